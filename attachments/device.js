@@ -100,7 +100,8 @@ export class Device {
 }
 
 /**
- * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets run.
+ * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets
+ * run.
  * @param {string} id of the template that holds it
  * @returns {Promise<string>} its address: an import now gets what was fetched
  */
@@ -121,7 +122,9 @@ const PICTURES = 500 // addresses of images that the page may use at the same ti
 
 export class DeviceStore {
   #offline
-  /** @type {Map<string, string>} document and revision -> address of its image in this page, least recently used first */
+  /**
+   * @type {Map<string, string>} document and revision -> address of its image in this page, least recently used first
+   */
   #pictures = new Map()
 
   /** @param {any} offline the OfflineStore */

@@ -22,7 +22,8 @@ export class Editions {
   #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
 
   /**
-   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}} options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
+   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}}
+   *   options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
    */
   constructor ({ onSelect, onMore, onFootprint }) {
     this.#onSelect = onSelect

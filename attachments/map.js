@@ -17,7 +17,8 @@ export class MapView {
 
   /**
    * @param {HTMLElement} container
-   * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right: number, bottom: number}}} options
+   * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right:
+   *   number, bottom: number}}} options
    *   free: pixels that other things cover at the edges
    */
   constructor (container, { onMove, onPick, free }) {

@@ -3,7 +3,10 @@
 import { element } from '../client/timeline/dom.js'
 import { button, icon } from './dom.js'
 
-/** @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}} Notice */
+/**
+ * @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}}
+ *   Notice
+ */
 
 export class Notices {
   #container

@@ -22,7 +22,9 @@ export class Panel {
 
   /**
    * @param {HTMLElement} content
-   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onFootprint: (time: string | null) => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => Promise<string | undefined>}} options
+   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void,
+   *   onFootprint: (time: string | null) => void, onCompare: () => void, newestUrl: (layer: string, tile:
+   *   {z: number, x: number, y: number}) => Promise<string | undefined>}} options
    */
   constructor (content, options) {
     this.#content = content

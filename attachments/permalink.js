@@ -32,7 +32,8 @@ export function parse (hash) {
 }
 
 /**
- * @param {{layer: string, time: string | null, comparing?: boolean, range?: {from: string, to: string} | null, view: {z: number, lat: number, lon: number}}} shown
+ * @param {{layer: string, time: string | null, comparing?: boolean, range?: {from: string, to: string} | null, view:
+ *   {z: number, lat: number, lon: number}}} shown
  */
 export function format ({ layer, time, comparing = false, range, view: { z, lat, lon } }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel

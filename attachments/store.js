@@ -149,8 +149,8 @@ export class Store {
   }
 
   /**
-   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above. Nothing
-   * while the store is away, or where the edition has no manifest.
+   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above.
+   * Nothing while the store is away, or where the edition has no manifest.
    * @param {string} layer @param {string} time
    * @returns {Promise<{z: number, x: number, y: number}[]>}
    */
@@ -219,8 +219,12 @@ function addUp ({ rows }) {
 }
 
 /**
- * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms: {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
- * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
+ * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
+ *   {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
+ *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
  * @typedef {{layer: string, time: string, title?: string, tiles?: number, finished?: string}} Edition
- * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?: string, gone?: boolean, current?: boolean, _attachments?: {tile?: {length: number, content_type: string}}}} TileDocument
+ * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?:
+ *   string, gone?: boolean, current?: boolean, _attachments?:
+ *   {tile?: {length: number, content_type: string}}}} TileDocument
  */

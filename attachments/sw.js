@@ -5,7 +5,8 @@ const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
 const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
 const PAGE = 'index.html'
-const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options'] // of a file, that matter to the page
+// of a file, that matter to the page
+const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
 // of an origin, which may have several stores
 const cacheOf = version => `tilecouch viewer ${scope} ${version}`

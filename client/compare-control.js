@@ -2,7 +2,8 @@
 import L from 'leaflet'
 import { element, icon, write } from './timeline/dom.js'
 
-const STEPS = { ArrowRight: 0.02, ArrowUp: 0.02, PageUp: 0.1, ArrowLeft: -0.02, ArrowDown: -0.02, PageDown: -0.1, Home: -1, End: 1 } // shares of the width
+// shares of the width
+const STEPS = { ArrowRight: 0.02, ArrowUp: 0.02, PageUp: 0.1, ArrowLeft: -0.02, ArrowDown: -0.02, PageDown: -0.1, Home: -1, End: 1 }
 
 const MOVES = 'move zoom resize viewreset moveend'
 

@@ -31,14 +31,16 @@ const grid = /** @type {any} */ (L.GridLayer.prototype)
  * @typedef {import('./clock.js').Time} Time
  * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
  * @typedef {Omit<Partial<typeof couchDefaults>, 'layer'> & {layer: string} & L.TileLayerOptions} CouchLayerOptions
- * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents} CouchLayerEvents
+ * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents}
+ *   CouchLayerEvents
  */
 
 const Base = /** @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions, CouchLayerEvents, typeof L.TileLayer>} */ (
   /** @type {unknown} */ (L.TileLayer.extend({ includes: storeMixin, options: couchDefaults })))
 
 /**
- * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an option says otherwise.
+ * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an
+ * option says otherwise.
  */
 export class CouchLayer extends Base {
   /** @param {string} db address of the database @param {CouchLayerOptions} options */

@@ -20,7 +20,8 @@ export const coverageDefaults = {
 
 /**
  * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
- * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions} CoverageLayerOptions
+ * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions}
+ *   CoverageLayerOptions
  *
  * @typedef {object} CoverageCounts tiles in view, by what is on the device
  * @property {number} whole the tile, and all that the areas hold beneath it
@@ -35,8 +36,9 @@ const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverage
   /** @type {unknown} */ (L.GridLayer.extend({ options: coverageDefaults })))
 
 /**
- * Marks the tiles of the zoom that is shown: those that are on the device with all that the areas take along beneath them,
- * those that are there in part, and those that are only kept because they were looked at. Follows downloads and removals.
+ * Marks the tiles of the zoom that is shown: those that are on the device with all that the areas take along beneath
+ * them, those that are there in part, and those that are only kept because they were looked at. Follows downloads and
+ * removals.
  */
 export class CoverageLayer extends Base {
   /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */

@@ -16,7 +16,8 @@ const WHOLE_TILE = { up: 0, dx: 0, dy: 0 }
  * @property {AbortController} [stop] of the present attempt
  * @property {boolean} [isReported] whether it was said to be ready
  * @property {boolean} [lacks] something better might come
- * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known; isHeld: by an area
+ * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known;
+ *   isHeld: by an area
  */
 
 export class NewestTiles {
@@ -54,7 +55,8 @@ export class NewestTiles {
 
   /**
    * Draws tiles anew; what they show stays until then.
-   * @param {(item: NewestTile) => boolean} [wanted] @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
+   * @param {(item: NewestTile) => boolean} [wanted]
+   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
    */
   refresh (wanted = () => true, options) {
     for (const item of this.#items) if (wanted(item)) this.#draw(item, options)
@@ -62,7 +64,8 @@ export class NewestTiles {
 
   /**
    * Tiles came to the device, became others there, or left it.
-   * @param {(tiles: NewestTile[]) => Promise<(import('./offline/database-reader.js').HeldVersion | undefined)[]>} ask what the device has now
+   * @param {(tiles: NewestTile[]) => Promise<(import('./offline/database-reader.js').HeldVersion | undefined)[]>} ask
+   *   what the device has now
    */
   async compareWithDevice (ask) {
     const items = [...this.#items]
@@ -117,7 +120,8 @@ export class NewestTiles {
   }
 
   /**
-   * @param {NewestTile} item @param {import('./offline/head-source.js').Head} head @param {{up: number, dx: number, dy: number}} place
+   * @param {NewestTile} item @param {import('./offline/head-source.js').Head} head
+   * @param {{up: number, dx: number, dy: number}} place
    * @param {AbortSignal} signal
    * @returns {Promise<boolean>} whether it could be painted, or is no longer wanted
    */

@@ -20,7 +20,8 @@ export class AreaItem {
 
   /**
    * @param {any} area
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void, onRemoved: (item: AreaItem) => void}} list
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void,
+   *   onRemoved: (item: AreaItem) => void}} list
    */
   constructor (area, list) {
     this.#area = area

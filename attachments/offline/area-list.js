@@ -23,7 +23,8 @@ export class AreaList {
 
   /**
    * @param {any} offline
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () => void, coverage: HTMLElement, reason?: string}} page
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () =>
+   *   void, coverage: HTMLElement, reason?: string}} page
    */
   constructor (offline, page) {
     this.#offline = offline

@@ -23,7 +23,8 @@ export class AreaForm {
 
   /**
    * @param {any} offline
-   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone: (area: any) => void, onCancel: () => void}} page
+   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone:
+   *   (area: any) => void, onCancel: () => void}} page
    *   layer: the one that is shown; box: what the map shows; rate: bytes a second of the last download
    */
   constructor (offline, page) {

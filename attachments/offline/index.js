@@ -31,7 +31,8 @@ export function openOffline (remote, name) {
 }
 
 async function begin (remote, name) {
-  const offline = new OfflineStore({ remote, name, PouchDB, Edits }) // what other pages of this origin made is shown, too
+  // what other pages of this origin made is shown, too
+  const offline = new OfflineStore({ remote, name, PouchDB, Edits })
   await offline.ready
   return offline
 }

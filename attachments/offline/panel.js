@@ -170,7 +170,8 @@ export class OfflinePanel {
     const { map } = this.#page.view
     const { x: width, y: height } = map.getSize()
     const { left = 0, right = 0, bottom = 0 } = this.#page.free?.() ?? {}
-    const below = height - bottom > INSET ? bottom : 0 // a timeline that is not to be seen seems to cover all, and covers nothing
+    // a timeline that is not to be seen seems to cover all, and covers nothing
+    const below = height - bottom > INSET ? bottom : 0
     const [across, down] = [width - left - right, height - below]
     const [x, y] = [Math.min(INSET, MOST_INSET * across), Math.min(INSET, MOST_INSET * down)]
     return boxOf([map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + across - x, down - y])])

@@ -141,7 +141,8 @@ export class Sketch {
   #drag (index, to, isOver) {
     if (this.kind === 'box') {
       const opposite = this.#places[(index + 2) % 4]
-      const isLevel = index % 2 === 0 // the neighbour that comes next is at the latitude of this corner, or else at its longitude
+      // the neighbour that comes next is at the latitude of this corner, or else at its longitude
+      const isLevel = index % 2 === 0
       this.#places[index] = to
       this.#places[(index + 1) % 4] = isLevel ? L.latLng(to.lat, opposite.lng) : L.latLng(opposite.lat, to.lng)
       this.#places[(index + 3) % 4] = isLevel ? L.latLng(opposite.lat, to.lng) : L.latLng(to.lat, opposite.lng)

@@ -16,7 +16,8 @@ import { DatabaseReader } from '../offline/database-reader.js'
  * @property {string} [type] content type
  * @property {string | null} digest null when gone
  * @property {number} bytes
- * @property {{to?: string, outcome?: string, error?: string, reason?: string}} [upload] what became of it at the store; nothing while it was not sent
+ * @property {{to?: string, outcome?: string, error?: string, reason?: string}} [upload] what became of it at the store;
+ *   nothing while it was not sent
  */
 
 export class EditIndex {
@@ -92,7 +93,8 @@ function entryOf ({ _id: id, time, current, upload, _attachments: attachments })
 const counters = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
 /**
- * @typedef {{tiles: number, created: number, advanced: number, backfilled: number, unchanged: number, failed: number, missing: number, gone: number, bytes: number}} Tally
+ * @typedef {{tiles: number, created: number, advanced: number, backfilled: number, unchanged: number, failed: number,
+ *   missing: number, gone: number, bytes: number}} Tally
  * failed: refused by the store; gone, bytes: of those that were written
  */
 

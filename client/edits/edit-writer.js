@@ -50,7 +50,8 @@ export class EditWriter {
   /**
    * Decides and writes until no other tab comes between.
    * @template {Place} T
-   * @param {T[]} drafts @param {(draft: T, own: TileDocuments) => Promise<any[] | TilecouchError>} decide what is to be written
+   * @param {T[]} drafts @param {(draft: T, own: TileDocuments) => Promise<any[] | TilecouchError>} decide what is to be
+   *   written
    */
   async #settle (drafts, decide) {
     const problems = new Map()
@@ -161,7 +162,8 @@ const withoutRevision = attachments => Object.fromEntries(Object.entries(attachm
  *
  * @typedef {object} KnownVersion
  * @property {string} [newest] time of the newest version
- * @property {(draft: {bytes?: string}) => Promise<boolean>} [same] whether an image is that of the very time; nothing where there is none
+ * @property {(draft: {bytes?: string}) => Promise<boolean>} [same] whether an image is that of the very time; nothing
+ *   where there is none
  */
 
 /** @param {Database[]} databases of areas @param {TileTime[]} places @returns {Promise<KnownVersion[]>} */
@@ -180,8 +182,8 @@ export async function knownVersions (databases, places) {
 }
 
 /**
- * Whether an area has what was made here, or what came of it at the store: then it need not be kept twice. One without a
- * past has only what is newest.
+ * Whether an area has what was made here, or what came of it at the store: then it need not be kept twice. One without
+ * a past has only what is newest.
  * @param {Database} database @param {import('./edit-index.js').EditedEntry[]} entries of one layer that lie in the area
  * @param {string} layer
  * @returns {Promise<boolean[]>}

@@ -45,7 +45,8 @@ export class Edition {
    * Many tiles. One that is no good does not cost the others.
    * @param {Iterable<EditedTile> | AsyncIterable<EditedTile>} tiles
    * @param {{signal?: AbortSignal}} [options]
-   * @returns {Promise<{tiles: number, bytes: number, failed: number, failures: {z: number, x: number, y: number, code: string, reason: string}[]}>} tiles, bytes: that are there now
+   * @returns {Promise<{tiles: number, bytes: number, failed: number, failures: {z: number, x: number, y: number, code:
+   *   string, reason: string}[]}>} tiles, bytes: that are there now
    */
   async putAll (tiles, { signal } = {}) {
     const summary = { tiles: 0, bytes: 0, failed: 0, failures: /** @type {any[]} */ ([]) }
@@ -117,7 +118,8 @@ export class Edition {
   /**
    * What is on the device of it: to look at, and to put what was refused into an edition of another time.
    * @param {{state?: 'unsent' | 'sent' | 'refused'}} [options]
-   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state: 'unsent' | 'sent' | 'refused', code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
+   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state:
+   *   'unsent' | 'sent' | 'refused', code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
    */
   async * tiles ({ state } = {}) {
     const { db, index } = await this.#edits.opened()
@@ -140,7 +142,8 @@ export class Edition {
    * @param {string} [options.password]
    * @param {RequestInit} [options.fetchOptions]
    * @param {AbortSignal} [options.signal]
-   * @param {(progress: {tiles: number, bytes: number, refused: number, total: {tiles: number, bytes: number}, rate: number, remaining?: number}) => void} [options.onProgress]
+   * @param {(progress: {tiles: number, bytes: number, refused: number, total: {tiles: number, bytes: number}, rate:
+   *   number, remaining?: number}) => void} [options.onProgress]
    * @param {(failure: {z: number, x: number, y: number, code: string, reason: string}) => void} [options.onFailure]
    */
   async upload (options = {}) {

@@ -230,7 +230,10 @@ export class Edits {
     return went
   }
 
-  /** Those that every area that holds their tile has. @param {string} layer @param {import('./edit-index.js').EditedEntry[]} entries */
+  /**
+   * Those that every area that holds their tile has.
+   * @param {string} layer @param {import('./edit-index.js').EditedEntry[]} entries
+   */
   async #arrived (layer, entries) {
     const missing = new Set()
     for (const database of this.#areas(layer)) {

@@ -219,7 +219,8 @@ function newLayerDocument (layer, known = {}) {
 }
 
 const REQUEST_TIMEOUT = 30000 // milliseconds for an answer, or for more of a long one
-const MIN_UPLOAD_RATE = 16 // bytes a millisecond, the slowest upload that is waited for: fetch reports no progress of a body
+// bytes a millisecond, the slowest upload that is waited for: fetch reports no progress of a body
+const MIN_UPLOAD_RATE = 16
 
 export class UploadTarget extends CouchClient {
   #http
@@ -229,7 +230,8 @@ export class UploadTarget extends CouchClient {
 
   /**
    * @param {import('../mirror/http.js').HttpCouch} http
-   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: what stands there is not asked for again
+   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: what stands there is not asked
+   *   for again
    */
   constructor (http, areaDatabases) {
     super({ url: http.url, exchange: () => Promise.reject(new Error('request is overridden')) })
@@ -260,7 +262,8 @@ export class UploadTarget extends CouchClient {
   async #localDocs (ids) {
     const local = new Map()
     for (const { db } of this.#areaDatabases()) {
-      const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map()) // one that is removed meanwhile lends nothing
+      // one that is removed meanwhile lends nothing
+      const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map())
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
         if (!rev || revs.get(id) !== rev || local.has(id)) continue
@@ -298,7 +301,8 @@ export class UploadTarget extends CouchClient {
 
 /**
  * The store to upload to. The credentials of the areas' store are not sent to another one, nor used with another name.
- * @param {{couch: HttpCouch, remote: string, fetchOptions: any}} offline @param {{to?: string, name?: string, password?: string, fetchOptions?: any}} options
+ * @param {{couch: HttpCouch, remote: string, fetchOptions: any}} offline
+ * @param {{to?: string, name?: string, password?: string, fetchOptions?: any}} options
  */
 export function connectionOf ({ couch, remote, fetchOptions: usual }, { to, name, password = '', fetchOptions }) {
   if (to === undefined && name === undefined && fetchOptions === undefined) return couch

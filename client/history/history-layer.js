@@ -65,16 +65,19 @@ export const historyDefaults = {
  * @typedef {object} OwnEvents
  * @property {{time: ExactTime | null}} timechange the clock moved
  * @property {{time: ExactTime | null}} timeload every tile in view shows this time
- * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they are not
+ * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they
+ *   are not
  * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
- * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents} HistoryLayerEvents
+ * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents}
+ *   HistoryLayerEvents
  */
 
 const Base = /** @type {import('../leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
   /** @type {unknown} */ (L.GridLayer.extend({ includes: storeMixin, options: historyDefaults, _followsPast: true })))
 
 /**
- * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what differs.
+ * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
+ * differs.
  */
 export class HistoryLayer extends Base {
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
@@ -150,7 +153,8 @@ export class HistoryLayer extends Base {
   }
 
   /**
-   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no tiles
+   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no
+   *   tiles
    */
   extent () {
     return this._extent
@@ -230,7 +234,8 @@ export class HistoryLayer extends Base {
   }
 
   _setColumns (columns) {
-    const isSame = JSON.stringify(columns) === JSON.stringify(this._columns) // Leaflet updates more often than the view changes
+    // Leaflet updates more often than the view changes
+    const isSame = JSON.stringify(columns) === JSON.stringify(this._columns)
     if (!isSame) this._columns = columns
     this._dropTiles(item => item.shown === undefined)
     this._want()

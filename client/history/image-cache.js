@@ -39,7 +39,8 @@ export class ImageCache {
   #active = 0
 
   /**
-   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} & Partial<import('../offline/offline-source.js').OfflineSource>} source
+   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} &
+   *   Partial<import('../offline/offline-source.js').OfflineSource>} source
    * @param {Partial<typeof imageCacheDefaults>} [options]
    */
   constructor (source, options = {}) {

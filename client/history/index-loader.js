@@ -25,7 +25,8 @@ export class IndexLoader {
   #failed = false
 
   /**
-   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> & Partial<import('../offline/offline-source.js').OfflineSource>} source
+   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> &
+   *   Partial<import('../offline/offline-source.js').OfflineSource>} source
    * @param {string} layer
    * @param {import('./version-index.js').VersionIndex} index
    * @param {{onKnown: () => void, onError: (error: Error) => void, onBack: () => void}} listeners

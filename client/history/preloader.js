@@ -13,7 +13,8 @@ export class Preloader {
 
   /**
    * @param {import('./image-cache.js').ImageCache} images
-   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not there yet, in view
+   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not
+   *   there yet, in view
    * @param {{preload: number, preloadSize: number}} options
    */
   constructor (images, neededAt, options) {
@@ -29,7 +30,8 @@ export class Preloader {
     for (const version of this.#neededAt(neighbours(changes, time, this.#options.preload, this.forward))) {
       if ((bytes += version.bytes) > this.#options.preloadSize) break
       this.#wanted.push(version)
-      this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {}) // asked for again when it is wanted
+      // asked for again when it is wanted
+      this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {})
     }
   }
 

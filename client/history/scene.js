@@ -16,7 +16,8 @@ import { decodeImage } from './tile-view.js'
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
- * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded, not shown yet
+ * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
+ *   not shown yet
  * @property {boolean} [isFromDevice] what it shows came from the device
  * @property {boolean} [pending] the index could not say what it should show
  * @property {boolean} [failed]
@@ -42,10 +43,13 @@ export class Scene {
   /**
    * @param {import('./image-cache.js').ImageCache} store
    * @param {(tile: {z: number, x: number, y: number}) => Picture | null | undefined} resolve
-   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they are
+   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they
+   *   are
    * @param {{together: number, fade: number}} options milliseconds
-   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item, error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
-   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index names is not there
+   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item,
+   *   error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
+   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index
+   *   names is not there
    */
   constructor (store, resolve, isCurrent, options, listeners) {
     this.#store = store
@@ -90,7 +94,8 @@ export class Scene {
    * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
    */
   update ({ announce = false } = {}) {
-    if (announce) this.#isComplete = this.#late = false // a new step: what was late in the last one says nothing of this
+    // a new step: what was late in the last one says nothing of this
+    if (announce) this.#isComplete = this.#late = false
     let missing = false
     this.#updating = true
     for (const item of this.#items) {

@@ -8,7 +8,8 @@ export const BLOCK = 4 // rows that are known together: views that overlap ask f
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {{time: string, tiles: number, bytes: number}} Change
- * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}} ChangedTile
+ * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}}
+ *   ChangedTile
  * @typedef {{known: Map<number, boolean>, tiles: Map<number, Version[]>, versions: number, used: number}} Entry
  *   known: block of rows -> whether it is up to date
  */
@@ -77,8 +78,8 @@ export class VersionIndex {
   }
 
   /**
-   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told that
-   * there is more.
+   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told
+   * that there is more.
    * @param {Column} column @param {Version[]} versions ascending by row
    */
   addPart ({ z, x, y0, y1 }, versions) {
@@ -195,7 +196,8 @@ export class VersionIndex {
   }
 
   /**
-   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked at.
+   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked
+   * at.
    * @param {Column[]} columns
    */
   trim (columns) {
@@ -236,8 +238,8 @@ export class VersionIndex {
   }
 }
 
-// a head that went to the past is another document with the same image, which need not be fetched again: its digest says so, or
-// of a store whose index names none, its length
+// a head that went to the past is another document with the same image, which need not be fetched again: its digest
+// says so, or of a store whose index names none, its length
 function keepContent (version, before) {
   const same = before.find(({ time }) => time === version.time)
   if (!same || version.digest) return

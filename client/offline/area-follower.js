@@ -40,7 +40,8 @@ export class AreaFollower {
     this.#stop = undefined
     if (!layers) return
     const { signal } = this.#stop = new AbortController()
-    this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {}) // that the signal ended it
+    // that the signal ended it
+    this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {})
   }
 
   close () {
@@ -82,7 +83,8 @@ export class AreaFollower {
       method: 'POST',
       path: '_changes',
       qs: { filter: '_selector', since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) },
-      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } }, // by id: what is deleted has no fields left
+      // by id: what is deleted has no fields left
+      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } },
       retries: 0,
       patience: poll + silence,
       signal

@@ -15,7 +15,8 @@ const PREFIX = 'area:'
  * @property {import('./area-spec.js').AreaSpec} spec
  * @property {boolean} [permission] the user said that the provider permits it
  * @property {string} created
- * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is killed leaves no other state
+ * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is
+ *   killed leaves no other state
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes

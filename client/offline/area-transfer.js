@@ -7,7 +7,8 @@ import { checkFits } from './storage.js'
 import { Transfer } from './transfer.js'
 
 const PROGRESS_INTERVAL = 100 // milliseconds between two events of progress at least
-const IDLE_PROGRESS_INTERVAL = 1000 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+// milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+const IDLE_PROGRESS_INTERVAL = 1000
 const SAVE_INTERVAL = 2000 // milliseconds between two notes of it in the registry
 
 const NO_CHANGE = { docs: 0, tiles: 0, bytes: 0 }
@@ -38,7 +39,8 @@ export class AreaTransfer {
       // another tab may have changed it, or taken it away
       await store.areas.read().catch(async error => { throw await this.#fail(error) })
       if (area.isRemoved || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
-      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE // another tab has just done it
+      // another tab has just done it
+      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE
       run.isWaiting = false
       return this.#transferLocked()
     }, { signal: run.signal, onWait })
@@ -63,7 +65,8 @@ export class AreaTransfer {
   async #transfer () {
     const { store, area, run } = this
     const { signal } = run
-    if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen() // it may have been opened again before there was room
+    // it may have been opened again before there was room
+    if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen()
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#checkRoom(signal)
     await area.update(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
@@ -170,7 +173,8 @@ export class TransferRun {
   #waiters = 0
 
   /**
-   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force: although it does not fit
+   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force:
+   *   although it does not fit
    */
   constructor ({ isQuiet = false, force = false } = {}) {
     this.isQuiet = isQuiet
@@ -238,7 +242,8 @@ export class TransferRate {
   /** Bytes a second; undefined until there is enough to measure. */
   rate (at = performance.now()) {
     const marks = this.#marks
-    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift() // nothing came for long: it is known that it was nothing
+    // nothing came for long: it is known that it was nothing
+    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift()
     const [first] = marks
     if (!first || at - first.at < RATE_DELAY) return undefined
     return (marks[marks.length - 1].bytes - first.bytes) / (at - first.at) * 1000

@@ -8,7 +8,8 @@ import { withinTime } from '../source/wait.js'
 const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
 
 /**
- * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting: another
+ * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting:
+ *   another
  *   tab transfers it; incomplete: broken off, or some tiles failed
  *
  * @typedef {object} AreaStatus
@@ -16,7 +17,8 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes of images on the device
- * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is known
+ * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is
+ *   known
  * @property {number} failed tiles that did not come; the next download tries them again
  * @property {number} [rate] bytes a second, during a transfer
  * @property {number} [remaining] seconds, during a transfer

@@ -10,13 +10,19 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop, and the
 
 const NO_TILES = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
 
-/** @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} AreaRequest */
+/**
+ * @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any},
+ *   permission?: boolean}} AreaRequest
+ */
 
 export class Areas {
   #store
   /** @type {Map<string, Area>} */
   #areas = new Map()
-  /** One reads or writes the list at a time: what was read before is not what was written since. @type {Promise<any>} */
+  /**
+   * One reads or writes the list at a time: what was read before is not what was written since.
+   * @type {Promise<any>}
+   */
   #queue = Promise.resolve()
 
   /** @param {import('./offline-store.js').OfflineStore} store */
@@ -52,7 +58,10 @@ export class Areas {
     }))
   }
 
-  /** What an area would take, without making it. @param {AreaRequest} request @param {{signal?: AbortSignal}} [options] */
+  /**
+   * What an area would take, without making it.
+   * @param {AreaRequest} request @param {{signal?: AbortSignal}} [options]
+   */
   async estimate (request, { signal } = {}) {
     const { spec } = await this.#readRequest(request, signal)
     return this.#store.estimate(selectionOf(spec), { signal })
@@ -123,7 +132,8 @@ export class Areas {
     return this.#enqueue(async () => {
       const docs = await this.#store.registry.list()
       const there = new Set(docs.map(AreaRegistry.idOf))
-      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {}) // not waited for: it may wait for this
+      // not waited for: it may wait for this
+      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {})
       for (const doc of docs) {
         const id = AreaRegistry.idOf(doc)
         const area = this.#areas.get(id)
@@ -159,7 +169,8 @@ export class Areas {
       const { doc_count: count } = await area.db.info()
       if (!count) await area.update(doc => ({ ...doc, ...NO_TILES, state: 'new', updated: undefined }))
     } catch (error) {
-      area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
+      // of this one; the others are well
+      area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) })
     }
   }
 }

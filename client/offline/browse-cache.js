@@ -135,8 +135,8 @@ export class BrowseCache extends Emitter {
   }
 
   /**
-   * Without it the tiles are of little use: it stays as long as they do. A document that says `offline: false` takes its
-   * layer out of the cache, and keeps it out.
+   * Without it the tiles are of little use: it stays as long as they do. A document that says `offline: false` takes
+   * its layer out of the cache, and keeps it out.
    * @param {any} value JSON
    */
   async putFact (layer, name, value) {
@@ -155,7 +155,8 @@ export class BrowseCache extends Emitter {
   }
 
   /**
-   * @returns {Promise<{bytes: number, tiles: number, size: number, layers: Record<string, Total>}>} size: bytes it may have at most
+   * @returns {Promise<{bytes: number, tiles: number, size: number, layers: Record<string, Total>}>} size: bytes it may
+   *   have at most
    */
   async usage () {
     await this.#queue.flush()
@@ -172,7 +173,8 @@ export class BrowseCache extends Emitter {
       for (const store of [entries, contents]) layer === undefined ? store.clear() : store.delete(keysOf([layer]))
       layer === undefined ? totals.clear() : totals.delete(layer)
     }).catch(() => {})
-    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#cleared.add(known) // not before: what is put meanwhile goes, too
+    // not before: what is put meanwhile goes, too
+    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#cleared.add(known)
     this.fire('change', { layers: layer === undefined ? undefined : [layer] })
   }
 

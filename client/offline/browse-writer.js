@@ -101,7 +101,8 @@ export class BrowseWriter {
       await this.#store(items, this.#size)
     } catch (error) {
       if (error?.name !== 'QuotaExceededError') return
-      // the device is full: a part of the cache makes room, and if that does not help the rest of the page needs it more
+      // the device is full: a part of the cache makes room, and if that does not help the rest of the page needs it
+      // more
       const isWritten = await this.#free().then(() => this.#store(items, this.#size)).then(() => true, () => false)
       if (!isWritten) this.#restUntil = Date.now() + FULL_DISK_PAUSE
     }

@@ -7,7 +7,8 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {'whole' | 'part' | 'browsed'} Coverage
- *   whole: the tile and all that any area takes along beneath it. part: not all of it. browsed: it was looked at, and is kept for a while
+ *   whole: the tile and all that any area takes along beneath it. part: not all of it. browsed: it was looked at, and
+ *   is kept for a while
  */
 
 /**

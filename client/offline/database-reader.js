@@ -55,8 +55,8 @@ export class DatabaseReader {
   }
 
   /**
-   * Every version of the tiles of a column. Rows stand in the order of text, so that those of equally many digits are one
-   * range, in which stand others that begin with the same digits.
+   * Every version of the tiles of a column. Rows stand in the order of text, so that those of equally many digits are
+   * one range, in which stand others that begin with the same digits.
    * @param {string} layer @param {import('../source/couch-source.js').Column} column
    * @returns {Promise<HeldVersion[]>}
    */

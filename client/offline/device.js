@@ -186,8 +186,8 @@ function newestDocument (found) {
 
 /**
  * The versions that several databases have of a column, each time of a tile once: as it was made here, else as the past
- * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their images
- * differ, the time was taken out and filled again, and the area that was refreshed last is right.
+ * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their
+ * images differ, the time was taken out and filled again, and the area that was refreshed last is right.
  * @param {{versions: HeldVersion[], isMade: boolean}[]} parts in the order in which they are believed
  */
 function mergeVersions (parts) {
@@ -221,14 +221,17 @@ const idOf = ({ layer, z, x, y, time, current }) => current ? tileId(layer, z, x
 /** @typedef {{first?: string, last?: string}} Times */
 
 export class DeviceStatistics {
-  /** @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer -> how far it was read */
+  /**
+   * @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer
+   *   -> how far it was read
+   */
   #timesRead = new WeakMap()
   /** @type {Map<string, {places: string, stats: Awaited<ReturnType<typeof countTiles>>}>} */
   #cached = new Map()
 
   /**
-   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on from
-   * where it was; what has gone since is not missed.
+   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on
+   * from where it was; what has gone since is not missed.
    * @param {object} db @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer
    * @returns {Promise<Times>}
    */

@@ -13,8 +13,10 @@ const BY_ZOOM = '_design/sizes/_view/by_zoom'
  * @param {import('../mirror/http.js').HttpCouch} couch
  * @param {import('../../core/mirror/index.js').Selection} selection of one layer
  * @param {{signal?: AbortSignal, limits?: Partial<typeof import('./store-listing.js').listingDefaults>}} [options]
- * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of images; transfer: of bodies,
- *   the listing, documents and images as _bulk_get answers them. Places whose head was deleted, but not its past, are not among the tiles
+ * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of
+ *   images; transfer: of bodies,
+ *   the listing, documents and images as _bulk_get answers them. Places whose head was deleted, but not its past, are
+ *   not among the tiles
  */
 export async function estimate (couch, selection, { signal, limits } = {}) {
   const listing = new StoreListing(couch, selection, { signal, limits })

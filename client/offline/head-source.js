@@ -21,7 +21,8 @@ export class HeadSource {
   #enlarged
 
   /**
-   * @param {{offline: any, layer: string, read: string, line: import('./offline-source.js').NetworkAccess, stale: import('./offline-source.js').PendingChanges, enlarged: number}} parts
+   * @param {{offline: any, layer: string, read: string, line: import('./offline-source.js').NetworkAccess, stale:
+   *   import('./offline-source.js').PendingChanges, enlarged: number}} parts
    */
   constructor ({ offline, layer, read, line, stale, enlarged }) {
     this.#offline = offline

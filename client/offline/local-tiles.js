@@ -3,7 +3,10 @@ import { MAX_ZOOM, parseTileId } from '../../core/index.js'
 import { layerDocumentRanges } from './store-listing.js'
 import { NO_COUNTS } from './transfer.js'
 
-/** @typedef {{id: string, rev: string, bytes: number, gone: boolean}} LocalVersion bytes, gone: only when its size was asked for */
+/**
+ * @typedef {{id: string, rev: string, bytes: number, gone: boolean}} LocalVersion bytes, gone: only when its size was
+ *   asked for
+ */
 
 export class LocalTiles {
   /** @param {any} db a PouchDB @param {string} layer */

@@ -6,7 +6,8 @@ import { isPassing } from '../source/failure.js'
 import { HeadSource } from './head-source.js'
 
 export const offlineSourceDefaults = {
-  patience: 3000, // milliseconds that the network is waited for where the device could answer, when the network comes first
+  // milliseconds that the network is waited for where the device could answer, when the network comes first
+  patience: 3000,
   enlarged: 6 // zooms up to an ancestor on the device that is shown where a tile is not to be had
 }
 
@@ -26,7 +27,8 @@ export class OfflineSource {
   #pending = new PendingChanges()
 
   /**
-   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof offlineSourceDefaults>}} parts
+   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof
+   *   offlineSourceDefaults>}} parts
    */
   constructor ({ offline, layer, read = 'device', couch, limits }) {
     if (!READ_ORDERS.includes(read)) throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why: `it is one of ${READ_ORDERS.join(', ')}` })
@@ -69,8 +71,10 @@ export class OfflineSource {
 
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
-   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: told what the device has before the network is asked, or when it takes long;
-   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked `isPartial`.
+   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: told what the device has before the network
+   *   is asked, or when it takes long;
+   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked
+   *   `isPartial`.
    * @returns {Promise<Version[][]>}
    */
   async versions (layer, columns, signal, { onEarly } = {}) {

@@ -20,13 +20,18 @@ export const offlineDefaults = {
   name: 'tilecouch',
   /** @type {PouchConstructor | undefined} globalThis.PouchDB unless given; without any: `NO_POUCHDB` */
   PouchDB: undefined,
-  /** @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that edit */
+  /**
+   * @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that
+   *   edit
+   */
   Edits: undefined,
   /** @type {string | undefined} of PouchDB: idb in browsers, leveldb in Node unless given */
   adapter: undefined,
   /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
   fetchOptions: {},
-  /** @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only */
+  /**
+   * @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only
+   */
   browse: undefined,
   /** @type {Partial<TransferLimits>} how much is transferred at once */
   limits: {}
@@ -34,14 +39,17 @@ export const offlineDefaults = {
 
 /**
  * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
- * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof import('../edits/upload.js').uploadDefaults>}} TransferLimits
- * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store, absolute or
+ * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof
+ *   import('../edits/upload.js').uploadDefaults>}} TransferLimits
+ * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store,
+ *   absolute or
  *   relative to the page; may hold a name and password
  * @typedef {import('./area.js').Area} Area
  *
  * @typedef {object} OfflineStoreEvents
  * @property {{areas: Area[]}} areas an area was added, removed, renamed, or changed its state
- * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a second
+ * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a
+ *   second
  * @property {{area?: Area, error: TilecouchError}} failure something in the background went wrong
  * @property {{online: boolean}} online the store answers, or does not any more
  * @property {{layer: string, area?: Area}} tiles tiles of a layer on the device changed
@@ -137,7 +145,8 @@ export class OfflineStore extends Emitter {
   /**
    * What the device has of a layer, or of all, in the order in which it is to be read.
    * @param {string} [layer]
-   * @returns {{db: any, area: import('./area.js').Area | undefined, holds: (z: number, x: number, y: number) => boolean, isComplete: boolean, hasHistory: boolean | string}[]}
+   * @returns {{db: any, area: import('./area.js').Area | undefined, holds: (z: number, x: number, y: number) =>
+   *   boolean, isComplete: boolean, hasHistory: boolean | string}[]}
    */
   databases (layer) {
     if (this.isClosed) return []

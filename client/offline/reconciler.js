@@ -22,7 +22,8 @@ export class Reconciler {
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target
    * @param {import('../../core/mirror/index.js').RevisionCopier} parts.copier
    * @param {import('./local-tiles.js').LocalTiles} parts.local
-   * @param {() => Promise<void>} parts.onDelete before the device deletes what the store does not even know to be deleted
+   * @param {() => Promise<void>} parts.onDelete before the device deletes what the store does not even know to be
+   *   deleted
    * @param {AbortSignal} parts.signal
    */
   constructor ({ couch, source, target, copier, local, onDelete, signal }) {
@@ -135,7 +136,9 @@ function tombstone (id, rev) {
 export class LocalFirst {
   #databases
 
-  /** @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} databases PouchDBs */
+  /**
+   * @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} databases PouchDBs
+   */
   constructor (origin, databases) {
     this.origin = origin
     this.name = origin.name
@@ -165,7 +168,8 @@ export class LocalFirst {
 
 /**
  * The very revisions that are asked for, where they are the newest there: older ones have lost their images.
- * @param {LocalDatabase} database @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
+ * @param {LocalDatabase} database @param {import('../../core/mirror/peer.js').Asked[]} asked
+ * @param {{signal?: AbortSignal}} options
  */
 async function fetchLocal ({ db, peer }, asked, { signal }) {
   const there = await DatabaseReader.of(db).revs(asked.map(({ id }) => id))

@@ -57,7 +57,8 @@ export class StorageReserve {
     const request = this.databases.open(this.#name, 1)
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
-      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES))) // zeros would be packed
+      // zeros would be packed
+      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
     }
     const database = await answer(request)
     database.close()
@@ -97,8 +98,8 @@ export async function destroyPouch (db) {
 }
 
 /**
- * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser cannot
- * store Blobs; what it found out about that it keeps here.
+ * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser
+ * cannot store Blobs; what it found out about that it keeps here.
  */
 function asText (db) {
   const plain = value => value && Object.assign(value, { blobSupport: false })

@@ -17,7 +17,8 @@ export class Locks {
    * @template T
    * @param {string} name
    * @param {() => Promise<T> | T} task
-   * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the task;
+   * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the
+   *   task;
    *   shared: together with others that share it; onWait: told when it is not to be had at once
    * @returns {Promise<T>}
    */

@@ -23,7 +23,8 @@ export const transferDefaults = {
 
 /**
  * @typedef {TileCounts} Counts
- * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
+ * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device;
+ *   received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
  */
 
@@ -86,7 +87,8 @@ export class Transfer {
 
   /**
    * Resolves when everything is there that could be had; another one goes on where one was broken off.
-   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, held: Counts, isComplete: boolean}>}
+   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number,
+   *   bytes: number}, held: Counts, isComplete: boolean}>}
    */
   async run () {
     try {
@@ -124,8 +126,10 @@ export class Transfer {
   }
 
   /**
-   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker, or safer, to list it anew.
-   * @param {Partial<import('../../core/place.js').Place> & {selection?: string} | undefined} known @param {import('../../core/place.js').Place} place of the store now
+   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker,
+   * or safer, to list it anew.
+   * @param {Partial<import('../../core/place.js').Place> & {selection?: string} | undefined} known
+   * @param {import('../../core/place.js').Place} place of the store now
    */
   async #changed (known, place) {
     if (known?.since === undefined || known.selection !== this.selection.key || !isGood(known, place)) return undefined
@@ -151,7 +155,8 @@ export class Transfer {
 
   /**
    * Everything that the area holds.
-   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now @param {TransferState['listing']} [begun] it goes on there
+   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now
+   * @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
     const { listing, local } = this
@@ -295,7 +300,9 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  * @property {string} [selection] what was taken
  * @property {import('../../core/mirror/peer.js').Refused[]} failed
  * @property {TileCounts} held
- * @property {import('../../core/place.js').Place & {selection: string, next: import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
+ * @property {import('../../core/place.js').Place & {selection: string, next:
+ *   import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as
+ *   the store had it at `since`, or is among `failed`
  * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
  * @property {boolean} [buried] documents were deleted here that the store does not know any more
  * @property {string} [updated] when it lacked nothing

@@ -1,6 +1,8 @@
 // Reads a store in the browser: documents, attachments and views of a CouchDB database, or of an address that answers
 // like one (…/_rewrite/db, a gateway's /db). Layers read from a store only through this class.
-import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import {
+  AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId
+} from '../../core/index.js'
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 import { isImageOf } from './image.js'
@@ -113,7 +115,8 @@ export class CouchSource {
    * The newest image of a place, whatever its version is.
    * @param {string} layer @param {number} z @param {number} x @param {number} y @param {AbortSignal} [signal]
    * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
-   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the image is not of that digest
+   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the
+   *   image is not of that digest
    */
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
@@ -131,8 +134,10 @@ export class CouchSource {
    * What changed in a layer: waits for the next changes, and answers with them.
    * @param {string} layer @param {string} since `now`, or what the last call answered
    * @param {AbortSignal} signal
-   * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout; past: of past versions, too
-   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}>}
+   * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout;
+   *   past: of past versions, too
+   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[],
+   *   layer: boolean}>}
    *   tiles: whose head changed, or any version (then some may be told of twice); layer: whether its document did
    */
   async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
@@ -227,7 +232,8 @@ export class CouchSource {
     }
   }
 
-  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when that is damaged
+  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when
+  // that is damaged
   async #body (response, kind) {
     try {
       return await response[kind]()

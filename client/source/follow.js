@@ -6,8 +6,11 @@ const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, and t
 /**
  * @param {import('./couch-source.js').CouchSource} source
  * @param {string} layer
- * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
- *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is missed
+ * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x:
+ *   number, y: number, rev: string, deleted:
+ *   boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
+ *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is
+ *   missed
  */
 export async function followLayer (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
   const ask = (since, waits) => source.changes(layer, since, signal, { past, wait: waits })
@@ -25,9 +28,12 @@ export async function followLayer (source, layer, { signal, past, onStart, onCha
 
 /**
  * @template {{since: string}} T
- * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is something
- * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every answer
- * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now on is missed
+ * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is
+ *   something
+ * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every
+ *   answer
+ * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now
+ *   on is missed
  */
 export async function * pollChanges (ask, { signal, onError, onBack }) {
   let since = 'now'

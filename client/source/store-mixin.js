@@ -24,7 +24,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  *
  * @typedef {object} StoreEvents
  * @property {{layer: LayerDocument}} layerload the layer's document was read
- * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it does
+ * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it
+ *   does
  * @property {{}} storeback the store answers again
  *
  * @typedef {object} TileEvents
@@ -33,7 +34,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {{coords: L.Coords, tile: HTMLElement}} tileloadstart
  * @property {{coords: L.Coords, tile: HTMLElement}} tileload
  * @property {{coords: L.Coords, tile: HTMLElement}} tileunload
- * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by itself
+ * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by
+ *   itself
  * @typedef {import('../../core/index.js').TilecouchError} TilecouchError
  */
 

@@ -35,7 +35,8 @@ export const backoff = (attempt, { first = 500, longest = 30000 } = {}) =>
  * Does something until it works: the store may be away for a second or for an hour.
  * @template T
  * @param {() => Promise<T>} task
- * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every attempt that failed
+ * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every
+ *   attempt that failed
  * @returns {Promise<T>} rejects only when the signal says so
  */
 export async function retry (task, { signal, onError, onDone }) {

@@ -25,7 +25,8 @@ const ICONS = {
 /**
  * Text goes in as text: nothing that a store holds becomes markup.
  * @param {string} tag
- * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are left out
+ * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are
+ *   left out
  * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
  * @returns {any}
  */

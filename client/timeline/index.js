@@ -1,4 +1,5 @@
-// The controls of time: what `import … from 'tilecouch-client/timeline'` gives. The bar at the edge of the map is made of
+// The controls of time: what `import … from 'tilecouch-client/timeline'` gives. The bar at the edge of the map is made
+// of
 //   timeline-control.js   the control: its state, its methods, what it listens to
 //   toolbar.js            the upper row: buttons, the time in words, settings
 //   axis.js               the lower row: bars, ticks, the thumb, the range, the tip; ticks.js says where ticks are

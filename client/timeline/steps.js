@@ -3,7 +3,8 @@ import { lowerBound } from '../../core/search.js'
 
 /**
  * The changes of several layers as one list: what happened at the same time is added up.
- * @param {Array<Array<{time: string, tiles: number, bytes?: number}> | null>} lists null where a layer does not know yet
+ * @param {Array<Array<{time: string, tiles: number, bytes?: number}> | null>} lists null where a layer does not know
+ *   yet
  * @returns {{changes: Array<{time: string, tiles: number, bytes: number}>, complete: boolean}}
  */
 export function uniteChanges (lists) {
@@ -58,8 +59,8 @@ export function stepFrom (times, time, steps) {
 export const within = (times, range) => range ? times.filter(time => time >= range.from && time <= range.to) : times
 
 /**
- * The next time to play: on from the present one, or from the beginning when it is outside or (with `again`) at the end.
- * Null when there is nothing more to play.
+ * The next time to play: on from the present one, or from the beginning when it is outside or (with `again`) at the
+ * end. Null when there is nothing more to play.
  * @param {string[]} times @param {string | null} time
  * @param {{range?: {from: string, to: string} | null, again?: boolean}} [options]
  */

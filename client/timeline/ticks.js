@@ -24,13 +24,15 @@ const LEVELS = [
 const estimate = text => text.length * 6.7
 
 /**
- * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger unit begins
+ * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger
+ *   unit begins
  */
 
 /**
  * @param {import('./time-scale.js').Axis} axis @param {import('./words.js').Zone} zone
  * @param {{measure?: (text: string) => number}} [options] width of a label in pixels
- * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, to stand at the left end; '' if nothing
+ * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, to stand at the left end; '' if
+ *   nothing
  */
 export function ticksOf (axis, zone, { measure = estimate } = {}) {
   const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each)) + GAP)

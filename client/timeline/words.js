@@ -61,7 +61,10 @@ export function valueWords (time, changes, zone) {
 
 export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) => string}} Zone */
+/**
+ * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
+ *   string}} Zone
+ */
 
 /** @type {Map<string, Zone>} */
 const zones = new Map()

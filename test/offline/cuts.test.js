@@ -8,7 +8,8 @@ const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
 
-const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS) // with answers that never end: each is waited for for half a minute
+// with answers that never end: each is waited for for half a minute
+const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS)
 const AROUND = 40 // bytes
 
 /** Batches small enough to have many, and not smaller where the machine is slow. */
@@ -168,7 +169,9 @@ onField('a download', ['plain', 'small'], stage => {
   })
 })
 
-/** Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near. */
+/**
+ * Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near.
+ */
 function flip (piece) {
   let run = 0
   for (let at = 0; at < piece.length; at++) {

@@ -31,8 +31,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
   }
 
   /**
-   * Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample, is nearly all. Of the
-   * smallest area what is around the rows of the listing counts, too.
+   * Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample,
+   * is nearly all. Of the smallest area what is around the rows of the listing counts, too.
    */
   const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 50 + 200, `${what}: ${value}, foretold ${wanted}`)
 
@@ -68,7 +68,8 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
         near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
         if (typeof history === 'boolean') await isWhole(page, spec)
-        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`) // CouchDB ends a parameter at a bare semicolon
+        // CouchDB ends a parameter at a bare semicolon
+        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`)
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {
           const found = await /** @type {any} */ (window).offline.areas.get('All').db.allDocs({ include_docs: true, attachments: true })

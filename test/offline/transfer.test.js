@@ -1,4 +1,5 @@
-// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing else.
+// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing
+// else.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { readState, Transfer } from '../../client/offline/transfer.js'

@@ -25,13 +25,22 @@ export async function estimate (page) {
   return { tiles: Number(tiles.replace(/,/g, '')), size }
 }
 
-/** An area of the list. @param {import('playwright-core').Page} page @param {string} name how it begins, or all of it */
+/**
+ * An area of the list.
+ * @param {import('playwright-core').Page} page @param {string} name how it begins, or all of it
+ */
 export const area = (page, name) => page.locator('.area', { has: page.locator('.title').getByText(name, { exact: !name.startsWith('<') }) })
 
-/** Waits until an area stands so. @param {import('playwright-core').Page} page @param {string} name @param {string | RegExp} words */
+/**
+ * Waits until an area stands so.
+ * @param {import('playwright-core').Page} page @param {string} name @param {string | RegExp} words
+ */
 export const state = (page, name, words) => area(page, name).locator('.state').filter({ hasText: words }).waitFor({ timeout: 30000 })
 
-/** Takes what the map shows along. @param {import('playwright-core').Page} page @param {string} name that it will have */
+/**
+ * Takes what the map shows along.
+ * @param {import('playwright-core').Page} page @param {string} name that it will have
+ */
 export async function take (page, name) {
   if (!await page.locator('.card.offline').count()) await openAreas(page)
   await begin(page)
@@ -39,7 +48,10 @@ export async function take (page, name) {
   await state(page, name, 'Up to date just now')
 }
 
-/** The middle of a handle on the map. @param {import('playwright-core').Page} page @param {string} name how it begins */
+/**
+ * The middle of a handle on the map.
+ * @param {import('playwright-core').Page} page @param {string} name how it begins
+ */
 export async function corner (page, name) {
   const { x, y, width, height } = /** @type {any} */ (await page.locator(`.sketch-handle[aria-label^="${name}"]`).boundingBox())
   return { x: x + width / 2, y: y + height / 2 }
@@ -53,7 +65,10 @@ export async function draw (page, places) {
   }
 }
 
-/** Drags with a finger. @param {import('playwright-core').Page} page @param {{x: number, y: number}} from @param {number[]} by pixels */
+/**
+ * Drags with a finger.
+ * @param {import('playwright-core').Page} page @param {{x: number, y: number}} from @param {number[]} by pixels
+ */
 export async function dragTouch (page, { x, y }, [dx, dy]) {
   const session = await page.context().newCDPSession(page)
   const touch = (type, share) => session.send('Input.dispatchTouchEvent', { type, touchPoints: share === undefined ? [] : [{ x: x + share * dx, y: y + share * dy }] })

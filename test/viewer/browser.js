@@ -3,7 +3,8 @@
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota'] // the last: pages are told of the room there is, not always of 10 GiB
+// the last: pages are told of the room there is, not always of 10 GiB
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota']
 
 /**
  * The executable, or the suite is skipped where there is none. In CI there has to be one.
@@ -58,7 +59,10 @@ export async function drawnTiles (page) {
   return page.locator('#map .tilecouch-tile img').count()
 }
 
-/** Waits until the clock stands at a time as the timeline writes it, and all of it is drawn. @param {any} page @param {string} words */
+/**
+ * Waits until the clock stands at a time as the timeline writes it, and all of it is drawn.
+ * @param {any} page @param {string} words
+ */
 export async function shownAt (page, words) {
   await page.waitForFunction(text => {
     const timeline = document.querySelector('.tilecouch-timeline')

@@ -102,7 +102,8 @@ onViewer('without a network', {}, stage => {
     const page = await stage.visit('#daylight/2/20/0', screens.phone)
     await drawnTiles(page)
     await kept(page)
-    await take(page, { ...world, bbox: [0, 10, 80, 80], zooms: 2 }) // without the zooms above: enlarged, they would show something of every place
+    // without the zooms above: enlarged, they would show something of every place
+    await take(page, { ...world, bbox: [0, 10, 80, 80], zooms: 2 })
     await page.context().setOffline(true)
     await page.goto('about:blank')
     await page.goto(`${stage.address}#land/1/0/0`)

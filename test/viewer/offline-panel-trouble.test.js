@@ -1,5 +1,6 @@
 /* global document, indexedDB -- of the page, in functions that run there */
-// Areas in the viewer when something is in the way: no room, no store, no leave, no network. It is said in words, and the map goes on.
+// Areas in the viewer when something is in the way: no room, no store, no leave, no network. It is said in words, and
+// the map goes on.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'

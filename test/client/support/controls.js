@@ -1,4 +1,5 @@
-// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive it.
+// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive
+// it.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import http from 'node:http'
