@@ -65,7 +65,6 @@ export class Device {
 
   /**
    * Since when the device says what it says of a layer: the last time that all of it was as the store had it.
-   * @param {string} layer
    * @returns {string | null | undefined} null: it lacks something; undefined: nothing of the layer is here
    */
   asOf (layer) {
@@ -148,14 +147,14 @@ export class DeviceStore {
     return new Map(names.map((name, at) => [name, stats[at]]))
   }
 
-  /** @param {string} layer @param {number} limit */
   async editions (layer, limit) {
     return (await this.#device.editions(layer)).slice(0, limit)
   }
 
   /** @param {string} layer @param {{z: number, x: number, y: number}} tile @param {number} limit */
   async versions (layer, { z, x, y }, limit) {
-    const [[versions], doc] = await Promise.all([this.#device.versions(layer, [{ z, x, y0: y, y1: y }]), this.#device.layer(layer)])
+    const [[versions], doc] =
+      await Promise.all([this.#device.versions(layer, [{ z, x, y0: y, y1: y }]), this.#device.layer(layer)])
     const type = Object.values(formats).find(({ ext }) => ext === (doc?.format ?? 'png'))?.type
     return versions.slice(-limit).map(version => ({
       ...version,
@@ -192,8 +191,6 @@ export class DeviceStore {
 }
 
 /**
- * @param {HTMLElement} button
- * @param {import('./notices.js').Notices} notices
  * @param {() => Promise<{open: () => void}>} load the panel
  * @returns {() => void} to be called when the panel is there, however it came
  */

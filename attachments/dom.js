@@ -13,10 +13,7 @@ const icons = {
 /** @param {keyof typeof icons} name */
 export const icon = name => svg('svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })])
 
-/**
- * Calls together what is asked for several times, in the next frame (or after so many milliseconds).
- * @param {() => void} run @param {number} [delay]
- */
+/** Calls together what is asked for several times, in the next frame (or after so many milliseconds). */
 export function soon (run, delay) {
   let waiting = false
   return () => {
@@ -33,7 +30,6 @@ export function soon (run, delay) {
 
 /**
  * @param {Promise<string | undefined>} url
- * @param {Record<string, any>} attributes
  * @returns {HTMLImageElement} without a source when there is none, or when it does not come
  */
 export function picture (url, attributes) {

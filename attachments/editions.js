@@ -60,9 +60,10 @@ export class Editions {
     this.#filter()
   }
 
-  /** Marks the edition that is to be seen at a time. @param {string | null} time */
+  /** Marks the edition that is to be seen at a time. */
   setTime (time) {
-    const shown = time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
+    const shown =
+      time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
     for (const item of this.#items) {
       const pressed = String(item === shown)
       if (item.button.getAttribute('aria-pressed') === pressed) continue
@@ -80,7 +81,6 @@ export class Editions {
     return this.#footprint.getAttribute('aria-pressed') === 'true'
   }
 
-  /** @param {boolean} is */
   #setFootprint (is) {
     this.#footprint.setAttribute('aria-pressed', String(is))
     this.#onFootprint(is ? this.#chosen : null)
@@ -90,7 +90,9 @@ export class Editions {
   #reveal ({ offsetTop, offsetHeight }) {
     const { scrollTop, clientHeight } = this.#list
     if (offsetTop < scrollTop) this.#list.scrollTop = offsetTop
-    else if (offsetTop + offsetHeight > scrollTop + clientHeight) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
+    else if (
+      offsetTop + offsetHeight > scrollTop + clientHeight
+    ) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
   }
 
   #filter () {

@@ -1,4 +1,4 @@
-// What the page says besides the map: short messages above the timeline, and notices in the panel while there is no
+// Messages of the page: short messages above the timeline, and notices in the panel while there is no
 // list to show.
 import { element } from '../client/timeline/dom.js'
 import { button, icon } from './dom.js'
@@ -31,7 +31,6 @@ export class Notices {
     this.#shown.set(topic, { node, text })
   }
 
-  /** @param {string} topic */
   end (topic) {
     this.#shown.get(topic)?.node.remove()
     this.#shown.delete(topic)
@@ -42,11 +41,11 @@ export class Notices {
   }
 }
 
-/** Grey shapes where the layers will stand. */
+/** Grey shapes in place of the layers. */
 export const loading = () => element('div', { class: 'loading', 'aria-hidden': 'true' }, ...Array.from({ length: 2 }, () =>
   element('div', { class: 'bones' }, element('span'), element('span'))))
 
-/** @param {Error & {status?: number}} error @param {() => void} retry */
+/** @param {Error & {status?: number}} error */
 export function failure (error, retry) {
   const isOffline = !navigator.onLine && error.status === undefined
   return element('div', { class: 'notice', role: 'alert' },

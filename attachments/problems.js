@@ -1,4 +1,4 @@
-// Tells the user what is wrong with the map for as long as it is: the store does not answer, tiles do not load, there
+// Shows the user what is wrong with the map, as long as it lasts: the store does not answer, tiles do not load, there
 // is nothing to show at this time or place. Each message ends by itself; its button only makes that quicker.
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
@@ -18,17 +18,11 @@ function words ({ code, message }, name) {
   }
 }
 
-/** What is to be seen while only the device answers. @param {string | null} since */
+/** What is to be seen while only the device answers. */
 const fromDevice = since => `${navigator.onLine ? 'The server does not answer.' : 'You are offline.'} ` +
   `This is what the device has of the map${since ? `, as of ${written(`${since.slice(0, 16)}:00Z`)}` : '; not all of it is here'}.`
 
-/**
- * @param {import('./stage.js').Stage} stage
- * @param {import('./notices.js').Notices} notices
- * @param {import('./map.js').MapView} view
- * @param {() => void} onRetry
- * @param {import('./device.js').Device} device
- */
+/** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {
   const again = { label: 'Try again', run: onRetry }
   let away = false

@@ -13,17 +13,13 @@ export class RangeCard {
   #outlined = true
   #compared = false
 
-  /**
-   * @param {import('./stage.js').Stage} stage @param {import('./cards.js').Cards} cards
-   * @param {import('./outlines.js').Outlines} outlines
-   */
   constructor (stage, cards, outlines) {
     this.#stage = stage
     this.#cards = cards
     this.#outlines = outlines
   }
 
-  /** Opens, closes or rewrites the card, after anything that it tells of. */
+  /** Opens, closes or rewrites the card. */
   update () {
     const { range, layer } = this.#stage
     if (!range || !layer) {
@@ -74,7 +70,6 @@ export class RangeCard {
     if (answer.textContent !== text) answer.replaceChildren(...parts) // the same is not read aloud again
   }
 
-  /** @param {boolean} on */
   outline (on) {
     this.#outlined = on
     this.update()

@@ -16,7 +16,7 @@ export class Stage extends L.Evented {
   layer = null
   /** @type {import('./store.js').Layer | null} */
   doc = null
-  /** Whether two times stand side by side: the start of the range, and the clock's. */
+  /** Whether two times are shown side by side: the start of the range, and the clock's. */
   comparing = false
   #map
   #container
@@ -30,7 +30,7 @@ export class Stage extends L.Evented {
   /** @type {any} */
   #offline = null
 
-  /** @param {L.Map} map @param {HTMLElement} container of the timeline */
+  /** @param {HTMLElement} container of the timeline */
   constructor (map, container) {
     super()
     this.#map = map
@@ -76,10 +76,7 @@ export class Stage extends L.Evented {
     return Boolean(this.#timeline?.player.isPlaying())
   }
 
-  /**
-   * Puts a layer on the map, in the place of the one that is there.
-   * @param {string} db @param {import('./store.js').Layer} doc
-   */
+  /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
   show (db, doc) {
     this.#stopComparing()
     this.#retire()

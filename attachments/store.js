@@ -10,7 +10,7 @@ const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that
 
 /** What went wrong, in words for the page. */
 export class StoreError extends Error {
-  /** @param {string} message @param {number} [status] none when nobody answered */
+  /** @param {number} [status] none when nobody answered */
   constructor (message, status) {
     super(message)
     this.status = status
@@ -53,7 +53,6 @@ export class Store {
   isAway = false
   #device
 
-  /** @param {import('./device.js').Device} device */
   constructor (device) {
     this.#device = device
   }
@@ -131,7 +130,7 @@ export class Store {
     return rows.length > 0
   }
 
-  /** Editions of a layer, newest first. @param {string} layer @param {number} limit @returns {Promise<Edition[]>} */
+  /** Editions of a layer, newest first. @returns {Promise<Edition[]>} */
   editions (layer, limit) {
     return this.#ask(local => local.editions(layer, limit), () => this.#editions(layer, limit))
   }
@@ -151,7 +150,6 @@ export class Store {
   /**
    * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above.
    * Nothing while the store is away, or where the edition has no manifest.
-   * @param {string} layer @param {string} time
    * @returns {Promise<{z: number, x: number, y: number}[]>}
    */
   async footprint (layer, time) {
@@ -164,8 +162,7 @@ export class Store {
 
   /**
    * The newest versions of a tile, oldest first.
-   * @param {string} layer @param {{z: number, x: number, y: number}} tile
-   * @param {number} limit
+   * @param {{z: number, x: number, y: number}} tile
    * @returns {Promise<TileDocument[]>}
    */
   versions (layer, tile, limit) {
@@ -178,7 +175,9 @@ export class Store {
     const { results } = await read(`${this.db}/_all_docs/queries`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }] })
+      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, {
+        startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true
+      }] })
     })
     const rows = results.flatMap(({ rows: own, error = 'no answer', reason }) => own ?? [{ error, reason }])
     const bad = rows.find(({ error }) => error && error !== 'not_found')

@@ -24,7 +24,9 @@ async function install () {
   const { version, files } = SHELL
   const cache = await caches.open(cacheOf(version))
   try {
-    await Promise.all(Object.entries(files).map(async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))))
+    await Promise.all(Object.entries(files).map(
+      async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))
+    ))
   } catch (error) {
     await caches.delete(cacheOf(version))
     throw error // the browser tries again at the next visit
@@ -49,7 +51,7 @@ async function activate () {
   await clients.claim()
 }
 
-/** @param {Request} request @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
+/** @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
 function answerTo (request) {
   const { method, mode, url } = request
   if (method !== 'GET' || !url.startsWith(scope)) return

@@ -20,10 +20,6 @@ export class TileCard {
   #versions = []
   #turn = 0
 
-  /**
-   * @param {import('./stage.js').Stage} stage @param {import('./cards.js').Cards} cards
-   * @param {import('./outlines.js').Outlines} outlines @param {import('./store.js').Store} store
-   */
   constructor (stage, cards, outlines, store) {
     this.#stage = stage
     this.#cards = cards

@@ -128,7 +128,6 @@ function reaches (name, range) {
   return !range || !known || (range.from <= fromSeconds(known.last) && range.to >= fromSeconds(known.first))
 }
 
-/** @param {string} name */
 function choose (name) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
@@ -148,7 +147,6 @@ function choose (name) {
   remember()
 }
 
-/** @param {number} limit */
 async function readEditions (limit) {
   const name = /** @type {string} */ (stage.doc?.layer)
   const editions = await store.editions(name, limit + 1).catch(() => null) // the map says what is wrong
@@ -173,7 +171,7 @@ async function outlineEdition (time) {
   if (own === footprint) outlines.covered(tiles)
 }
 
-/** Reads anew what is said of the store: after a load, or after it was away. */
+/** Reads layers and figures again: after a load, or after the store was away. */
 async function refresh () {
   const found = await store.layers().catch(() => null)
   if (!found) return
@@ -210,7 +208,6 @@ function onMove () {
   outlines.covered()
 }
 
-/** @param {any} place @param {boolean} byKey */
 function pick (place, byKey) {
   const tile = stage.layer?.tileAt(place)
   if (!tile) return

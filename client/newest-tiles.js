@@ -12,9 +12,9 @@ const WHOLE_TILE = { up: 0, dx: 0, dy: 0 }
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {(error?: Error) => void} ready told once, with the first image or the first error
+ * @property {(error?: Error) => void} ready called once: with the first image or the first error
  * @property {AbortController} [stop] of the present attempt
- * @property {boolean} [isReported] whether it was said to be ready
+ * @property {boolean} [isReported] whether `ready` was called
  * @property {boolean} [lacks] something better might come
  * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known;
  *   isHeld: by an area
@@ -99,7 +99,7 @@ export class NewestTiles {
     }
   }
 
-  /** Shows what may stand there for a while, or where there is no tile. */
+  /** Shows an older image or a part of an ancestor. */
   async #showPlaceholder (item, signal, options) {
     const part = await this.#heads.placeholder(item.z, item.x, item.y, options).catch(() => undefined)
     if (part && part.up < (item.shown?.up ?? Infinity)) await this.#show(item, { ...part, isOld: true }, part, signal)

@@ -5,7 +5,7 @@ import { TilecouchError } from '../core/errors.js'
 import { Playback } from './timeline/playback.js'
 import { stepFrom, uniteChanges, within } from './timeline/steps.js'
 
-// whatever may turn isShown() or changes(): events the player waits for
+// events after which isShown() or changes() may differ
 const EVENTS = 'timeload load tileerror changes add remove'
 
 /** Both ends exact; a part such as '2024' is its whole period. The order does not matter. */

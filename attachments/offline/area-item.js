@@ -19,7 +19,6 @@ export class AreaItem {
   #parts
 
   /**
-   * @param {any} area
    * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void,
    *   onRemoved: (item: AreaItem) => void}} list
    */
@@ -76,7 +75,7 @@ export class AreaItem {
     if (done) this.#announce(changedWords(done.changed))
   }
 
-  /** What went wrong by itself. @param {any} error */
+  /** What went wrong by itself. */
   fail (error) {
     this.#announce(problem(error))
   }
@@ -125,7 +124,7 @@ export class AreaItem {
     this.#showProblem(status)
   }
 
-  /** An error that stands in the status, unless something newer was said. */
+  /** The error in the status, unless there is a newer message. */
   #showProblem (status) {
     const { problem: note } = this.#parts
     const isBroken = ['incomplete', 'paused', 'new'].includes(status.state)

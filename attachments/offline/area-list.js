@@ -22,7 +22,6 @@ export class AreaList {
   #timer
 
   /**
-   * @param {any} offline
    * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () =>
    *   void, coverage: HTMLElement, reason?: string}} page
    */
@@ -34,7 +33,9 @@ export class AreaList {
     this.#add = button('Download an area', page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
       this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
-    this.#make = area => new AreaItem(area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) })
+    this.#make = area => new AreaItem(
+      area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) }
+    )
     this.measure = soon(() => this.#meter.update(), METER_INTERVAL)
     this.sync()
     this.setOnline(offline.isOnline)
@@ -72,19 +73,19 @@ export class AreaList {
     this.#page.onChange()
   }
 
-  /** @param {string} id @returns {AreaItem | undefined} */
+  /** @returns {AreaItem | undefined} */
   item (id) {
     return this.#items.get(id)
   }
 
-  /** What is said when nothing is known yet is what the browser knows. @param {boolean} [online] */
+  /** Without a known state, the browser's. */
   setOnline (online = navigator.onLine) {
     this.#connection.classList.toggle('away', !online)
     const words = online ? 'Connected to the store' : 'No connection to the store'
     if (this.#connection.textContent !== words) this.#connection.textContent = words
   }
 
-  /** Opens one of them, and closes the others. @param {string} id */
+  /** Opens one of them, and closes the others. */
   open (id) {
     for (const [other, item] of this.#items) item.isOpen = other === id
   }
@@ -118,7 +119,7 @@ export class StorageMeter {
   element = element('section', { class: 'meter', 'aria-label': 'Room on this device', hidden: true }, element('h3', null, 'Room on this device'), this.#bar, this.#words,
     element('div', { class: 'row' }, this.#promise, this.#keep))
 
-  /** @param {any} offline @param {(text: string) => void} announce */
+  /** @param {(text: string) => void} announce */
   constructor (offline, announce) {
     this.#offline = offline
     this.#announce = announce

@@ -12,14 +12,13 @@ export class AreaOutlines {
   /** @type {L.Polygon[]} */
   #shapes = []
 
-  /** @param {L.Map} map */
   constructor (map) {
     this.#map = map
     if (!map.getPane('areas')) map.createPane('areas').style.cssText = 'z-index: 440; pointer-events: none'
     this.#style = { pane: 'areas', renderer: L.svg({ pane: 'areas', padding: 0.5 }), interactive: false, smoothFactor: 0, fill: false }
   }
 
-  /** @param {any[]} areas @param {string} [chosen] id of the one that stands out */
+  /** @param {string} [chosen] id of the one that stands out */
   show (areas, chosen) {
     this.clear()
     for (const area of areas) {
@@ -57,7 +56,6 @@ export class Coverage {
 
   element = element('div', { class: 'coverage' }, element('label', null, this.#input, 'Show which tiles are on this device'), this.#legend)
 
-  /** @param {any} offline @param {L.Map} map @param {import('../stage.js').Stage} stage */
   constructor (offline, map, stage) {
     this.#offline = offline
     this.#map = map

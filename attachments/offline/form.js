@@ -22,7 +22,6 @@ export class AreaForm {
   #isNamed = false // by the user
 
   /**
-   * @param {any} offline
    * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone:
    *   (area: any) => void, onCancel: () => void}} page
    *   layer: the one that is shown; box: what the map shows; rate: bytes a second of the last download
@@ -32,7 +31,8 @@ export class AreaForm {
     this.#page = page
     this.#layers = page.layers
     this.#parts = this.#make(page.layer)
-    this.#estimator = new Estimator((spec, options) => this.#estimate(spec, options), answer => this.#showEstimate(answer))
+    this.#estimator =
+      new Estimator((spec, options) => this.#estimate(spec, options), answer => this.#showEstimate(answer))
     this.node = this.#build()
     this.#fill()
     this.#sketch = new Sketch(page.map, () => this.#drawn())
@@ -93,7 +93,9 @@ export class AreaForm {
     const deepest = Math.min(Math.max(seen, minzoom), maxzoom)
     first.set(minzoom, minzoom, maxzoom)
     last.set(deepest, minzoom, maxzoom)
-    if (!this.#isNamed) name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+    if (!this.#isNamed) {
+      name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+    }
   }
 
   get #chosen () {
@@ -153,7 +155,8 @@ export class AreaForm {
   }
 
   async #estimate (spec, options) {
-    const [figures, room] = await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
+    const [figures, room] =
+      await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
     return { figures, room }
   }
 
@@ -193,7 +196,6 @@ export class Stepper {
   #input
   #onChange
 
-  /** @param {string} label @param {() => void} onChange */
   constructor (label, onChange) {
     this.#onChange = onChange
     this.#input = element('input', { type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) } })
@@ -208,7 +210,6 @@ export class Stepper {
     return Number.isInteger(Number(value)) && value !== '' ? Number(value) : Number(min)
   }
 
-  /** @param {number} value @param {number} min @param {number} max */
   set (value, min, max) {
     Object.assign(this.#input, { min, max, value })
   }

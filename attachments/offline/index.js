@@ -1,4 +1,4 @@
-// The panel of areas, and what it stands on: a bundle of its own, which the page loads when there is anything on the
+// The panel of areas with its OfflineStore: a separate bundle, which the page loads when there is anything on the
 // device, or when somebody presses the button.
 import PouchDB from 'pouchdb-browser'
 import { Edits } from '../../client/edits/index.js'

@@ -75,7 +75,6 @@ export class OfflinePanel {
     localStorage.setItem(RATE, String(Math.round(rate ?? 0)))
   }
 
-  /** @param {string} title @param {HTMLElement} node */
   #fill (title, node) {
     this.#card?.title.replaceChildren(title)
     this.#card?.body.replaceChildren(node)
@@ -120,7 +119,8 @@ export class OfflinePanel {
     this.#endForm()
     this.#list = new AreaList(this.#offline, {
       layerTitle: layer => this.#page.layers().find(other => other.layer === layer)?.name ?? layer,
-      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(), coverage: this.#coverage.element, reason: this.#page.reason
+      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(),
+      coverage: this.#coverage.element, reason: this.#page.reason
     })
     this.#fill(TITLE, this.#list.node)
     if (focused) this.#list.focus()
@@ -133,7 +133,8 @@ export class OfflinePanel {
     this.#outline()
     document.body.classList.add('sketching') // before it is measured how much of the map is free
     this.#form = new AreaForm(this.#offline, {
-      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(), rate: this.#rate,
+      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(),
+      rate: this.#rate,
       onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
     })
     this.#fill(ADD, this.#form.node)
@@ -183,6 +184,9 @@ export class OfflinePanel {
     const places = outlinesOf(area.spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
     const { min = 0, max = 18 } = area.spec.zooms ?? {}
     view.fit({ layer: area.layer, minzoom: min, maxzoom: max + CLOSER, bounds: area.spec.bbox ?? boxOf(places) })
-    if (stage.doc?.layer !== area.layer && view.view) location.hash = permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
+    if (stage.doc?.layer !== area.layer && view.view) {
+      location.hash =
+        permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
+    }
   }
 }

@@ -27,7 +27,6 @@ export class Sketch {
   #listening = new AbortController()
   #pressed = { x: 0, y: 0 }
 
-  /** @param {L.Map} map @param {() => void} onChange */
   constructor (map, onChange) {
     this.#map = map
     this.#onChange = onChange
@@ -63,7 +62,6 @@ export class Sketch {
     return L.latLngBounds(this.#places)
   }
 
-  /** @param {number[]} bbox */
   setBox (bbox) {
     this.kind = 'box'
     this.#places = cornersOf(bbox).map(({ lat, lng }) => L.latLng(lat, lng))
@@ -78,13 +76,16 @@ export class Sketch {
     this.#make()
   }
 
-  /** Takes back the corner that came last, or another one. @param {number} [index] */
+  /** Takes back the corner that came last, or another one. */
   dropCorner (index = this.#places.length - 1) {
     if (this.kind !== 'polygon' || !this.#places.length) return
     const hadFocus = this.#handles[index]?.getElement() === document.activeElement
     this.#places.splice(index, 1)
     this.#make()
-    if (hadFocus) (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer()).focus({ preventScroll: true })
+    if (hadFocus) {
+      (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer())
+        .focus({ preventScroll: true })
+    }
   }
 
   /** Keeps the shape in the copy of the world that is in the middle of the map. */
@@ -115,10 +116,7 @@ export class Sketch {
     this.#grip = undefined
   }
 
-  /**
-   * @param {L.LatLng} place @param {string} label @param {string} kind
-   * @param {(to: L.LatLng, isOver: boolean) => void} onMove
-   */
+  /** @param {L.LatLng} place @param {(to: L.LatLng, isOver: boolean) => void} onMove */
   #handle (place, label, kind, onMove) {
     const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span') })
     const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000 }).addTo(this.#map)
@@ -130,14 +128,14 @@ export class Sketch {
       const direction = ARROWS[event.key]
       if (!direction) return
       event.preventDefault()
-      event.stopPropagation() // the map would go along
+      event.stopPropagation() // the map would move, too
       const by = L.point(direction).multiplyBy(event.shiftKey ? LARGE_STEP : STEP)
       onMove(this.#map.containerPointToLatLng(this.#map.latLngToContainerPoint(handle.getLatLng()).add(by)), true)
     })
     return handle
   }
 
-  /** @param {number} index @param {L.LatLng} to @param {boolean} isOver */
+  /** @param {L.LatLng} to */
   #drag (index, to, isOver) {
     if (this.kind === 'box') {
       const opposite = this.#places[(index + 2) % 4]
@@ -172,12 +170,16 @@ export class Sketch {
 
   #middle () {
     const { bounds } = this
-    return this.#map.unproject(this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2))
+    return this.#map.unproject(
+      this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2)
+    )
   }
 
   #draw () {
     for (const shape of this.#shape) shape.setLatLngs(this.#places)
-    this.#handles.forEach((handle, index) => { if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index]) })
+    this.#handles.forEach(
+      (handle, index) => { if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index]) }
+    )
     if (this.#grip && this.#places.length) this.#grip.setLatLng(this.#middle())
   }
 
@@ -189,7 +191,9 @@ export class Sketch {
     container.addEventListener('click', event => {
       if (event.target.closest('.leaflet-control')) return
       event.stopPropagation()
-      if (isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE) this.#add(this.#map.mouseEventToLatLng(event))
+      if (
+        isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE
+      ) this.#add(this.#map.mouseEventToLatLng(event))
     }, options)
     container.addEventListener('dblclick', event => { if (isFree(event)) event.stopPropagation() }, options)
     container.addEventListener('keydown', event => {

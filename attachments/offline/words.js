@@ -6,14 +6,14 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const SHORT = 10 // seconds: what takes less is not worth a figure
 
-/** How long ago: `just now`, `5 minutes ago`, `14 days ago`. @param {number} ms */
+/** How long ago: `just now`, `5 minutes ago`, `14 days ago`. */
 export function ago (ms) {
   if (ms < MINUTE) return 'just now'
   const [length, noun] = ms < HOUR ? [MINUTE, 'minute'] : ms < DAY ? [HOUR, 'hour'] : [DAY, 'day']
   return `${plural(Math.floor(ms / length), noun)} ago`
 }
 
-/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: no more exactly than can be known. @param {number} seconds */
+/** `a few seconds`, `40 seconds`, `3 minutes`, `2 hours`: no more exactly than can be known. */
 export function lasting (seconds) {
   if (seconds < SHORT) return 'a few seconds'
   if (seconds < 100) return `${Math.round(seconds / 10) * 10} seconds`
@@ -72,7 +72,7 @@ const problems = {
   NO_POUCHDB: () => reasons.blocked
 }
 
-/** What an error means to the user. @param {any} error */
+/** What an error means to the user. */
 export function problem (error) {
   const words = problems[error?.code]
   if (words) return words(error)
@@ -83,7 +83,7 @@ export function problem (error) {
 /** Whether a call ended because the user stopped it. */
 export const isStopped = error => error?.code === 'ABORTED' || error?.name === 'AbortError'
 
-/** A name for a new area that no other one has. @param {string} title of the layer @param {string[]} taken */
+/** A name for a new area that no other one has. @param {string} title of the layer */
 export function freeName (title, taken) {
   for (let number = 1; ; number++) {
     const name = number === 1 ? title : `${title} ${number}`

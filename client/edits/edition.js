@@ -96,7 +96,7 @@ export class Edition {
     return this.#edits.removeTile(this, { z, x, y })
   }
 
-  /** How it stands: tiles and bytes as they were made here, how many of them the store has, and has refused. */
+  /** Its status: tiles and bytes edited here, how many the store has, and how many it refused. */
   async status () {
     const { index } = await this.#edits.opened()
     await index.read()
@@ -128,7 +128,8 @@ export class Edition {
       const own = /** @type {'unsent' | 'sent' | 'refused'} */ (!upload ? 'unsent' : upload.to ? 'sent' : 'refused')
       if (state && state !== own) continue
       yield {
-        z, x, y, type, bytes, gone: digest === null, state: own, ...(upload?.error && { code: upload.error, reason: upload.reason }),
+        z, x, y, type, bytes, gone: digest === null, state: own,
+        ...(upload?.error && { code: upload.error, reason: upload.reason }),
         image: async () => (await DatabaseReader.of(db).image(id))?.blob
       }
     }

@@ -1,4 +1,4 @@
-// Editing on a device: editions that are made here, in a PouchDB of their own beside the areas, until a store has them.
+// Editing on a device: editions that are edited here and kept in a separate PouchDB until a store has them.
 import {
   TilecouchError, checkLayer, editionId, layerDocument, layerId, now, soundOf, startOf
 } from '../../core/index.js'
@@ -11,7 +11,7 @@ import { EditWriter, hasArrived, knownVersions } from './edit-writer.js'
 import { Edition } from './edition.js'
 import { Upload, UploadTarget, connectionOf } from './upload.js'
 
-const MARKER = 'edits' // _local/edits of the registry: something was made here, so there is a database of it
+const MARKER = 'edits' // _local/edits of the registry: the device has edits, and so a database of them
 const BATCH = 200 // tiles that are removed, or looked for in areas, at once
 
 /** @typedef {{db: any, index: EditIndex, drafts: EditWriter}} Opened */
@@ -46,7 +46,9 @@ export class Edits {
     const { db, index } = await this.opened({ make: true })
     await this.#exclusive(async () => {
       await index.read()
-      const known = await Promise.all(this.#areas(layer).map(async ({ db: of }) => (await DatabaseReader.of(of).docs([layerId(layer)])).get(layerId(layer))))
+      const known = await Promise.all(this.#areas(layer).map(
+        async ({ db: of }) => (await DatabaseReader.of(of).docs([layerId(layer)])).get(layerId(layer))
+      ))
       const [{ _rev, ...doc }] = [...soundOf(known, 'layer'), fresh]
       await updateDocument(db, layerId(layer), stored => stored ? undefined : doc)
       await updateDocument(db, editionId(layer, when), stored => ({
@@ -76,7 +78,7 @@ export class Edits {
 
   // --- what the store does with it
 
-  /** At the beginning: what was made here is there from then on. */
+  /** At the start, so that edits are shown. */
   async open () {
     await this.#openIfAny()
   }
@@ -93,7 +95,9 @@ export class Edits {
   /** @param {{make?: boolean}} [options] @returns {Promise<Opened>} */
   async opened ({ make = false } = {}) {
     this.#offline.check()
-    if (make && !this.#opening) await new PouchPeer(this.#offline.registry.db).updateLocal(MARKER, doc => doc ?? { made: now() })
+    if (make && !this.#opening) {
+      await new PouchPeer(this.#offline.registry.db).updateLocal(MARKER, doc => doc ?? { made: now() })
+    }
     const opened = await this.#openIfAny()
     if (!opened) throw new TilecouchError('ABORTED')
     return opened
@@ -161,13 +165,18 @@ export class Edits {
       await this.#checkEdition(edition)
       const couch = new UploadTarget(connectionOf(this.#offline, options), () => this.#areas(edition.layer))
       const versions = index.versions(edition.layer, edition.time)
-      const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (!versions.length || index.documents.get(key)?.upload?.finished)
+      const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (
+        !versions.length || index.documents.get(key)?.upload?.finished
+      )
       if (isDone) return
       this.#uploading.add(key)
       try {
-        await updateDocument(db, key, stored => stored && { ...stored, upload: { ...stored.upload, to: couch.url, finished: undefined } })
+        await updateDocument(
+          db, key, stored => stored && { ...stored, upload: { ...stored.upload, to: couch.url, finished: undefined } }
+        )
         const stop = new AbortController()
-        const upload = new Upload({ edition, db, index, couch, stop, onProgress, onFailure, limits: this.#offline.limits?.upload })
+        const upload =
+          new Upload({ edition, db, index, couch, stop, onProgress, onFailure, limits: this.#offline.limits?.upload })
         const finished = await whileOpen([db], signal, stop, () => upload.run())
         await updateDocument(db, key, stored => stored && { ...stored, upload: { ...stored.upload, finished } })
       } finally {
@@ -188,7 +197,9 @@ export class Edits {
     await this.#exclusive(async () => {
       await index.read()
       const versions = index.versions(edition.layer, edition.time)
-      for (const some of batches(versions)) await drafts.drop(some.map(entry => ({ ...edition, ...entry, id: entry.head })))
+      for (const some of batches(versions)) {
+        await drafts.drop(some.map(entry => ({ ...edition, ...entry, id: entry.head })))
+      }
       await this.#forget(edition)
     })
     this.#offline.touch(edition.layer)
@@ -212,13 +223,15 @@ export class Edits {
     await index.read()
     let went = false
     for (const doc of [...index.documents.values()]) {
-      // before an upload has ended, its tiles tell how far the layer reaches
+      // before an upload has ended, its tiles determine the extent of the layer
       if (doc.type !== 'edition' || doc.layer !== layer || !doc.upload?.finished) continue
       const { time } = doc
       for (const some of batches(index.versions(layer, time).filter(({ upload }) => upload?.to))) {
         const arrived = await this.#arrived(layer, some)
         if (!arrived.length) continue
-        await drafts.drop(arrived.map(entry => ({ ...entry, id: entry.head, layer })), ({ upload }) => Boolean(upload?.to))
+        await drafts.drop(
+          arrived.map(entry => ({ ...entry, id: entry.head, layer })), ({ upload }) => Boolean(upload?.to)
+        )
         await updateDocument(db, editionId(layer, time), stored => (
           stored && { ...stored, upload: { ...stored.upload, left: tallyOf(arrived, stored) } }
         ))
@@ -230,10 +243,7 @@ export class Edits {
     return went
   }
 
-  /**
-   * Those that every area that holds their tile has.
-   * @param {string} layer @param {import('./edit-index.js').EditedEntry[]} entries
-   */
+  /** Those that every area that holds their tile has. @param {import('./edit-index.js').EditedEntry[]} entries */
   async #arrived (layer, entries) {
     const missing = new Set()
     for (const database of this.#areas(layer)) {

@@ -33,7 +33,7 @@ export class Upload {
   /**
    * @param {object} parts
    * @param {{layer: string, time: string}} parts.edition
-   * @param {any} parts.db the PouchDB of what was made here
+   * @param {any} parts.db the PouchDB of edits
    * @param {import('./edit-index.js').EditIndex} parts.index of it
    * @param {UploadTarget} parts.couch
    * @param {AbortController} parts.stop ends it, and is aborted by the first failure
@@ -71,7 +71,7 @@ export class Upload {
 
   // --- the store's side, before and after
 
-  /** Refused here, when there is no right to write: the edition is the first that is written. */
+  /** Writes the edition first, so that a missing right to write is found before any tile is sent. */
   async #begin () {
     const { couch, edition: { layer, time }, index } = this
     const { signal } = this.stop
@@ -114,7 +114,12 @@ export class Upload {
 
   async #sendAll () {
     const { signal } = this.stop
-    const batch = new Batch(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
+    const batch = new Batch(this.couch, {
+      stored: now(),
+      signal,
+      send: (docs, until) => this.couch.bulk(docs, { signal: until }),
+      report: (tile, outcome) => tile.report(outcome)
+    })
     const under = new Set()
     let failure
     const waiting = this.#waiting()
@@ -140,11 +145,13 @@ export class Upload {
   #nextBatch (waiting) {
     let bytes = 0
     let count = 0
-    while (count < waiting.length && count < this.limits.batch && (!count || bytes + waiting[count].bytes <= this.#size)) bytes += waiting[count++].bytes
+    while (
+      count < waiting.length && count < this.limits.batch && (!count || bytes + waiting[count].bytes <= this.#size)
+    ) bytes += waiting[count++].bytes
     return waiting.splice(0, count)
   }
 
-  /** @param {Batch} batch @param {Entry[]} entries */
+  /** @param {Entry[]} entries */
   async #sendBatch (batch, entries) {
     if (this.stop.signal.aborted) throw new TilecouchError('ABORTED')
     const began = performance.now()
@@ -154,7 +161,8 @@ export class Upload {
     const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
       const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
       return {
-        id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data, digest: image?.digest ?? null, attempts: 0,
+        id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data,
+        digest: image?.digest ?? null, attempts: 0,
         report: outcome => outcomes.set(id, { doc, outcome })
       }
     })
@@ -173,7 +181,9 @@ export class Upload {
   async #saveOutcomes (outcomes, entries) {
     const noted = entries.filter(({ id }) => outcomes.has(id)).map(entry => {
       const { doc, outcome } = /** @type {any} */ (outcomes.get(entry.id))
-      const upload = outcome instanceof TilecouchError ? { error: outcome.code, reason: outcome.message } : { to: this.couch.url, outcome }
+      const upload = outcome instanceof TilecouchError
+        ? { error: outcome.code, reason: outcome.message }
+        : { to: this.couch.url, outcome }
       return { entry, upload, doc: { ...withoutBytes(doc, entry.bytes), upload } }
     })
     if (!noted.length) return
@@ -212,10 +222,12 @@ const withoutBytes = ({ _attachments: attachments, ...doc }, length) => {
   return { ...doc, _attachments: { [TILE_ATTACHMENT]: { ...about, length, stub: true } } }
 }
 
-/** The document of a layer that the store has not got. Where its tiles are, those tell that arrive. */
+/** The document of a layer that is new to the store. Its zooms and bounds follow from the tiles that arrive. */
 function newLayerDocument (layer, known = {}) {
   const { minzoom, maxzoom, bounds, ...fields } = known
-  return layerDocument(layer, Object.fromEntries(Object.entries(fields).filter(([field]) => Object.hasOwn(layerFields, field))))
+  return layerDocument(
+    layer, Object.fromEntries(Object.entries(fields).filter(([field]) => Object.hasOwn(layerFields, field)))
+  )
 }
 
 const REQUEST_TIMEOUT = 30000 // milliseconds for an answer, or for more of a long one
@@ -230,7 +242,7 @@ export class UploadTarget extends CouchClient {
 
   /**
    * @param {import('../mirror/http.js').HttpCouch} http
-   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: what stands there is not asked
+   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: these are not asked
    *   for again
    */
   constructor (http, areaDatabases) {
@@ -262,7 +274,7 @@ export class UploadTarget extends CouchClient {
   async #localDocs (ids) {
     const local = new Map()
     for (const { db } of this.#areaDatabases()) {
-      // one that is removed meanwhile lends nothing
+      // it may be removed meanwhile
       const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map())
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
@@ -277,19 +289,18 @@ export class UploadTarget extends CouchClient {
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
   request ({ body, ...request }) {
     const sent = typeof body === 'string' ? body : body && JSON.stringify(body)
-    return this.#http.request({ ...request, body: sent, patience: REQUEST_TIMEOUT + (sent?.length ?? 0) / MIN_UPLOAD_RATE })
+    return this.#http.request({
+      ...request, body: sent, patience: REQUEST_TIMEOUT + (sent?.length ?? 0) / MIN_UPLOAD_RATE
+    })
   }
 
-  /**
-   * A browser that asks for what is not there by its address says so on its console.
-   * @param {string} id @param {AbortSignal} [signal]
-   */
+  /** A browser that asks for what is not there by its address says so on its console. */
   async get (id, signal) {
     const [{ doc }] = await this.docs([id], { signal })
     return doc
   }
 
-  /** A gateway reads only. @param {any} doc @param {AbortSignal} [signal] */
+  /** A gateway reads only. */
   async put (doc, signal) {
     try {
       return await this.#http.put(doc, signal)
@@ -308,7 +319,9 @@ export function connectionOf ({ couch, remote, fetchOptions: usual }, { to, name
   if (to === undefined && name === undefined && fetchOptions === undefined) return couch
   const isUsual = to === undefined && name === undefined
   const http = new HttpCouch(to ?? remote, {
-    fetchOptions: { ...(isUsual && usual), ...fetchOptions, headers: { ...(isUsual && usual.headers), ...fetchOptions?.headers } }
+    fetchOptions: {
+      ...(isUsual && usual), ...fetchOptions, headers: { ...(isUsual && usual.headers), ...fetchOptions?.headers }
+    }
   })
   if (name === undefined) return http
   const address = new URL(http.url)

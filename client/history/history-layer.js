@@ -96,7 +96,8 @@ export class HistoryLayer extends Base {
     this._loader = new IndexLoader(this._source, this.options.layer, this._index, { onKnown: () => this._onKnown(), ...this._reports('index') })
     this._images = new ImageCache(this._source, this.options)
     this._preloader = new Preloader(this._images, times => this._neededAt(times), this.options)
-    this._scene = new Scene(this._images, tile => this._pictureAt(tile, this.getTime()), item => this._isInView(item), this.options, {
+    const pictureOf = tile => this._pictureAt(tile, this.getTime())
+    this._scene = new Scene(this._images, pictureOf, item => this._isInView(item), this.options, {
       onShown: () => {
         this.fire('timeload', { time: this.getTime() })
         this._preloader.run(this.changes() ?? [], this.getTime())
@@ -109,7 +110,7 @@ export class HistoryLayer extends Base {
   }
 
   onAdd (map) {
-    this._time = this.getTime() // what the tiles were told last
+    this._time = this.getTime() // the time that the tiles show
     super.onAdd(map)
     this.clock.on('timechange', this._onTime, this)
     this._startStore()
@@ -134,7 +135,7 @@ export class HistoryLayer extends Base {
   }
 
   /**
-   * Moves the clock, and with it every layer on it. Throws BAD_TIME when the time is none.
+   * Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME.
    * @param {Time | null} time
    */
   setTime (time) {
@@ -160,7 +161,7 @@ export class HistoryLayer extends Base {
     return this._extent
   }
 
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and said so */
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
   isShown () {
     return this._isReady && (!this._map || this._time === this.getTime()) && this._scene.isShown
   }
@@ -183,7 +184,9 @@ export class HistoryLayer extends Base {
     if (!this._map || this._tileZoom === undefined) return null
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
     const tile = tileAt(lng, lat, this._zoom())
-    return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(tile.z, tile.x, tile.y, this.getTime()) ?? null }
+    return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(
+      tile.z, tile.x, tile.y, this.getTime()
+    ) ?? null }
   }
 
   /**
@@ -267,10 +270,12 @@ export class HistoryLayer extends Base {
   }
 
   _want () {
-    this._loader.want(this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns)
+    this._loader.want(
+      this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns
+    )
   }
 
-  // not all of the view has tiles of its own: from now on their ancestors are asked for in the same request
+  // some tiles of the view are missing: from now on their ancestors are requested as well
   _onMissing () {
     if (this._lacksTiles || !this._index.covers(this._columns)) return
     this._lacksTiles = true
@@ -313,7 +318,9 @@ export class HistoryLayer extends Base {
 
   _neededAt (times) {
     const needed = new Set()
-    for (const time of times) for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
+    for (const time of times) {
+      for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
+    }
     return [...needed].filter(version => version && !this._images.has(version))
   }
 

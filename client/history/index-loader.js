@@ -27,7 +27,6 @@ export class IndexLoader {
   /**
    * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> &
    *   Partial<import('../offline/offline-source.js').OfflineSource>} source
-   * @param {string} layer
    * @param {import('./version-index.js').VersionIndex} index
    * @param {{onKnown: () => void, onError: (error: Error) => void, onBack: () => void}} listeners
    *   onError: after every attempt without an answer; onBack: after every answer
@@ -42,7 +41,9 @@ export class IndexLoader {
   /** From now on this is wanted, and nothing else. @param {Column[]} columns */
   want (columns) {
     this.#wanted = columns
-    for (const job of this.#running) if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
+    for (const job of this.#running) {
+      if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
+    }
     const missing = this.#index.missing(columns, (z, x, y) => [...this.#running].some(job => holds(job, z, x, y)))
     if (missing.length) this.#ask(missing)
     if (!this.#failed || this.#running.size) return
@@ -143,4 +144,5 @@ export class IndexLoader {
 }
 
 const overlap = (a, b) => a.z === b.z && a.x === b.x && a.y0 <= b.y1 && b.y0 <= a.y1
-const holds = (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)
+const holds =
+  (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)

@@ -23,7 +23,7 @@ export class Preloader {
     this.#options = options
   }
 
-  /** @param {{time: string}[]} changes of the view @param {string | null} time */
+  /** @param {{time: string}[]} changes of the view */
   run (changes, time) {
     this.drop()
     let bytes = 0
@@ -35,7 +35,7 @@ export class Preloader {
     }
   }
 
-  /** Whatever the clock does meanwhile. @param {(string | null)[]} times @param {AbortSignal} signal */
+  /** Whatever the clock does meanwhile. @param {(string | null)[]} times */
   async load (times, signal) {
     if (signal.aborted) return
     const user = {}

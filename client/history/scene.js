@@ -12,7 +12,7 @@ import { decodeImage } from './tile-view.js'
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {(error?: Error) => void} ready told once, with the first image, without one, or with the first error
+ * @property {(error?: Error) => void} ready called once: with the first image, without one, or with the first error
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
@@ -59,13 +59,13 @@ export class Scene {
     this.#listeners = listeners
   }
 
-  /** Whether every tile shows what it should, or has failed and said so. */
+  /** Whether every tile shows what it should, or has failed and reported it. */
   get isShown () {
     for (const item of this.#items) if (!isSettled(item) && this.#isCurrent(item)) return false
     return true
   }
 
-  /** Whether a tile shows what the time asks for, whatever it has been told. @param {Item} item */
+  /** Whether a tile shows the version of the present time. */
   isRight (item) {
     const picture = this.#resolve(item)
     return picture !== undefined && pictureKey(picture) === item.shown
@@ -76,13 +76,11 @@ export class Scene {
     return this.#items
   }
 
-  /** @param {Item} item */
   add (item) {
     this.#items.add(item)
     this.#isComplete = false
   }
 
-  /** @param {Item} item */
   remove (item) {
     if (!this.#items.delete(item)) return
     this.#release(item, true)
@@ -128,7 +126,7 @@ export class Scene {
     this.#late = false
   }
 
-  /** @param {Item} item @returns {boolean} whether the index could say */
+  /** @returns {boolean} whether the index could say */
   #setTarget (item) {
     const picture = this.#resolve(item)
     if (picture === undefined) return false
@@ -191,7 +189,7 @@ export class Scene {
     if (item.picture) this.#store.release(item.picture.version, item, { abort })
   }
 
-  /** Shows what is ready, when it is time to, and says when all is shown. */
+  /** Shows staged images when it is time to, and reports when all is shown. */
   #showStaged () {
     if (this.#updating) return
     let [waiting, keeping] = [false, false]

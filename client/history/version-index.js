@@ -90,14 +90,15 @@ export class VersionIndex {
       const isNew = part.some(version => !this.versions(z, x, version.y).some(other => isSame(other, version)))
       if (known?.has(block) && !isNew) continue
       if (!known?.get(block)) {
-        const others = this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
+        const others =
+          this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
         this.add(rows, [...part, ...others].sort((a, b) => a.y - b.y))
       }
       this.#columns.get(key(z, x))?.known.set(block, false)
     }
   }
 
-  /** Whether exactly this is known of a range of blocks. @param {Column} column @param {Version[]} versions */
+  /** Whether exactly this is known of a range of blocks. @param {Version[]} versions */
   equals (column, versions) {
     const known = this.#rows(column)
     return this.missing([column]).length === 0 && known.length === versions.length &&
@@ -106,7 +107,9 @@ export class VersionIndex {
 
   /** Columns as whole blocks. @param {Column[]} columns @returns {Column[]} */
   blocks (columns) {
-    return columns.map(({ z, x, y0, y1 }) => ({ z, x, y0: Math.floor(y0 / BLOCK) * BLOCK, y1: lastRow(z, Math.floor(y1 / BLOCK)) }))
+    return columns.map(
+      ({ z, x, y0, y1 }) => ({ z, x, y0: Math.floor(y0 / BLOCK) * BLOCK, y1: lastRow(z, Math.floor(y1 / BLOCK)) })
+    )
   }
 
   #rows ({ z, x, y0, y1 }) {
@@ -126,7 +129,9 @@ export class VersionIndex {
       const entry = this.#columns.get(key(z, x))
       if (!entry) return false
       entry.used = ++this.#clock
-      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) if (!entry.known.has(block)) return false
+      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
+        if (!entry.known.has(block)) return false
+      }
       return true
     })
   }
@@ -168,7 +173,7 @@ export class VersionIndex {
 
   /**
    * The tiles of a view that look different at two times.
-   * @param {Column[]} columns @param {string | null} from @param {string | null} to
+   * @param {Column[]} columns
    * @returns {ChangedTile[]} bytes: of what is to be seen at `to`
    */
   changedTiles (columns, from, to) {

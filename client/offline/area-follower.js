@@ -28,7 +28,7 @@ export class AreaFollower {
     this.limits = { ...followDefaults, ...limits }
   }
 
-  /** Begins, goes on or ends, as the areas want. */
+  /** Starts, continues or ends, depending on which areas are live. */
   update () {
     const areas = this.#areas()
     const layers = [...new Set(areas.map(({ layer }) => layer))].sort().join()
@@ -107,7 +107,7 @@ export class AreaFollower {
           await area.follow()
           failures = 0
         } catch (error) {
-          if (!isPassing(error)) continue // it is told, and tried again at the next change
+          if (!isPassing(error)) continue // it was reported, and is tried again at the next change
           this.#outdated.add(id)
           await wait(backoff(failures++), signal)
         }

@@ -17,10 +17,7 @@ export class AreaTransfer {
   #reported = -Infinity
   #saved = performance.now()
 
-  /**
-   * @param {import('./offline-store.js').OfflineStore} store @param {import('./area.js').Area} area
-   * @param {TransferRun} run
-   */
+  /** @param {import('./offline-store.js').OfflineStore} store @param {TransferRun} run */
   constructor (store, area, run) {
     this.store = store
     this.area = area
@@ -206,7 +203,7 @@ export class TransferRun {
     this.#stop.abort()
   }
 
-  /** Waits for its end, or leaves before. @param {AbortSignal} [signal] */
+  /** Waits for its end, or leaves before. */
   async join (signal) {
     this.#waiters++
     try {
@@ -216,7 +213,7 @@ export class TransferRun {
     }
   }
 
-  /** How it stands. @template {Record<string, any>} T @param {T} known the status before @returns {T} */
+  /** @template {Record<string, any>} T @param {T} known the status before @returns {T} */
   status (known) {
     if (!this.figures) return known
     const { tiles, versions, bytes } = this.figures
@@ -225,7 +222,7 @@ export class TransferRun {
 }
 
 const RATE_WINDOW = 10000 // milliseconds that are looked back on
-const RATE_DELAY = 1000 // milliseconds before anything is said
+const RATE_DELAY = 1000 // milliseconds before a rate is known
 const MARK_INTERVAL = 100 // milliseconds between two marks that are kept
 
 export class TransferRate {

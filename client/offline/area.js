@@ -89,7 +89,9 @@ export class Area {
   /** Its status in plain values. @returns {AreaStatus} */
   status () {
     const { tiles, versions, bytes, total, failed, updated, live, error, reason } = this.#doc
-    const known = { tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress }
+    const known = {
+      tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress
+    }
     return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
   }
 
@@ -105,7 +107,7 @@ export class Area {
   }
 
   /**
-   * Takes along what is not there yet; when all is there, what has changed since.
+   * Downloads what is missing; when nothing is, what has changed since.
    * @param {{signal?: AbortSignal, force?: boolean}} [options]
    */
   async download ({ signal, force } = {}) {
@@ -113,7 +115,7 @@ export class Area {
     return this.status()
   }
 
-  /** Takes along what has changed since. @param {{signal?: AbortSignal}} [options] */
+  /** Downloads what has changed since. @param {{signal?: AbortSignal}} [options] */
   async refresh ({ signal } = {}) {
     const changed = await this.#join({ signal })
     return { ...this.status(), changed }
@@ -150,7 +152,9 @@ export class Area {
     return this.#removing
   }
 
-  async #join (/** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }) {
+  async #join (
+    /** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }
+  ) {
     this.#checkUsable()
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     const current = this.#run && !this.#run.signal.aborted ? this.#run : undefined
@@ -202,7 +206,7 @@ export class Area {
     return Boolean(this.#run && !this.#run.isWaiting)
   }
 
-  /** As refresh, of itself: what goes wrong is told by an event. */
+  /** As refresh, in the background: errors are reported by an event. */
   async follow () {
     try {
       await this.#join({ isQuiet: true })
@@ -246,7 +250,7 @@ export class Area {
   }
 
   /**
-   * How it stands: in the registry, or in this tab alone when the device is full.
+   * Saves fields in the registry, or in this tab alone when the device is full.
    * @param {(doc: import('./area-registry.js').AreaDocument) => Record<string, any>} fieldsOf
    */
   async updateOrKeep (fieldsOf) {

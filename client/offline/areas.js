@@ -105,7 +105,7 @@ export class Areas {
     store.touch(area.layer, area)
   }
 
-  /** The database first: what is left of a broken off removal is a document that says so. */
+  /** The database first: an interrupted removal leaves a document in the state `removing`. */
   async #destroy (id) {
     const store = this.#store
     const destroy = async () => {
@@ -162,7 +162,7 @@ export class Areas {
     await this.#forget(area)
   }
 
-  /** An area whose database was removed has no tiles. @param {Area} area */
+  /** An area whose database was removed has no tiles. */
   async #checkDatabase (area) {
     if (area.document.state === 'new') return
     try {
@@ -175,7 +175,7 @@ export class Areas {
   }
 }
 
-/** What a full device cannot tell is taken for granted: that the document is there. @param {any} error */
+/** A full device cannot be read: assume that the document is there. */
 function assumeThere (error) {
   if (error.code !== 'DISK_FULL') throw error
   return true
@@ -187,7 +187,9 @@ const METADATA = 'area' // its name among the documents that are not replicated
 
 /** Writes into a database which area it is of. @param {import('./area.js').Area} area */
 export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
-  await new PouchPeer(db).updateLocal(METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created })
+  await new PouchPeer(db).updateLocal(
+    METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created }
+  )
 }
 
 /** @param {import('./offline-store.js').OfflineStore} store @param {Set<string>} known ids */

@@ -29,7 +29,7 @@ export class Device {
   }
 
   /**
-   * The databases of a layer, or all: first the one of what was made here.
+   * The databases of a layer, or all: the edits first.
    * @param {string} [layer] @returns {Promise<Database[]>}
    */
   async databases (layer) {
@@ -57,7 +57,7 @@ export class Device {
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
     const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
-    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // what was made here is said last
+    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // edits last, so that they win
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 
@@ -72,7 +72,9 @@ export class Device {
     const found = await this.#askEach(databases, (reader, { holds }) => Promise.all(columns.map(column => (
       rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.columnVersions(layer, column) : []
     ))))
-    return columns.map((column, at) => mergeVersions(found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))))
+    return columns.map((column, at) => mergeVersions(
+      found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))
+    ))
   }
 
   /**
@@ -120,7 +122,9 @@ export class Device {
   async heads (layer, tiles) {
     const ids = tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
     const databases = await this.databases(layer)
-    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))))
+    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(
+      ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))
+    ))
     return ids.map(id => found.reduce((/** @type {HeldVersion | undefined} */ best, docs) => {
       const version = versionOf(docs?.get(id))
       return version && (!best || version.time > best.time) ? version : best
@@ -134,7 +138,7 @@ export class Device {
   }
 
   /**
-   * Which of these versions are there as they are named.
+   * Which of these versions the device has, in the same revision.
    * @param {string} layer @param {import('../source/couch-source.js').Version[]} versions
    * @returns {Promise<boolean[]>}
    */
@@ -146,12 +150,13 @@ export class Device {
 
   /** First and last time of a layer, as far as the device knows; null when it has no tiles. @param {string} layer */
   async extent (layer) {
-    const found = await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
+    const found =
+      await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
     const times = found.flatMap(ends => ends?.first && ends.last ? [ends.first, ends.last] : []).sort()
     return times.length ? { first: times[0], last: times[times.length - 1] } : null
   }
 
-  /** What there is of a layer, zoom by zoom. @param {string} layer */
+  /** Figures of a layer on the device, by zoom. @param {string} layer */
   async stats (layer) {
     return this.#statistics.stats(layer, (await this.databases(layer)).map(({ db }) => DatabaseReader.of(db)))
   }
@@ -161,7 +166,7 @@ export class Device {
   }
 
   /**
-   * Asks every database; of one that is closed, removed or broken there is nothing.
+   * Asks every database; undefined for one that is closed, removed or broken.
    * @template T
    * @param {Database[]} databases @param {(reader: DatabaseReader, database: Database) => Promise<T>} question
    * @returns {Promise<(T | undefined)[]>}
@@ -177,7 +182,7 @@ export class Device {
   }
 }
 
-/** What was made here knows of tiles that the areas do not; of the others, what was changed most often. */
+/** The document among the edits, which covers their tiles too; else the one with the most revisions. */
 function newestDocument (found) {
   const [first, ...others] = found
   if (!first || !first.area) return first?.doc
@@ -198,7 +203,9 @@ function mergeVersions (parts) {
     for (const version of versions) {
       const key = `${version.y} ${version.time}`
       const other = chosen.get(key)
-      if (!other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))) chosen.set(key, { version, isMade })
+      if (
+        !other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))
+      ) chosen.set(key, { version, isMade })
     }
   }
   return [...chosen.values()].map(({ version }) => version).sort(byRowAndTime)
@@ -208,7 +215,9 @@ function mergeVersions (parts) {
  * Whether two versions of one time have the same image, as far as they say.
  * @param {HeldVersion} one @param {HeldVersion} other
  */
-const hasImageOf = ({ digest, bytes }, other) => digest && other.digest ? digest === other.digest : other.bytes === undefined || bytes === other.bytes
+const hasImageOf = ({ digest, bytes }, other) => digest && other.digest
+  ? digest === other.digest
+  : other.bytes === undefined || bytes === other.bytes
 
 const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
 
@@ -267,7 +276,10 @@ export class DeviceStatistics {
 
 /** In the shape of the view sizes/by_zoom, added up. */
 async function countTiles (layer, readers) {
-  const stats = { tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([]) }
+  const stats = {
+    tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity,
+    zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([])
+  }
   const seen = new Set()
   const zooms = new Map()
   for (const reader of readers) {
@@ -284,7 +296,13 @@ async function countTiles (layer, readers) {
           if (!current || gone) continue
           stats.tiles++
           const zoom = zooms.get(z) ?? { z, tiles: 0, x0: x, x1: x, y0: y, y1: y }
-          zooms.set(z, { z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y), y1: Math.max(zoom.y1, y) })
+          zooms.set(
+            z,
+            {
+              z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y),
+              y1: Math.max(zoom.y1, y)
+            }
+          )
         }
       }
     } catch {

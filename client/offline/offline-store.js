@@ -75,7 +75,9 @@ export class OfflineStore extends Emitter {
   /** @param {OfflineStoreOptions} options */
   constructor ({ remote, ...options }) {
     super()
-    this.#options = { ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) }
+    this.#options = {
+      ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    }
     const { name, fetchOptions, browse, limits, Edits } = this.#options
     this.name = name
     this.limits = limits
@@ -153,7 +155,8 @@ export class OfflineStore extends Emitter {
     const areas = this.areas.list().filter(area => (layer === undefined || area.layer === layer) && !['new', 'removing'].includes(area.document.state))
     areas.sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
     return [...this.edits?.databases(layer) ?? [], ...areas.map(area => ({
-      db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete, hasHistory: area.hasHistory
+      db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete,
+      hasHistory: area.hasHistory
     }))]
   }
 
@@ -163,7 +166,9 @@ export class OfflineStore extends Emitter {
    */
   async storage () {
     const [room, browsed] = await Promise.all([storageRoom(), this.browse?.usage()])
-    return { ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0) }
+    return {
+      ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0)
+    }
   }
 
   /** Asks the browser not to clear it away when the device is short of room. @returns {Promise<boolean>} */
@@ -180,7 +185,9 @@ export class OfflineStore extends Emitter {
     this.#otherTabs.close()
     await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
     this.#tabs.close()
-    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))]))
+    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([
+      this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))
+    ]))
   }
 
   /** Takes everything off the device that it has put there. */
@@ -246,7 +253,8 @@ export class OfflineStore extends Emitter {
    * @param {string} layer @param {{permission?: boolean, signal?: AbortSignal}} [options]
    */
   async layerDocument (layer, { permission, signal } = {}) {
-    const doc = await this.#ask(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
+    const doc =
+      await this.#ask(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
     if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
     checkOffline(checkSound(doc), permission)
     return doc

@@ -34,7 +34,7 @@ export class Reconciler {
     this.local = local
     this.onDelete = onDelete
     this.signal = signal
-    this.verifiesAll = false // deletions of our own stand on top of revisions that may come back
+    this.verifiesAll = false // the device's own deletions are on top of revisions that may come back
   }
 
   /** @param {any[]} docs that were written */
@@ -71,7 +71,7 @@ export class Reconciler {
     return asked.map(({ id }) => id).filter(id => !this.#arrived.delete(id))
   }
 
-  /** @param {string[]} ids @returns {Promise<string[]>} those to be looked at afterwards */
+  /** @returns {Promise<string[]>} those to be looked at afterwards */
   async #remove (ids) {
     const leaves = await readLeaves(this.couch, ids, this.signal)
     const asked = ids.flatMap(id => (leaves.get(id) ?? []).map(({ _rev: rev }) => ({ id, rev })))
@@ -85,10 +85,7 @@ export class Reconciler {
     return ids
   }
 
-  /**
-   * What came stands on top; where the store fell back behind what is here, only by a revision of our own.
-   * @param {string[]} ids
-   */
+  /** Makes what arrived the winner, with a revision of the device's own where the store went back to an older one. */
   async #verify (ids) {
     for (let round = 0, left = ids; left.length && round < MAX_ROUNDS; round++) {
       const winners = await this.local.winners(left)
@@ -100,7 +97,9 @@ export class Reconciler {
       if (!left.length) return
       await this.onDelete()
       this.verifiesAll = true
-      const docs = left.filter(id => this.#arrived.get(id)?.deleted).map(id => tombstone(id, /** @type {{rev: string}} */ (winners.get(id)).rev))
+      const docs = left.filter(id => this.#arrived.get(id)?.deleted).map(
+        id => tombstone(id, /** @type {{rev: string}} */ (winners.get(id)).rev)
+      )
       const alive = left.filter(id => !this.#arrived.get(id)?.deleted)
       const asked = alive.map(id => ({ id, rev: /** @type {{rev: string}} */ (this.#arrived.get(id)).rev }))
       const { docs: whole } = asked.length ? await this.source.fetch(asked, { signal: this.signal }) : { docs: [] }
@@ -110,15 +109,12 @@ export class Reconciler {
   }
 }
 
-/**
- * Whether a revision here is that of the store, be it on top of others that the store does not know.
- * @param {string} own @param {string} rev
- */
+/** Whether a revision here is that of the store, be it on top of others that the store does not know. */
 export const isSame = (own, rev) => own === rev || (hashOf(own) === hashOf(rev) && generation(own) > generation(rev))
 
 const hashOf = rev => rev.slice(rev.indexOf('-') + 1)
 
-/** @param {any} doc @param {string} [rev] that it is to stand on */
+/** @param {string} [rev] its new parent */
 function onTop (doc, rev) {
   if (rev === undefined) return doc
   const start = generation(rev) + 1
@@ -153,7 +149,9 @@ export class LocalFirst {
       if (!left.length) break
       const asking = left
       // what a database here does not give, the store does: one that is removed meanwhile may not even answer
-      const found = await whileOpen([database.db], options.signal, new AbortController(), () => fetchLocal(database, asking, options)).catch(() => [])
+      const found = await whileOpen(
+        [database.db], options.signal, new AbortController(), () => fetchLocal(database, asking, options)
+      ).catch(() => [])
       docs.push(...found)
       const there = new Set(found.map(({ _id: id }) => id))
       left = left.filter(({ id }) => !there.has(id))

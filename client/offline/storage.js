@@ -22,7 +22,8 @@ export async function storageRoom (storage = globalThis.navigator?.storage) {
 }
 
 /** What images and versions take on the device. @param {{bytes: number, versions: number}} figures */
-export const storageSize = ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
+export const storageSize =
+  ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
 
 /**
  * @param {string} area its name
@@ -58,7 +59,9 @@ export class StorageReserve {
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
       // zeros would be packed
-      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
+      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) {
+        store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
+      }
     }
     const database = await answer(request)
     database.close()
@@ -71,7 +74,7 @@ export class StorageReserve {
 }
 
 export const pouchDefaults = {
-  revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own
+  revsLimit: 10 // revisions of a document that are kept: documents from the store bring their own
 }
 
 /** @param {any} PouchDB @param {string} name @param {{adapter?: string, revsLimit?: number}} [options] */

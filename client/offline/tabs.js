@@ -19,14 +19,16 @@ export class Locks {
    * @param {() => Promise<T> | T} task
    * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the
    *   task;
-   *   shared: together with others that share it; onWait: told when it is not to be had at once
+   *   shared: together with others that share it; onWait: called when it is not free at once
    * @returns {Promise<T>}
    */
   async hold (name, task, { signal, shared = false, onWait } = {}) {
     const full = `${this.prefix}:${name}`
     const mode = shared ? 'shared' : 'exclusive'
     if (onWait) {
-      const held = await this.#locks.request(full, { mode, ifAvailable: true }, async lock => lock ? { result: await task() } : undefined)
+      const held = await this.#locks.request(
+        full, { mode, ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
+      )
       if (held) return held.result
       onWait()
     }
@@ -92,7 +94,7 @@ function waitTurn (waiting, { isFree, signal }) {
 export class TabChannel {
   #channel
 
-  /** @param {string} name @param {(message: any) => void} onMessage */
+  /** @param {(message: any) => void} onMessage */
   constructor (name, onMessage) {
     this.#channel = /** @type {any} */ (globalThis.BroadcastChannel && new BroadcastChannel(name))
     if (!this.#channel) return
@@ -111,7 +113,8 @@ export class TabChannel {
   }
 }
 
-const TAB_TIMEOUT = 10000 // milliseconds without a word after which a tab is gone, where no lock tells
+// milliseconds without a message after which a tab counts as closed, where locks do not span tabs
+const TAB_TIMEOUT = 10000
 
 export class OtherTabs {
   #store
@@ -123,7 +126,7 @@ export class OtherTabs {
     this.#store = store
   }
 
-  /** @param {import('./area.js').Area | undefined} area @param {Record<string, any>} figures */
+  /** @param {import('./area.js').Area | undefined} area */
   onProgress (area, figures) {
     if (!area || this.#stop.signal.aborted) return
     if (area.setRemoteProgress(figures)) this.#watch(area)

@@ -52,7 +52,9 @@ export class Transfer {
    * @param {(failed: Failed) => void} [parts.onFailed]
    * @param {Partial<typeof transferDefaults & import('./store-listing.js').listingDefaults>} [parts.limits]
    */
-  constructor ({ couch, db, area: { layer, selection }, others = [], force = false, signal, onProgress, onFailed, limits }) {
+  constructor ({
+    couch, db, area: { layer, selection }, others = [], force = false, signal, onProgress, onFailed, limits
+  }) {
     this.couch = couch
     this.db = db
     this.layer = layer
@@ -74,9 +76,13 @@ export class Transfer {
     const source = others.length ? new LocalFirst(this.origin, others) : this.origin
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
     const copier = new RevisionCopier({
-      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#onArrived(docs)
+      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail,
+      onProgress: docs => this.#onArrived(docs)
     })
-    this.#reconciler = new Reconciler({ couch, source, target: this.target, copier, local: this.local, onDelete: () => this.#noteDeletion(), signal: this.#stop.signal })
+    this.#reconciler = new Reconciler({
+      couch, source, target: this.target, copier, local: this.local, onDelete: () => this.#noteDeletion(),
+      signal: this.#stop.signal
+    })
   }
 
   /** @returns {Progress} */
@@ -86,7 +92,7 @@ export class Transfer {
   }
 
   /**
-   * Resolves when everything is there that could be had; another one goes on where one was broken off.
+   * Resolves when everything available was downloaded. A later transfer continues an interrupted one.
    * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number,
    *   bytes: number}, held: Counts, isComplete: boolean}>}
    */
@@ -95,7 +101,10 @@ export class Transfer {
       await whileOpen([this.db], this.signal, this.#stop, () => this.#run())
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
-      return { since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
+      return {
+        since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts },
+        isComplete: !failed.length
+      }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
     } finally {
@@ -110,7 +119,8 @@ export class Transfer {
     this.#reconciler.verifiesAll = Boolean(note.buried)
     const isNew = note.since === undefined && await this.local.isNew()
     const place = placeOf(await this.couch.request({ path: '', signal: this.#stop.signal }))
-    const changed = this.force && note.since !== undefined ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
+    const mustList = this.force && note.since !== undefined
+    const changed = mustList ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
     const { failed } = note
     if (note.since === undefined || !changed) await this.#list(isNew, place, changed && note.listing)
     if (changed) {
@@ -118,9 +128,12 @@ export class Transfer {
       await this.#refresh(changed.places)
     }
     // what came while that was read
-    const { places, last } = /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
+    const { places, last } =
+      /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
     await this.#refresh(places)
-    Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined })
+    Object.assign(note, {
+      ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined
+    })
     if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
     await this.#save()
   }
@@ -155,14 +168,16 @@ export class Transfer {
 
   /**
    * Everything that the area holds.
-   * @param {boolean} isNew @param {import('../../core/place.js').Place} place of the store now
+   * @param {import('../../core/place.js').Place} place of the store now
    * @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
     const { listing, local } = this
     const from = begun?.next
     // it is counted anew from here on
-    if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+    if (!isNew) {
+      await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+    }
     this.#counter = new TileCounter()
     if (from) await this.#count(from)
     this.#isListing = true
@@ -175,7 +190,9 @@ export class Transfer {
     const { since, identity, purged } = begun ?? place
     const { failed } = this.#state
     const settled = this.#fetchRanges(rangesFrom(listing.ranges(columns), from), isNew, next => {
-      Object.assign(this.#state, { listing: { since, identity, purged, selection: this.selection.key, next }, failed: [...failed, ...this.#failed.values()] })
+      Object.assign(this.#state, { listing: {
+        since, identity, purged, selection: this.selection.key, next
+      }, failed: [...failed, ...this.#failed.values()] })
     })
     await settled.finally(() => this.#save().catch(() => {})) // the next write finds what is wrong with the device
     this.#isListing = false
@@ -208,14 +225,16 @@ export class Transfer {
   }
 
   /**
-   * @param {Iterable<import('./store-listing.js').Range>} ranges @param {boolean} isNew
+   * @param {Iterable<import('./store-listing.js').Range>} ranges
    * @param {(next: import('./store-listing.js').TilePosition) => void} [onSettled] told how far everything is settled
    */
   #fetchRanges (ranges, isNew, onSettled) {
-    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), { most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled })
+    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), {
+      most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled
+    })
   }
 
-  /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles @param {boolean} isNew */
+  /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles */
   async #fetchPage (parts, isNew) {
     const there = new Map()
     const wanted = new Map()
@@ -228,7 +247,9 @@ export class Transfer {
         if (!listed.has(id)) lost.push(id)
       }
       // what was to be seen once stays
-      for (const row of selectedRows(part.rows, this.selection, own)) wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      for (const row of selectedRows(part.rows, this.selection, own)) {
+        wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      }
     }
     const asked = this.#reconciler.missing([...wanted.values()], there)
     const missing = new Set(asked.map(({ id }) => id))
@@ -245,12 +266,16 @@ export class Transfer {
     const rows = await this.listing.layerDocuments()
     const there = await this.local.layerDocuments()
     const listed = new Set(rows.map(({ id }) => id))
-    await this.#reconciler.fetch(this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id)))
+    await this.#reconciler.fetch(
+      this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id))
+    )
   }
 
   #onArrived (docs) {
     this.#reconciler.arrive(docs)
-    for (const doc of docs) if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+    for (const doc of docs) {
+      if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+    }
     this.#report()
   }
 
@@ -278,7 +303,9 @@ export class Transfer {
 
   /** Whether both sides are well. The store is asked as it is for tiles, for what it surely has. */
   async #probe () {
-    await this.#prober.fetch([{ id: layerId(this.layer), rev: /** @type {any} */ (undefined) }], { signal: this.#stop.signal })
+    await this.#prober.fetch([
+      { id: layerId(this.layer), rev: /** @type {any} */ (undefined) }
+    ], { signal: this.#stop.signal })
     await this.target.info()
   }
 }
@@ -316,7 +343,7 @@ export async function readState (db) {
   return { failed: [], held: { ...NO_COUNTS }, touched: [], ...note }
 }
 
-/** @param {any} db @param {TransferState} note */
+/** @param {TransferState} note */
 export const saveState = (db, note) => new PouchPeer(db).updateLocal(STATE, () => note)
 
 class ChangedTiles {

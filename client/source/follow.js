@@ -1,7 +1,7 @@
 // Follows the changes of a layer until a signal ends it, over any number of requests and interruptions.
 import { retry, wait } from './wait.js'
 
-const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, and they are told of together
+const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, which are reported together
 
 /**
  * @param {import('./couch-source.js').CouchSource} source
@@ -9,7 +9,7 @@ const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, and t
  * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x:
  *   number, y: number, rev: string, deleted:
  *   boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
- *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is
+ *   past: report versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is
  *   missed
  */
 export async function followLayer (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
@@ -37,7 +37,7 @@ export async function followLayer (source, layer, { signal, past, onStart, onCha
  */
 export async function * pollChanges (ask, { signal, onError, onBack }) {
   let since = 'now'
-  let isAway = false // then the first answer is not waited for: it tells that the store is back
+  let isAway = false // then the first request does not wait for changes: its answer shows that the store is back
   while (!signal.aborted) {
     const isFirst = since === 'now'
     const answer = await retry(() => ask(since, !isFirst && !isAway), {
@@ -69,14 +69,12 @@ export class StoreHealth {
     this.#listeners = listeners
   }
 
-  /** @param {string} part @param {any} error */
   fail (part, error) {
     const known = [...this.#failing.values()].some(({ code }) => code === error.code)
     this.#failing.set(part, error)
     if (!known) this.#listeners.onError(error)
   }
 
-  /** @param {string} part */
   ok (part) {
     if (this.#failing.delete(part) && !this.#failing.size) this.#listeners.onBack()
   }

@@ -108,7 +108,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       if (!this._isReady && this.options.tilejson) this._readLayer()
       const { isGood } = this._health
       for (const part of ['network', 'tiles']) this._health.ok(part)
-      if (isGood || !this._health.isGood) this._onBack() // else it was told
+      if (isGood || !this._health.isGood) this._onBack() // else it was reported
     }
     offline.on('tiles', onTiles)
     offline.on('online', onOnline)
@@ -136,7 +136,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     this._stop?.abort()
   },
 
-  /** How something that asks the store tells how it went. */
+  /** Listeners for a part that asks the store. */
   _reports (part) {
     const onBack = () => {
       this._health.ok(part)
@@ -148,7 +148,7 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
 
   /**
    * Asks the store until it answers; undefined when this was removed from the map before.
-   * @param {string} part @param {(signal: AbortSignal) => Promise<any>} task @param {AbortSignal} [own]
+   * @param {(signal: AbortSignal) => Promise<any>} task
    */
   async _ask (part, task, own) {
     const signal = own ?? this._stop.signal
@@ -172,12 +172,13 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     const tile = prototype._tileCoordsToBounds.call(this, coords)
     if (!this.options.bounds) return tile
     const [west, east] = [tile.getWest() + 360, tile.getEast() + 360]
-    return west < L.latLngBounds(this.options.bounds).getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
+    return west < L.latLngBounds(this.options.bounds)
+      .getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
   },
 
   _takeLayer (doc) {
     const { options, _map: map } = this
-    if (this._doc && gridOf(doc) !== gridOf(this._doc)) this._removeAllTiles() // they stand in the wrong places
+    if (this._doc && gridOf(doc) !== gridOf(this._doc)) this._removeAllTiles() // they are in the wrong places
     this._doc = doc
     this.title = doc?.name ?? options.layer
     const before = options.attribution

@@ -2,11 +2,7 @@
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { TilecouchError } from '../../core/index.js'
 
-/**
- * Resolves after so many milliseconds; rejects when the signal says so.
- * @param {number} milliseconds @param {AbortSignal} [signal]
- * @returns {Promise<void>}
- */
+/** Resolves after so many milliseconds; rejects when the signal says so. @returns {Promise<void>} */
 export function wait (milliseconds, signal) {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -23,7 +19,7 @@ export function wait (milliseconds, signal) {
 }
 
 /**
- * Milliseconds before the next attempt: doubling, with a little chance in it, so that a hundred clients that lost
+ * Milliseconds before the next attempt: doubling, with some randomness, so that a hundred clients that lost
  * their server do not all come back in the same moment.
  * @param {number} attempt 0, 1, 2, …
  * @param {{first?: number, longest?: number}} [options]

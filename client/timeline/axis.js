@@ -33,7 +33,9 @@ export function makeAxis (control) {
   function drawBars ({ axis, changes, time }) {
     if (drawn.changes !== changes || drawn.axis !== axis) {
       const bins = binChanges(changes, axis)
-      drawn = { changes, axis, bins, width: barWidth(bins), most: bins.reduce((most, bin) => Math.max(most, bin.tiles), 1), time: undefined, times: changes.map(change => change.time) }
+      drawn = { changes, axis, bins, width: barWidth(bins), most: bins.reduce(
+        (most, bin) => Math.max(most, bin.tiles), 1
+      ), time: undefined, times: changes.map(change => change.time) }
     }
     if (drawn.time === time) return
     drawn.time = time
@@ -140,7 +142,6 @@ const MIN_HEIGHT = 4 // pixels: one tile is to be seen next to thousands
  * Joins changes that are too close to tell apart. Grouped from the first change of all, not from the first one in view,
  * so that bars do not regroup while the axis is moved.
  * @param {Array<{time: string, tiles: number, bytes: number}>} changes
- * @param {import('./time-scale.js').Axis} axis
  * @returns {Bin[]}
  */
 export function binChanges (changes, axis) {
@@ -170,11 +171,11 @@ export function barWidth (bins) {
 /**
  * By the square root of the tiles: they are an area, and the root is the side of it. One tile beside 5,000 can be seen,
  * and half as many still look less, which a logarithm would hide.
- * @param {number} tiles @param {number} most @param {number} height pixels of the highest bar
+ * @param {number} height pixels of the highest bar
  */
 export const barHeight = (tiles, most, height) => Math.max(MIN_HEIGHT, Math.sqrt(tiles / Math.max(most, 1)) * height)
 
-/** The bar nearest to a pixel, within reach. @param {Bin[]} bins @param {number} x @param {number} reach pixels */
+/** The bar nearest to a pixel, within reach. @param {Bin[]} bins @param {number} reach pixels */
 export function binAt (bins, x, reach) {
   let best = null
   for (const bin of bins) {
@@ -183,10 +184,7 @@ export function binAt (bins, x, reach) {
   return best
 }
 
-/**
- * A bar with a round top standing on the base line, as a part of an SVG path.
- * @param {number} x middle @param {number} base @param {number} width @param {number} height
- */
+/** A bar with a round top on the base line, as a part of an SVG path. @param {number} x middle */
 export function barPath (x, base, width, height) {
   const radius = Math.min(width / 2, height)
   const left = round(x - width / 2)

@@ -24,7 +24,6 @@ const ICONS = {
 
 /**
  * Text goes in as text: nothing that a store holds becomes markup.
- * @param {string} tag
  * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are
  *   left out
  * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
@@ -67,7 +66,7 @@ export function icon (name) {
 
 /**
  * A button with an icon, named for those who hear it and for those who point at it.
- * @param {keyof typeof ICONS} name @param {string} label @param {() => void} act @param {string} [className]
+ * @param {keyof typeof ICONS} name
  */
 export function iconButton (name, label, act, className = '') {
   const button = element('button', { type: 'button', class: `tilecouch-button ${className}`.trim(), 'aria-label': label, title: label }, [icon(name)])
@@ -85,7 +84,7 @@ export function rename (button, name, label) {
 
 /**
  * Puts an element into the dock of a map. Several share one.
- * @param {import('leaflet').Map} map @param {HTMLElement} content @param {'top' | 'bottom'} edge
+ * @param {'top' | 'bottom'} edge
  * @returns {() => void} takes it out again
  */
 export function dock (map, content, edge) {

@@ -24,7 +24,7 @@ export class Playback {
   #isAnnounced = false
   #again = false // the first step after play() may go from the end to the beginning
 
-  /** @param {Host} host @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
+  /** @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
   constructor (host, options) {
     this.#host = host
     this.options = options

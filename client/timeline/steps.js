@@ -32,10 +32,7 @@ export function uniteExtents (extents) {
   }
 }
 
-/**
- * Where the greatest time <= the given one is in ascending times; -1 when all are later.
- * @param {string[]} times @param {string | null} time
- */
+/** Where the greatest time <= the given one is in ascending times; -1 when all are later. */
 export function indexAsOf (times, time) {
   return time === null ? times.length - 1 : lowerBound(times, `${time}~`) - 1 // a tilde sorts after every time
 }
@@ -44,18 +41,19 @@ export function indexAsOf (times, time) {
  * The time that many changes away. The newest looks like the last change, so that one step back from it is the change
  * before the last. Beyond either end there is nowhere to go: the last (or first) change, or the time itself when it
  * already lies outside.
- * @param {string[]} times @param {string | null} time @param {number} steps
  */
 export function stepFrom (times, time, steps) {
   if (!times.length || !steps) return time
   const index = indexAsOf(times, time)
   const on = time === null || times[index] === time
-  if (steps > 0) return time === null || index === times.length - 1 ? time : times[Math.min(index + steps, times.length - 1)]
+  if (steps > 0) {
+    return time === null || index === times.length - 1 ? time : times[Math.min(index + steps, times.length - 1)]
+  }
   if (index < 0) return time
   return times[Math.max(index + steps + (on ? 0 : 1), 0)]
 }
 
-/** @param {string[]} times @param {{from: string, to: string} | null} [range] both ends belong to it */
+/** @param {{from: string, to: string} | null} [range] both ends belong to it */
 export const within = (times, range) => range ? times.filter(time => time >= range.from && time <= range.to) : times
 
 /**

@@ -65,7 +65,7 @@ export class TimelineControl extends Base {
     this.layers = Array.isArray(layers) ? [...layers] : [layers]
     /** that of its layers */
     this.clock = this.layers[0].clock
-    /** what it plays with: listen to it, or tell it what to do */
+    /** its player: to listen to and to control */
     this.player = player(this.clock, this.layers, { speed, loop, range })
     this.player.on('rangechange', event => this._onRange(event))
     this.id = L.Util.stamp(this)
@@ -132,7 +132,7 @@ export class TimelineControl extends Base {
     return this.zone.name
   }
 
-  /** Throws a RangeError when there is none of that name. @param {TimeZone} zone */
+  /** An unknown name throws a RangeError. @param {TimeZone} zone */
   setTimeZone (zone) {
     if (zone === this.zone.name) return this
     this.zone = zoneOf(zone)
@@ -161,7 +161,8 @@ export class TimelineControl extends Base {
     if (!axis) return this
     const [from, to] = [0.25, 0.75].map(share => axis.from + (axis.to - axis.from) * share)
     const inside = times.filter(time => time >= from && time <= to)
-    this.setRange(inside.length > 1 ? { from: new Date(inside[0]), to: new Date(inside[inside.length - 1]) } : { from: new Date(from), to: new Date(to) })
+    const ends = inside.length > 1 ? [inside[0], inside[inside.length - 1]] : [from, to]
+    this.setRange({ from: new Date(ends[0]), to: new Date(ends[1]) })
     this.render()
     this._axisView.from.focus({ preventScroll: true })
     return this
@@ -181,7 +182,7 @@ export class TimelineControl extends Base {
     return this.setSpan(zoomSpan(span, factor, ms >= span.from && ms <= span.to ? ms : (span.from + span.to) / 2))
   }
 
-  /** The axis shows all there is. */
+  /** The axis shows all of the time. */
   showAll () {
     return this.setSpan(null)
   }
@@ -238,7 +239,9 @@ export class TimelineControl extends Base {
     this._axisView.render(state)
     // a button that went out of use under the focus would leave the keyboard nowhere
     const focused = /** @type {any} */ (document.activeElement)
-    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) this._axisView.thumb.focus({ preventScroll: true })
+    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) {
+      this._axisView.thumb.focus({ preventScroll: true })
+    }
   }
 
   /** What is to be shown now. The same lists make the same changes and axis again: drawing depends on them. */
@@ -275,7 +278,9 @@ export class TimelineControl extends Base {
   _layAxis (span) {
     const { _axis: axis, width } = this
     if (!span || !width) this._axis = null
-    else if (axis?.from !== span.from || axis.to !== span.to || axis.width !== width) this._axis = axisOf(span, width, INSET)
+    else if (
+      axis?.from !== span.from || axis.to !== span.to || axis.width !== width
+    ) this._axis = axisOf(span, width, INSET)
     return this._axis
   }
 
@@ -305,7 +310,7 @@ export class TimelineControl extends Base {
     if (this.span && !this._scrubbing && time !== null) this.span = followSpan(this.span, Date.parse(time))
     this.refresh()
     clearTimeout(this._speaking)
-    // the thumb says it itself while it has the focus; nobody wants to hear a film
+    // screen readers announce the focused thumb by themselves, and need not read a film
     this._speaking = setTimeout(() => {
       if (this.player.isPlaying() || document.activeElement === this._axisView.thumb) return
       write(this._spoken, { text: valueWords(time, changes, zone) })

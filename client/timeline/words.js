@@ -10,7 +10,6 @@ export const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
-/** @param {number} bytes */
 export function size (bytes) {
   if (bytes < 1000) return plural(bytes, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
@@ -22,29 +21,25 @@ export function size (bytes) {
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${units[0]}`
 }
 
-/** @param {number} ms @param {Zone} zone */
 export function dateWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   return `${wall.getUTCDate()} ${MONTHS[wall.getUTCMonth()]} ${wall.getUTCFullYear()}`
 }
 
-/** Seconds only where there are some. @param {number} ms @param {Zone} zone */
+/** Seconds only where there are some. */
 export function clockWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   const seconds = wall.getUTCSeconds()
   return `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ''} ${zone.label(ms)}`
 }
 
-/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {Zone} zone */
+/** `20 Jun 2024, 14:00 UTC` */
 export function timeWords (time, zone) {
   const ms = Date.parse(time)
   return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/**
- * What happened in this view at (or before) a time.
- * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
- */
+/** What happened in this view at (or before) a time. @param {Array<{time: string, tiles: number}>} changes */
 export function changeWords (time, changes, zone) {
   if (!changes.length) return 'nothing changed here'
   const index = indexAsOf(changes.map(change => change.time), time)
@@ -90,7 +85,9 @@ function makeZone (name) {
     /** @type {Record<string, number>} */
     const part = {}
     for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
-    return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) + (((ms % 1000) + 1000) % 1000)
+    return Date.UTC(
+      part.year, part.month - 1, part.day, part.hour, part.minute, part.second
+    ) + (((ms % 1000) + 1000) % 1000)
   }
 
   // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks

@@ -10,7 +10,6 @@ import { kinds } from './stores.js'
 const REWRITE = '/_design/tiles/_rewrite/'
 
 /**
- * @param {string} title
  * @param {{layers?: string[], demo?: boolean}} options layers of the client library's gallery, beside the demo
  * @param {(stage: Stage, kind: string) => void} body
  */
@@ -56,7 +55,7 @@ export class Stage {
     return this.front.url + REWRITE
   }
 
-  /** @param {string} [hash] @param {import('playwright-core').BrowserContextOptions} [options] */
+  /** @param {import('playwright-core').BrowserContextOptions} [options] */
   async visit (hash = '', options = screens.desk) {
     const view = await openPage(this.browser, options)
     this.#views.push(view)

@@ -124,6 +124,20 @@ export class Stage {
   }
 
   /**
+   * Fails unless an area has exactly the tiles that the store has, and each can be read.
+   * @param {any} page @param {any} spec of the area
+   */
+  async isWhole (page, spec) {
+    const wanted = await this.wanted(spec)
+    const there = await field(page, 'contents', spec.name)
+    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))), wanted)
+    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
+    const status = await field(page, 'status', spec.name)
+    assert.deepEqual([status.state, status.versions, status.failed], ['complete', Object.keys(wanted).length, 0])
+    return status
+  }
+
+  /**
    * Bytes of bodies from the store since the last forget(), and how many requests brought them.
    * @param {(entry: import('../../client/support/front.js').Entry) => boolean} [which]
    */
