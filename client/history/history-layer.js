@@ -134,10 +134,7 @@ export class HistoryLayer extends Base {
     return this.clock.getTime()
   }
 
-  /**
-   * Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME.
-   * @param {Time | null} time
-   */
+  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
   setTime (time) {
     this.clock.setTime(time)
     return this

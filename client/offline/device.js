@@ -28,10 +28,7 @@ export class Device {
     this.#offline = offline
   }
 
-  /**
-   * The databases of a layer, or all: the edits first.
-   * @param {string} [layer] @returns {Promise<Database[]>}
-   */
+  /** The databases of a layer, or all: the edits first. @param {string} [layer] @returns {Promise<Database[]>} */
   async databases (layer) {
     await Promise.resolve(this.#offline.ready).catch(() => {}) // the page handles an error of `ready`
     return this.#offline.databases(layer) ?? []

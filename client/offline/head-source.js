@@ -21,15 +21,15 @@ export class HeadSource {
   #enlarged
 
   /**
-   * @param {{offline: any, layer: string, read: string, line: import('./offline-source.js').NetworkAccess, stale:
-   *   import('./offline-source.js').PendingChanges, enlarged: number}} parts
+   * @param {{offline: any, layer: string, read: string, enlarged: number,
+   *   network: import('./offline-source.js').NetworkAccess, pending: import('./offline-source.js').PendingChanges}} parts
    */
-  constructor ({ offline, layer, read, line, stale, enlarged }) {
+  constructor ({ offline, layer, read, network, pending, enlarged }) {
     this.#offline = offline
     this.#layer = layer
     this.#isNetworkFirst = read === 'network'
-    this.#network = line
-    this.#pending = stale
+    this.#network = network
+    this.#pending = pending
     this.#enlarged = enlarged
   }
 

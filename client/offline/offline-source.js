@@ -41,7 +41,7 @@ export class OfflineSource {
     this.#network = new NetworkAccess(offline, this.#couch, this.limits)
     /** The newest tiles. */
     this.heads = new HeadSource({
-      offline, layer, read, line: this.#network, stale: this.#pending, enlarged: this.limits.enlarged
+      offline, layer, read, network: this.#network, pending: this.#pending, enlarged: this.limits.enlarged
     })
   }
 
@@ -257,7 +257,7 @@ function isInBounds (doc, z, x, y) {
 }
 
 /** What is answered when it takes longer. */
-export const TIMED_OUT = Symbol('late')
+export const TIMED_OUT = Symbol('timed out')
 
 export class NetworkAccess {
   #offline

@@ -8,7 +8,7 @@ import { Device } from './device.js'
 import { Emitter } from './emitter.js'
 import { estimate } from './estimate.js'
 import { AreaFollower } from './area-follower.js'
-import { Locks, TabChannel, OtherTabs } from './tabs.js'
+import { Locks, OtherTabs, openChannel } from './tabs.js'
 import { checkOffline } from './area-spec.js'
 import { Connection } from './connection.js'
 import { AreaRegistry } from './area-registry.js'
@@ -95,7 +95,7 @@ export class OfflineStore extends Emitter {
     this.device = new Device(this)
     /** What was made on this device; nothing without the option `Edits`. @type {import('../edits/edits.js').Edits} */
     this.edits = /** @type {any} */ (Edits && new Edits(this))
-    this.#tabs = new TabChannel(`tilecouch:${name}`, message => this.#onMessage(message))
+    this.#tabs = openChannel(`tilecouch:${name}`, message => this.#onMessage(message))
     this.#otherTabs = new OtherTabs(this)
     this.#connection = new Connection(this.asking, online => {
       this.fire('online', { online })
@@ -184,7 +184,8 @@ export class OfflineStore extends Emitter {
     this.#connection.close()
     this.#otherTabs.close()
     await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
-    this.#tabs.close()
+    this.#tabs?.close()
+    this.#tabs = undefined
     await withinTime(STOP_TIMEOUT, () => Promise.allSettled([
       this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))
     ]))
@@ -283,7 +284,7 @@ export class OfflineStore extends Emitter {
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */
   broadcast (message) {
-    this.#tabs.send(message)
+    this.#tabs?.postMessage(message)
   }
 
   /** Something about the areas may be different. */

@@ -91,29 +91,15 @@ function waitTurn (waiting, { isFree, signal }) {
   })
 }
 
-export class TabChannel {
-  #channel
-
-  /** @param {(message: any) => void} onMessage */
-  constructor (name, onMessage) {
-    this.#channel = /** @type {any} */ (globalThis.BroadcastChannel && new BroadcastChannel(name))
-    if (!this.#channel) return
-    this.#channel.onmessage = ({ data }) => onMessage(data)
-    this.#channel.unref?.() // Node would not end
-  }
-
-  /** @param {{kind: string, [field: string]: any}} message */
-  send (message) {
-    this.#channel?.postMessage(message)
-  }
-
-  close () {
-    this.#channel?.close()
-    this.#channel = undefined
-  }
+/** Messages between tabs; undefined where there are none. @param {(message: any) => void} onMessage */
+export function openChannel (name, onMessage) {
+  if (!globalThis.BroadcastChannel) return undefined
+  const channel = /** @type {any} */ (new BroadcastChannel(name))
+  channel.onmessage = ({ data }) => onMessage(data)
+  channel.unref?.() // Node would not end
+  return channel
 }
 
-// milliseconds without a message after which a tab counts as closed, where locks do not span tabs
 const TAB_TIMEOUT = 10000
 
 export class OtherTabs {

@@ -71,7 +71,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await shownAt(page, '20 Jun 2024, 00:00 UTC')
     await play(page).click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
-    await page.locator('[aria-label="Time"]:not([aria-valuetext^="20 Jun 2024, 00:00"])').waitFor()
+    await page.locator('[aria-label="Time"]:not([aria-valuetext^="20 Jun 2024, 00:00"])').waitFor({ state: 'attached' })
     await page.mouse.move(800, 300)
     await page.mouse.down()
     await page.mouse.move(600, 350, { steps: 6 })
