@@ -1,6 +1,7 @@
 // The cards at the right: what changed between two times, and the versions of a tile. Each is opened by something on
 // the map or the timeline, and closed by its button, by Escape, or by what opened it.
-import { element, icon } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { icon } from './dom.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
 
@@ -9,7 +10,6 @@ export class Cards {
   /** @type {Map<string, Card>} the last one opened is the last */
   #open = new Map()
 
-  /** @param {HTMLElement} container */
   constructor (container) {
     this.#container = container
   }
@@ -22,7 +22,6 @@ export class Cards {
   }
 
   /**
-   * @param {string} name @param {string} label
    * @param {() => void} onClose when it is closed by its button or by Escape
    * @returns {Card} the one that is open already, or a new one
    */
@@ -44,12 +43,11 @@ export class Cards {
     return card
   }
 
-  /** What stands in a card that is open. @param {string} name */
+  /** The body of an open card. */
   body (name) {
     return this.#open.get(name)?.body
   }
 
-  /** @param {string} name */
   close (name) {
     const card = this.#open.get(name)
     if (!card) return

@@ -13,7 +13,7 @@ export class Device {
   offline = null
   /** Name of the databases on the device. */
   name = `tilecouch:${folder().split('/').filter(Boolean).join(':')}`
-  /** @type {Promise<{panel: any, held: DeviceStore}> | null} */
+  /** @type {Promise<{panel: any, local: DeviceStore}> | null} */
   #opening = null
   #onOpen
   #onAreas
@@ -59,13 +59,12 @@ export class Device {
   }
 
   /** What is on the device, to read. */
-  async held () {
-    return (await this.open()).held
+  async local () {
+    return (await this.open()).local
   }
 
   /**
    * Since when the device says what it says of a layer: the last time that all of it was as the store had it.
-   * @param {string} layer
    * @returns {string | null | undefined} null: it lacks something; undefined: nothing of the layer is here
    */
   asOf (layer) {
@@ -86,7 +85,7 @@ export class Device {
     const panel = this.#onOpen(offline, file)
     offline.on('areas', tell)
     tell()
-    return { panel, held: new DeviceStore(offline) }
+    return { panel, local: new DeviceStore(offline) }
   }
 
   #write (note) {
@@ -100,7 +99,8 @@ export class Device {
 }
 
 /**
- * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets run.
+ * A script that the page names and did not ask for: of its version, and with its digest, which is what CouchDB lets
+ * run.
  * @param {string} id of the template that holds it
  * @returns {Promise<string>} its address: an import now gets what was fetched
  */
@@ -121,7 +121,9 @@ const PICTURES = 500 // addresses of images that the page may use at the same ti
 
 export class DeviceStore {
   #offline
-  /** @type {Map<string, string>} document and revision -> address of its image in this page, least recently used first */
+  /**
+   * @type {Map<string, string>} document and revision -> address of its image in this page, least recently used first
+   */
   #pictures = new Map()
 
   /** @param {any} offline the OfflineStore */
@@ -145,14 +147,14 @@ export class DeviceStore {
     return new Map(names.map((name, at) => [name, stats[at]]))
   }
 
-  /** @param {string} layer @param {number} limit */
   async editions (layer, limit) {
     return (await this.#device.editions(layer)).slice(0, limit)
   }
 
   /** @param {string} layer @param {{z: number, x: number, y: number}} tile @param {number} limit */
   async versions (layer, { z, x, y }, limit) {
-    const [[versions], doc] = await Promise.all([this.#device.versions(layer, [{ z, x, y0: y, y1: y }]), this.#device.layer(layer)])
+    const [[versions], doc] =
+      await Promise.all([this.#device.versions(layer, [{ z, x, y0: y, y1: y }]), this.#device.layer(layer)])
     const type = Object.values(formats).find(({ ext }) => ext === (doc?.format ?? 'png'))?.type
     return versions.slice(-limit).map(version => ({
       ...version,
@@ -189,8 +191,6 @@ export class DeviceStore {
 }
 
 /**
- * @param {HTMLElement} button
- * @param {import('./notices.js').Notices} notices
  * @param {() => Promise<{open: () => void}>} load the panel
  * @returns {() => void} to be called when the panel is there, however it came
  */
@@ -201,7 +201,7 @@ export function listenToButton (button, notices, load) {
       (await load()).open()
       notices.end('device')
     } catch (error) { // the file did not come, or the browser lets this page keep nothing
-      notices.say('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
+      notices.show('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
   }

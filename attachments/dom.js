@@ -1,25 +1,8 @@
-// Elements without a framework. Text goes in as text: nothing that a store holds becomes markup.
-
-/**
- * @param {string} tag
- * @param {Record<string, any> | null} [attributes] `on` is an object of listeners; null and false leave an attribute out
- * @param {...(Node | string | null | undefined | false)} children
- * @returns {any}
- */
-export function element (tag, attributes, ...children) {
-  const node = document.createElement(tag)
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name === 'on') for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener)
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? '' : value)
-  }
-  node.append(...children.filter(child => child !== null && child !== undefined && child !== false))
-  return node
-}
+// Buttons, icons and images of the page.
+import { element, svg } from '../client/timeline/dom.js'
 
 /** @param {string} label @param {() => void} act @param {Record<string, any>} [attributes] */
 export const button = (label, act, attributes) => element('button', { type: 'button', ...attributes, on: { click: act } }, label)
-
-const SVG = 'http://www.w3.org/2000/svg'
 
 const icons = {
   close: 'M6 6l12 12M18 6 6 18',
@@ -28,19 +11,9 @@ const icons = {
 }
 
 /** @param {keyof typeof icons} name */
-export function icon (name) {
-  const drawing = document.createElementNS(SVG, 'svg')
-  const path = document.createElementNS(SVG, 'path')
-  for (const [attribute, value] of Object.entries({ viewBox: '0 0 24 24', width: '20', height: '20', 'aria-hidden': 'true' })) drawing.setAttribute(attribute, value)
-  path.setAttribute('d', icons[name])
-  drawing.append(path)
-  return drawing
-}
+export const icon = name => svg('svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })])
 
-/**
- * Calls together what is asked for several times, in the next frame (or after so many milliseconds).
- * @param {() => void} run @param {number} [delay]
- */
+/** Calls together what is asked for several times, in the next frame (or after so many milliseconds). */
 export function soon (run, delay) {
   let waiting = false
   return () => {
@@ -57,7 +30,6 @@ export function soon (run, delay) {
 
 /**
  * @param {Promise<string | undefined>} url
- * @param {Record<string, any>} attributes
  * @returns {HTMLImageElement} without a source when there is none, or when it does not come
  */
 export function picture (url, attributes) {

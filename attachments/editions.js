@@ -1,5 +1,6 @@
 // The editions of a layer by title, newest first; choosing one moves the clock there.
-import { button, element } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button } from './dom.js'
 import { date, plural, time as written } from './format.js'
 
 export const PAGE = 200 // editions read at once: a layer loaded every hour has thousands
@@ -21,7 +22,8 @@ export class Editions {
   #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
 
   /**
-   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}} options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
+   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}}
+   *   options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
    */
   constructor ({ onSelect, onMore, onFootprint }) {
     this.#onSelect = onSelect
@@ -29,18 +31,11 @@ export class Editions {
     this.#onFootprint = onFootprint
   }
 
-  /** The oldest that is listed. */
-  get oldest () {
-    return this.#editions.at(-1)?.time
-  }
-
   get length () {
     return this.#editions.length
   }
 
-  /**
-   * @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones
-   */
+  /** @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones */
   fill (editions, more) {
     this.#editions = editions
     const item = (time, title, note) => {
@@ -65,9 +60,10 @@ export class Editions {
     this.#filter()
   }
 
-  /** Marks the edition that is to be seen at a time. @param {string | null} time */
+  /** Marks the edition that is to be seen at a time. */
   setTime (time) {
-    const shown = time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
+    const shown =
+      time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
     for (const item of this.#items) {
       const pressed = String(item === shown)
       if (item.button.getAttribute('aria-pressed') === pressed) continue
@@ -85,7 +81,6 @@ export class Editions {
     return this.#footprint.getAttribute('aria-pressed') === 'true'
   }
 
-  /** @param {boolean} is */
   #setFootprint (is) {
     this.#footprint.setAttribute('aria-pressed', String(is))
     this.#onFootprint(is ? this.#chosen : null)
@@ -95,7 +90,9 @@ export class Editions {
   #reveal ({ offsetTop, offsetHeight }) {
     const { scrollTop, clientHeight } = this.#list
     if (offsetTop < scrollTop) this.#list.scrollTop = offsetTop
-    else if (offsetTop + offsetHeight > scrollTop + clientHeight) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
+    else if (
+      offsetTop + offsetHeight > scrollTop + clientHeight
+    ) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
   }
 
   #filter () {

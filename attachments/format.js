@@ -21,7 +21,7 @@ export function time (text) {
   return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/** `1 Mar 2024, 14:05`, for lists whose heading names the zone. @param {string} text */
+/** `1 Mar 2024, 14:05`, for lists whose heading names the zone. */
 export function brief (text) {
   const ms = Date.parse(text)
   if (isNaN(ms)) return text
@@ -29,11 +29,10 @@ export function brief (text) {
   return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${hour}`
 }
 
-/** What times are told in: `UTC`, or the name of the zone at a time. @param {string} text */
+/** What times are told in: `UTC`, or the name of the zone at a time. */
 export const zoneName = text => zone.label(Date.parse(text))
 
 /** `1 Mar 2024` */
 export const date = text => isNaN(Date.parse(text)) ? text : dateWords(Date.parse(text), zone)
 
-/** @param {number | undefined} min @param {number | undefined} max */
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`

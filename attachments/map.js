@@ -17,7 +17,8 @@ export class MapView {
 
   /**
    * @param {HTMLElement} container
-   * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right: number, bottom: number}}} options
+   * @param {{onMove: () => void, onPick: (place: L.LatLng, byKey: boolean) => void, free: () => {left: number, right:
+   *   number, bottom: number}}} options
    *   free: pixels that other things cover at the edges
    */
   constructor (container, { onMove, onPick, free }) {
@@ -51,9 +52,11 @@ export class MapView {
     if (!this.#placed) return null
     const z = this.map.getZoom()
     const center = this.map.getCenter()
-    // Leaflet stands on whole pixels, and a permalink must not wander off
+    // Leaflet rounds to whole pixels, and a permalink must not drift
     const asked = this.#asked
-    if (asked?.z === z && this.map.project([asked.lat, asked.lon], z).distanceTo(this.map.project(center, z)) < 1) return asked
+    if (asked?.z === z && this.map.project([asked.lat, asked.lon], z).distanceTo(this.map.project(center, z)) < 1) {
+      return asked
+    }
     return { z, lat: center.lat, lon: this.map.wrapLatLng(center).lng }
   }
 
@@ -65,7 +68,7 @@ export class MapView {
     this.#asked = { z, lat, lon }
   }
 
-  /** Goes to a layer, unless some of it is in sight. @param {import('./store.js').Layer} layer */
+  /** Goes to a layer, unless some of it is in sight. */
   see (layer) {
     this.map.invalidateSize({ animate: false })
     if (!this.#placed || !this.#sees(layer)) this.fit(layer)
@@ -75,12 +78,17 @@ export class MapView {
   reveal (place) {
     this.map.invalidateSize({ animate: false })
     const { left, right, bottom } = this.#free()
-    this.map.panInside(place, { paddingTopLeft: [left + MARGIN, MARGIN], paddingBottomRight: [right + MARGIN, bottom + MARGIN], animate: !reducesMotion() })
+    this.map.panInside(place, {
+      paddingTopLeft: [left + MARGIN, MARGIN],
+      paddingBottomRight: [right + MARGIN, bottom + MARGIN],
+      animate: !reducesMotion()
+    })
   }
 
   #sees ({ minzoom = 0, maxzoom = 18, bounds }) {
     const zoom = this.map.getZoom()
-    return zoom >= minzoom && zoom <= maxzoom + OVERZOOM && (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
+    return zoom >= minzoom && zoom <= maxzoom + OVERZOOM &&
+      (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
   }
 
   /** @param {import('./store.js').Layer} layer */
@@ -88,7 +96,9 @@ export class MapView {
     this.#placed = true
     const { left, right, bottom } = this.#free()
     if (!isWorld(bounds)) {
-      this.map.fitBounds(box(bounds), { paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: maxzoom, animate: false })
+      this.map.fitBounds(box(bounds), {
+        paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: maxzoom, animate: false
+      })
       return
     }
     // the whole world: as large as fills the free part of the window

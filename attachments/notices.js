@@ -1,8 +1,12 @@
-// What the page says besides the map: short messages above the timeline, and notices in the panel while there is no
+// Messages of the page: short messages above the timeline, and notices in the panel while there is no
 // list to show.
-import { button, element, icon } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button, icon } from './dom.js'
 
-/** @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}} Notice */
+/**
+ * @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}}
+ *   Notice
+ */
 
 export class Notices {
   #container
@@ -14,47 +18,40 @@ export class Notices {
     this.#container = container
   }
 
-  /**
-   * @param {string} matter
-   * @param {Notice} notice
-   */
-  say (matter, { text, tone = 'info', action, onClose }) {
-    const before = this.#shown.get(matter)
+  /** @param {string} topic @param {Notice} notice */
+  show (topic, { text, tone = 'info', action, onClose }) {
+    const before = this.#shown.get(topic)
     if (before?.text === text) return // it is not read aloud twice
-    const node = element('div', { class: `toast ${tone}`, 'data-matter': matter },
+    const node = element('div', { class: `toast ${tone}`, 'data-topic': topic },
       element('span', null, text),
       action && button(action.label, action.run, { class: 'act' }),
-      onClose && element('button', { type: 'button', class: 'icon', 'aria-label': 'Close', on: { click: () => { this.end(matter); onClose() } } }, icon('close')))
+      onClose && element('button', { type: 'button', class: 'icon', 'aria-label': 'Close', on: { click: () => { this.end(topic); onClose() } } }, icon('close')))
     if (before) before.node.replaceWith(node)
     else this.#container.append(node)
-    this.#shown.set(matter, { node, text })
+    this.#shown.set(topic, { node, text })
   }
 
-  /** @param {string} matter */
-  end (matter) {
-    this.#shown.get(matter)?.node.remove()
-    this.#shown.delete(matter)
+  end (topic) {
+    this.#shown.get(topic)?.node.remove()
+    this.#shown.delete(topic)
   }
 
   clear () {
-    for (const matter of [...this.#shown.keys()]) this.end(matter)
+    for (const topic of [...this.#shown.keys()]) this.end(topic)
   }
 }
 
-/** Grey shapes where the layers will stand. */
+/** Grey shapes in place of the layers. */
 export const loading = () => element('div', { class: 'loading', 'aria-hidden': 'true' }, ...Array.from({ length: 2 }, () =>
   element('div', { class: 'bones' }, element('span'), element('span'))))
 
-/**
- * @param {Error & {status?: number}} error
- * @param {() => void} retry
- */
+/** @param {Error & {status?: number}} error */
 export function failure (error, retry) {
   const isOffline = !navigator.onLine && error.status === undefined
   return element('div', { class: 'notice', role: 'alert' },
     ...isOffline ? [
       element('h2', null, 'You are offline'),
-      element('p', null, 'Nothing of this map is on this device yet. With a connection, the button “Offline maps” of this page takes parts of it along.'),
+      element('p', null, 'Nothing of this map is on this device yet. With a connection, the button “Offline maps” of this page downloads parts of it.'),
       element('p', null, 'The map appears here by itself when there is a connection.')
     ] : [
       element('h2', null, 'The store does not answer'),
@@ -64,10 +61,7 @@ export function failure (error, retry) {
     button('Try again', retry, { class: 'primary' }))
 }
 
-/**
- * @param {string | null} database
- * @param {() => void} retry
- */
+/** @param {string | null} database @param {() => void} retry */
 export const empty = (database, retry) => element('div', { class: 'notice' },
   element('h2', null, 'No layers yet'),
   element('p', null, 'This store is ready and empty. Load a folder of tiles or an MBTiles file into it:'),

@@ -16,7 +16,6 @@ export class Outlines {
   /** @type {{z: number, x: number, y: number}[]} */
   #covered = []
 
-  /** @param {L.Map} map */
   constructor (map) {
     this.#map = map
     map.createPane('outlines').style.cssText = 'z-index: 450; pointer-events: none'

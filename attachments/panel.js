@@ -1,7 +1,8 @@
 // The panel: a list of layers. The chosen one opens and shows its editions, its facts and its address.
+import { element } from '../client/timeline/dom.js'
 import { attributionNodes } from '../client/source/layer-options.js'
 import { fromSeconds } from '../core/index.js'
-import { button, element, picture } from './dom.js'
+import { button, picture } from './dom.js'
 import { Editions } from './editions.js'
 import { count, plural, size, time as written, zooms } from './format.js'
 import { template } from './store.js'
@@ -20,8 +21,9 @@ export class Panel {
   editions
 
   /**
-   * @param {HTMLElement} content
-   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void, onFootprint: (time: string | null) => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x: number, y: number}) => Promise<string | undefined>}} options
+   * @param {{onLayer: (layer: string) => void, onTime: (time: string | null) => void, onOlder: () => void,
+   *   onFootprint: (time: string | null) => void, onCompare: () => void, newestUrl: (layer: string, tile:
+   *   {z: number, x: number, y: number}) => Promise<string | undefined>}} options
    */
   constructor (content, options) {
     this.#content = content
@@ -30,17 +32,17 @@ export class Panel {
   }
 
   #newEditions () {
-    return new Editions({ onSelect: this.#options.onTime, onMore: this.#options.onOlder, onFootprint: this.#options.onFootprint })
+    return new Editions({
+      onSelect: this.#options.onTime, onMore: this.#options.onOlder, onFootprint: this.#options.onFootprint
+    })
   }
 
-  /**
-   * @param {Layer[]} layers @param {string} chosen
-   * @param {Map<string, import('./store.js').Stats> | null} stats null while unknown
-   */
+  /** @param {Layer[]} layers @param {Map<string, import('./store.js').Stats> | null} stats null while unknown */
   render (layers, chosen, stats) {
     if (chosen !== this.#chosen) this.editions = this.#newEditions()
     this.#chosen = chosen
-    const focused = /** @type {HTMLElement | null} */ (this.#content.contains(document.activeElement) ? document.activeElement : null)
+    const focused =
+      /** @type {HTMLElement | null} */ (this.#content.contains(document.activeElement) ? document.activeElement : null)
     const list = this.editions.element.querySelector('ul')
     const [scrolled, scrolledList] = [this.#content.scrollTop, list?.scrollTop ?? 0]
     this.#content.replaceChildren(element('ul', { class: 'layers' }, ...layers.map(layer => this.#item(layer, stats?.get(layer.layer)))))
@@ -57,7 +59,7 @@ export class Panel {
     if (after) this.#content.querySelector(after)?.focus({ preventScroll: true })
   }
 
-  /** @param {import('./store.js').Edition[]} editions @param {boolean} more */
+  /** @param {import('./store.js').Edition[]} editions */
   setEditions (editions, more) {
     const focused = /** @type {HTMLElement} */ (document.activeElement)
     const time = this.editions.element.contains(focused) ? focused.dataset.time : undefined
@@ -66,7 +68,6 @@ export class Panel {
     if (time !== undefined) this.editions.element.querySelector(`[data-time="${time}"]`)?.focus({ preventScroll: true })
   }
 
-  /** @param {string | null} time */
   setTime (time) {
     this.#time = time
     this.editions.setTime(time)
@@ -107,10 +108,7 @@ const brief = ({ minzoom, maxzoom }, stats) => [
   stats && plural(stats.tiles, 'tile'), minzoom !== undefined && `zoom ${zooms(minzoom, maxzoom)}`, stats && size(stats.bytes)
 ].filter(Boolean).join(' · ')
 
-/**
- * @param {import('./store.js').Layer} layer
- * @param {import('./store.js').Stats} [stats] once they are known
- */
+/** @param {import('./store.js').Stats} [stats] once they are known */
 export function facts (layer, stats) {
   const rows = [
     ['Layer', element('code', null, layer.layer)],
@@ -130,11 +128,10 @@ export function facts (layer, stats) {
 }
 
 /** @param {number} conflicts documents */
-const conflictsWords = conflicts => `Stores that were loaded apart disagree about ${plural(conflicts, 'document')}.`
+const conflictsWords = conflicts => `Stores that were loaded independently disagree about ${plural(conflicts, 'document')}.`
 
 /**
  * The address of a layer's tiles, to copy.
- * @param {import('./store.js').Layer} layer
  * @returns {{element: HTMLElement, setTime: (time: string | null) => void}}
  */
 export function address (layer) {
@@ -163,7 +160,6 @@ const SHEET_MARGIN = 16 // pixels around the box
 export class FoldablePanel {
   #narrow = matchMedia('(max-width: 760px)')
 
-  /** @param {HTMLElement} panel @param {HTMLElement} toggle */
   constructor (panel, toggle) {
     this.panel = panel
     this.toggle = toggle

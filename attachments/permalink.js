@@ -5,10 +5,7 @@
 //   #daylight@T/3/47.10/8.50/A..B                   as of T, with a range chosen on the timeline
 import { endOf, isLayer } from '../core/index.js'
 
-/**
- * @param {string} hash
- * @returns {Place} what of it makes sense; problems: what does not, in words
- */
+/** @returns {Place} what of it makes sense; problems: what does not, in words */
 export function parse (hash) {
   const text = decode(hash.replace(/^#/, ''))
   /** @type {Place} */
@@ -25,7 +22,9 @@ export function parse (hash) {
   } else if (when !== undefined) place.time = exact(when, place)
   const [z, lat, lon, range, ...more] = rest
   const view = [z, lat, lon].map(number)
-  if (view[0] >= 0 && view[0] <= 30 && Math.abs(view[1]) <= 90 && Math.abs(view[2]) <= 360) place.view = { z: view[0], lat: view[1], lon: view[2] }
+  if (view[0] >= 0 && view[0] <= 30 && Math.abs(view[1]) <= 90 && Math.abs(view[2]) <= 360) {
+    place.view = { z: view[0], lat: view[1], lon: view[2] }
+  }
   else if (rest.length) place.problems.push('It names no place on the map.')
   if (range !== undefined && !more.length) {
     const [from, to] = split(range, '..').map(end => exact(end ?? '', place))
@@ -35,7 +34,8 @@ export function parse (hash) {
 }
 
 /**
- * @param {{layer: string, time: string | null, comparing?: boolean, range?: {from: string, to: string} | null, view: {z: number, lat: number, lon: number}}} shown
+ * @param {{layer: string, time: string | null, comparing?: boolean, range?: {from: string, to: string} | null, view:
+ *   {z: number, lat: number, lon: number}}} shown
  */
 export function format ({ layer, time, comparing = false, range, view: { z, lat, lon } }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel

@@ -1,4 +1,4 @@
-// Tells the user what is wrong with the map for as long as it is: the store does not answer, tiles do not load, there
+// Shows the user what is wrong with the map, as long as it lasts: the store does not answer, tiles do not load, there
 // is nothing to show at this time or place. Each message ends by itself; its button only makes that quicker.
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
@@ -18,17 +18,11 @@ function words ({ code, message }, name) {
   }
 }
 
-/** What is to be seen while only the device answers. @param {string | null} since */
+/** What is to be seen while only the device answers. */
 const fromDevice = since => `${navigator.onLine ? 'The server does not answer.' : 'You are offline.'} ` +
   `This is what the device has of the map${since ? `, as of ${written(`${since.slice(0, 16)}:00Z`)}` : '; not all of it is here'}.`
 
-/**
- * @param {import('./stage.js').Stage} stage
- * @param {import('./notices.js').Notices} notices
- * @param {import('./map.js').MapView} view
- * @param {() => void} onRetry
- * @param {import('./device.js').Device} device
- */
+/** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {
   const again = { label: 'Try again', run: onRetry }
   let away = false
@@ -37,8 +31,8 @@ export function showProblems (stage, notices, view, onRetry, device) {
     away = true
     notices.end('tiles')
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
-    if (since !== undefined) return notices.say('store', { text: fromDevice(since), onClose: () => {} })
-    notices.say('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
+    if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
+    notices.show('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
   })
   stage.on('storeback', () => {
     away = false
@@ -48,7 +42,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
   const countFailed = soon(() => {
     const failed = stage.layer?.getContainer()?.querySelectorAll('.tilecouch-failed').length ?? 0
     if (!failed || away) return notices.end('tiles')
-    notices.say('tiles', { text: `${plural(failed, 'tile')} did not load. Trying again.`, tone: 'warn', action: again })
+    notices.show('tiles', { text: `${plural(failed, 'tile')} did not load. Trying again.`, tone: 'warn', action: again })
   })
   stage.on('tileerror tileload tileunload timeload', countFailed)
 
@@ -57,19 +51,19 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const changes = layer?.changes()
     if (!doc || !changes) return
     if (doc.format === 'pbf') {
-      return notices.say('sight', { text: 'These are vector tiles. This page knows when they changed, and cannot draw them.' })
+      return notices.show('sight', { text: 'These are vector tiles. This page knows when they changed, and cannot draw them.' })
     }
     // an enlarged tile of another zoom may stand in for one that is missing
     const isSeen = Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
     if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
-      return notices.say('sight', { text: 'Nothing of this place is on this device.' })
+      return notices.show('sight', { text: 'Nothing of this place is on this device.' })
     }
     if (isSeen || away || !layer.isShown()) notices.end('sight')
     else if (first && time !== null && time < first.time) {
-      notices.say('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })
+      notices.show('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })
     } else if (!changes.length && layer.extent()) {
-      notices.say('sight', { text: `“${layer.title}” has no tiles here.`, action: { label: 'Show where it has', run: () => view.fit(doc) } })
+      notices.show('sight', { text: `“${layer.title}” has no tiles here.`, action: { label: 'Show where it has', run: () => view.fit(doc) } })
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADE_TIME)

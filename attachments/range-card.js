@@ -1,5 +1,6 @@
 // What changed between two times in the part of the map that is in view: how much, where, and both side by side.
-import { button, element } from './dom.js'
+import { element } from '../client/timeline/dom.js'
+import { button } from './dom.js'
 import { plural, size, time as written } from './format.js'
 
 const NAME = 'range'
@@ -12,17 +13,13 @@ export class RangeCard {
   #outlined = true
   #compared = false
 
-  /**
-   * @param {import('./stage.js').Stage} stage @param {import('./cards.js').Cards} cards
-   * @param {import('./outlines.js').Outlines} outlines
-   */
   constructor (stage, cards, outlines) {
     this.#stage = stage
     this.#cards = cards
     this.#outlines = outlines
   }
 
-  /** Opens, closes or rewrites the card, after anything that it tells of. */
+  /** Opens, closes or rewrites the card. */
   update () {
     const { range, layer } = this.#stage
     if (!range || !layer) {
@@ -45,7 +42,7 @@ export class RangeCard {
     from.textContent = written(range.from)
     to.textContent = written(range.to)
     for (const [end, at] of [[from, range.from], [to, range.to]]) end.setAttribute('aria-pressed', String(this.#stage.time === at))
-    this.#tell(body, tiles, changes, range)
+    this.#showAnswer(body, tiles, changes, range)
     body.querySelector('[data-does="side"]').setAttribute('aria-pressed', String(this.#stage.comparing))
     body.querySelector('[data-does="side"]').textContent = this.#stage.comparing ? 'Stop comparing' : 'Compare side by side'
   }
@@ -62,7 +59,7 @@ export class RangeCard {
     ]
   }
 
-  #tell (body, tiles, changes, { from, to }) {
+  #showAnswer (body, tiles, changes, { from, to }) {
     const answer = body.querySelector('.answer')
     const steps = changes?.filter(({ time }) => time > from && time <= to).length
     const parts = !tiles ? ['Looking …']
@@ -73,7 +70,6 @@ export class RangeCard {
     if (answer.textContent !== text) answer.replaceChildren(...parts) // the same is not read aloud again
   }
 
-  /** @param {boolean} on */
   outline (on) {
     this.#outlined = on
     this.update()

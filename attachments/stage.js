@@ -9,16 +9,14 @@ import { time as written, setZone } from './format.js'
 const FADE = 180 // milliseconds from version to version
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/**
- * Fires what its layer fires, and `time`, `range`, `compare` and `zone` when one of these is another.
- */
+/** Fires what its layer fires, and `time`, `range`, `compare` and `zone` when one of these is another. */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */
   layer = null
   /** @type {import('./store.js').Layer | null} */
   doc = null
-  /** Whether two times stand side by side: the start of the range, and the clock's. */
+  /** Whether two times are shown side by side: the start of the range, and the clock's. */
   comparing = false
   #map
   #container
@@ -32,7 +30,7 @@ export class Stage extends L.Evented {
   /** @type {any} */
   #offline = null
 
-  /** @param {L.Map} map @param {HTMLElement} container of the timeline */
+  /** @param {HTMLElement} container of the timeline */
   constructor (map, container) {
     super()
     this.#map = map
@@ -78,17 +76,14 @@ export class Stage extends L.Evented {
     return Boolean(this.#timeline?.player.isPlaying())
   }
 
-  /**
-   * Puts a layer on the map, in the place of the one that is there.
-   * @param {string} db @param {import('./store.js').Layer} doc
-   */
+  /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
   show (db, doc) {
     this.#stopComparing()
     this.#retire()
     this.doc = doc
     this.#db = db
     const layer = this.layer = new HistoryLayer(db, { ...this.#reading(), clock: this.clock, live: true, fade: FADE })
-    layer.on(LAYER_EVENTS, this.#tell, this)
+    layer.on(LAYER_EVENTS, this.#forward, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
     layer.addTo(this.#map)
     if (doc.format === 'pbf') this.#dropEarlier() // nothing of it will be drawn
@@ -133,7 +128,7 @@ export class Stage extends L.Evented {
     return { layer: this.doc?.layer, ...(this.#offline && { offline: this.#offline, read: 'network' }) }
   }
 
-  #tell (event) {
+  #forward (event) {
     this.fire(event.type, event)
   }
 
@@ -187,7 +182,7 @@ export class Stage extends L.Evented {
 
   #retire () {
     if (!this.layer) return
-    this.layer.off(LAYER_EVENTS, this.#tell, this)
+    this.layer.off(LAYER_EVENTS, this.#forward, this)
     this.#earlier.add(this.layer)
   }
 

@@ -10,19 +10,19 @@ const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that
 
 /** What went wrong, in words for the page. */
 export class StoreError extends Error {
-  /** @param {string} message @param {number} [status] none when nobody answered */
+  /** @param {number} [status] none when nobody answered */
   constructor (message, status) {
     super(message)
     this.status = status
   }
 }
 
-async function read (url, { patience = TIMEOUT, ...init } = {}) {
+async function read (url, { timeout = TIMEOUT, ...init } = {}) {
   let answer
   try {
-    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patience) })
+    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeout) })
   } catch (error) {
-    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${patience / 1000} seconds.` : 'The server cannot be reached.')
+    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${timeout / 1000} seconds.` : 'The server cannot be reached.')
   }
   const body = await answer.json().catch(() => null)
   if (answer.ok && body) return body
@@ -53,36 +53,35 @@ export class Store {
   isAway = false
   #device
 
-  /** @param {import('./device.js').Device} device */
   constructor (device) {
     this.#device = device
   }
 
   /**
    * @template T
-   * @param {(held: import('./device.js').DeviceStore) => Promise<T>} ofDevice
+   * @param {(local: import('./device.js').DeviceStore) => Promise<T>} ofDevice
    * @param {() => Promise<T>} ofStore
    * @returns {Promise<T>}
    */
   async #ask (ofDevice, ofStore, { again = false } = {}) {
-    if (this.isAway && !again) return ofDevice(await this.#device.held())
+    if (this.isAway && !again) return ofDevice(await this.#device.local())
     try {
       const answer = await ofStore()
       this.isAway = false
       return answer
     } catch (error) {
-      const held = isAway(error) && this.#device.isUsed && await this.#device.held().catch(() => null)
-      const layers = held ? await held.layers().catch(() => []) : []
+      const local = isAway(error) && this.#device.isUsed && await this.#device.local().catch(() => null)
+      const layers = local ? await local.layers().catch(() => []) : []
       if (!layers.length) throw error
       this.isAway = true
       this.db ||= this.#device.note?.db ?? ''
-      return ofDevice(held)
+      return ofDevice(local)
     }
   }
 
   /** @returns {Promise<Layer[]>} every layer, without figures */
   layers () {
-    return this.#ask(held => held.layers(), () => this.#layers(), { again: true })
+    return this.#ask(local => local.layers(), () => this.#layers(), { again: true })
   }
 
   async #layers () {
@@ -92,7 +91,7 @@ export class Store {
     for (const address of addresses) {
       if (!address) continue
       try {
-        const { rows } = await read(`${address}/${path}`, { patience: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
+        const { rows } = await read(`${address}/${path}`, { timeout: this.#device.isUsed ? SHORT_TIMEOUT : TIMEOUT })
         this.db = address
         return soundOf(rows.map(({ doc }) => doc), 'layer')
       } catch (error) { // a proxy may show the page and hide the database
@@ -102,17 +101,14 @@ export class Store {
     throw problem
   }
 
-  /**
-   * The figures of every layer.
-   * @returns {Promise<Map<string, Stats>>} empty where the view was not deployed
-   */
+  /** The figures of every layer. @returns {Promise<Map<string, Stats>>} empty where the view was not deployed */
   stats () {
-    return this.#ask(held => held.stats(), () => this.#stats())
+    return this.#ask(local => local.stats(), () => this.#stats())
   }
 
   async #stats () {
     try {
-      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { patience: INDEX_TIMEOUT }))
+      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { timeout: INDEX_TIMEOUT }))
     } catch (error) {
       if (error.status === 404) return new Map()
       throw error
@@ -134,13 +130,9 @@ export class Store {
     return rows.length > 0
   }
 
-  /**
-   * Editions of a layer, newest first.
-   * @param {string} layer @param {number} limit
-   * @returns {Promise<Edition[]>}
-   */
+  /** Editions of a layer, newest first. @returns {Promise<Edition[]>} */
   editions (layer, limit) {
-    return this.#ask(held => held.editions(layer, limit), () => this.#editions(layer, limit))
+    return this.#ask(local => local.editions(layer, limit), () => this.#editions(layer, limit))
   }
 
   async #editions (layer, limit) {
@@ -156,9 +148,8 @@ export class Store {
   }
 
   /**
-   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above. Nothing
-   * while the store is away, or where the edition has no manifest.
-   * @param {string} layer @param {string} time
+   * What an edition covers at its deepest zoom: blocks of 64 x 64 tiles, as the tiles that they are six zooms above.
+   * Nothing while the store is away, or where the edition has no manifest.
    * @returns {Promise<{z: number, x: number, y: number}[]>}
    */
   async footprint (layer, time) {
@@ -171,12 +162,11 @@ export class Store {
 
   /**
    * The newest versions of a tile, oldest first.
-   * @param {string} layer @param {{z: number, x: number, y: number}} tile
-   * @param {number} limit
+   * @param {{z: number, x: number, y: number}} tile
    * @returns {Promise<TileDocument[]>}
    */
   versions (layer, tile, limit) {
-    return this.#ask(held => held.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
+    return this.#ask(local => local.versions(layer, tile, limit), () => this.#versions(layer, tile, limit))
   }
 
   async #versions (layer, { z, x, y }, limit) {
@@ -185,7 +175,9 @@ export class Store {
     const { results } = await read(`${this.db}/_all_docs/queries`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, { startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true }] })
+      body: JSON.stringify({ queries: [{ keys: [id], include_docs: true }, {
+        startkey: endkey, endkey: startkey, descending: true, limit, include_docs: true
+      }] })
     })
     const rows = results.flatMap(({ rows: own, error = 'no answer', reason }) => own ?? [{ error, reason }])
     const bad = rows.find(({ error }) => error && error !== 'not_found')
@@ -198,12 +190,12 @@ export class Store {
    * @param {TileDocument} doc @returns {Promise<string | undefined>}
    */
   async tileUrl (doc) {
-    return this.isAway ? (await this.#device.held()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
+    return this.isAway ? (await this.#device.local()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
   }
 
   /** Where the newest image of a tile is. @returns {Promise<string | undefined>} */
   async newestUrl (layer, { z, x, y }) {
-    return this.isAway ? (await this.#device.held()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
+    return this.isAway ? (await this.#device.local()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
   }
 }
 
@@ -226,8 +218,12 @@ function addUp ({ rows }) {
 }
 
 /**
- * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms: {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
- * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
+ * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
+ *   {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
+ *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
  * @typedef {{layer: string, time: string, title?: string, tiles?: number, finished?: string}} Edition
- * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?: string, gone?: boolean, current?: boolean, _attachments?: {tile?: {length: number, content_type: string}}}} TileDocument
+ * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?:
+ *   string, gone?: boolean, current?: boolean, _attachments?:
+ *   {tile?: {length: number, content_type: string}}}} TileDocument
  */

@@ -3,9 +3,10 @@
 // comes by here: tiles and documents on the device are PouchDB's.
 const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
-const PATIENCE = 4000 // milliseconds until a network that says nothing counts as none
+const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
 const PAGE = 'index.html'
-const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options'] // of a file, that matter to the page
+// of a file, that matter to the page
+const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
 // of an origin, which may have several stores
 const cacheOf = version => `tilecouch viewer ${scope} ${version}`
@@ -23,7 +24,9 @@ async function install () {
   const { version, files } = SHELL
   const cache = await caches.open(cacheOf(version))
   try {
-    await Promise.all(Object.entries(files).map(async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))))
+    await Promise.all(Object.entries(files).map(
+      async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))
+    ))
   } catch (error) {
     await caches.delete(cacheOf(version))
     throw error // the browser tries again at the next visit
@@ -31,7 +34,7 @@ async function install () {
   await worker.skipWaiting() // pages that are open keep their version, see answerTo
 }
 
-// a store may be deployed while it is read: what is not of this version is not kept
+// a store may be deployed while it is read: what is not of this version is not cached
 async function read (address, digest) {
   const response = await fetch(address, { cache: 'no-cache' })
   if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
@@ -48,7 +51,7 @@ async function activate () {
   await clients.claim()
 }
 
-/** @param {Request} request @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
+/** @returns {Promise<Response> | undefined} nothing for what is not the viewer's own */
 function answerTo (request) {
   const { method, mode, url } = request
   if (method !== 'GET' || !url.startsWith(scope)) return
@@ -60,24 +63,24 @@ function answerTo (request) {
 }
 
 async function file (request, version) {
-  return await kept(request.url, version) ?? fetch(request)
+  return await cached(request.url, version) ?? fetch(request)
 }
 
 // the network first: what comes is small, names its version, and so a new one shows at once
 async function page (request) {
-  const mine = () => kept(scope, SHELL.version)
-  const late = new Promise(resolve => { setTimeout(resolve, PATIENCE) }).then(mine)
+  const fromCache = () => cached(scope, SHELL.version)
+  const late = new Promise(resolve => { setTimeout(resolve, TIMEOUT) }).then(fromCache)
   try {
     const asked = fetch(request)
     const answer = await Promise.race([asked, late]) ?? await asked
-    return answer.status < 500 ? answer : await mine() ?? answer // a proxy whose server is away
+    return answer.status < 500 ? answer : await fromCache() ?? answer // a proxy whose server is away
   } catch (error) {
-    const answer = await mine()
+    const answer = await fromCache()
     if (answer) return answer
     throw error
   }
 }
 
-const kept = async (address, version) => await caches.has(cacheOf(version))
+const cached = async (address, version) => await caches.has(cacheOf(version))
   ? (await caches.open(cacheOf(version))).match(address, { ignoreVary: true })
   : undefined

@@ -1,7 +1,8 @@
 // The versions of one tile: when the map looked how, since when the store knows it, how large it is and until when it
 // holds. A click goes to its time.
+import { element } from '../client/timeline/dom.js'
 import { asOf, expiryOf, now } from '../core/index.js'
-import { button, element, icon, picture } from './dom.js'
+import { button, icon, picture } from './dom.js'
 import { brief, plural, size, time as written, zoneName } from './format.js'
 
 const NAME = 'tile'
@@ -19,10 +20,6 @@ export class TileCard {
   #versions = []
   #turn = 0
 
-  /**
-   * @param {import('./stage.js').Stage} stage @param {import('./cards.js').Cards} cards
-   * @param {import('./outlines.js').Outlines} outlines @param {import('./store.js').Store} store
-   */
   constructor (stage, cards, outlines, store) {
     this.#stage = stage
     this.#cards = cards
@@ -30,10 +27,7 @@ export class TileCard {
     this.#store = store
   }
 
-  /**
-   * @param {{z: number, x: number, y: number}} tile
-   * @param {boolean} byKey then the focus goes into the card
-   */
+  /** @param {{z: number, x: number, y: number}} tile @param {boolean} byKey then the focus goes into the card */
   open (tile, byKey) {
     const isSame = this.#tile && ['z', 'x', 'y'].every(axis => this.#tile?.[axis] === tile[axis])
     if (isSame && !byKey) return this.close()
@@ -70,7 +64,7 @@ export class TileCard {
     try {
       versions = await this.#store.versions(doc.layer, this.#tile, this.#limit)
     } catch (error) {
-      if (turn === this.#turn && !this.#versions.length) this.#say('hint', `Its versions cannot be read: ${error.message}`, button('Try again', () => this.refresh(), { class: 'secondary' }))
+      if (turn === this.#turn && !this.#versions.length) this.#showText('hint', `Its versions cannot be read: ${error.message}`, button('Try again', () => this.refresh(), { class: 'secondary' }))
       return
     }
     if (turn !== this.#turn) return // another tile meanwhile
@@ -84,7 +78,7 @@ export class TileCard {
   render () {
     const body = this.#cards.body(NAME)
     if (!this.#tile || !body) return
-    if (!this.#versions.length) return this.#say('hint', 'The store has no tile here.')
+    if (!this.#versions.length) return this.#showText('hint', 'The store has no tile here.')
     const focused = /** @type {HTMLElement} */ (document.activeElement)
     const time = body.contains(focused) ? focused.dataset.version : undefined
     const scrolled = body.scrollTop
@@ -108,7 +102,7 @@ export class TileCard {
     }
   }
 
-  #say (className, text, ...more) {
+  #showText (className, text, ...more) {
     this.#cards.body(NAME)?.replaceChildren(element('p', { class: className }, text), ...more)
   }
 

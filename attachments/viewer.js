@@ -51,7 +51,7 @@ let stats = null
 let [unfinished, pause] = ['', POLL]
 let looking
 /** @type {{layer: any, last: string} | null} */
-let told = null
+let reported = null
 let again = new AbortController() // ends a pause before the store is asked again
 
 /** Pixels of the map that lie under something. */
@@ -103,9 +103,9 @@ function summarize (text) {
   byId('summary').textContent = text ?? [store.isAway ? 'On this device' : plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
-/** Shows what the address asks for, or the first layer. */
-function follow () {
-  const wanted = permalink.parse(location.hash)
+/** Shows what an address asks for, or the first layer. */
+function follow (hash = location.hash) {
+  const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
   const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” ${store.isAway ? 'on this device' : 'here'}.`] : wanted.problems
   if (wanted.view) view.go(wanted.view)
@@ -116,7 +116,7 @@ function follow () {
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
   stage.compare(Boolean(compare))
   if (compare) stage.clock.setTime(compare.to)
-  if (problems.length) notices.say('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
+  if (problems.length) notices.show('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
   else notices.end('link')
 }
 
@@ -128,14 +128,13 @@ function reaches (name, range) {
   return !range || !known || (range.from <= fromSeconds(known.last) && range.to >= fromSeconds(known.first))
 }
 
-/** @param {string} name */
 function choose (name) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
   document.title = `${layer.name ?? name} · tilecouch`
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
-  if (isOther) for (const matter of ['store', 'tiles', 'sight', 'link']) notices.end(matter)
+  if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link']) notices.end(topic)
   panel.render(layers, name, stats)
   view.see(layer)
   if (isOther) {
@@ -148,7 +147,6 @@ function choose (name) {
   remember()
 }
 
-/** @param {number} limit */
 async function readEditions (limit) {
   const name = /** @type {string} */ (stage.doc?.layer)
   const editions = await store.editions(name, limit + 1).catch(() => null) // the map says what is wrong
@@ -173,7 +171,7 @@ async function outlineEdition (time) {
   if (own === footprint) outlines.covered(tiles)
 }
 
-/** Reads anew what is said of the store: after a load, or after it was away. */
+/** Reads layers and figures again: after a load, or after the store was away. */
 async function refresh () {
   const found = await store.layers().catch(() => null)
   if (!found) return
@@ -210,7 +208,6 @@ function onMove () {
   outlines.covered()
 }
 
-/** @param {any} place @param {boolean} byKey */
 function pick (place, byKey) {
   const tile = stage.layer?.tileAt(place)
   if (!tile) return
@@ -235,9 +232,9 @@ stage.on('time range compare changes extent zone', writeCards)
 stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
 stage.on('zone', () => { describe(); tileCard.render(); readEditions(panel.editions.length) })
 stage.on('storeback', reread)
-stage.on('extent', ({ first, last }) => { // told anew whenever a tile changes
-  const isNews = told?.layer === stage.layer && told?.last !== `${first} ${last}`
-  told = { layer: stage.layer, last: `${first} ${last}` }
+stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
+  const isNews = reported?.layer === stage.layer && reported?.last !== `${first} ${last}`
+  reported = { layer: stage.layer, last: `${first} ${last}` }
   if (isNews) reread()
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
@@ -247,7 +244,8 @@ keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
-addEventListener('hashchange', () => { if (layers.length) follow() })
+// not location.hash: `remember` may have written the old place over it before this is called
+addEventListener('hashchange', ({ newURL }) => { if (layers.length) follow(new URL(newURL).hash) })
 addEventListener('online', () => again.abort())
 addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
 document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })

@@ -1,5 +1,5 @@
-// Several benchmarks one after the other, each in a process of its own with a CouchDB of its own: none inherits the heap, the open
-// connections or the page cache's favour of the one before.
+// Several benchmarks one after the other, each in its own process with its own CouchDB: none inherits the heap, the open
+// connections or the page cache of the one before.
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -12,27 +12,20 @@ export const all = ['tilecache', 'bulk', 'tilestache', 'keyspace', 'diskcache', 
 
 const runner = fileURLToPath(new URL('run.js', import.meta.url))
 
-/**
- * @param {string} name @param {{quick: boolean, out: string}} options
- * @returns {Promise<{name: string, seconds: number, code: number | null}>}
- */
+/** @returns {Promise<{name: string, seconds: number, code: number | null}>} */
 async function runOne (name, { quick, out }) {
   const start = performance.now()
   const child = spawn(process.execPath, [runner, name, '--out', out, ...(quick ? ['--quick'] : [])], { stdio: 'inherit' })
   // Ctrl-C reaches it through the terminal; what is sent to this process alone is passed on
   const pass = () => { child.kill('SIGTERM') }
-  const heard = () => {} // the child says what there is to say
-  process.once('SIGTERM', pass).on('SIGINT', heard)
+  const ignore = () => {} // the child reports it
+  process.once('SIGTERM', pass).on('SIGINT', ignore)
   const code = await new Promise(resolve => { child.once('close', resolve) })
-  process.removeListener('SIGTERM', pass).removeListener('SIGINT', heard)
+  process.removeListener('SIGTERM', pass).removeListener('SIGINT', ignore)
   return { name, seconds: Math.round((performance.now() - start) / 1000), code }
 }
 
-/**
- * @param {string[]} names
- * @param {{quick: boolean, out: string, pages: boolean, log: (text: string) => void}} options pages: write docs/benchmarks from bench/results
- * @returns {Promise<boolean>} whether each of them ended well
- */
+/** `pages`: write docs/benchmarks from bench/results. @returns {Promise<boolean>} whether each of them succeeded */
 export async function runSeveral (names, { quick, out, pages, log }) {
   const done = []
   for (const name of names) {

@@ -5,8 +5,8 @@ import path from 'node:path'
 import Database from 'libsql'
 import { flipY, tileBounds } from '../core/index.js'
 import { compact } from '../loader/compact.js'
-import { Store } from '../loader/store/index.js'
 import { deploy } from './history/data.js'
+import { newStore } from './stoppable.js'
 import { noiseTile, random } from './tiles.js'
 
 export const LAYER = 'bench'
@@ -16,31 +16,22 @@ export const NEW = '2024-03-01T00:00:00Z'
 export const AS_OF = '2023' // its end, when OLD was the newest
 const CORNER = { z: 14, x: 5000, y: 5000 }
 
-/** @typedef {{z: number, x: number, y: number, index: number}} Place */
-
-/** @typedef {(index: number, time: string) => Buffer} TileOf the bytes of a place at a time */
-
 /**
- * A block of tiles in the order of their ids.
- * @param {number} count
- * @returns {Place[]}
+ * @typedef {{z: number, x: number, y: number, index: number}} Place
+ * @typedef {(index: number, time: string) => Buffer} TileOf the bytes of a place at a time
  */
+
+/** A block of tiles in the order of their ids. @returns {Place[]} */
 export function placesOf (count) {
   const side = Math.ceil(Math.sqrt(count))
   return Array.from({ length: count }, (_, index) => ({ z: CORNER.z, x: CORNER.x + Math.floor(index / side), y: CORNER.y + index % side, index }))
 }
 
-/**
- * Every tile has the same number of bytes, so that a wrong answer shows in the sum of all.
- * @type {TileOf}
- */
+/** Every tile has the same number of bytes: a wrong answer shows in the sum of all. @type {TileOf} */
 export const bytesOf = (index, time) => noiseTile(index * 2 + (time === NEW ? 1 : 0), BYTES)
 export const LENGTH = bytesOf(0, NEW).length
 
-/**
- * The same places in a random order.
- * @param {Place[]} places @param {number} seed
- */
+/** The same places in a random order. @param {Place[]} places */
 export function shuffled (places, seed) {
   const next = random(seed)
   const order = [...places]
@@ -51,12 +42,7 @@ export function shuffled (places, seed) {
   return order
 }
 
-/**
- * Places as people ask for them: the n-th most wanted 1/n as often as the first.
- * @param {Place[]} places the most wanted first
- * @param {number} seed
- * @returns {() => Place}
- */
+/** Places as people ask for them: the n-th most wanted 1/n as often as the first. @returns {() => Place} */
 export function zipf (places, seed) {
   const next = random(seed)
   const sums = new Float64Array(places.length)
@@ -76,14 +62,11 @@ export function zipf (places, seed) {
 
 /**
  * A store with the editions, published, its index built, compacted, and the server with nothing else to do.
- * @param {string} url
- * @param {Place[]} places
- * @param {{times: string[], signal: AbortSignal, tileOf?: TileOf}} options
- * @returns {Promise<Store>}
+ * @param {string} url @param {Place[]} places
+ * @param {{times: string[], signal: AbortSignal, closing: (() => any)[], tileOf?: TileOf}} options
  */
-export async function fillStore (url, places, { times, signal, tileOf }) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url, { public: false })
+export async function fillStore (url, places, { times, signal, closing, tileOf }) {
+  const store = await newStore(url, closing)
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: CORNER.z, maxzoom: CORNER.z })
   for (const time of times) {
     const { failed } = await store.write(versions(places, time, tileOf), { signal })

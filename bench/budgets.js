@@ -1,13 +1,6 @@
 // The budgets of the design: what was promised before it was measured, and which rows of which results answer it.
 
-/**
- * @typedef {object} Promised
- * @property {string} what
- * @property {string} target
- * @property {[result: string, row: RegExp][]} answers rows of `budgets` in a result
- */
-
-/** @type {Promised[]} */
+/** @type {{what: string, target: string, answers: [result: string, row: RegExp][]}[]} answers: rows of results */
 const promised = [
   {
     what: 'bulk load',
@@ -29,11 +22,7 @@ const promised = [
 const NOT = 'not measured'
 const pageOf = { memory: 'load' } // results that stand on another's page
 
-/**
- * Every budget with every row that answers it.
- * @param {Record<string, any>} results by name
- * @returns {{what: string, target: string, page: string, measured: string, figure: string, judged: string}[]}
- */
+/** Every budget with every row that answers it. @param {Record<string, any>} results by name */
 export const budgetRows = results => promised.flatMap(({ what, target, answers }) => answers.flatMap(([name, row]) => {
   const found = (results[name]?.budgets ?? []).filter(one => row.test(one.what))
   const rows = found.map(one => ({ measured: one.what, figure: `${one.figure}`, judged: one.met ? 'pass' : '**falls short**' }))
@@ -43,6 +32,6 @@ export const budgetRows = results => promised.flatMap(({ what, target, answers }
 /** @param {Record<string, any>} results @param {import('./plots/words.js').Table} table */
 export function budgetTables (results, table) {
   const rows = budgetRows(results)
-  const told = (row, at) => at && rows[at - 1].what === row.what ? ['', ''] : [row.what, row.target]
-  return { budgets: table(['budget', 'target', 'measured as', 'figure', ''], rows.map((row, at) => [...told(row, at), `[${row.measured}](benchmarks/${row.page}.md)`, row.figure, row.judged])) }
+  const cells = (row, at) => at && rows[at - 1].what === row.what ? ['', ''] : [row.what, row.target]
+  return { budgets: table(['budget', 'target', 'measured as', 'figure', ''], rows.map((row, at) => [...cells(row, at), `[${row.measured}](benchmarks/${row.page}.md)`, row.figure, row.judged])) }
 }

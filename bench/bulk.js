@@ -34,7 +34,6 @@ const BATCH = 1000 // documents a request where ids are compared: as in the orig
 const TILE_BATCH = 200 // tiles a request there
 const WARM = 2000 // documents written before anything counts
 
-/** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, restart, quick, log }) {
   const { rounds, seconds, ...scale } = SCALES[quick ? 'quick' : 'full']
   return stoppable(log, async ({ signal, closing }) => {
@@ -42,7 +41,7 @@ export async function run ({ server, restart, quick, log }) {
     const own = Boolean(restart) // a server of somebody else's keeps its settings
     const url = `${server}/bench_bulk`
     const couch = new Couch(url)
-    closing.push(dropping({ couch }))
+    closing.push(dropping(couch))
     if (own) await holdCompaction(couch)
     let retries = 0
     const options = { rounds, seconds, most: MOST, signal, log, onRetry: () => { retries++ } }
@@ -55,7 +54,6 @@ export async function run ({ server, restart, quick, log }) {
     const shards = `${q} shards, ${n === 1 ? 'one copy' : `${n} copies`} of a database`
     log('Warming up')
     await sweep(url, { documents: WARM, batches: [100], flights: [1], bytes: SMALL, make, ids: IDS[DIGITS] }, { ...options, rounds: 1, log: () => {} })
-    /** @type {Record<string, any>} */
     const sweeps = {}
     /** @type {Record<string, import('./bulk/sweep.js').Payload & {size: number}>} */
     const payloads = {

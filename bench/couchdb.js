@@ -77,7 +77,6 @@ ${cluster ? `-setcookie ${cluster.cookie}\n` : ''}-kernel inet_dist_use_interfac
 +Bd -noinput
 `)
   const url = `http://${ADMIN.name}:${ADMIN.password}@${host}:${port}`
-  /** @type {import('node:child_process').ChildProcess} */
   let child
 
   async function start () {

@@ -1,27 +1,23 @@
 // A cache under gets, sets and deletes, one process and eight: the benchmark of python-diskcache, with tilecouch and CouchDB in it.
 // Percentiles of each operation, never an average.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepare } from './diskcache/contenders.js'
 import { clockCost, roundOf, summarise } from './diskcache/figures.js'
-import { runCrew } from './diskcache/crew.js'
+import { runWorkers } from './diskcache/workers.js'
 import { KEYS, SHARES, checkSamples, writeOperations } from './diskcache/operations.js'
 import { GATEWAY, processes } from './diskcache/names.js'
 import { turns } from './measure.js'
-import { stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 
 const LEVELS = [1, 8] // processes
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
   // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or not
   const scale = quick
     ? { operations: 5000, warmup: 200, rounds: 2, limit: 2 }
     : { operations: 100_000, warmup: 1000, rounds: 3, limit: 30 }
   return stoppable(log, async ({ signal, closing }) => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-diskcache-'))
-    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    const dir = await temporaryFolder('diskcache', closing)
     log(`${scale.operations} operations a process on ${KEYS} keys, ${scale.warmup} to warm up, ${scale.limit} s at most`)
     const work = await writeOperations(dir, { processes: Math.max(...LEVELS), count: scale.operations, signal })
     const { contenders, programs, missing } = await prepare({ server, dir, signal, closing, log })
@@ -36,8 +32,8 @@ export async function run ({ server, quick, log }) {
  * @param {any} options
  * @returns {Promise<Record<string, Record<string, ReturnType<typeof summarise>>>>} name -> processes -> figures
  */
-export async function measureLevels (contenders, { levels = LEVELS, rounds, log, ...options }) {
-  /** @type {Record<string, Record<string, any>>} */
+export async function measureLevels (contenders, options) {
+  const { levels = LEVELS, rounds, log } = options
   const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const level of levels) {
     log(`\n${processes(level)}`)
@@ -53,21 +49,20 @@ export async function measureLevels (contenders, { levels = LEVELS, rounds, log,
 
 /** One round of one contender, from nothing. */
 async function sample ({ name, kind, command, open, apart = false }, level, { warmup, limit, dir, work, signal }) {
-  /** @type {(() => any)[]} */
   const ending = []
   try {
     const where = await open(ending)
     const alone = apart || level === 1
-    const crew = await runCrew(command, Array.from({ length: level }, (_, slot) => ({
+    const outcomes = await runWorkers(command, Array.from({ length: level }, (_, slot) => ({
       kind,
       where: { ...where, slot, slots: level },
       operations: work.files[slot],
       ...((apart || slot === 0) && { preset: work.preset }),
       warmup, limit: limit * 1000, alone, timings: path.join(dir, `timings-${slot}`)
     })), { signal })
-    checkSamples(name, crew.flatMap(({ samples }) => samples), work.known)
-    const figures = roundOf(crew, warmup)
-    // the gateway learns of a write a moment after the store has it; of the others nobody may answer what is no longer true
+    checkSamples(name, outcomes.flatMap(({ samples }) => samples), work.known)
+    const figures = roundOf(outcomes, warmup)
+    // the gateway sees a write a moment after the store has it; the others must not answer old values
     if (figures.behind && name !== GATEWAY) throw new Error(`${name}: ${figures.behind} gets did not answer what was set last`)
     return figures
   } finally {

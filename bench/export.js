@@ -1,29 +1,22 @@
 // A layer exported to every target, each in a process of its own; and nginx on an exported tree beside nginx on plain files.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
+import { rm } from 'node:fs/promises'
 import { behindNginx } from './export/behind-nginx.js'
 import { distinctOf, fillStore } from './export/data.js'
 import { exportAll } from './export/out.js'
-import { dropping, stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const scale = quick ? { tiles: 5000, rounds: 1, samples: 1 } : { tiles: 100_000, rounds: 2, samples: 3 }
-  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-export-'))
-  closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+  const dir = await temporaryFolder('export', closing)
   const url = `${server}/bench_export`
   log(`${scale.tiles} tiles, ${distinctOf(scale.tiles)} of them different; a tenth differs in the second edition`)
-  const store = await fillStore(url, scale.tiles, { signal, log })
-  closing.push(dropping(store))
+  await fillStore(url, scale.tiles, { signal, closing, log })
 
   const exported = await exportAll({ url, dir, ...scale, signal, log })
   const served = await behindNginx({ dir, tree: exported.tree, tiles: scale.tiles, seconds: quick ? 1 : 2, rounds: scale.samples, signal, closing, log })
   await rm(exported.tree, { recursive: true })
 
   const budgets = [...exported.budgets, ...served?.budgets ?? []]
-  log('')
-  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
   return {
     ...scale,
     distinct: distinctOf(scale.tiles),

@@ -1,40 +1,25 @@
 // Travel through time: what it costs to know the past of a view of the map, at 10 thousand, 100 thousand and a million
 // versions.
-import { Store } from '../loader/store/index.js'
 import { SHORT, STAGES, VIEW, deploy, documentsOf, fill, newTiles } from './history/data.js'
 import { QUERY, SMALL, measureViewport } from './history/viewport.js'
 import { thousands } from './plots/words.js'
-import { dropping, stoppable } from './stoppable.js'
+import { newStore, stoppable } from './stoppable.js'
 
 const LIMIT = 50 // milliseconds, DESIGN.md 7
 const FULL = { stages: STAGES, rounds: 300, warm: 8 }
 const QUICK = { stages: SHORT, rounds: 30, warm: 2 }
 
-/** @param {{server: string, restart?: () => Promise<void>, quick: boolean, log: (text: string) => void}} options */
-export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal }) => {
+export const run = ({ server, restart, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const scale = quick ? QUICK : FULL
   const options = { ...scale, restart, log, signal }
-  // the smallest size stays at hand, to be measured in turns with each larger one
-  const sizes = await within(`${server}/bench_history_small`, async small => {
-    await fill(small, documentsOf(newTiles(scale.stages[0])), options)
-    await deploy(small, options)
-    return within(`${server}/bench_history`, store => growing(store, small, options))
-  })
-  const budgets = judge(sizes.stages)
-  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+  // the smallest size is kept, to be measured in turns with each larger one
+  const small = await newStore(`${server}/bench_history_small`, closing)
+  await fill(small, documentsOf(newTiles(scale.stages[0])), options)
+  await deploy(small, options)
+  const sizes = await growing(await newStore(`${server}/bench_history`, closing), small, options)
+  const budgets = budgetsOf(sizes.stages)
   return { view: `${VIEW.columns} x ${VIEW.rows}`, ...sizes, budgets }
 })
-
-/** A database of this run's own, removed whatever happens. */
-async function within (url, use) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url, { public: false })
-  try {
-    return await use(store)
-  } finally {
-    await dropping(store)()
-  }
-}
 
 /** One database that grows, asked the same at every size. */
 async function growing (store, small, { stages: wanted, rounds, warm, restart, log, signal }) {
@@ -56,7 +41,7 @@ async function growing (store, small, { stages: wanted, rounds, warm, restart, l
   return { rounds, stages }
 }
 
-function judge (stages) {
+function budgetsOf (stages) {
   const [first, last] = [stages[0], stages.at(-1)]
   const p50 = last.results[QUERY].ms.p50
   const growth = p50 / last.results[SMALL].ms.p50

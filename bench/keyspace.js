@@ -1,29 +1,24 @@
 // Values of 8 kB under keys: CouchDB through tilecouch and through the gateway beside memcached and Redis, written one by one, read in
 // turns, and both, by one thread and by several. Unlike them, a store of tiles keeps what was overwritten.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { contendersOf } from './keyspace/contenders.js'
 import { measureKind } from './keyspace/rounds.js'
 import { startServers } from './keyspace/servers.js'
 import { startThreads } from './keyspace/threads.js'
 import { BATCH, BYTES, MIX } from './keyspace/workload.js'
-import { stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 
 // keys: there from the start; counts: new values of a sample, the same for everybody, a multiple of each number of threads times what
-// one of them writes at once; seconds: of a sample of reads; patience: seconds that any other sample may take
+// one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample may take
 const scales = {
-  quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, patience: 10, counts: { writes: 400, mixes: 80 } },
-  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 5, seconds: 1, patience: 30, counts: { writes: 2400, mixes: 480 } }
+  quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, timeout: 10, counts: { writes: 400, mixes: 80 } },
+  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 5, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 } }
 }
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
   const scale = quick ? scales.quick : scales.full
   const url = `${server}/bench_keyspace`
   return stoppable(log, async ({ signal, closing }) => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-keyspace-'))
-    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    const dir = await temporaryFolder('keyspace', closing)
     log(`${scale.keys} values of ${BYTES} bytes to begin with; servers`)
     const servers = await startServers({ url, keys: scale.keys, dir, signal, closing, log })
     const contenders = contendersOf({ url, servers })

@@ -2,13 +2,12 @@
 // and a second edition beside the ceiling of what it must write. The first three budgets of DESIGN.md 7, and the size of
 // the database.
 import { publish } from '../loader/publish.js'
-import { Store } from '../loader/store/index.js'
 import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
 import { sizes } from './bulk/database.js'
 import { budget, interleave, median } from './measure.js'
 import { plain, writeBulk, writePuts } from './raw.js'
-import { dropping, stoppable } from './stoppable.js'
+import { newStore, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
@@ -17,10 +16,8 @@ const FULL = { tiles: 20_000, rounds: 3, fixed: [[100, 4], [200, 2], [200, 4], [
 // fixed: batch and concurrency; a short run has the three that were the best of the full one
 const QUICK = { tiles: 4000, rounds: 2, fixed: [[200, 4], [400, 2], [400, 4]] }
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = options => stoppable(options.log, means => measure({ ...options, ...means }))
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void, signal: AbortSignal, closing: (() => any)[]}} options */
 async function measure ({ server, quick, log, signal, closing }) {
   const { tiles, rounds, fixed: settings } = quick ? QUICK : FULL
   const versions = edition(tiles, T1, index => index)
@@ -30,11 +27,10 @@ async function measure ({ server, quick, log, signal, closing }) {
   const url = `${server}/bench_load`
   const fresh = async () => {
     signal.throwIfAborted()
-    await (await Store.create(url)).destroy()
-    return Store.create(url, { public: false })
+    return newStore(url)
   }
   const write = (store, list, options = {}) => store.write(list, { ...options, signal })
-  closing.push(dropping(await fresh()))
+  await newStore(url, closing)
   const loaded = async () => {
     const store = await fresh()
     await write(store, versions, { batch: 200, concurrency: 4 })
@@ -86,7 +82,6 @@ async function measure ({ server, quick, log, signal, closing }) {
   ]
   log(`\nbest raw: ${raw}; best fixed: ${fixed}; settled at ${settled.join(', ')}\n`)
   log(`database: ${size.loaded.toFixed(3)}x the image bytes when loaded, ${size.compacted.toFixed(3)}x after compaction\n`)
-  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
   return { tiles, bytes: SIZE, rounds, first, second, size, settled, budgets }
 }
 

@@ -11,7 +11,7 @@ const times = () => cpus().reduce((sum, cpu) => ({
 }), { idle: 0, all: 0 })
 
 /** The share of all cores that others used for a second. */
-export async function busyShare () {
+async function busyShare () {
   const before = times()
   await sleep(LOOK)
   const after = times()

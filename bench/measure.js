@@ -43,8 +43,7 @@ export function * turns (contenders, rounds) {
  * @returns {Promise<Record<string, {rates: number[], median: number, min: number, max: number}>>} documents a second
  */
 export async function interleave (contenders, rounds, log, signal) {
-  /** @type {Record<string, {rates: number[], median: number, min: number, max: number}>} */
-  const results = {}
+  const results = /** @type {Record<string, {rates: number[], median: number, min: number, max: number}>} */ ({})
   for (const { round, contender: { name, before, run, after } } of turns(contenders, rounds)) {
     signal?.throwIfAborted()
     const prepared = await before?.()
@@ -67,11 +66,7 @@ export const budget = (what, target, figure, unit = '') => ({
   what, target: `>= ${target}${unit}`, figure: `${figure.toFixed(2)}${unit}`, met: figure >= target
 })
 
-/**
- * Percentiles by nearest rank: each is a value that was measured.
- * @param {number[]} values
- * @param {number} [digits] behind the point
- */
+/** Percentiles by nearest rank: each is a value that was measured. @param {number} [digits] behind the point */
 export function percentiles (values, digits = 1) {
   const sorted = [...values].sort((a, b) => a - b)
   const rank = percent => Math.round(sorted[Math.max(0, Math.ceil(percent / 100 * sorted.length) - 1)] * 10 ** digits) / 10 ** digits
@@ -79,22 +74,12 @@ export function percentiles (values, digits = 1) {
 }
 
 /**
- * @typedef {object} Timed
- * @property {string} name
- * @property {(round: number) => Promise<Record<string, number> | void>} run measured; may answer figures of its own, which are
- *   collected beside the milliseconds
- * @property {number} [every] takes part in each so many rounds
- */
-
-/**
  * Latencies: every contender once a round, each round beginning with another one.
- * @param {Timed[]} contenders
- * @param {number} rounds
- * @param {AbortSignal} [signal]
+ * @param {{name: string, run: (round: number) => Promise<Record<string, number> | void>, every?: number}[]} contenders
+ *   run: may answer figures, which are collected beside the milliseconds; every: takes part in each so many rounds
  * @returns {Promise<Record<string, {ms: ReturnType<typeof percentiles>, [figure: string]: ReturnType<typeof percentiles>}>>}
  */
 export async function interleaveLatencies (contenders, rounds, signal) {
-  /** @type {Record<string, Record<string, number[]>>} */
   const values = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const { round, contender: { name, run, every = 1 } } of turns(contenders, rounds)) {
     if (round % every) continue

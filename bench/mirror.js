@@ -4,7 +4,6 @@ import { copyAll } from './mirror/copies.js'
 import { memoryOf } from './mirror/memory.js'
 import { stoppable } from './stoppable.js'
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const scale = quick
     ? { tiles: 1500, bytes: [3000, 10_000], rounds: 1, remembered: 5000 }
@@ -17,8 +16,6 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
   const copies = await copyAll({ server, target, ...scale, signal, closing, log })
   const memory = await memoryOf({ server, target, tiles: scale.remembered, signal, closing, log })
   const budgets = [...copies.budgets, ...memory.budgets]
-  log('')
-  for (const { what, target: wanted, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${wanted})`)
-  const { bytes: _, ...rest } = scale // it stands in the sizes
+  const { bytes: _, ...rest } = scale // it is in the sizes
   return { ...rest, servers: other ? 2 : 1, sizes: copies.sizes, memory: memory.figures, budgets }
 })

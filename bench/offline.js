@@ -2,10 +2,9 @@
 // does it; how long a tile takes to come from there; what an estimate and a refresh cost.
 import { tileRanges } from '../core/index.js'
 import { publish } from '../loader/index.js'
-import { Store } from '../loader/store/index.js'
 import { budget, median, percentiles } from './measure.js'
 import { openPage } from './offline/browser.js'
-import { dropping, stoppable } from './stoppable.js'
+import { newStore, stoppable } from './stoppable.js'
 import { noiseTile, random } from './tiles.js'
 
 const LAYER = 'bench'
@@ -15,7 +14,6 @@ const ZOOM = 14
 const TARGET = 5 // times PouchDB.replicate, DESIGN.md 7
 const READS = 100
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const scale = quick ? { tiles: 1000, rounds: 2 } : { tiles: 5000, rounds: 3 }
   const url = `${server}/bench_offline`
@@ -63,8 +61,6 @@ export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, c
     ...['replicate', 'replicate, tuned'].map(name => budget(`offline area / PouchDB.${name}`, TARGET, own / figures[name].median, 'x')),
     within(`estimate / bytes of the images taken`, estimate.bytes, taken.bytes)
   ]
-  log('')
-  for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
   return { ...scale, bytes: BYTES, browser: `Chromium ${version}`, estimate, figures, refresh, budgets }
 })
 
@@ -73,11 +69,8 @@ const within = (what, figure, wanted) => {
   return { what, target: 'within 1 %', figure: `${off.toFixed(2)} % off`, met: off <= 1 }
 }
 
-/** @param {string} url @param {{tiles: number, signal: AbortSignal, closing: (() => any)[]}} options */
 async function storeOf (url, { tiles: count, signal, closing }) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url)
-  closing.push(dropping(store))
+  const store = await newStore(url, closing, {})
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: ZOOM, maxzoom: ZOOM })
   const tiles = placesOf(count)
   const { failed } = await store.write(tiles.map((tile, index) => ({ ...tile, time: '2024-03-01T00:00:00Z', bytes: noiseTile(index, BYTES) })), { signal })

@@ -8,7 +8,7 @@ import { render } from './plots/render.js'
 import { table } from './plots/words.js'
 import { readResult } from './results.js'
 
-/** Pages in docs/benchmarks by name, and the results that each of them tells. */
+/** Pages in docs/benchmarks by name, and the results that each of them shows. */
 export const pages = {
   tilecache: ['tilecache'],
   bulk: ['bulk'],
@@ -26,7 +26,7 @@ export const pages = {
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const plotFolder = path.join(docs, 'images/bench')
 
-/** The results by name. @param {URL} [folder] @returns {Promise<Record<string, any>>} */
+/** The results by name. @returns {Promise<Record<string, any>>} */
 export async function readResults (folder = new URL('results/', import.meta.url)) {
   const read = Object.values(pages).flat().map(async name => [name, await readResult(path.join(fileURLToPath(folder), `${name}.json`))])
   return Object.fromEntries((await Promise.all(read)).filter(([, result]) => result))
@@ -43,7 +43,7 @@ export const makeTables = async results => ({ ...await makeOf(results, (page, re
 
 const MARKER = /(<!-- table: (\w+) -->\n)[\s\S]*?(<!-- end -->)/g
 
-/** A text with its tables. @param {string} text @param {Record<string, string>} tables by the names of their markers */
+/** A text with its tables. @param {Record<string, string>} tables by the names of their markers */
 export const fill = (text, tables) => text.replace(MARKER, (_, begin, name, end) => {
   if (!Object.hasOwn(tables, name)) throw new Error(`no table ${name}`)
   return `${begin}\n${tables[name]}\n\n${end}`

@@ -2,14 +2,11 @@
 // one would write by hand.
 import pMap from 'p-map'
 
-/** @typedef {{id: string, doc: any}} Written */
-
 /**
- * @typedef {object} RawOptions
- * @property {number} [concurrency] requests at a time
- * @property {AbortSignal} [signal]
- * @property {number} [deadline] of performance.now(), after which no request begins
- * @property {(written: Written) => void} [onWritten] told of the first document of every request
+ * @typedef {{id: string, doc: any}} Written
+ * @typedef {{concurrency?: number, signal?: AbortSignal, deadline?: number, onWritten?: (written: Written) => void}}
+ *   RawOptions deadline: of performance.now(), after which no request begins; onWritten: called with the first document
+ *   of every request
  */
 
 /**
@@ -44,7 +41,7 @@ export function writePuts (couch, documents, options) {
   }, options)
 }
 
-/** A document as JSON has it: what somebody would write who posts to _bulk_docs by hand. */
+/** A document as JSON has it, as one would post it to _bulk_docs by hand. */
 export function plain (doc) {
   doc._attachments.tile.data = doc._attachments.tile.data.toString('base64')
   return doc

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 
 const WIDTH = 160 // columns
 
-/** JSON whose objects and lists are on one line where they fit. @param {any} value */
+/** JSON whose objects and lists are on one line where they fit. */
 export function compactJson (value, indent = '') {
   const line = JSON.stringify(value)
   if (typeof value !== 'object' || value === null || indent.length + line.length <= WIDTH) return line
@@ -17,5 +17,5 @@ export function compactJson (value, indent = '') {
 
 export const writeResult = (file, result) => writeFile(file, compactJson(result) + '\n')
 
-/** @param {string} file @returns {Promise<any>} undefined when there is none */
+/** @returns {Promise<any>} undefined when there is none */
 export const readResult = file => readFile(file, 'utf8').then(JSON.parse, error => { if (error.code !== 'ENOENT') throw error })

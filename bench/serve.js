@@ -1,16 +1,12 @@
 // What serves tiles how fast: CouchDB itself, the gateway with tiles in memory and without, nginx, and what people use now, with the
 // same tiles, one load generator, in turns.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { nodeClients, prepare, tasksOf } from './serve/contenders.js'
 import { LENGTH, NEW, OLD, fillStore, placesOf, shuffled } from './block.js'
-import { AT, judge, measureRounds } from './serve/rounds.js'
+import { AT, budgetsOf, measureRounds } from './serve/rounds.js'
 import { startServers } from './serve/servers.js'
 import { MISSING, findWrk, wrkVersion } from './programs/wrk.js'
-import { dropping, stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
   const wrk = findWrk()
   if (!wrk) throw new Error(MISSING)
@@ -19,14 +15,12 @@ export async function run ({ server, quick, log }) {
     : { tiles: 10_000, levels: [1, 8, 32, 100], rounds: 3, seconds: 2, warm: 1 }
   const url = `${server}/bench_serve`
   return stoppable(log, async ({ signal, closing }) => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-serve-'))
-    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    const dir = await temporaryFolder('serve', closing)
     const places = placesOf(scale.tiles)
     const order = shuffled(places, 1)
     log(`${scale.tiles} tiles of ${LENGTH} bytes, two editions; wrk ${await wrkVersion(wrk)}`)
-    const store = await fillStore(url, places, { times: [OLD, NEW], signal })
-    closing.push(dropping(store))
-    log('Servers')
+    const store = await fillStore(url, places, { times: [OLD, NEW], signal, closing })
+      log('Servers')
     const servers = await startServers({ url, dir, places, store, closing, log })
     /** @type {(import('./serve/rounds.js').Contender & {check: () => Promise<void>})[]} */
     const contenders = nodeClients({ db: store.url, order })
@@ -36,9 +30,7 @@ export async function run ({ server, quick, log }) {
     for (const [at, task] of tasks.entries()) contenders.push(await prepare(task, { wrk, dir, order, at, seconds: scale.seconds, signal }))
     const results = await measureRounds(contenders, { ...scale, signal, log })
     for (const { check } of contenders) await check()
-    const budgets = judge(results, scale.levels)
-    log('')
-    for (const { what, target, figure, met } of budgets) log(`${met ? 'pass' : 'FALLS SHORT'}  ${what}: ${figure} (target ${target})`)
+    const budgets = budgetsOf(results, scale.levels)
     return { ...scale, bytes: LENGTH, wrk: await wrkVersion(wrk), programs: servers.programs, missing: servers.missing, results, budgets }
   })
 }

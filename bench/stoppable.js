@@ -1,25 +1,29 @@
-// A benchmark that may be stopped with Ctrl-C: what it made on the server and on the disk is removed all the same.
+// A benchmark that may be stopped with Ctrl-C: its databases and files are removed all the same.
 import { setMaxListeners } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Couch } from '../loader/store/couch.js'
+import { Store } from '../loader/store/index.js'
 
 /**
  * @template T
  * @param {(text: string) => void} log
- * @param {(means: {signal: AbortSignal, closing: (() => any)[]}) => Promise<T>} body closing: what ends each thing that was begun; the
- *   last that began ends first
+ * @param {(means: {signal: AbortSignal, closing: (() => any)[]}) => Promise<T>} body closing: functions that are called
+ *   at the end, the last one first
  * @returns {Promise<T | null>} null when it was stopped
  */
 export async function stoppable (log, body) {
   const stop = new AbortController()
-  setMaxListeners(0, stop.signal) // whoever waits, listens
+  setMaxListeners(0, stop.signal)
   const abort = () => stop.abort(new Error('interrupted'))
   process.once('SIGINT', abort).once('SIGTERM', abort)
-  /** @type {(() => any)[]} */
   const closing = []
   try {
     return await body({ signal: stop.signal, closing })
   } catch (error) {
     if (!stop.signal.aborted) throw error
-    log('\ninterrupted; what it made is removed')
+    log('\ninterrupted; its databases and files are removed')
     return null
   } finally {
     process.removeListener('SIGINT', abort).removeListener('SIGTERM', abort)
@@ -27,5 +31,31 @@ export async function stoppable (log, body) {
   }
 }
 
-/** How to remove a database: a server of our own may be gone with the same Ctrl-C, and its data with it, so without patience. */
-export const dropping = store => () => store.couch.request({ method: 'DELETE', retries: 1 }).catch(() => {})
+/** Removes a database. Few retries: the same Ctrl-C may have ended its server. */
+export const dropping = couch => () => couch.request({ method: 'DELETE', retries: 1 }).catch(() => {})
+
+/** A temporary folder, removed at the end. */
+export async function temporaryFolder (name, closing) {
+  const folder = await mkdtemp(path.join(tmpdir(), `tilecouch-${name}-`))
+  closing.push(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  return folder
+}
+
+/** A new database, removed at the end. @param {string} url @param {(() => any)[]} [closing] @param {any} [options] */
+export async function newDatabase (url, closing, options) {
+  const couch = new Couch(url, options)
+  await couch.request({ method: 'DELETE' }).catch(error => { // of a run that was killed
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  })
+  await couch.request({ method: 'PUT' })
+  closing?.push(dropping(couch))
+  return couch
+}
+
+/** A new store, removed at the end. @param {string} url @param {(() => any)[]} [closing] @param {any} [options] */
+export async function newStore (url, closing, options = { public: false }) {
+  await (await Store.create(url)).destroy() // of a run that was killed
+  const store = await Store.create(url, options)
+  closing?.push(dropping(store.couch))
+  return store
+}

@@ -1,10 +1,8 @@
 // The benchmark that asked first: how long does it take to get 780 tiles out of CouchDB, and how long out of the file system? Asked again
 // of what there is today, one tile at a time as then and as a browser does, with the page cache warm and dropped.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
-import { stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 import { describe, drawTiles } from './tilecache/map.js'
 import * as names from './tilecache/names.js'
 import { openPageCache } from './tilecache/page-cache.js'
@@ -21,12 +19,10 @@ const SCALE = {
   full: { warm: { rounds: 20, connections: [1, CONNECTIONS] }, dropped: { rounds: 15, connections: [1, CONNECTIONS] }, seedings: 5 }
 }
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options @returns {Promise<any>} */
 export async function run ({ server, quick, log }) {
   const scale = quick ? SCALE.quick : SCALE.full
   return stoppable(log, async ({ signal, closing }) => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-tilecache-'))
-    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+    const dir = await temporaryFolder('tilecache', closing)
     log('Drawing the tiles')
     const tiles = await drawTiles({ signal })
     const about = describe(tiles)

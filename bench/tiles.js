@@ -21,10 +21,7 @@ function chunk (type, data) {
   return Buffer.concat([length, body, check])
 }
 
-/**
- * A grey PNG of about so many bytes.
- * @param {number} seed @param {number} [size] bytes
- */
+/** A grey PNG of about so many bytes. @param {number} [size] bytes */
 export function noiseTile (seed, size = 10000) {
   const width = Math.max(4, Math.round(Math.sqrt(size)))
   const next = random(seed)
@@ -45,7 +42,7 @@ const EMPTY = 12 // bytes of a chunk that holds nothing, as the last one
 
 /**
  * A grey PNG of exactly so many bytes: what is left over is a chunk of no known kind, which readers pass by.
- * @param {number} seed @param {number} length bytes, some hundred at least
+ * @param {number} length bytes, some hundred at least
  */
 export function tileOfLength (seed, length) {
   const tile = noiseTile(seed, length - 3 * Math.sqrt(length) - 100) // somewhat less than that

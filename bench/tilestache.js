@@ -1,14 +1,11 @@
 // One tile a thousand times over a hundred connections, as a write-up of 2012 did it with TileStache and nginx, and ten thousand
 // different tiles: what people serve tiles with now, CouchDB, the gateway, and files that nginx finds.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { NEW, fillStore, placesOf, shuffled } from './block.js'
 import * as ab from './programs/ab.js'
 import * as wrk from './programs/wrk.js'
 import { prepare } from './serve/contenders.js'
 import { measureRounds } from './serve/rounds.js'
-import { dropping, stoppable } from './stoppable.js'
+import { stoppable, temporaryFolder } from './stoppable.js'
 import { tileOfLength } from './tiles.js'
 import { apart, asksForOne } from './tilestache/one.js'
 import { startServers } from './tilestache/servers.js'
@@ -20,7 +17,6 @@ const REQUESTS = 1000 // of one run of ab
 /** @type {import('./block.js').TileOf} */
 const tileOf = index => tileOfLength(index, LENGTH)
 
-/** @param {{server: string, quick: boolean, log: (text: string) => void}} options */
 export async function run ({ server, quick, log }) {
   const [abBin, wrkBin] = [ab.findAb(), wrk.findWrk()]
   if (!abBin || !wrkBin) throw new Error(abBin ? wrk.MISSING : ab.MISSING)
@@ -30,15 +26,13 @@ export async function run ({ server, quick, log }) {
   const versions = { ab: await ab.abVersion(abBin), wrk: await wrk.wrkVersion(wrkBin) }
   const url = `${server}/bench_tilestache`
   return stoppable(log, async ({ signal, closing }) => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-tilestache-'))
-    closing.push(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
-    const [spare, ...places] = placesOf(scale.tiles + 1)
+    const dir = await temporaryFolder('tilestache', closing)
+    const [unused, ...places] = placesOf(scale.tiles + 1)
     const order = shuffled(places, 1)
     log(`${scale.tiles} tiles of ${LENGTH} bytes; ab ${versions.ab}, wrk ${versions.wrk}`)
-    const store = await fillStore(url, [spare, ...places], { times: [NEW], tileOf, signal })
-    closing.push(dropping(store))
-    log('Servers')
-    const { tasks, missing, programs } = await startServers({ url, dir, places, spare, tileOf, store, signal, closing, log })
+    const store = await fillStore(url, [unused, ...places], { times: [NEW], tileOf, signal, closing })
+      log('Servers')
+    const { tasks, missing, programs } = await startServers({ url, dir, places, unused, tileOf, store, signal, closing, log })
 
     log('Warming up, comparing answers with the source')
     const many = []

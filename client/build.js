@@ -79,7 +79,9 @@ export async function buildPackage (folder = path.join(client, 'dist')) {
   const { bundle, clientBundles } = await import('../loader/couchapp/bundle.js')
   await rm(folder, { recursive: true, force: true })
   await buildModules(folder)
-  for (const [name, { bytes }] of Object.entries(await bundle(clientBundles))) await writeFile(path.join(folder, name), bytes)
+  for (const [name, { bytes }] of Object.entries(await bundle(clientBundles))) {
+    await writeFile(path.join(folder, name), bytes)
+  }
   await buildDeclarations(path.join(folder, 'types'))
   return readdir(folder)
 }

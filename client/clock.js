@@ -44,7 +44,7 @@ export class Clock extends Base {
   }
 
   /**
-   * Moves the clock. Throws BAD_TIME, and stays where it is, when the time is none.
+   * Moves the clock. An invalid time throws BAD_TIME and changes nothing.
    * @param {Time | null} time a part of a time means its end
    */
   setTime (time) {

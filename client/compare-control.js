@@ -1,8 +1,11 @@
-// Two times side by side: what is left of the handle shows one layer, what is right of it another.
+// Two times side by side: one layer left of the handle, another one right of it.
 import L from 'leaflet'
 import { element, icon, write } from './timeline/dom.js'
 
-const STEPS = { ArrowRight: 0.02, ArrowUp: 0.02, PageUp: 0.1, ArrowLeft: -0.02, ArrowDown: -0.02, PageDown: -0.1, Home: -1, End: 1 } // shares of the width
+// shares of the width
+const STEPS = {
+  ArrowRight: 0.02, ArrowUp: 0.02, PageUp: 0.1, ArrowLeft: -0.02, ArrowDown: -0.02, PageDown: -0.1, Home: -1, End: 1
+}
 
 const MOVES = 'move zoom resize viewreset moveend'
 
@@ -145,7 +148,8 @@ export class CompareControl extends Base {
     const container = layer._map === this._map ? layer.getContainer?.() : null
     if (!container) return
     const { x, y } = this._map.getSize()
-    const [topLeft, bottomRight] = corners ?? [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
+    const [topLeft, bottomRight] = corners ??
+      [this._map.containerPointToLayerPoint([0, 0]), this._map.containerPointToLayerPoint([x, y])]
     const at = Math.round(topLeft.x + this._split * x)
     const [from, to] = this._left.includes(layer) ? [topLeft.x, at] : [at, bottomRight.x]
     container.style.clipPath = `polygon(${from}px ${topLeft.y}px, ${to}px ${topLeft.y}px, ${to}px ${bottomRight.y}px, ${from}px ${bottomRight.y}px)`

@@ -31,14 +31,16 @@ const grid = /** @type {any} */ (L.GridLayer.prototype)
  * @typedef {import('./clock.js').Time} Time
  * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
  * @typedef {Omit<Partial<typeof couchDefaults>, 'layer'> & {layer: string} & L.TileLayerOptions} CouchLayerOptions
- * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents} CouchLayerEvents
+ * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents}
+ *   CouchLayerEvents
  */
 
 const Base = /** @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions, CouchLayerEvents, typeof L.TileLayer>} */ (
   /** @type {unknown} */ (L.TileLayer.extend({ includes: storeMixin, options: couchDefaults })))
 
 /**
- * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an option says otherwise.
+ * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an
+ * option says otherwise.
  */
 export class CouchLayer extends Base {
   /** @param {string} db address of the database @param {CouchLayerOptions} options */
@@ -83,7 +85,9 @@ export class CouchLayer extends Base {
   createTile (coords, done) {
     if (!this._heads) return super.createTile(coords, done)
     const view = new TileView()
-    const item = { view, coords, z: this._getZoomForUrl(), x: coords.x, y: coords.y, ready: error => done(error, view.el) }
+    const item = {
+      view, coords, z: this._getZoomForUrl(), x: coords.x, y: coords.y, ready: error => done(error, view.el)
+    }
     this._items.set(view.el, item)
     this._heads.add(item)
     return view.el
@@ -118,7 +122,9 @@ export class CouchLayer extends Base {
   // of other zooms, as L.TileLayer does with images
   _abortLoading () {
     if (!this._heads) return super._abortLoading()
-    for (const [key, { coords, loaded }] of Object.entries(this._tiles)) if (coords.z !== this._tileZoom && !loaded) this._removeTile(key)
+    for (const [key, { coords, loaded }] of Object.entries(this._tiles)) {
+      if (coords.z !== this._tileZoom && !loaded) this._removeTile(key)
+    }
   }
 
   _onDeviceChanged () {
@@ -144,9 +150,13 @@ export class CouchLayer extends Base {
       else this._revs.set(id, rev)
       changed.add(id)
     }
-    if (this._heads) return this._heads.refresh(({ z, x, y }) => changed.has(tileId(this.options.layer, z, x, y)), { fresh: true })
+    if (this._heads) {
+      return this._heads.refresh(({ z, x, y }) => changed.has(tileId(this.options.layer, z, x, y)), { fresh: true })
+    }
     for (const { el, coords } of Object.values(this._tiles)) {
-      if (coords.z === this._tileZoom && changed.has(this._idOf(this._wrapCoords(coords)))) this._renew(el, coords, { fresh: true })
+      if (coords.z === this._tileZoom && changed.has(this._idOf(this._wrapCoords(coords)))) {
+        this._renew(el, coords, { fresh: true })
+      }
     }
   }
 

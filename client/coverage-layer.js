@@ -20,7 +20,8 @@ export const coverageDefaults = {
 
 /**
  * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
- * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions} CoverageLayerOptions
+ * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions}
+ *   CoverageLayerOptions
  *
  * @typedef {object} CoverageCounts tiles in view, by what is on the device
  * @property {number} whole the tile, and all that the areas hold beneath it
@@ -35,8 +36,9 @@ const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverage
   /** @type {unknown} */ (L.GridLayer.extend({ options: coverageDefaults })))
 
 /**
- * Marks the tiles of the zoom that is shown: those that are on the device with all that the areas take along beneath them,
- * those that are there in part, and those that are only kept because they were looked at. Follows downloads and removals.
+ * Marks the tiles of the zoom that is shown: those that are on the device with everything that the areas contain
+ * beneath them, those that are there in part, and those that are only kept because they were looked at. Follows
+ * downloads and removals.
  */
 export class CoverageLayer extends Base {
   /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */
@@ -47,8 +49,12 @@ export class CoverageLayer extends Base {
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     this._known = new Map()
     this._due = 0 // when the next look is due, while there is a timer
-    this._onBrowse = (/** @type {{layers?: string[]}} */ { layers }) => { if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE) }
-    this._onChange = ({ layer, area }) => { if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE) }
+    this._onBrowse = (/** @type {{layers?: string[]}} */ { layers }) => {
+      if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE)
+    }
+    this._onChange = ({ layer, area }) => {
+      if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE)
+    }
   }
 
   onAdd (map) {
@@ -111,7 +117,8 @@ export class CoverageLayer extends Base {
     const turn = this._turn = {}
     const elements = Object.values(this._tiles).map(({ el }) => el)
     await this._readLayer()
-    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc?.bounds).catch(() => undefined)
+    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc?.bounds)
+      .catch(() => undefined)
     this._looked = performance.now()
     if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
     this._known = known
@@ -129,7 +136,9 @@ export class CoverageLayer extends Base {
     if (!doc || doc._rev === this._doc?._rev || !this._map) return
     this._doc = doc
     const { maxNativeZoom, tileSize, zoomOffset } = leafletOptions(doc, 0)
-    for (const [option, value] of Object.entries({ maxNativeZoom, tileSize, zoomOffset })) if (!this._given.has(option)) this.options[option] = value
+    for (const [option, value] of Object.entries({ maxNativeZoom, tileSize, zoomOffset })) {
+      if (!this._given.has(option)) this.options[option] = value
+    }
     this.redraw()
   }
 }

@@ -2,7 +2,8 @@
 import L from 'leaflet'
 import * as client from './index.js'
 
-const { TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, Edits, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } = client
+const { TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, Edits, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } =
+  client
 const { clock, compare, couchLayer, coverageLayer, historyLayer, mirror, player, timeline } = client
 
 /** @param {import('./index.js').OfflineStoreOptions} options */
@@ -12,4 +13,6 @@ Object.assign(L.TileLayer, { Couch: Object.assign(CouchLayer, { History: History
 Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: historyLayer, coverage: coverageLayer }) })
 Object.assign(L.Control, { Timeline: TimelineControl, Compare: CompareControl })
 Object.assign(L.control, { timeline, compare })
-Object.assign(L, { Couch: { Clock, Edits, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, offline, player } })
+Object.assign(L, {
+  Couch: { Clock, Edits, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, offline, player }
+})

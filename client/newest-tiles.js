@@ -12,11 +12,12 @@ const WHOLE_TILE = { up: 0, dx: 0, dy: 0 }
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {(error?: Error) => void} ready told once, with the first image or the first error
+ * @property {(error?: Error) => void} ready called once: with the first image or the first error
  * @property {AbortController} [stop] of the present attempt
- * @property {boolean} [isTold] whether it was said to be ready
+ * @property {boolean} [isReported] whether `ready` was called
  * @property {boolean} [lacks] something better might come
- * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known; isHeld: by an area
+ * @property {{key: string, up: number, isHeld: boolean} | null} [shown] key: names the content, where it is known;
+ *   isHeld: by an area
  */
 
 export class NewestTiles {
@@ -33,11 +34,6 @@ export class NewestTiles {
   constructor (heads, listeners) {
     this.#heads = heads
     this.#listeners = listeners
-  }
-
-  /** @returns {Iterable<NewestTile>} */
-  get items () {
-    return this.#items
   }
 
   /** @param {NewestTile} item */
@@ -59,7 +55,8 @@ export class NewestTiles {
 
   /**
    * Draws tiles anew; what they show stays until then.
-   * @param {(item: NewestTile) => boolean} [wanted] @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
+   * @param {(item: NewestTile) => boolean} [wanted]
+   * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
    */
   refresh (wanted = () => true, options) {
     for (const item of this.#items) if (wanted(item)) this.#draw(item, options)
@@ -67,7 +64,8 @@ export class NewestTiles {
 
   /**
    * Tiles came to the device, became others there, or left it.
-   * @param {(tiles: NewestTile[]) => Promise<(import('./offline/database-reader.js').HeldVersion | undefined)[]>} ask what the device has now
+   * @param {(tiles: NewestTile[]) => Promise<(import('./offline/database-reader.js').HeldVersion | undefined)[]>} ask
+   *   what the device has now
    */
   async compareWithDevice (ask) {
     const items = [...this.#items]
@@ -87,21 +85,21 @@ export class NewestTiles {
     const { signal } = item.stop = new AbortController()
     const { z, x, y } = item
     try {
-      const near = await this.#heads.fromDevice(z, x, y)
-      if (near && await this.#show(item, near, WHOLE_TILE, signal)) return
-      if (near === null) throw new TilecouchError('TILE_NOT_FOUND', { id: `${z}/${x}/${y}` })
-      const asked = this.#heads.fromNetwork(z, x, y, signal, { fresh: options?.fresh || Boolean(near) })
-      asked.catch(() => {}) // heard below
+      const local = await this.#heads.fromDevice(z, x, y)
+      if (local && await this.#show(item, local, WHOLE_TILE, signal)) return
+      if (local === null) throw new TilecouchError('TILE_NOT_FOUND', { id: `${z}/${x}/${y}` })
+      const asked = this.#heads.fromNetwork(z, x, y, signal, { fresh: options?.fresh || Boolean(local) })
+      asked.catch(() => {}) // handled below
       if (!item.shown) await this.#showPlaceholder(item, signal)
-      const far = await asked
-      if (await this.#show(item, far, WHOLE_TILE, signal)) return
-      throw new TilecouchError('TRUNCATED_IMAGE', { type: far.blob.type || 'image', why: 'the browser cannot decode it' })
+      const remote = await asked
+      if (await this.#show(item, remote, WHOLE_TILE, signal)) return
+      throw new TilecouchError('TRUNCATED_IMAGE', { type: remote.blob.type || 'image', why: 'the browser cannot decode it' })
     } catch (error) {
       await this.#fail(item, error, signal)
     }
   }
 
-  /** Shows what may stand there for a while, or where there is no tile. */
+  /** Shows an older image or a part of an ancestor. */
   async #showPlaceholder (item, signal, options) {
     const part = await this.#heads.placeholder(item.z, item.x, item.y, options).catch(() => undefined)
     if (part && part.up < (item.shown?.up ?? Infinity)) await this.#show(item, { ...part, isOld: true }, part, signal)
@@ -116,13 +114,14 @@ export class NewestTiles {
     }
     item.lacks = true
     this.#listeners.onError(item, error)
-    if (item.isTold) return
-    item.isTold = true
+    if (item.isReported) return
+    item.isReported = true
     item.ready(error)
   }
 
   /**
-   * @param {NewestTile} item @param {import('./offline/head-source.js').Head} head @param {{up: number, dx: number, dy: number}} place
+   * @param {NewestTile} item @param {import('./offline/head-source.js').Head} head
+   * @param {{up: number, dx: number, dy: number}} place
    * @param {AbortSignal} signal
    * @returns {Promise<boolean>} whether it could be painted, or is no longer wanted
    */
@@ -139,7 +138,7 @@ export class NewestTiles {
     item.lacks = isOld
     item.view.note(isFromDevice)
     item.view.mark(false)
-    this.#tell(item)
+    this.#reportReady(item)
     return true
   }
 
@@ -149,9 +148,9 @@ export class NewestTiles {
     item.shown = null
   }
 
-  #tell (item) {
-    if (item.isTold) return this.#listeners.onLoad(item)
-    item.isTold = true
+  #reportReady (item) {
+    if (item.isReported) return this.#listeners.onLoad(item)
+    item.isReported = true
     item.ready()
   }
 }

@@ -5,8 +5,8 @@ import { TilecouchError } from '../core/errors.js'
 import { Playback } from './timeline/playback.js'
 import { stepFrom, uniteChanges, within } from './timeline/steps.js'
 
-// whatever may turn isShown() or changes(): events the player waits for
-const NEWS = 'timeload load tileerror changes add remove'
+// events after which isShown() or changes() may differ
+const EVENTS = 'timeload load tileerror changes add remove'
 
 /** Both ends exact; a part such as '2024' is its whole period. The order does not matter. */
 function exactRange (range) {
@@ -60,7 +60,7 @@ export class Player extends Base {
       getTime: () => this.clock.getTime(),
       setTime: time => this.clock.setTime(time),
       isShown: () => this._active().every(layer => layer.isShown()),
-      emit: (type, data) => this._tell(type, data),
+      emit: (type, data) => this._onPlayback(type, data),
       now: () => performance.now(),
       setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
       clearTimeout: id => clearTimeout(id)
@@ -128,10 +128,7 @@ export class Player extends Base {
     return this.fire('rangechange', { ...next })
   }
 
-  /**
-   * Goes that many changes on (or back), and stops playing.
-   * @param {number} steps
-   */
+  /** Goes that many changes on (or back), and stops playing. @param {number} steps */
   step (steps) {
     return this._go(times => stepFrom(times, this.clock.getTime(), steps))
   }
@@ -182,22 +179,22 @@ export class Player extends Base {
   }
 
   // listens only while it plays: a player that is let go of keeps nothing alive
-  _tell (type, data) {
+  _onPlayback (type, data) {
     if (type === 'play') this._listen('on')
     if (type === 'pause') this._listen('off')
     this.fire(type, data)
   }
 
   _listen (onOff) {
-    for (const layer of this._layers) layer[onOff](NEWS, this._news, this)
-    this.clock[onOff]('timechange', this._moved, this)
+    for (const layer of this._layers) layer[onOff](EVENTS, this._onEvent, this)
+    this.clock[onOff]('timechange', this._onMoved, this)
   }
 
-  _news () {
+  _onEvent () {
     this._playback.poke()
   }
 
-  _moved () {
+  _onMoved () {
     this._playback.moved()
   }
 }

@@ -130,7 +130,7 @@ function checkVectorTile (bytes, gunzip) {
   try {
     return checkProtobuf(gunzip(bytes))
   } catch (error) {
-    return error.message
+    return error.message || 'not gzip, or cut off' // streams of browsers and of Node 22 give no message
   }
 }
 

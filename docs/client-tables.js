@@ -32,9 +32,6 @@ const source = /** @type {ts.SourceFile} */ (program.getSourceFile(index))
 const exported = checker.getExportsOfModule(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(source)))
 const resolved = symbol => symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 
-/** Names of the values that a module may import. */
-export const exportedNames = () => exported.filter(symbol => resolved(symbol).flags & ts.SymbolFlags.Value).map(({ name }) => name).sort()
-
 const line = text => text.replace(/\s+/g, ' ').trim()
 const typeText = (type, node) => line(checker.typeToString(type, node, ts.TypeFormatFlags.NoTruncation)).replace(/import\("[^"]*"\)\./g, '')
 
@@ -108,7 +105,7 @@ function eventsOf (name, file) {
 }
 
 /** Types that values have. @returns {Member[]} */
-export const valueTypes = () => exported.filter(symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) && !/(Options|Events)$/.test(symbol.name)).map(symbol => {
+const valueTypes = () => exported.filter(symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) && !/(Options|Events)$/.test(symbol.name)).map(symbol => {
   const type = checker.getDeclaredTypeOfSymbol(symbol)
   const origin = type.aliasSymbol ?? type.symbol
   const properties = checker.getPropertiesOfType(type).filter(({ name, declarations }) => /^[a-z]/.test(name) && declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))

@@ -1,5 +1,5 @@
-// Who may read and who may write a store: read it, describe it, set it. Everything is kept in the database's `_security`: CouchDB
-// enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
+// Who may read and who may write a store: read it, describe it, set it. Everything is kept in the database's
+// `_security`: CouchDB enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
 //
 //   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
 //   await setAccess(store, { readers: { roles: ['staff'] } })
@@ -20,7 +20,7 @@ const VALIDATION = new URL('../_design/tiles/validate_doc_update.js', import.met
  * @property {boolean} public everybody may read, without a name
  * @property {Group} readers who may read besides admins, if it is not public; its writers are among them
  * @property {Group} writers who may write, besides admins
- * @property {boolean} ownWriters the store has its own list of writers; otherwise the role tilecouch-writer may write, as in every store of the server
+ * @property {boolean} ownWriters the store has its own list of writers; otherwise the role tilecouch-writer may write
  * @property {Group} admins of the database
  * @property {'ours' | 'another' | 'none'} validation the function that refuses everybody else's writes
  * @property {boolean} party the server has no admin: everybody may do everything
@@ -35,16 +35,16 @@ const VALIDATION = new URL('../_design/tiles/validate_doc_update.js', import.met
 
 /** @param {import('./store/index.js').Store} store @returns {Promise<Access>} */
 export async function accessOf (store) {
-  const [security, validation, party] = [await store.security(), await validationOf(store.couch), await isParty(store.couch)]
-  return describe(store.url, security, { validation, party })
+  return describe(store.url, await store.security(), await factsOf(store.couch))
 }
+
+const factsOf = async couch => ({ validation: await validationOf(couch), party: await isParty(couch) })
 
 /** @returns {Access} */
 function describe (url, security, { validation, party }) {
   const { writers, own } = writersOf(security)
-  const access = {
-    url, public: isOpen(security), readers: readersOf(security), writers, ownWriters: own, admins: lists(security.admins), validation, party
-  }
+  const [readers, admins] = [readersOf(security), lists(security.admins)]
+  const access = { url, public: isOpen(security), readers, writers, ownWriters: own, admins, validation, party }
   return { ...access, warnings: warningsOf(access) }
 }
 
@@ -55,28 +55,30 @@ function describe (url, security, { validation, party }) {
  */
 export async function setAccess (store, { dryRun = false, ...wanted }) {
   const security = await store.security()
-  const facts = { validation: await validationOf(store.couch), party: await isParty(store.couch) }
+  const facts = await factsOf(store.couch)
   const before = describe(store.url, security, facts)
   const next = changed(security, wanted)
   const isNew = !isDeepStrictEqual(next, security)
-  if (isNew && isOpen(next) && !before.public && facts.validation === 'none') throw new TilecouchError('NO_VALIDATION', { url: store.url })
+  if (isNew && isOpen(next) && !before.public && facts.validation === 'none') {
+    throw new TilecouchError('NO_VALIDATION', { url: store.url })
+  }
   if (isNew && !dryRun) {
     await requireAdmin(store, security) // CouchDB would answer "no_majority"
     await store.secure(next)
   }
-  return { before, after: describe(store.url, isNew && !dryRun ? await store.security() : next, facts), changed: isNew, dryRun }
+  const stored = isNew && !dryRun ? await store.security() : next
+  return { before, after: describe(store.url, stored, facts), changed: isNew, dryRun }
 }
 
-/**
- * The new `_security`. Fields of others stay.
- * @param {any} security @param {Omit<Wanted, 'dryRun'>} wanted
- */
+/** The new `_security`. Fields of others stay. @param {any} security @param {Wanted} wanted */
 function changed (security, { public: opens, readers, writers }) {
-  const { tilecouch: { writers: stored, closed, ...rest } = /** @type {any} */ ({}), ...others } = security
+  const { tilecouch: own = {}, ...others } = security
+  const { writers: stored, closed, ...rest } = own
   const named = writers === undefined ? stored : writers === null ? undefined : lists(writers)
   const closes = opens === false || readers !== undefined
   const isClosed = closes || (!opens && !isOpen(security))
-  const tilecouch = { ...rest, ...(named && { writers: named }), ...((closes || (closed && isClosed)) && { closed: true }) }
+  const isMarked = closes || (closed && isClosed)
+  const tilecouch = { ...rest, ...(named && { writers: named }), ...(isMarked && { closed: true }) }
   const next = { ...others, ...(Object.keys(tilecouch).length && { tilecouch }) }
   if (!isClosed) return opens ? { ...next, members: { names: [], roles: [] } } : next
   if (!closes && (!writers || isUntouched(security))) return next // still unpublished
@@ -93,10 +95,12 @@ function membersOf (readers, writers) {
 async function requireAdmin (store, security) {
   const { userCtx } = await store.couch.request({ path: '_session', server: true })
   if (isOneOf(userCtx, { roles: ['_admin'] }) || isOneOf(userCtx, security.admins)) return
-  throw new TilecouchError('FORBIDDEN', { url: store.url, reason: `${userCtx.name ?? 'a request without a name'} is not an admin of it, and only admins may change rights` })
+  const who = userCtx.name ?? 'a request without a name'
+  const reason = `${who} is not an admin of it, and only admins may change rights`
+  throw new TilecouchError('FORBIDDEN', { url: store.url, reason })
 }
 
-/** @param {Couch} couch @returns {Promise<Access['validation']>} */
+/** @returns {Promise<Access['validation']>} */
 async function validationOf (couch) {
   const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true })
   const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(found => typeof found === 'string')
@@ -116,22 +120,26 @@ async function isParty ({ url, options: { retries, firstDelay, longestDelay } })
   }
 }
 
-/**
- * What is wrong with the rights, each with a stable code.
- * @param {Omit<Access, 'warnings'>} access
- * @returns {{code: string, text: string}[]}
- */
+/** What is wrong with the rights, each with a stable code. */
 function warningsOf ({ public: isPublic, readers, writers, ownWriters, validation, party }) {
   const found = []
   const warn = (code, text) => found.push({ code, text })
-  if (party) warn('EVERYBODY_IS_ADMIN', 'This server has no admin: everybody may do everything. Give it an admin, or let it listen on this machine only.')
-  else if (isPublic && validation === 'none') warn('EVERYBODY_WRITES', 'EVERYBODY MAY WRITE: the store is public and has no validation function. `tilecouch push` deploys it.')
-  else if (validation === 'none' && (readers.names.length || readers.roles.length)) warn('READERS_WRITE', 'Everybody who may read may write: the store has no validation function. `tilecouch push` deploys it.')
-  if (validation === 'another') warn('OTHER_VALIDATION', 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.')
-  if (isPublic) return found
-  for (const kind of /** @type {const} */ (['names', 'roles'])) {
-    for (const name of ownWriters ? writers[kind].filter(one => !readers[kind].includes(one)) : []) {
-      warn('WRITER_SHUT_OUT', `${kind === 'names' ? 'the user' : 'the role'} ${name} may not write, because CouchDB does not let it read: set the writers again.`)
+  const deploys = 'the store has no validation function. `tilecouch push` deploys it.'
+  if (party) {
+    warn('EVERYBODY_IS_ADMIN', 'This server has no admin: everybody may do everything. ' +
+      'Give it an admin, or let it listen on this machine only.')
+  } else if (isPublic && validation === 'none') {
+    warn('EVERYBODY_WRITES', `EVERYBODY MAY WRITE: everybody may read, and ${deploys}`)
+  } else if (validation === 'none' && (readers.names.length || readers.roles.length)) {
+    warn('READERS_WRITE', `Everybody who may read may write: ${deploys}`)
+  }
+  if (validation === 'another') {
+    warn('OTHER_VALIDATION', 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.')
+  }
+  if (isPublic || !ownWriters) return found
+  for (const [kind, what] of [['names', 'user'], ['roles', 'role']]) {
+    for (const name of writers[kind].filter(one => !readers[kind].includes(one))) {
+      warn('WRITER_SHUT_OUT', `the ${what} ${name} may not write, since CouchDB does not let it read: set the writers again.`)
     }
   }
   return found
@@ -163,7 +171,7 @@ export function writersOf ({ tilecouch }) {
 }
 
 /** @param {{name: string | null, roles: string[]}} user @param {any} group */
-export function isOneOf ({ name, roles }, group) {
+function isOneOf ({ name, roles }, group) {
   const listed = lists(group)
   return (name !== null && listed.names.includes(name)) || listed.roles.some(role => roles.includes(role))
 }

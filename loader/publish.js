@@ -16,9 +16,7 @@ import { PUBLIC_SECURITY } from './store/index.js'
 export async function publish (store, { docs, ...options } = {}) {
   docs ??= await ownDesigns()
   const pushed = await push(store.couch, docs, options)
-  if (options.dryRun) return { pushed, opened: false }
-  const opened = await openOnce(store)
-  return { pushed, opened }
+  return { pushed, opened: !options.dryRun && await openOnce(store) }
 }
 
 /** Opens a store that was never published. */

@@ -1,7 +1,8 @@
-// Opens files that others may have put there. Only regular files are read, and only up to a limit: a pipe waits for a writer,
-// and a device may have no end.
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+// Opens files that others may have put there. Only regular files are read, and only up to a limit: a pipe waits for a
+// writer, and a device may have no end.
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { readAllSync } from './file-bytes.js'
 
 const SETTINGS = 1e6 // bytes of a file of settings, of keys, of an upstream
 const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants // does not wait for the writer of a pipe
@@ -17,13 +18,13 @@ export function readSmallFile (file, most = SETTINGS, { links = true } = {}) {
   try {
     const { size } = check(fstatSync(handle), most)
     const bytes = Buffer.alloc(size)
-    return bytes.subarray(0, readSync(handle, bytes, 0, size, 0))
+    return bytes.subarray(0, readAllSync(handle, bytes, 0))
   } finally {
     closeSync(handle)
   }
 }
 
-/** A file, open for reading. @param {string} file @param {boolean} [links] its name may be a link */
+/** A file, open for reading. @param {boolean} [links] its name may be a link */
 export function openRegular (file, links = true) {
   const handle = openSync(file, O_RDONLY | O_NONBLOCK | (links ? 0 : O_NOFOLLOW))
   try {
@@ -38,7 +39,7 @@ export function openRegular (file, links = true) {
 /**
  * As openRegular, for reading without waiting.
  * @param {string} file
- * @param {{most?: number, links?: boolean}} [options] most: bytes; links: its name may be a link, else that is an error (ELOOP)
+ * @param {{most?: number, links?: boolean}} [options] most: bytes; links: its name may be a link (else ELOOP)
  */
 export async function openFile (file, { most, links = true } = {}) {
   const handle = await open(file, O_RDONLY | O_NONBLOCK | (links ? 0 : O_NOFOLLOW))

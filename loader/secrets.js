@@ -19,14 +19,21 @@ const IS_LOCAL = /^(localhost|127\.0\.0\.1):\d+$/ // with a port, as the embedde
  */
 export const secretOf = (name, env = process.env) => env[name] || readSecret(env[`${name}_FILE`])
 
-/** Whether everybody on this machine may write into a folder. @param {string} folder */
-export const isWorldWritable = folder => process.platform !== 'win32' && ((statSync(folder, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_WRITE) !== 0
+const hasMode = (file, bit) =>
+  process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & bit) !== 0
 
-/** @param {string | undefined} file */
+/** Whether everybody on this machine may write into a folder. @param {string} folder */
+export const isWorldWritable = folder => hasMode(folder, OTHERS_WRITE)
+
+/** Whether every user of this machine may read a file. @param {string} file */
+export const isWorldReadable = file => hasMode(file, OTHERS_READ)
+
 function readSecret (file) {
   if (!file) return undefined
   const secret = readSecretFile(file, 'one password').replace(/\r?\n$/, '')
-  if (!secret || /[\r\n\0]/.test(secret)) throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must contain one line, the password' })
+  if (!secret || /[\r\n\0]/.test(secret)) {
+    throw new TilecouchError('CONFIG_INVALID', { file, why: 'it must contain one line, the password' })
+  }
   return secret
 }
 
@@ -36,30 +43,28 @@ function readSecret (file) {
  */
 export function readSecretFile (file, what, most = MOST) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
-  let text, found, above
+  let text, found, parent
   try {
     found = statSync(file)
-    above = path.dirname(realpathSync(file))
+    parent = path.dirname(realpathSync(file))
     if (!found.isFile() || found.size > most) refuse(`this is not a file with ${what}`)
     text = String(readSmallFile(file, most))
   } catch (error) {
-    throw error instanceof TilecouchError ? error : new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })
+    if (error instanceof TilecouchError) throw error
+    throw new TilecouchError('CONFIG_INVALID', { file, why: `it cannot be read: ${error.code ?? error.message}` })
   }
   // somebody who may write there could replace the password or the keys
-  if (process.platform !== 'win32' && found.mode & OTHERS_WRITE) refuse('everybody on this machine may write it: chmod 600')
-  if (isWorldWritable(above) && !(statSync(above).mode & OWN_FILES_ONLY)) refuse('everybody on this machine may replace it: chmod o-w the folder')
+  if (isWorldWritable(file)) refuse('everybody on this machine may write it: chmod 600')
+  if (isWorldWritable(parent) && !(statSync(parent).mode & OWN_FILES_ONLY)) {
+    refuse('everybody on this machine may replace it: chmod o-w the folder')
+  }
   return text
 }
 
-/** Whether every user of this machine may read a file. @param {string} file */
-export const isWorldReadable = file => process.platform !== 'win32' && ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_READ) !== 0
-
-/**
- * The files with passwords that every user of this machine may read. Containers get them like that, so it is a warning only.
- * @param {NodeJS.ProcessEnv} [env]
- */
+/** The files with passwords that every user of this machine may read. Containers get them like that. */
 export function readableSecretFiles (env = process.env) {
-  return ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name]).filter(file => file !== undefined && isWorldReadable(file))
+  const files = ['COUCHDB_PASSWORD_FILE', 'TILECOUCH_FROM_PASSWORD_FILE'].map(name => env[name])
+  return files.filter(file => file !== undefined && isWorldReadable(file))
 }
 
 /**
@@ -70,7 +75,10 @@ export function readableSecretFiles (env = process.env) {
 export const passwordOf = (prefix, user, env = process.env) =>
   [undefined, '', user].includes(env[`${prefix}_USER`]) ? secretOf(`${prefix}_PASSWORD`, env) : undefined
 
-/** The line of an error in JSON. The parser's own message shows a piece of the text, which may be a secret. @param {string} text */
+/**
+ * The line of an error in JSON. The parser's own message shows a piece of the text, which may be a secret.
+ * @param {string} text
+ */
 export function jsonErrorLine (text) {
   try {
     JSON.parse(text)
@@ -85,25 +93,26 @@ export function jsonErrorLine (text) {
 
 /** @type {Ask | undefined} */
 let ask
-let tell = /** @type {(text: string) => void} */ (() => {})
-const typed = new Map()
-const told = new Set()
+let warn = /** @type {(text: string) => void} */ (() => {})
+const typed = new Map() // passwords
+const warned = new Set() // hosts
 
 /**
  * Sets how to ask for a password and how to warn, as the command line does on a terminal.
- * @param {Ask} [asking] @param {(text: string) => void} [telling]
+ * @param {Ask} [prompt] @param {(text: string) => void} [warning]
  */
-export function usePrompt (asking, telling = () => {}) {
-  [ask, tell] = [asking, telling]
+export function usePrompt (prompt, warning = () => {}) {
+  [ask, warn] = [prompt, warning]
   typed.clear()
-  told.clear()
+  warned.clear()
 }
 
 /** @typedef {'COUCHDB' | 'TILECOUCH_FROM'} Side the store, or the store that is copied from */
 
 /**
- * A name and password in the environment belong to the server that the operator named, in COUCHDB_URL or on the command line.
- * A project's file may name any server: they are sent there only if it is COUCHDB_URL's server, or this machine when that is not set.
+ * A name and password in the environment belong to the server that the operator named, in COUCHDB_URL or on the
+ * command line. A project's file may name any server: they are sent there only if it is COUCHDB_URL's server, or this
+ * machine when that is not set.
  * @param {string} url named by the file
  * @param {string} file
  * @param {Side} side
@@ -131,22 +140,22 @@ function serverOf (url) {
  */
 export function warnIfUnencrypted (url, side, env) {
   const { protocol, hostname, host, username } = new URL(url)
-  if (protocol !== 'http:' || LOOPBACK.test(hostname) || !(username || env[`${side}_USER`]) || told.has(host)) return
-  told.add(host)
-  tell(`The password for http://${host} is sent unencrypted. Use https where others share the network.`)
+  if (protocol !== 'http:' || LOOPBACK.test(hostname) || !(username || env[`${side}_USER`]) || warned.has(host)) return
+  warned.add(host)
+  warn(`The password for http://${host} is sent unencrypted. Use https where others share the network.`)
 }
 
 /** @type {string | undefined} */
 let folder
 
-/** The folder of the embedded store, whose password is in that folder. @param {string} [dir] */
+/** Sets the folder of the embedded store, whose password is in it. @param {string} [dir] */
 export function useDataFolder (dir) {
   folder = dir
 }
 
 /**
- * An address with its password: for the embedded store of the folder from there, else asked for if the address has only a name
- * and the environment has no password. Asked once per user and server.
+ * An address with its password: for the embedded store of the folder from there, else asked for if the address has
+ * only a name and the environment has no password. Asked once per user and server.
  * @param {string} url @param {NodeJS.ProcessEnv} [env] @param {Side} [side]
  */
 export async function withPassword (url, env = process.env, side = 'COUCHDB') {
@@ -154,11 +163,13 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   const parsed = new URL(url)
   if (folder !== undefined && !parsed.username && IS_LOCAL.test(parsed.host)) {
     const own = await findEmbedded(folder)
-    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}` // localhost may lead to somebody else's server
+    // localhost may lead to somebody else's server
+    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}`
   }
   if (!ask) return url
   const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]
-  if (!user || parsed.password || ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user, env))) return url
+  const isKnown = () => ['COUCHDB', 'TILECOUCH_FROM'].some(prefix => passwordOf(prefix, user ?? '', env))
+  if (!user || parsed.password || isKnown()) return url
   const key = `${parsed.host} ${user}`
   if (!typed.has(key)) typed.set(key, await ask(user, parsed.host))
   parsed.username = encodeURIComponent(user)

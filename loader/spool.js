@@ -2,12 +2,13 @@
 // wanted and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they
 // have no other place. The files lose their names as soon as they are open, so that nothing is left of a process that
 // is killed.
-import { closeSync, openSync, readSync, writeSync, ftruncateSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
 import { TilecouchError } from './errors.js'
+import { readAllSync, writeAllSync } from './file-bytes.js'
 import { isDiskFull, isRunning } from './system.js'
 
 export const spoolDefaults = {
@@ -23,9 +24,7 @@ const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${
 const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
 
 /** @typedef {string | number | null | undefined} Field */
-/**
- * @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: how often it was added
- */
+/** @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: that it was added */
 
 export class Spool {
   #scratch
@@ -124,15 +123,9 @@ export class Spool {
     return offset
   }
 
-  /**
-   * Keeps bytes at a place that the caller keeps account of: for who does not `append`. What is left out needs no room.
-   */
+  /** Keeps bytes at a place that the caller chooses, instead of `append`. Gaps need no room. */
   place (offset, bytes) {
-    this.#work(() => {
-      for (let done = 0; done < bytes.length;) {
-        done += writeSync(this.#data, bytes, done, bytes.length - done, offset + done)
-      }
-    })
+    this.#work(() => writeAllSync(this.#data, bytes, offset))
   }
 
   #write () {
@@ -145,13 +138,8 @@ export class Spool {
   slice (offset, length) {
     if (this.#gathered && offset + length > this.#written) this.#write()
     const bytes = Buffer.allocUnsafe(length)
-    this.#work(() => {
-      for (let done = 0; done < length;) {
-        const read = readSync(this.#data, bytes, done, length - done, offset + done)
-        if (!read) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })
-        done += read
-      }
-    })
+    const read = this.#work(() => readAllSync(this.#data, bytes, offset))
+    if (read < length) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })
     return bytes
   }
 
@@ -182,8 +170,7 @@ export class TemporaryDatabase {
 
   /**
    * @template T
-   * @param {(scratch: TemporaryDatabase, folder: string) => T} open makes what uses it, and opens other files in the
-   *   folder
+   * @param {(scratch: TemporaryDatabase, folder: string) => T} open may open other files in the folder
    * @param {{folder?: string}} [options] folder: where the temporary files lie
    */
   static async open (open, { folder = tmpdir() } = {}) {
@@ -204,9 +191,10 @@ export class TemporaryDatabase {
     this.#folder = folder
     this.db = new Database(path.join(folder, 'index'))
     const { cache, page } = temporaryDefaults
-    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY',
-      `page_size = ${page}`, `cache_size = -${cache / 1000}`]) this.db.exec(`PRAGMA ${setting}`)
-    this.db.exec('CREATE TABLE opened (once)') // the file is there when there is something in it
+    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', `page_size = ${page}`, `cache_size = -${cache / 1000}`]) {
+      this.db.exec(`PRAGMA ${setting}`)
+    }
+    this.db.exec('CREATE TABLE opened (once)') // the file exists only when it has content
     this.#index = openSync(path.join(folder, 'index'), 'r+')
   }
 
@@ -229,8 +217,7 @@ export class TemporaryDatabase {
     if (this.#closed) return false
     this.#closed = true
     this.db.close()
-    // libsql keeps a database open until its statements are collected as garbage: that may be late, and the file is
-    // large
+    // libsql keeps a database open until its statements are collected as garbage, and the file is large
     ftruncateSync(this.#index)
     closeSync(this.#index)
     await remove(this.#folder)

@@ -9,10 +9,6 @@ export class Tally {
   /** Counts a document that was not treated as planned. */
   note (what, id, reason) {
     this[what]++
-    this.name(what, id, reason)
-  }
-
-  name (what, id, reason) {
     if (this.named.length < MOST_NAMED) this.named.push({ id, what, reason })
   }
 }

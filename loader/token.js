@@ -1,5 +1,5 @@
-// Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and the gateway
-// know. It is stored nowhere: it ends at its time, or when the key is removed.
+// Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and
+// the gateway know. It is stored nowhere: it ends at its time, or when the key is removed.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fromSeconds } from '../core/index.js'
 import { TilecouchError } from './errors.js'
@@ -20,7 +20,10 @@ const LAST = 4102444800 // seconds: the year 2100; a later time is a mistake
 /** Whether a text looks like a token, valid or not. @param {string} text */
 export const looksLikeToken = text => text.startsWith('tc1.')
 
-const seal = (secret, text) => createHmac('sha256', secret).update(text).digest('base64url')
+/** @type {(option: string, value: unknown, why: string) => never} */
+const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
+
+const signatureOf = (secret, text) => createHmac('sha256', secret).update(text).digest('base64url')
 
 /**
  * @param {object} claim
@@ -30,13 +33,15 @@ const seal = (secret, text) => createHmac('sha256', secret).update(text).digest(
  * @param {string} [id] of the key (default: the last)
  */
 export function signToken ({ layers, until }, keys, id = Object.keys(keys).at(-1)) {
-  if (!layers.length || layers.length > MOST_LAYERS) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.length, why: `a token is for 1 to ${MOST_LAYERS} names or patterns` })
+  if (!layers.length || layers.length > MOST_LAYERS) {
+    refuse('LAYER', layers.length, `a token is for 1 to ${MOST_LAYERS} names or patterns`)
+  }
   new LayerSet(layers) // throws for a bad name
-  if (!Number.isInteger(until) || until <= 0 || until > LAST) throw new TilecouchError('BAD_OPTION', { option: '--for', value: until, why: 'a token ends before 2100' })
-  if (id === undefined || !Object.hasOwn(keys, id)) throw new TilecouchError('BAD_OPTION', { option: '--key', value: id, why: `keys are ${Object.keys(keys).join(', ')}` })
+  if (!Number.isInteger(until) || until <= 0 || until > LAST) refuse('--for', until, 'a token ends before 2100')
+  if (id === undefined || !Object.hasOwn(keys, id)) refuse('--key', id, `keys are ${Object.keys(keys).join(', ')}`)
   const signed = `tc1.${id}.${Buffer.from(JSON.stringify({ l: layers, u: until })).toString('base64url')}`
-  const token = `${signed}.${seal(keys[id], signed)}`
-  if (!FORM.test(token)) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.length, why: 'so many names do not fit into one token: use patterns' })
+  const token = `${signed}.${signatureOf(keys[id], signed)}`
+  if (!FORM.test(token)) refuse('LAYER', layers.length, 'so many names do not fit into one token: use patterns')
   return token
 }
 
@@ -51,7 +56,7 @@ export function readToken (text, keys, now = Date.now()) {
   const [, id, payload, mac] = FORM.exec(text) ?? []
   if (id === undefined || !Object.hasOwn(keys, id)) throw new TilecouchError('TOKEN_INVALID')
   // compares texts: several spellings of base64 mean the same bytes
-  const right = seal(keys[id], text.slice(0, -mac.length - 1))
+  const right = signatureOf(keys[id], text.slice(0, -mac.length - 1))
   if (!timingSafeEqual(Buffer.from(mac), Buffer.from(right))) throw new TilecouchError('TOKEN_INVALID')
   const { l: layers, u: until } = JSON.parse(Buffer.from(payload, 'base64url').toString())
   if (now >= until * 1000) throw new TilecouchError('TOKEN_EXPIRED', { time: fromSeconds(until) })
@@ -59,22 +64,27 @@ export function readToken (text, keys, now = Date.now()) {
 }
 
 /** A new key. @param {Date} [date] for its id */
-export const newKey = (date = new Date()) => ({ id: `k${date.toISOString().slice(0, 10)}`, secret: randomBytes(32).toString('base64url') })
+export const newKey = (date = new Date()) =>
+  ({ id: `k${date.toISOString().slice(0, 10)}`, secret: randomBytes(32).toString('base64url') })
 
 /**
- * Parses keys: an object, JSON of one, or `id:secret` separated by lines or spaces; # begins a comment. Errors show no secret.
+ * Parses keys: an object, JSON of one, or `id:secret` separated by lines or spaces; # begins a comment. Errors show no
+ * secret.
  * @param {unknown} given
  * @returns {Keys}
  */
 export function parseKeys (given) {
-  const pairs = typeof given === 'string' ? pairsIn(given) : typeof given === 'object' && given !== null && !Array.isArray(given) ? Object.entries(given) : []
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
+  const pairs = typeof given === 'string' ? pairsIn(given) : isObject ? Object.entries(given) : []
   if (!pairs.length) throw new Error('it takes keys, each as id:secret')
   /** @type {Keys} */
   const keys = {}
   for (const [id, secret] of pairs) {
     if (!KEY_ID.test(id)) throw new Error('a key is id:secret, its id a letter and then letters, digits, _ and -')
     if (Object.hasOwn(keys, id)) throw new Error(`there are two keys ${id}`)
-    if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret) || secret.length < LEAST_KEY) throw new Error(`the key ${id} must have ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` makes one`)
+    if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret) || secret.length < LEAST_KEY) {
+      throw new Error(`the key ${id} must have ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` makes one`)
+    }
     keys[id] = secret
   }
   return keys

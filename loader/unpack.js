@@ -1,5 +1,5 @@
-// Unpacks bytes of others: tiles, parts of archives, answers of servers. A few kilobytes may become a gigabyte, so it stops
-// at a limit. It works beside the main thread, and large contents are unpacked one after the other.
+// Unpacks bytes of others: tiles, parts of archives, answers of servers. A few kilobytes may become a gigabyte, so it
+// stops at a limit. It works beside the main thread, and large contents are unpacked one after the other.
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import PQueue from 'p-queue'
@@ -7,7 +7,7 @@ import { inspectTile } from '../core/index.js'
 import { sourceLimits } from './formats/limits.js'
 
 export const unpackDefaults = {
-  bytes: sourceLimits.tile, // a tile of more, packed or unpacked, is none
+  bytes: sourceLimits.tile, // of a tile at most, packed or unpacked
   alone: 4e6, // unpacked bytes from which on a content waits for others of its size
   small: 1e6 // unpacked bytes up to which another thread costs more than unpacking
 }
@@ -24,12 +24,11 @@ const decoders = {
 }
 const large = new PQueue({ concurrency: 1 })
 
-/** @param {string} coding */
 export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, coding)
 
 /**
  * @param {Uint8Array} bytes
- * @param {{limit?: number, coding?: string}} [options] limit: bytes; coding: gzip, deflate, deflate-raw, brotli, zstd or none
+ * @param {{limit?: number, coding?: string}} [options] limit: bytes; coding: see `decoders`, or none
  * @returns {Promise<Buffer>} rejects with ERR_BUFFER_TOO_LARGE beyond the limit
  */
 export async function unpack (bytes, { limit = unpackDefaults.bytes, coding = 'gzip' } = {}) {
@@ -59,7 +58,6 @@ export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 /**
  * The format of a tile, as inspectTile says it, with the inside of a vector tile looked at.
- * @param {Buffer} bytes
  * @returns {Promise<{type: string, ext: string}>}
  */
 export async function inspectWhole (bytes) {

@@ -8,9 +8,11 @@ process.stdout.on('error', error => {
   process.exit()
 })
 
-const [{ createProgram }, { addServerCommands }] = await Promise.all([import('../loader/cli/program.js'), import('./commands.js')])
+const { createProgram } = await import('../loader/cli/program.js')
+const { addServerCommands } = await import('./commands.js')
 
-// the server that runs on the folder, or a new one on any port while the command runs; PouchDB is loaded only when needed
+// the server that runs on the folder, or a new one on any port while the command runs; PouchDB is loaded only when
+// needed
 const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 })
 const { run } = createProgram({ openEmbedded, extend: addServerCommands })
 process.exitCode = await run(process.argv.slice(2))

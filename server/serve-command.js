@@ -1,13 +1,12 @@
 // tilecouch serve
+import { once } from 'node:events'
 import { Option } from 'commander'
-import { TilecouchError } from '../loader/errors.js'
-import { collect } from '../loader/cli/options.js'
-import { bytes, count, duration, plural } from '../loader/cli/output.js'
+import { collect, refuse } from '../loader/cli/options.js'
+import { bytes, count, countWords, duration, plural } from '../loader/cli/output.js'
 import { ProgressLine } from '../loader/cli/progress.js'
 import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
 
-/** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
 export function addServeCommand (program, run) {
   const command = program.command('serve')
     .description('start the gateway: maps from a store, or from a mirror of another store')
@@ -23,21 +22,25 @@ Examples:
   tilecouch serve --from https://maps.example.org/db --layer osm --current --memory 1GB --workers 2
   tilecouch serve --from http://origin:5984/tiles --db http://localhost:5984/tiles --max-lag 1h
 
-Every option is also an environment variable (TILECOUCH_PORT) and a key of the file of --config (port): see docs/gateway.md.
-With --from, the store of --db becomes a mirror (default: an embedded store in ./edge). It serves while the origin is away, and catches
-up afterwards. The password of the origin is in TILECOUCH_FROM_PASSWORD or TILECOUCH_FROM_PASSWORD_FILE, the name in --from or
-TILECOUCH_FROM_USER. Upstreams are left to the origin: tiles that the mirror fetched itself would conflict with later ones of the origin.`)
+Every option is also an environment variable (TILECOUCH_PORT) and a key of the
+file of --config (port): see docs/gateway.md.
+
+With --from, the store of --db becomes a mirror of that store, the origin
+(default: an embedded store in ./edge). It serves while the origin is away, and
+catches up afterwards. The name for the origin is in --from or
+TILECOUCH_FROM_USER, its password in TILECOUCH_FROM_PASSWORD or the file of
+TILECOUCH_FROM_PASSWORD_FILE. A mirror does not fetch tiles from tile servers:
+they would conflict with later ones of the origin.`)
     .action(run(serveCommand))
 }
 
-/** Flags without defaults: what is not given may come from the environment or the file. @param {import('./gateway/options.js').Option[]} table */
+/** Flags without defaults: what is not given may come from the environment or the file. */
 function flagsOf (table) {
   return table.filter(({ flags }) => flags).flatMap(({ flags, type, text, shown, default: initial }) => {
     const shownDefault = type === 'boolean' || !shown || shown === '{}' ? '' : ` (default: ${shown})`
     const flag = new Option(flags, text + shownDefault)
-    if (type === 'names' || type === 'layers' || type === 'networks') flag.argParser((value, /** @type {any} */ before) => [...(before ?? []), value])
+    if (['names', 'layers', 'networks'].includes(type)) flag.argParser(collect)
     if (type !== 'boolean') return [flag]
-    // "no-" in front of a text that says what the switch is for
     if (initial === true) flag.description = `do not ${text}`
     const other = new Option(initial ? flags.replace('--no-', '--') : flags.replace('--', '--no-')).hideHelp()
     // the positive one first: on its own, commander takes a --no- for a switch that is on
@@ -45,18 +48,14 @@ function flagsOf (table) {
   })
 }
 
-/**
- * The options that were given on the command line.
- * @param {Record<string, any>} given
- */
+/** The options that were given on the command line. */
 function givenOptions ({ set = [], ...given }) {
   const named = set.map(text => {
     const [, name, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
     const option = serveOptions.find(one => one.name === name)
-    if (!name) throw new TilecouchError('BAD_OPTION', { option: '--set', value: text.split('=')[0], why: 'it takes name=value' })
+    if (!name) refuse('--set', text.split('=')[0], 'it takes name=value')
     if (option?.secret) {
-      const why = `everybody on this machine can see the command line: use ${option.env} or the file of --config`
-      throw new TilecouchError('BAD_OPTION', { option: '--set', value: name, why })
+      refuse('--set', name, `everybody on this machine can see the command line: use ${option.env} or the file of --config`)
     }
     return [name, value]
   })
@@ -75,10 +74,14 @@ async function serveCommand ({ output, signal }, given) {
     return untilStopped(running, { output, signal })
   }
   ({ options, warnings } = await loadOptions({ flags, table: mirrorOptions }))
-  if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error' // a terminal shows messages instead
+  if (output.isTerminal && !output.json && flags.logLevel === undefined) options.logLevel = 'error' // there are messages
   const messages = new MirrorMessages(output)
-  const listeners = { onStateChange: turn => messages.turn(turn), onProgress: report => messages.progress(report) }
-  const running = /** @type {import('./serve.js').Edge} */ (await serve(options, { signal, warnings, ...listeners }))
+  const running = await serve(options, {
+    signal,
+    warnings,
+    onStateChange: change => messages.change(change),
+    onProgress: report => messages.progress(report)
+  })
   messages.begin(running, options)
   try {
     await untilStopped(running, { output, signal })
@@ -87,9 +90,9 @@ async function serveCommand ({ output, signal }, given) {
   }
 }
 
-/** Waits for Ctrl-C, or for the gateway to fail. @param {{ended: Promise<void>, close: () => Promise<void>}} running */
+/** Waits for Ctrl-C, or for the gateway to fail. */
 async function untilStopped ({ ended, close }, { output, signal }) {
-  const stopped = new Promise(resolve => { signal.aborted ? resolve(undefined) : signal.addEventListener('abort', resolve) })
+  const stopped = signal.aborted ? undefined : once(signal, 'abort')
   try {
     await Promise.race([stopped, ended])
     output.note('\nStopping …')
@@ -98,13 +101,17 @@ async function untilStopped ({ ended, close }, { output, signal }) {
   }
 }
 
-/** @param {import('./serve.js').Serving} serving @param {Record<string, any>} options */
-function lines (serving, options) {
-  const { db, embedded } = serving
-  return ['The gateway is up.', '', ...addressLines(serving, options), '', `  CouchDB   ${db}${embedded ? `, embedded, data in ${options.data}` : ''}`, ...otherLines(serving, options)]
-}
+const storeWords = (url, embedded, { data }) => `${url}${embedded ? `, embedded, data in ${data}` : ''}`
 
-/** @param {Omit<import('./serve.js').Serving, 'embedded'>} serving @param {Record<string, any>} options */
+const lines = (serving, options) => [
+  'The gateway is up.',
+  '',
+  ...addressLines(serving, options),
+  '',
+  `  CouchDB   ${storeWords(serving.db, serving.embedded, options)}`,
+  ...otherLines(serving, options)
+]
+
 const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
   ...(hasViewer ? [`  Viewer    ${viewer}`] : []),
   `  Tiles     ${tiles}`,
@@ -114,10 +121,9 @@ const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { viewer: 
   ...(metrics ? [`  Metrics   ${metrics}`] : [])
 ]
 
-/** @param {{workers: number}} serving @param {Record<string, any>} options */
 const otherLines = ({ workers }, { upstream }) => [
   ...(workers > 1 ? [`  Workers   ${workers}`] : []),
-  ...(upstream ? [] : ['  Upstreams are not asked.']),
+  ...(upstream ? [] : ['  No tiles are fetched from tile servers.']),
   '  Ctrl-C stops.'
 ]
 
@@ -134,8 +140,8 @@ export function describe ({ layers, area, zooms, current, since }) {
 
 /** What happens to the mirror: lines for people; with --json one object per line. */
 class MirrorMessages {
-  #waiting = /** @type {import('./edge/mirror-supervisor.js').StateChange[]} */ ([]) // before the addresses were printed
-  #running = /** @type {import('./serve.js').Edge | undefined} */ (undefined)
+  #waiting = /** @type {any[]} */ ([]) // changes before the addresses were printed
+  #running
   #line
 
   /** @param {import('../loader/cli/output.js').Output} output */
@@ -144,36 +150,37 @@ class MirrorMessages {
     this.#line = new FillingLine(output)
   }
 
-  /** @param {import('./serve.js').Edge} running @param {Record<string, any>} options */
   begin (running, options) {
     this.#running = running
     const { ended, close, mirror, wanted, ...value } = running
     const report = mirror()
     if (this.output.json) this.#event({ event: 'up', ...value, mirror: report })
     else this.output.result(value, mirrorLines(running, options, report))
-    for (const turn of this.#waiting.splice(0)) this.turn(turn)
+    for (const change of this.#waiting.splice(0)) this.change(change)
   }
 
-  /** @param {import('./edge/mirror-supervisor.js').StateChange} turn */
-  turn (turn) {
-    if (!this.#running) return void this.#waiting.push(turn)
-    const { state, error, reason, report } = turn
+  /** @param {import('./edge/mirror-supervisor.js').StateChange} change */
+  change (change) {
+    if (!this.#running) return void this.#waiting.push(change)
+    const { state, error, reason, report } = change
     if (this.output.json) return this.#event({ event: state, ...(error && { error, reason }), mirror: report })
-    if (!this.output.isTerminal) return // the log says it
+    if (!this.output.isTerminal) return // it is in the log
     this.#line.end()
-    const text = this.#text(turn, this.#running)
+    const text = this.#text(change, this.#running)
     if (text) this.output.note(text)
   }
 
   #event (object) {
-    this.output.stdout.write(JSON.stringify({ time: new Date().toISOString(), ...object }) + '\n')
+    this.output.event({ time: new Date().toISOString(), ...object })
   }
 
-  /** @param {import('./edge/mirror-supervisor.js').StateChange} turn @param {import('./serve.js').Edge} running */
+  /** @param {import('./edge/mirror-supervisor.js').StateChange} change */
   #text ({ state, before, error, reason = '', seconds = 0, isFirst, report: { from, counts, upToDate } }, { store }) {
-    const name = isAbout(reason, store) ? 'The store' : 'The origin'
     if (state === 'away') {
-      return `${error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'}: ${reason} [${error}]. ${upToDate || counts.documents ? 'It serves what it has.' : 'It has nothing to serve yet.'}`
+      const name = isAbout(reason, store) ? 'The store' : 'The origin'
+      const title = error === 'UNREACHABLE' ? `${name} is away` : 'The mirror waits'
+      const rest = upToDate || counts.documents ? 'It serves what it has.' : 'It has nothing to serve yet.'
+      return `${title}: ${reason} [${error}]. ${rest}`
     }
     const got = counts.documents ? `: ${plural(counts.documents, 'document')} (${bytes(counts.bytes)})` : ''
     if (isFirst) return `Up to date after ${duration(seconds)}${got}. Following the changes of ${from}.`
@@ -197,11 +204,11 @@ const isAbout = (reason, url) => reason.split(/[\s,]+/).some(word => word.replac
 class FillingLine extends ProgressLine {
   /** @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
   show ({ counts, pending }) {
-    this.draw(counts.tiles, undefined, rate => [bytes(counts.bytes), `${count(Math.round(rate))}/s`, ...(pending ? [`${count(pending)} changes to look at`] : [])])
+    this.draw(counts.tiles, undefined, rate =>
+      [bytes(counts.bytes), `${count(Math.round(rate))}/s`, ...countWords({ 'changes to look at': pending })])
   }
 }
 
-/** @param {import('./serve.js').Edge} running @param {Record<string, any>} options @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
 function mirrorLines (running, options, { upToDate }) {
   const { from, store, embedded, wanted } = running
   return [
@@ -211,8 +218,11 @@ function mirrorLines (running, options, { upToDate }) {
     '',
     `  Origin    ${from}`,
     `  Mirrored  ${describe(wanted)}`,
-    `  Store     ${store}${embedded ? `, embedded, data in ${options.data}` : ''}`,
-    ...(upToDate ? [] : ['  The mirror is being filled. Tiles are served as they arrive; addresses with a time and the timeline follow when it is complete.']),
+    `  Store     ${storeWords(store, embedded, options)}`,
+    ...(upToDate ? [] : [
+      '  The mirror is being filled. Tiles are served as they arrive; addresses with',
+      '  a time and the timeline work when it is complete.'
+    ]),
     ...otherLines(running, options)
   ]
 }

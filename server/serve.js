@@ -30,28 +30,34 @@ import { createLog, secretsOf } from './gateway/log.js'
  */
 
 /**
- * @typedef {Serving & {
- *   from: string, store: string, wanted: import('../core/mirror/selection.js').Wanted, mirror: () => import('./edge/mirror-supervisor.js').MirrorReport
- * }} Edge a gateway on a mirror. from, store: without passwords
+ * @typedef {object} OnMirror a gateway on a mirror
+ * @property {string} from without a password
+ * @property {string} store without a password
+ * @property {import('../core/mirror/selection.js').Wanted} wanted
+ * @property {() => import('./edge/mirror-supervisor.js').MirrorReport} mirror
  *
  * @typedef {object} Environment
  * @property {AbortSignal} [signal]
  * @property {string[]} [warnings] of the configuration, for the log
  * @property {NodeJS.ProcessEnv} [env]
- * @property {(turn: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] called when the mirror is reading, following or away
+ * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is reading,
+ *   following or away
  * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
  */
 
 /**
- * Serves a store. With `from`, resolves as soon as it serves what is there, even if that is nothing; the mirror goes on until it is closed.
+ * Serves a store. With `from`, resolves as soon as it serves what is there, even if that is nothing; the mirror goes on
+ * until it is closed.
  * @param {Record<string, any>} options of resolveOptions
  * @param {Environment} [environment]
- * @returns {Promise<Serving | Edge>}
+ * @returns {Promise<Serving & Partial<OnMirror>>} the others with `from`
  */
 export async function serve (options, { signal, warnings = [], env = process.env, onStateChange, onProgress } = {}) {
   const wanted = options.from ? await wantedOf(options) : undefined
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
-  if (wrong) throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
+  if (wrong) {
+    throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
+  }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
   // the environment "default" is not served by accident: without a name it is the embedded store
   const named = options.db && options.db !== EMBEDDED ? String(await resolveDatabase(options.db, { env })) : undefined
@@ -71,7 +77,9 @@ export async function serve (options, { signal, warnings = [], env = process.env
     for (const warning of warnings) log.warn(warning)
     if (from) {
       const { MirrorSupervisor } = await import('./edge/mirror-supervisor.js')
-      supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag: options.maxLag, isForAll: options.public, log, onStateChange, onProgress })
+      const { maxLag, public: isForAll } = options
+      const listeners = { onStateChange, onProgress }
+      supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag, isForAll, log, ...listeners })
       await supervisor.start(signal)
       throwIfAborted(signal)
     } else if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
@@ -87,7 +95,6 @@ export async function serve (options, { signal, warnings = [], env = process.env
   }
 }
 
-/** @param {AbortSignal} [signal] */
 function throwIfAborted (signal) {
   if (signal?.aborted) throw new TilecouchError('ABORTED')
 }
@@ -99,27 +106,28 @@ async function prepare (url, signal) {
   await warmIndexes(store, { signal })
 }
 
-/**
- * One process or several, on top of a store.
- * @param {Record<string, any>} options of resolveOptions
- * @param {string} db URL
- * @param {{log: import('pino').Logger, mirror?: import('./gateway/mirror-metrics.js').Mirroring, origin?: Couch, layers?: string[]}} own with a mirror: that, its origin, and the layers that it has
- * @returns {Promise<Omit<Serving, 'embedded'>>}
- */
-export async function openGateway (options, db, own) {
-  if (options.privateLayers?.length) await checkPrivate(options, db, own)
-  const gateway = await start({ ...options, db }, own)
+/** One process or several, on top of a store. With a mirror: that, its origin, and the layers that it has. */
+async function openGateway (options, db, { log, mirror, origin, layers }) {
+  const couch = new Couch(db, { retries: 0 })
+  if (options.privateLayers?.length) await checkPrivate(options, couch, { log, mirror })
+  const gateway = await start({ ...options, db }, { log, mirror })
+  const shown = await addresses(gateway, options, origin ? [couch, origin] : [couch], layers)
   const ended = gateway.ended ?? new Promise(() => {})
-  return { ...await addresses(gateway, options, [new Couch(db, { retries: 0 }), ...(own.origin ? [own.origin] : [])], own.layers), workers: options.workers, ended, close: () => gateway.close() }
+  return { ...shown, workers: options.workers, ended, close: () => gateway.close() }
 }
 
-/** Warns about private layers that are less private than they look: names of no layer, and a store that everybody may read. */
-async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, accessKeysFile, accessUsers }, db, /** @type {any} */ { log, mirror }) {
-  if (!accessKeys && !accessKeysFile && !accessUsers) log.warn('there are private layers, but no keys and no users that may see them')
-  const couch = new Couch(db, { retries: 0 })
+/**
+ * Warns about private layers that are less private than they look: names of no layer, and a store that all may read.
+ */
+async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile, accessUsers }, couch, { log, mirror }) {
+  if (!accessKeys && !accessKeysFile && !accessUsers) {
+    log.warn('there are private layers, but no keys and no users that may see them')
+  }
   try {
     await checkNames(privateLayers, couch)
-    if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) log.warn({ store: couch.url }, 'everybody who can reach the store may read it: its layers are private only at this gateway')
+    if (!LOOPBACK.test(new URL(couch.url).hostname) && await isPublic(couch)) {
+      log.warn({ store: couch.url }, 'everybody who can reach the store may read it: its layers are private only at this gateway')
+    }
   } catch (error) {
     // the store may be away, or not filled yet
     if (error.code === 'BAD_OPTION' && !mirror) throw error
@@ -127,19 +135,19 @@ async function checkPrivate (/** @type {any} */ { privateLayers, accessKeys, acc
   }
 }
 
-/** @param {Record<string, any>} options @param {Parameters<typeof openGateway>[2]} own @returns {Promise<{url: string, port: number, opsUrl: string | null, ended?: Promise<void>, close: () => Promise<void>}>} */
+/** @returns {Promise<Pick<Serving, 'url' | 'port' | 'close'> & {opsUrl: string | null, ended?: Promise<void>}>} */
 async function start (options, { log, mirror }) {
   if (options.workers > 1) return (await import('./gateway/workers/index.js')).runWorkers(options, { log, mirror })
   const { startGateway } = await import('./gateway/index.js')
   if (!mirror) return startGateway(options, { log })
-  const { createMetrics } = await import('./gateway/metrics.js')
+  const { Metrics } = await import('./gateway/metrics.js')
   const { showMirror } = await import('./gateway/mirror-metrics.js')
-  const metrics = createMetrics()
-  showMirror(metrics, /** @type {any} */ (mirror.report))
+  const metrics = new Metrics()
+  showMirror(metrics, mirror.report)
   return startGateway(options, { log, metrics, mirror })
 }
 
-/** @param {{url: string, port: number, opsUrl: string | null}} gateway @param {Record<string, any>} options @param {Couch[]} couches the store first @param {string[]} [layers] */
+/** The addresses to print; couches: the store first. */
 async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own

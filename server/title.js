@@ -1,5 +1,5 @@
-// Everybody on the machine can list processes with their arguments. This hides passwords and keys in them for as long as the command
-// runs. It is the first thing that runs; while Node starts, and in the line of a shell or of npx, they are still visible.
+// Everybody on the machine can list processes with their arguments. This hides passwords and keys in them while the
+// command runs. It runs first; while Node starts, and in the line of a shell or of npx, they are still visible.
 import { scrub } from '../core/errors.js'
 
 /** @param {string[]} words of the command line @returns {string[]} the same without passwords and keys */

@@ -1,16 +1,20 @@
 // tilecouch up
-import { TilecouchError } from '../loader/errors.js'
+import { once } from 'node:events'
+import { refuse } from '../loader/cli/options.js'
 import { ADMIN, passwordFile } from '../loader/embedded.js'
 
 const DATA = './data' // the default of --data
 
-/** @param {import('commander').Command} program @param {import('../loader/cli/program.js').Run} run */
 export function addUpCommand (program, run) {
   program.command('up')
     .description('start a store with a demo map: the embedded one, or a CouchDB')
     .option('-p, --port <n>')
     .option('--no-demo', 'do not load the demo into an empty store')
-    .addHelpText('after', '\nExamples:\n  tilecouch up\n  tilecouch up --data maps --port 8080\n  tilecouch up --db http://admin@localhost:5984/tiles')
+    .addHelpText('after', `
+Examples:
+  tilecouch up
+  tilecouch up --data maps --port 8080
+  tilecouch up --db http://admin@localhost:5984/tiles`)
     .action(run(upCommand))
 }
 
@@ -22,20 +26,20 @@ async function upCommand ({ output, signal }, options) {
   const { close, ...value } = running
   output.result(value, lines(running, options))
   if (!running.started) return
-  await new Promise(resolve => { signal.aborted ? resolve(undefined) : signal.addEventListener('abort', resolve) })
+  if (!signal.aborted) await once(signal, 'abort')
   output.note('\nStopping …')
   await close()
 }
 
 function portOf (text) {
   if (text === undefined) return undefined
-  if (!/^\d{1,5}$/.test(text) || +text > 65535) throw new TilecouchError('BAD_OPTION', { option: '--port', value: text })
-  return +text
+  return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
 function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
-  const target = `--db ${!embedded && db && !/^https?:/.test(db) ? db : url}${embedded && data !== DATA ? ` --data ${data}` : ''}`
+  const store = !embedded && db && !/^https?:/.test(db) ? db : url
+  const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
   const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` does not change the PATH
   return [
     !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch is already up.',
@@ -44,12 +48,12 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     `  Tiles     ${tiles}`,
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
-    ...(embedded ? [`  Writing   as ${ADMIN}, with the password in ${passwordFile(data)}; tilecouch commands find it there`] : []),
+    ...(embedded ? [`  Writing   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
     '',
     ...(blocked ? ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
     '  Load your own tiles:',
     `    ${command} load FOLDER --layer NAME --time 2024-03-01 ${target}`,
-    ...(!embedded && url !== db ? ['    (name and password: COUCHDB_USER and COUCHDB_PASSWORD, or the name in the URL)'] : []),
+    ...(!embedded && url !== db ? ['    (your name and password: COUCHDB_USER and COUCHDB_PASSWORD)'] : []),
     ...(started ? ['', `  Data is in ${data}. Ctrl-C stops.`] : [])
   ]
 }
@@ -74,7 +78,8 @@ class UpProgress {
     if (step === 'push') return 'Deploying the design documents …'
     if (step === 'index') return 'Building the indexes …'
     if (step !== 'demo') return ''
-    if (this.output.isTerminal) return `Loading the demo: ${layer}, ${title} (${Math.round(100 * done / editions)} %, ${tiles} tiles)`
+    const percent = Math.round(100 * done / editions)
+    if (this.output.isTerminal) return `Loading the demo: ${layer}, ${title} (${percent} %, ${tiles} tiles)`
     return done === 0 || done % 6 === 1 ? `Loading the demo: ${layer}, ${title} …` : ''
   }
 

@@ -33,10 +33,12 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @param {Parameters<typeof loadDemo>[1]} [options.demoSize] a smaller demo, for tests
  * @param {AbortSignal} [options.signal]
  * @param {NodeJS.ProcessEnv} [options.env]
- * @param {(event: {step: 'server' | 'demo' | 'push' | 'index' | 'ready', url?: string, title?: string, layer?: string, done?: number, editions?: number, tiles?: number}) => void} [options.onProgress]
+ * @param {(event: {step: 'server' | 'demo' | 'push' | 'index' | 'ready', [detail: string]: any}) => void} [options.onProgress]
  * @returns {Promise<Running>}
  */
-export async function up ({ db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {} } = {}) {
+export async function up ({
+  db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
+} = {}) {
   // the environment "default" is for deploying, not for a demo
   const named = db ? await resolveDatabase(db, { env }) : env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
   const server = named ? null : await openEmbedded(data, { port, host })

@@ -38,7 +38,7 @@ export const deepGroups = {
   random: [
     'diff/history', 'embedded/fuzz', 'gateway/fuzz', 'gateway/tiles-model', 'mirror/partial',
     'offline/transfer-model', 'resolve/apart', 'resolve/histories', 'settle/histories', 'settle/lives',
-    'sources/fuzz', 'tree/model', 'years/sequences', 'years/year'
+    'tree/model', 'years/sequences', 'years/year'
   ],
   // what is kept in memory
   memory: [

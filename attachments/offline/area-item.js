@@ -1,7 +1,8 @@
 // One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and
 // then only rewritten, so that the focus stays where it is while figures run.
+import { element } from '../../client/timeline/dom.js'
 import { capital } from '../../client/timeline/words.js'
-import { button, element } from '../dom.js'
+import { button } from '../dom.js'
 import { count, plural, size, zooms } from '../format.js'
 import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
 
@@ -11,15 +12,15 @@ export class AreaItem {
   #area
   #list
   #isOpen = false
-  #said = ''
+  #message = ''
   #id = `area-${++number}`
   /** @type {{name: string, act: string} | null} what is being asked: a new name, or whether it may go */
   #asking = null
   #parts
 
   /**
-   * @param {any} area
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void, onRemoved: (item: AreaItem) => void}} list
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void,
+   *   onRemoved: (item: AreaItem) => void}} list
    */
   constructor (area, list) {
     this.#area = area
@@ -71,12 +72,12 @@ export class AreaItem {
 
   async #refresh () {
     const done = await this.#run('refresh')
-    if (done) this.#say(changedWords(done.changed))
+    if (done) this.#announce(changedWords(done.changed))
   }
 
-  /** What went wrong by itself. @param {any} error */
+  /** What went wrong by itself. */
   fail (error) {
-    this.#say(problem(error))
+    this.#announce(problem(error))
   }
 
   #build () {
@@ -120,21 +121,21 @@ export class AreaItem {
     remove.hidden = !cancel.hidden // it does the same
     live.checked = Boolean(status.live)
     refresh.hidden = status.state !== 'complete'
-    this.#tell(status)
+    this.#showProblem(status)
   }
 
-  /** An error that stands in the status, unless something newer was said. */
-  #tell (status) {
+  /** The error in the status, unless there is a newer message. */
+  #showProblem (status) {
     const { problem: note } = this.#parts
     const isBroken = ['incomplete', 'paused', 'new'].includes(status.state)
-    const text = this.#said || (isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : '')
+    const text = this.#message || (isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : '')
     write(note, text)
     note.hidden = !text
   }
 
-  #say (text) {
-    this.#said = text
-    this.#tell(this.#area.status())
+  #announce (text) {
+    this.#message = text
+    this.#showProblem(this.#area.status())
     if (text) this.#list.announce(text)
   }
 
@@ -151,7 +152,7 @@ export class AreaItem {
 
   /** @param {'download' | 'refresh'} call @returns {Promise<any>} nothing when it failed, or was stopped */
   async #run (call) {
-    this.#said = ''
+    this.#message = ''
     try {
       const doing = this.#area[call]()
       this.update()
@@ -196,7 +197,7 @@ export class AreaItem {
       event.preventDefault()
       try {
         await this.#area.rename(name.value.trim())
-        this.#said = ''
+        this.#message = ''
         this.#ask(null)
       } catch (error) {
         this.fail(error)
@@ -209,9 +210,9 @@ export class AreaItem {
   /** @param {'remove' | 'cancel'} act */
   #removing (act) {
     const status = this.#area.status()
-    const goes = status.tiles ? `${amount(status)} go from this device, and that much room is free again.` : 'Nothing of it is on this device yet.'
+    const goes = status.tiles ? `${amount(status)} will be removed from this device.` : 'Nothing of it is on this device yet.'
     return [
-      element('p', null, act === 'cancel' ? `Stop, and take back what came of “${this.#area.name}”? ` : `Remove “${this.#area.name}”? `, goes, ' The store keeps its tiles.'),
+      element('p', null, act === 'cancel' ? `Stop the download, and remove “${this.#area.name}”? ` : `Remove “${this.#area.name}”? `, goes, ' The store keeps its tiles.'),
       element('div', { class: 'acts' }, button('Remove it', () => this.#remove(), { class: 'primary danger' }), button('Keep it', () => this.#ask(null), { class: 'secondary' }))]
   }
 
@@ -234,10 +235,10 @@ function write (node, text) {
 export function stateWords (status) {
   switch (status.state) {
     case 'new': return 'Not downloaded yet'
-    case 'waiting': return 'Waiting: another window is busy with it'
+    case 'waiting': return 'Waiting: another window is downloading it'
     case 'downloading': return status.updated ? 'Refreshing …' : 'Downloading …'
     case 'paused': return 'Paused'
-    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} did not come` : 'Not complete'
+    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} failed` : 'Not complete'
     case 'removing': return 'Removing …'
     default: return freshness(status)
   }

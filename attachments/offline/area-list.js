@@ -1,5 +1,6 @@
 // What is on this device: whether the store answers, the areas, how much room they take.
-import { button, element, soon } from '../dom.js'
+import { element } from '../../client/timeline/dom.js'
+import { button, soon } from '../dom.js'
 import { size } from '../format.js'
 import { AreaItem } from './area-item.js'
 import { reasons } from './words.js'
@@ -14,26 +15,28 @@ export class AreaList {
   #items = new Map()
   #connection = element('p', { class: 'connection' })
   #list = element('ul', { class: 'areas', 'aria-label': 'Areas on this device' })
-  #empty = element('p', { class: 'hint' }, 'Take a part of the map along, and it is there without a network: on a ship, in the mountains, in a cellar.')
-  #said = element('p', { class: 'unseen', role: 'status' })
+  #empty = element('p', { class: 'hint' }, 'Download a part of the map, and it works without a network: on a ship, in the mountains, in a cellar.')
+  #message = element('p', { class: 'unseen', role: 'status' })
   #add
   #meter
   #timer
 
   /**
-   * @param {any} offline
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () => void, coverage: HTMLElement, reason?: string}} page
+   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () =>
+   *   void, coverage: HTMLElement, reason?: string}} page
    */
   constructor (offline, page) {
     this.#offline = offline
     this.#page = page
-    const announce = text => { this.#said.textContent = text }
+    const announce = text => { this.#message.textContent = text }
     this.#meter = new StorageMeter(offline, announce)
-    this.#add = button('Take an area along', page.onAdd, { class: 'primary' })
+    this.#add = button('Download an area', page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
-      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#said)
-    this.#make = area => new AreaItem(area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) })
-    this.weigh = soon(() => this.#meter.update(), METER_INTERVAL)
+      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
+    this.#make = area => new AreaItem(
+      area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) }
+    )
+    this.measure = soon(() => this.#meter.update(), METER_INTERVAL)
     this.sync()
     this.setOnline(offline.isOnline)
     this.#meter.update()
@@ -66,23 +69,23 @@ export class AreaList {
     }
     this.#empty.hidden = areas.length > 0
     this.#list.hidden = !areas.length
-    this.weigh()
+    this.measure()
     this.#page.onChange()
   }
 
-  /** @param {string} id @returns {AreaItem | undefined} */
+  /** @returns {AreaItem | undefined} */
   item (id) {
     return this.#items.get(id)
   }
 
-  /** What is said when nothing is known yet is what the browser knows. @param {boolean} [online] */
+  /** Without a known state, the browser's. */
   setOnline (online = navigator.onLine) {
     this.#connection.classList.toggle('away', !online)
     const words = online ? 'Connected to the store' : 'No connection to the store'
     if (this.#connection.textContent !== words) this.#connection.textContent = words
   }
 
-  /** Opens one of them, and closes the others. @param {string} id */
+  /** Opens one of them, and closes the others. */
   open (id) {
     for (const [other, item] of this.#items) item.isOpen = other === id
   }
@@ -98,7 +101,7 @@ export class AreaList {
   }
 
   #removed ({ area }) {
-    this.#said.textContent = `“${area.name}” is off this device.`
+    this.#message.textContent = `“${area.name}” was removed from this device.`
     this.sync()
     this.#meter.update()
   }
@@ -116,7 +119,7 @@ export class StorageMeter {
   element = element('section', { class: 'meter', 'aria-label': 'Room on this device', hidden: true }, element('h3', null, 'Room on this device'), this.#bar, this.#words,
     element('div', { class: 'row' }, this.#promise, this.#keep))
 
-  /** @param {any} offline @param {(text: string) => void} announce */
+  /** @param {(text: string) => void} announce */
   constructor (offline, announce) {
     this.#offline = offline
     this.#announce = announce
@@ -134,7 +137,7 @@ export class StorageMeter {
     if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
     this.#words.textContent = [used !== undefined && `Maps take ${size(used)}`, free !== undefined && `${size(free)} free`].filter(Boolean).join(' · ')
     this.#bar.setAttribute('aria-label', this.#words.textContent)
-    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may throw it away when it needs the room.'
+    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may delete it when space runs low.'
     // without https the browser cannot be asked
     this.#keep.hidden = Boolean(persisted) || !navigator.storage?.persist
   }
@@ -142,7 +145,7 @@ export class StorageMeter {
   async #persist () {
     const isKept = await this.#offline.persist().catch(() => false)
     await this.update()
-    if (!isKept) this.#promise.textContent = 'The browser did not promise it. It does so more readily for a page that is installed, or bookmarked.'
+    if (!isKept) this.#promise.textContent = 'The browser did not agree. It is more likely to for a page that is installed or bookmarked.'
     this.#announce(this.#promise.textContent)
   }
 }

@@ -1,7 +1,7 @@
 // What the map shows of areas: their outlines with names, and on request which tiles are on the device.
+import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/coverage-layer.js'
-import { element } from '../dom.js'
 import { outlinesOf } from './geometry.js'
 
 const WORLDS = [-360, 0, 360] // degrees: the copies of the world that a map may show at once
@@ -12,14 +12,13 @@ export class AreaOutlines {
   /** @type {L.Polygon[]} */
   #shapes = []
 
-  /** @param {L.Map} map */
   constructor (map) {
     this.#map = map
     if (!map.getPane('areas')) map.createPane('areas').style.cssText = 'z-index: 440; pointer-events: none'
     this.#style = { pane: 'areas', renderer: L.svg({ pane: 'areas', padding: 0.5 }), interactive: false, smoothFactor: 0, fill: false }
   }
 
-  /** @param {any[]} areas @param {string} [chosen] id of the one that stands out */
+  /** @param {string} [chosen] id of the one that stands out */
   show (areas, chosen) {
     this.clear()
     for (const area of areas) {
@@ -40,7 +39,7 @@ export class AreaOutlines {
 }
 
 const KINDS = [
-  ['whole', 'on this device, with all zooms below that were taken along'],
+  ['whole', 'on this device, with all downloaded zooms below'],
   ['part', 'on this device in part'],
   ['browsed', 'looked at lately']
 ]
@@ -57,7 +56,6 @@ export class Coverage {
 
   element = element('div', { class: 'coverage' }, element('label', null, this.#input, 'Show which tiles are on this device'), this.#legend)
 
-  /** @param {any} offline @param {L.Map} map @param {import('../stage.js').Stage} stage */
   constructor (offline, map, stage) {
     this.#offline = offline
     this.#map = map

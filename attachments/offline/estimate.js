@@ -1,6 +1,6 @@
 // What an area would take, whether there is room for it, and why not; asked again while somebody draws it.
+import { element } from '../../client/timeline/dom.js'
 import { checkFits, storageSize } from '../../client/offline/storage.js'
-import { element } from '../dom.js'
 import { plural, size } from '../format.js'
 import { lasting, problem } from './words.js'
 
@@ -8,7 +8,7 @@ const LARGE_SHARE = 0.8 // of the free room: the rest is soon gone
 const NOTHING = { bytes: 0, versions: 0 }
 
 /**
- * @param {{answer?: {figures: any, room: any}, error?: any}} weighed
+ * @param {{answer?: {figures: any, room: any}, error?: any}} estimate
  * @param {number} [rate] bytes a second of the last download
  * @returns {{tone: string, parts: (string | Node)[], isPossible: boolean}}
  */
@@ -39,7 +39,7 @@ export class Estimator {
 
   /**
    * @param {(spec: any, options: {signal: AbortSignal}) => Promise<any>} ask
-   * @param {(weighed: {answer?: any, error?: any}) => void} onAnswer
+   * @param {(estimate: {answer?: any, error?: any}) => void} onAnswer
    */
   constructor (ask, onAnswer) {
     this.#ask = ask
@@ -51,8 +51,8 @@ export class Estimator {
     this.stop()
     const { signal } = this.#turn
     this.#timer = setTimeout(async () => {
-      const weighed = await this.#ask(spec, { signal }).then(answer => ({ answer }), error => ({ error }))
-      if (!signal.aborted) this.#onAnswer(weighed)
+      const estimate = await this.#ask(spec, { signal }).then(answer => ({ answer }), error => ({ error }))
+      if (!signal.aborted) this.#onAnswer(estimate)
     }, ESTIMATE_DELAY)
   }
 

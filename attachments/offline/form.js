@@ -1,7 +1,8 @@
 // The form for a new area: the shape is drawn on the map, the form holds the rest and shows an estimate that follows
 // every change.
+import { element } from '../../client/timeline/dom.js'
 import { parseBbox } from '../../core/index.js'
-import { button, element } from '../dom.js'
+import { button } from '../dom.js'
 import { plural } from '../format.js'
 import { Estimator, estimateLine } from './estimate.js'
 import { Sketch } from './sketch.js'
@@ -21,8 +22,8 @@ export class AreaForm {
   #isNamed = false // by the user
 
   /**
-   * @param {any} offline
-   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone: (area: any) => void, onCancel: () => void}} page
+   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone:
+   *   (area: any) => void, onCancel: () => void}} page
    *   layer: the one that is shown; box: what the map shows; rate: bytes a second of the last download
    */
   constructor (offline, page) {
@@ -30,7 +31,8 @@ export class AreaForm {
     this.#page = page
     this.#layers = page.layers
     this.#parts = this.#make(page.layer)
-    this.#estimator = new Estimator((spec, options) => this.#weigh(spec, options), answer => this.#tell(answer))
+    this.#estimator =
+      new Estimator((spec, options) => this.#estimate(spec, options), answer => this.#showEstimate(answer))
     this.node = this.#build()
     this.#fill()
     this.#sketch = new Sketch(page.map, () => this.#drawn())
@@ -91,7 +93,9 @@ export class AreaForm {
     const deepest = Math.min(Math.max(seen, minzoom), maxzoom)
     first.set(minzoom, minzoom, maxzoom)
     last.set(deepest, minzoom, maxzoom)
-    if (!this.#isNamed) name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+    if (!this.#isNamed) {
+      name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+    }
   }
 
   get #chosen () {
@@ -110,7 +114,7 @@ export class AreaForm {
       this.#sketch.setBox(parseBbox(this.#parts.numbers.value))
       this.#page.map.fitBounds(this.#sketch.bounds, { padding: [40, 40], animate: false })
     } catch (error) {
-      this.#tell({ error })
+      this.#showEstimate({ error })
     }
   }
 
@@ -119,8 +123,8 @@ export class AreaForm {
     const { kind, corners, geometry } = this.#sketch
     box.setAttribute('aria-pressed', String(kind === 'box'))
     polygon.setAttribute('aria-pressed', String(kind === 'polygon'))
-    const said = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
-    if (hint.textContent !== said) hint.textContent = said
+    const text = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
+    if (hint.textContent !== text) hint.textContent = text
     undo.hidden = kind === 'box' || !corners
     if (geometry && 'bbox' in geometry && document.activeElement !== numbers) numbers.value = geometry.bbox.join(', ')
     this.#ask()
@@ -150,12 +154,13 @@ export class AreaForm {
     this.#estimator.follow(spec)
   }
 
-  async #weigh (spec, options) {
-    const [figures, room] = await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
+  async #estimate (spec, options) {
+    const [figures, room] =
+      await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
     return { figures, room }
   }
 
-  #tell (answer) {
+  #showEstimate (answer) {
     const { tone, parts, isPossible } = estimateLine(answer, this.#page.rate)
     this.#parts.answer.className = `estimate ${tone}`
     this.#parts.answer.replaceChildren(...parts)
@@ -191,7 +196,6 @@ export class Stepper {
   #input
   #onChange
 
-  /** @param {string} label @param {() => void} onChange */
   constructor (label, onChange) {
     this.#onChange = onChange
     this.#input = element('input', { type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) } })
@@ -206,7 +210,6 @@ export class Stepper {
     return Number.isInteger(Number(value)) && value !== '' ? Number(value) : Number(min)
   }
 
-  /** @param {number} value @param {number} min @param {number} max */
   set (value, min, max) {
     Object.assign(this.#input, { min, max, value })
   }

@@ -22,13 +22,18 @@ export function boxOf (places) {
   const [west, east] = [Math.min(...lons), Math.max(...lons)]
   const whole = east - west >= 360
   // the east end of the world is 180, not -180
-  return [whole ? -180 : wrap(west), Math.min(...lats), whole ? 180 : wrap(east) === -180 ? 180 : wrap(east), Math.max(...lats)]
+  return [
+    whole ? -180 : wrap(west), Math.min(...lats), whole ? 180 : wrap(east) === -180 ? 180 : wrap(east),
+    Math.max(...lats)
+  ]
 }
 
 /** Corners in the order of a walk around it, beginning in the north-west. @param {number[]} bbox @returns {Place[]} */
 export function cornersOf ([west, south, east, north]) {
   const beyond = east < west ? east + 360 : east
-  return [{ lat: north, lng: west }, { lat: north, lng: beyond }, { lat: south, lng: beyond }, { lat: south, lng: west }]
+  return [
+    { lat: north, lng: west }, { lat: north, lng: beyond }, { lat: south, lng: beyond }, { lat: south, lng: west }
+  ]
 }
 
 /** GeoJSON of a shape, in the copy of the world that begins at -180 in the west. @param {Place[]} places */

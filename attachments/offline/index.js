@@ -1,4 +1,4 @@
-// The panel of areas, and what it stands on: a bundle of its own, which the page loads when there is anything on the
+// The panel of areas with its OfflineStore: a separate bundle, which the page loads when there is anything on the
 // device, or when somebody presses the button.
 import PouchDB from 'pouchdb-browser'
 import { Edits } from '../../client/edits/index.js'
@@ -22,10 +22,7 @@ export const mountOffline = page => new OfflinePanel(page)
 /** @type {Map<string, Promise<any>>} one for each name: two would do everything twice */
 const open = new Map()
 
-/**
- * @param {string} remote address of the database
- * @param {string} name of the databases on the device
- */
+/** @param {string} remote address of the database @param {string} name of the databases on the device */
 export function openOffline (remote, name) {
   const opening = open.get(name) ?? begin(remote, name)
   open.set(name, opening)
@@ -34,7 +31,8 @@ export function openOffline (remote, name) {
 }
 
 async function begin (remote, name) {
-  const offline = new OfflineStore({ remote, name, PouchDB, Edits }) // what other pages of this origin made is shown, too
+  // what other pages of this origin made is shown, too
+  const offline = new OfflineStore({ remote, name, PouchDB, Edits })
   await offline.ready
   return offline
 }

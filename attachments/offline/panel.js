@@ -1,6 +1,6 @@
 // The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the
 // button that opens all this.
-import { element } from '../dom.js'
+import { element } from '../../client/timeline/dom.js'
 import { plural } from '../format.js'
 import * as permalink from '../permalink.js'
 import { AreaList } from './area-list.js'
@@ -11,7 +11,7 @@ import { problem, reasons } from './words.js'
 
 const NAME = 'offline'
 const TITLE = 'Offline maps'
-const ADD = 'Take an area along'
+const ADD = 'Download an area'
 const INSET = 72 // pixels from the edges of the free part of the map: where the corners of a new area lie at first
 const MOST_INSET = 0.25 // of that part, where it is small
 const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
@@ -75,7 +75,6 @@ export class OfflinePanel {
     localStorage.setItem(RATE, String(Math.round(rate ?? 0)))
   }
 
-  /** @param {string} title @param {HTMLElement} node */
   #fill (title, node) {
     this.#card?.title.replaceChildren(title)
     this.#card?.body.replaceChildren(node)
@@ -91,7 +90,7 @@ export class OfflinePanel {
     this.#offline?.on('progress', ({ area, status }) => {
       if (status.rate) this.#rate = status.rate
       this.#list?.item(area.id)?.update()
-      this.#list?.weigh()
+      this.#list?.measure()
     })
     this.#offline?.on('online', ({ online }) => {
       this.#list?.setOnline(online)
@@ -100,7 +99,7 @@ export class OfflinePanel {
     this.#offline?.on('failure', ({ area, error }) => {
       const item = this.#list?.item(area?.id)
       if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.say(NAME, { text: `“${area?.name}” is not up to date. ${problem(error)}`, tone: 'warn', onClose: () => {} })
+      else if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area?.name}” is not up to date. ${problem(error)}`, tone: 'warn', onClose: () => {} })
     })
   }
 
@@ -120,7 +119,8 @@ export class OfflinePanel {
     this.#endForm()
     this.#list = new AreaList(this.#offline, {
       layerTitle: layer => this.#page.layers().find(other => other.layer === layer)?.name ?? layer,
-      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(), coverage: this.#coverage.element, reason: this.#page.reason
+      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(),
+      coverage: this.#coverage.element, reason: this.#page.reason
     })
     this.#fill(TITLE, this.#list.node)
     if (focused) this.#list.focus()
@@ -133,7 +133,8 @@ export class OfflinePanel {
     this.#outline()
     document.body.classList.add('sketching') // before it is measured how much of the map is free
     this.#form = new AreaForm(this.#offline, {
-      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(), rate: this.#rate,
+      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(),
+      rate: this.#rate,
       onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
     })
     this.#fill(ADD, this.#form.node)
@@ -151,7 +152,7 @@ export class OfflinePanel {
     const item = this.#list?.item(area.id)
     this.#list?.open(area.id)
     item?.focus()
-    item?.download().then(() => { if (!this.isOpen) this.#page.notices.say(NAME, { text: `“${area.name}”: ${area.isComplete ? 'it is on this device.' : 'not all of it came.'}`, onClose: () => {} }) })
+    item?.download().then(() => { if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area.name}”: ${area.isComplete ? 'it is on this device.' : 'not all of it was downloaded.'}`, onClose: () => {} }) })
   }
 
   // the form first, then the card
@@ -170,7 +171,8 @@ export class OfflinePanel {
     const { map } = this.#page.view
     const { x: width, y: height } = map.getSize()
     const { left = 0, right = 0, bottom = 0 } = this.#page.free?.() ?? {}
-    const below = height - bottom > INSET ? bottom : 0 // a timeline that is not to be seen seems to cover all, and covers nothing
+    // a timeline that is not to be seen seems to cover all, and covers nothing
+    const below = height - bottom > INSET ? bottom : 0
     const [across, down] = [width - left - right, height - below]
     const [x, y] = [Math.min(INSET, MOST_INSET * across), Math.min(INSET, MOST_INSET * down)]
     return boxOf([map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + across - x, down - y])])
@@ -182,6 +184,9 @@ export class OfflinePanel {
     const places = outlinesOf(area.spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
     const { min = 0, max = 18 } = area.spec.zooms ?? {}
     view.fit({ layer: area.layer, minzoom: min, maxzoom: max + CLOSER, bounds: area.spec.bbox ?? boxOf(places) })
-    if (stage.doc?.layer !== area.layer && view.view) location.hash = permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
+    if (stage.doc?.layer !== area.layer && view.view) {
+      location.hash =
+        permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
+    }
   }
 }

@@ -1,7 +1,7 @@
 // A shape that the user draws on the map: a box with a handle at each corner, or a polygon, corner by corner. Handles
 // are moved with a finger, a mouse or the arrow keys.
+import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
-import { element } from '../dom.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
 const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller
@@ -27,7 +27,6 @@ export class Sketch {
   #listening = new AbortController()
   #pressed = { x: 0, y: 0 }
 
-  /** @param {L.Map} map @param {() => void} onChange */
   constructor (map, onChange) {
     this.#map = map
     this.#onChange = onChange
@@ -63,7 +62,6 @@ export class Sketch {
     return L.latLngBounds(this.#places)
   }
 
-  /** @param {number[]} bbox */
   setBox (bbox) {
     this.kind = 'box'
     this.#places = cornersOf(bbox).map(({ lat, lng }) => L.latLng(lat, lng))
@@ -78,13 +76,16 @@ export class Sketch {
     this.#make()
   }
 
-  /** Takes back the corner that came last, or another one. @param {number} [index] */
+  /** Takes back the corner that came last, or another one. */
   dropCorner (index = this.#places.length - 1) {
     if (this.kind !== 'polygon' || !this.#places.length) return
     const hadFocus = this.#handles[index]?.getElement() === document.activeElement
     this.#places.splice(index, 1)
     this.#make()
-    if (hadFocus) (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer()).focus({ preventScroll: true })
+    if (hadFocus) {
+      (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer())
+        .focus({ preventScroll: true })
+    }
   }
 
   /** Keeps the shape in the copy of the world that is in the middle of the map. */
@@ -115,10 +116,7 @@ export class Sketch {
     this.#grip = undefined
   }
 
-  /**
-   * @param {L.LatLng} place @param {string} label @param {string} kind
-   * @param {(to: L.LatLng, isOver: boolean) => void} onMove
-   */
+  /** @param {L.LatLng} place @param {(to: L.LatLng, isOver: boolean) => void} onMove */
   #handle (place, label, kind, onMove) {
     const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span') })
     const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000 }).addTo(this.#map)
@@ -130,18 +128,19 @@ export class Sketch {
       const direction = ARROWS[event.key]
       if (!direction) return
       event.preventDefault()
-      event.stopPropagation() // the map would go along
+      event.stopPropagation() // the map would move, too
       const by = L.point(direction).multiplyBy(event.shiftKey ? LARGE_STEP : STEP)
       onMove(this.#map.containerPointToLatLng(this.#map.latLngToContainerPoint(handle.getLatLng()).add(by)), true)
     })
     return handle
   }
 
-  /** @param {number} index @param {L.LatLng} to @param {boolean} isOver */
+  /** @param {L.LatLng} to */
   #drag (index, to, isOver) {
     if (this.kind === 'box') {
       const opposite = this.#places[(index + 2) % 4]
-      const isLevel = index % 2 === 0 // the neighbour that comes next is at the latitude of this corner, or else at its longitude
+      // the neighbour that comes next is at the latitude of this corner, or else at its longitude
+      const isLevel = index % 2 === 0
       this.#places[index] = to
       this.#places[(index + 1) % 4] = isLevel ? L.latLng(to.lat, opposite.lng) : L.latLng(opposite.lat, to.lng)
       this.#places[(index + 3) % 4] = isLevel ? L.latLng(opposite.lat, to.lng) : L.latLng(to.lat, opposite.lng)
@@ -171,12 +170,16 @@ export class Sketch {
 
   #middle () {
     const { bounds } = this
-    return this.#map.unproject(this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2))
+    return this.#map.unproject(
+      this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2)
+    )
   }
 
   #draw () {
     for (const shape of this.#shape) shape.setLatLngs(this.#places)
-    this.#handles.forEach((handle, index) => { if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index]) })
+    this.#handles.forEach(
+      (handle, index) => { if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index]) }
+    )
     if (this.#grip && this.#places.length) this.#grip.setLatLng(this.#middle())
   }
 
@@ -188,7 +191,9 @@ export class Sketch {
     container.addEventListener('click', event => {
       if (event.target.closest('.leaflet-control')) return
       event.stopPropagation()
-      if (isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE) this.#add(this.#map.mouseEventToLatLng(event))
+      if (
+        isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE
+      ) this.#add(this.#map.mouseEventToLatLng(event))
     }, options)
     container.addEventListener('dblclick', event => { if (isFree(event)) event.stopPropagation() }, options)
     container.addEventListener('keydown', event => {

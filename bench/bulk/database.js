@@ -1,52 +1,26 @@
-// Databases to write into: each new, left alone by the server meanwhile, and looked into.
+// Databases to write into: each new, not compacted by the server, and checked.
 import { isDeepStrictEqual } from 'node:util'
 import { compact } from '../../loader/compact.js'
-import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
+import { newDatabase } from '../stoppable.js'
 
 const SAMPLE = 20 // documents compared with what was written
 const NEVER = '1000000000000000' // times what is in use, or bytes that are not
 const POLL = 100 // milliseconds between two looks whether it is compacted
 
-/**
- * An empty database without anything of tilecouch in it.
- * @param {string} url
- * @param {{onRetry?: () => void}} [options]
- */
+/** An empty database without anything of tilecouch in it. @param {string} url @param {{onRetry?: () => void}} [options] */
 export async function emptyDatabase (url, { onRetry } = {}) {
-  const store = new Store(new Couch(url, { onRetry }))
-  await store.couch.find({ method: 'DELETE' }).catch(error => { if (error.code !== 'DATABASE_NOT_FOUND') throw error }) // of a run that was killed
-  await store.couch.request({ method: 'PUT' })
-  return store
+  return new Store(await newDatabase(url, undefined, { onRetry }))
 }
 
-/**
- * Keeps a server from compacting by itself: that would take away what is measured, and time. For a server of our own, since it
- * concerns all databases.
- * @param {Couch} couch of any database there
- */
+/** Keeps a server of our own from compacting by itself: that would remove what is measured, and take time. */
 export async function holdCompaction (couch) {
   for (const channel of ['ratio_dbs', 'slack_dbs']) {
     await couch.request({ method: 'PUT', path: `_node/_local/_config/smoosh.${channel}/min_priority`, server: true, body: JSON.stringify(NEVER), raw: true })
   }
 }
 
-/**
- * Keeps some of what is written, to be compared.
- * @returns {{onWritten: (written: import('../raw.js').Written) => void, written: import('../raw.js').Written[]}}
- */
-export function witness () {
-  /** @type {import('../raw.js').Written[]} */
-  const written = []
-  return { onWritten: one => { written.push(one) }, written }
-}
-
-/**
- * Whether all is there, and a sample is what was written: no figure counts otherwise.
- * @param {Store} store
- * @param {number} count
- * @param {import('../raw.js').Written[]} written
- */
+/** Throws unless all is there, and a sample is what was written. @param {Store} store */
 export async function checkStored (store, count, written) {
   const { doc_count: stored } = await store.info()
   if (stored !== count) throw new Error(`${store.url}: ${stored} documents, ${count} were written`)
@@ -65,13 +39,8 @@ function bare (doc) {
   return { ...fields, tile: attachments && Buffer.from(attachments.tile.data, 'base64').toString('base64') }
 }
 
-/**
- * Bytes of the file as it was written, and after compaction.
- * @param {Store} store
- * @param {{signal?: AbortSignal}} [options]
- * @returns {Promise<{written: number, compacted: number}>}
- */
-export async function sizes (store, { signal } = {}) {
+/** Bytes of the file as it was written, and after compaction. @param {Store} store @param {any} options */
+export async function sizes (store, { signal }) {
   const { before, after } = await compact(store, { when: 'always', limits: { poll: POLL }, signal })
   return { written: before.file, compacted: after.file }
 }

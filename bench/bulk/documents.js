@@ -37,11 +37,7 @@ function * idsOf (places) {
   for (const { z, x, y } of places) yield tileId(LAYER, z, x, y)
 }
 
-/**
- * Documents without ids, the same on every machine.
- * @param {number} [seed]
- * @returns {(index: number) => any}
- */
+/** Documents without ids, the same on every machine. @returns {(index: number) => any} */
 export function smallDocuments (seed = 1) {
   const next = random(seed)
   const pool = Array.from({ length: POOL }, () => LETTERS[Math.floor(next() * LETTERS.length)]).join('')
@@ -53,18 +49,10 @@ export function smallDocuments (seed = 1) {
   }
 }
 
-/**
- * Versions of tiles in the order of their ids, as the store takes them.
- * @param {number} count
- * @param {number} [size] bytes of a tile
- */
+/** Versions of tiles in the order of their ids, as the store takes them. @param {number} [size] bytes of a tile */
 export const tilesOf = (count, size = BYTES) => placesOf(count).map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time: NEW, bytes: noiseTile(index, size) }))
 
-/**
- * The same tiles as documents without ids; each is made when it is wanted.
- * @param {ReturnType<typeof tilesOf>} tiles
- * @returns {Promise<(index: number) => any>}
- */
+/** The same tiles as documents without ids. @returns {Promise<(index: number) => any>} */
 export async function tileDocuments (tiles) {
   const prepared = await Promise.all(tiles.map(prepareTile))
   return index => {
@@ -73,10 +61,6 @@ export async function tileDocuments (tiles) {
   }
 }
 
-/**
- * @param {(index: number) => any} make
- * @param {Iterable<string | undefined>} ids
- */
 export function * documentsOf (make, ids) {
   let index = 0
   for (const id of ids) yield { ...(id !== undefined && { _id: id }), ...make(index++) }

@@ -35,7 +35,6 @@ function sweepTable (sweep, table) {
 const idsTable = ({ documents, rows }, table) => table(['ids', 'documents a second', 'file', 'bytes a document', 'compacted', 'bytes a document'], rows.map(row =>
   [row.ids, range(row), megabytes(row.written), thousands(Math.round(row.written / documents)), megabytes(row.compacted), thousands(Math.round(row.compacted / documents))]))
 
-/** @param {any} result */
 export function plots ({ sweeps: { small, tiny, tiles }, ids }) {
   const points = sweep => sweep.rows.map(({ way, batch, median, min, max }) => ({ series: way, x: batch, y: median, low: min, high: max }))
   const per = 'documents a second'

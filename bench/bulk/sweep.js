@@ -5,24 +5,11 @@ import { Store } from '../../loader/store/index.js'
 import { NEW } from '../block.js'
 import { interleave, median } from '../measure.js'
 import { writeBulk, writePuts } from '../raw.js'
-import { checkStored, emptyDatabase, witness } from './database.js'
+import { checkStored, emptyDatabase } from './database.js'
 import { documentsOf } from './documents.js'
 
 export const LOADER = 'tilecouch load'
 export const atATime = flights => flights === 1 ? 'one request at a time' : `${flights} requests at a time`
-
-/**
- * A batch of one is a PUT.
- * @typedef {object} Row
- * @property {string} way
- * @property {number} batch documents a request; of the loader: that most tiles went with, median of the rounds
- * @property {number} flights requests at a time; likewise
- * @property {number[]} rates documents a second
- * @property {number} median
- * @property {number} min
- * @property {number} max
- * @property {number} documents that the shortest sample wrote
- */
 
 /**
  * @typedef {object} Payload
@@ -35,29 +22,21 @@ export const atATime = flights => flights === 1 ? 'one request at a time' : `${f
  * @property {any[]} [tiles] for the loader, all of them
  */
 
-/**
- * @param {string} url of a database that is made and dropped for every sample
- * @param {Payload} payload
- * @param {{rounds: number, seconds: number, most: number, signal: AbortSignal, log: (text: string) => void, onRetry: () => void}} options seconds:
- *   after which a sample ends; most: bytes in all requests under way
- * @returns {Promise<Row[]>}
- */
+/** `seconds`: after which a sample ends; `most`: bytes in all requests under way. @param {string} url @param {Payload} payload @param {any} options */
 export async function sweep (url, { documents, batches, flights, bytes, make, ids, tiles }, { rounds, seconds, most, signal, log, onRetry }) {
-  /** @type {Record<string, {way: string, batch: number, flights: number, documents: number}>} */
   const about = {}
-  /** @type {import('../measure.js').Contender[]} */
   const contenders = settingsOf({ batches, flights, bytes, most }).map(({ batch, flights: concurrency }) => {
     const way = atATime(concurrency)
     const name = `${batch === 1 ? 'a PUT each' : `${batch} a request`}, ${way}`
     about[name] = { way, batch, flights: concurrency, documents: Infinity }
-    const { onWritten, written } = witness()
+    const written = /** @type {any[]} */ ([])
     let count = 0
     return {
       name,
       before: () => emptyDatabase(url, { onRetry }),
       run: async store => {
         written.length = 0
-        const options = { batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten }
+        const options = { batch, concurrency, signal, deadline: performance.now() + seconds * 1000, onWritten: one => written.push(one) }
         count = await (batch === 1 ? writePuts : writeBulk)(store.couch, documentsOf(make, ids(documents)), options)
         return count
       },
@@ -68,7 +47,6 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
       }
     }
   })
-  /** @type {{batch: number, flights: number}[]} */
   const settled = []
   if (tiles) {
     about[LOADER] = { way: LOADER, batch: 0, flights: 0, documents: tiles.length }
@@ -97,10 +75,7 @@ export async function sweep (url, { documents, batches, flights, bytes, make, id
   return Object.entries(results).map(([name, figures]) => ({ ...about[name], ...figures }))
 }
 
-/**
- * Every batch with every number of requests at a time, as long as what is under way stays bounded.
- * @param {{batches: number[], flights: number[], bytes: number, most: number}} payload
- */
+/** Every batch with every number of requests at a time, as long as what is under way stays bounded. */
 export const settingsOf = ({ batches, flights, bytes, most }) =>
   flights.flatMap(concurrency => [1, ...batches].filter(batch => batch * concurrency * bytes <= most).map(batch => ({ batch, flights: concurrency })))
 
@@ -109,7 +84,6 @@ export function tallyOf () {
   const counts = new Map()
   let done = 0
   return {
-    /** @param {{tiles: number}} summary @param {{batch: number, concurrency: number}} tuner */
     onProgress: ({ tiles }, { batch, concurrency }) => {
       const key = `${batch}x${concurrency}`
       const entry = counts.get(key) ?? { batch, flights: concurrency, tiles: 0 }

@@ -1,11 +1,8 @@
-// CouchDB as somebody asks it who has tilecouch as a library: the store.
+// CouchDB through tilecouch as a library: the store.
 import { parseTileId } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
 
-/**
- * @param {{url: string, time: string}} options url: of the database; time: of all that is written
- * @returns {Promise<import('./client.js').Client & {setMany: (entries: [string, Buffer][]) => Promise<void>}>}
- */
+/** @param {{url: string, time: string}} options url: of the database; time: of all that is written */
 export async function openCouchDb ({ url, time }) {
   const store = await Store.open(url)
   const setMany = async entries => {

@@ -1,10 +1,14 @@
 // Whatever answers GET with a tile, over one connection: the gateway, an attachment of CouchDB, a folder behind nginx.
 import { Agent, request } from 'undici'
+import { parseTileId } from '../../core/index.js'
 
-/**
- * @param {{url: string, pathOf: (key: string) => string}} options
- * @returns {Promise<Pick<import('./client.js').Client, 'get' | 'close'>>}
- */
+/** The path of a tile at the gateway. @param {string} key */
+export function pathOfTile (key) {
+  const { layer, z, x, y } = parseTileId(key)
+  return `/${layer}/${z}/${x}/${y}.png`
+}
+
+/** */
 export async function openHttp ({ url, pathOf }) {
   const dispatcher = new Agent({ connections: 1, pipelining: 1 })
   return {

@@ -3,7 +3,7 @@ import memjs from 'memjs'
 
 const PATIENCE = 20 // seconds an answer may take
 
-/** @param {{port: number}} server @returns {Promise<import('./client.js').Cache>} */
+/** */
 export async function openMemcached ({ port }) {
   const client = memjs.Client.create(`127.0.0.1:${port}`, { timeout: PATIENCE, retries: 0, logger: { log () {} } })
   await new Promise((resolve, reject) => { client.stats(error => error ? reject(error) : resolve(undefined)) }) // connects

@@ -1,7 +1,7 @@
 // A client of Redis: @redis/client, one connection, answers as bytes.
 import { RESP_TYPES, createClient } from '@redis/client'
 
-/** @param {{port: number}} server @returns {Promise<import('./client.js').Cache>} */
+/** */
 export async function openRedis ({ port }) {
   const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false } })
   client.on('error', () => {}) // each command rejects with it as well

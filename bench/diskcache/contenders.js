@@ -4,15 +4,14 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { publish } from '../../loader/publish.js'
-import { Couch } from '../../loader/store/couch.js'
-import { PUBLIC_SECURITY, Store } from '../../loader/store/index.js'
+import { PUBLIC_SECURITY } from '../../loader/store/index.js'
 import { LAYER } from '../block.js'
 import * as diskcache from '../programs/diskcache.js'
 import { startGateway } from '../programs/gateway.js'
 import * as memcached from '../programs/memcached.js'
 import * as redis from '../programs/redis.js'
 import { runningPrograms } from '../programs/running.js'
-import { dropping } from '../stoppable.js'
+import { newDatabase, newStore } from '../stoppable.js'
 import { MEGABYTES } from './clients/memory.js'
 import * as names from './names.js'
 import { keys } from './operations.js'
@@ -32,19 +31,14 @@ const fileOf = name => fileURLToPath(new URL(name, import.meta.url))
  * @property {(closing: (() => any)[]) => Promise<any>} open what workers connect to; closing: told how to remove it
  */
 
-/**
- * @param {{server: string, dir: string, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options
- *   closing: told how to end what is started for the whole benchmark
- */
 export async function prepare ({ server, dir, signal, closing, log }) {
-  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
-  /** @type {Contender[]} */
+  const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const contenders = []
   const node = /** @type {[string, string[]]} */ ([process.execPath, [fileOf('worker.js')]])
   const onDisk = `in a temporary folder (${FILE_SYSTEMS[(await statfs(dir)).type] ?? 'file system unknown'})`
   /** @type {(name: string, kind: string, about: {close?: () => any, version?: string, settings: string}, open: Contender['open'], more?: Partial<Contender>) => void} */
   const add = (name, kind, { close = () => {}, ...about }, open, more = {}) => {
-    keep(name, { close }, about)
+    addRunning(name, { close }, about)
     contenders.push({ name, kind, open, command: node, ...more })
   }
   const folder = async ending => {
@@ -80,9 +74,7 @@ export async function prepare ({ server, dir, signal, closing, log }) {
 
 /** A store as `tilecouch` leaves it, with a gateway of its own. */
 async function openStore (db, { signal, ending }) {
-  await (await Store.create(db)).destroy() // of a run that was killed
-  const store = await Store.create(db, { public: false, retries: RETRIES })
-  ending.push(dropping(store))
+  const store = await newStore(db, ending, { public: false, retries: RETRIES })
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png' })
   await publish(store, { signal })
   const gateway = await startGateway(db, { 'log-level': 'warn' }, `/${LAYER}.json`)
@@ -92,10 +84,7 @@ async function openStore (db, { signal, ending }) {
 
 /** A database that everybody may read, as plain as it can be. */
 async function openDatabase (db, { signal, ending }) {
-  const couch = new Couch(db, { retries: RETRIES })
-  await couch.request({ method: 'DELETE', signal }).catch(error => { if (error.code !== 'DATABASE_NOT_FOUND') throw error }) // of a run that was killed
-  await couch.request({ method: 'PUT', signal })
-  ending.push(dropping({ couch }))
+  const couch = await newDatabase(db, ending, { retries: RETRIES })
   await couch.request({ method: 'PUT', path: '_security', body: PUBLIC_SECURITY, signal })
   return { db }
 }

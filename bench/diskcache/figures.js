@@ -13,23 +13,10 @@ export function clockCost () {
   return round(median(times))
 }
 
-/**
- * @typedef {object} Round what one round of a contender came to
- * @property {number} done operations that count
- * @property {number} seconds the longest of the processes took
- * @property {Record<string, {count: number, miss: number, p50: number, p90: number, p99: number, max: number, total: number}>} actions
- *   microseconds; total: seconds, of all processes
- * @property {number} behind @property {number} longest
- * @property {Record<string, number>} errors
- *
- * @typedef {{median: number, min: number, max: number}} Spread
- */
-
-/** @param {import('./crew.js').Done[]} crew @param {number} warmup @returns {Round} */
-export function roundOf (crew, warmup) {
-  /** @type {Record<string, {times: number[], miss: number}>} */
-  const found = Object.fromEntries(ACTIONS.map(action => [action, { times: [], miss: 0 }]))
-  for (const { timings } of crew) {
+/** @param {import('./workers.js').Done[]} outcomes */
+export function roundOf (outcomes, warmup) {
+  const found = Object.fromEntries(ACTIONS.map(action => [action, { times: /** @type {number[]} */ ([]), miss: 0 }]))
+  for (const { timings } of outcomes) {
     for (let at = 0; at < timings.length; at += 2) {
       const entry = found[ACTIONS[timings[at] >> 1]]
       entry.times.push(timings[at + 1])
@@ -37,21 +24,21 @@ export function roundOf (crew, warmup) {
     }
   }
   return {
-    done: crew.reduce((sum, { done }) => sum + done - warmup, 0),
-    seconds: Math.max(...crew.map(({ ms }) => ms)) / 1000,
+    done: outcomes.reduce((sum, { done }) => sum + done - warmup, 0),
+    seconds: Math.max(...outcomes.map(({ ms }) => ms)) / 1000,
     actions: Object.fromEntries(ACTIONS.filter(action => found[action].times.length).map(action => {
       const { times, miss } = found[action]
       return [action, { ...percentiles(times, 2), miss, total: times.reduce((sum, time) => sum + time, 0) / 1e6 }]
     })),
-    behind: crew.reduce((sum, { behind }) => sum + behind, 0),
-    longest: Math.max(...crew.map(({ longest }) => longest)),
-    errors: errorsOf(crew)
+    behind: outcomes.reduce((sum, { behind }) => sum + behind, 0),
+    longest: Math.max(...outcomes.map(({ longest }) => longest)),
+    errors: errorsOf(outcomes)
   }
 }
 
 /**
  * Medians of the rounds with the lowest and the highest; the longest of all; the counts of the middle round.
- * @param {Round[]} rounds @param {number} asked operations that were to be done, the warm-up not counted
+ * @param {any[]} rounds @param {number} asked operations that were to be done, the warm-up not counted
  */
 export function summarise (rounds, asked) {
   const spread = values => ({ median: round(median(values)), min: round(Math.min(...values)), max: round(Math.max(...values)) })
@@ -74,9 +61,8 @@ export function summarise (rounds, asked) {
   }
 }
 
-/** Message -> how often, of all. @param {{errors: Record<string, number>}[]} parts */
+/** Message -> how often, of all. */
 function errorsOf (parts) {
-  /** @type {Record<string, number>} */
   const sums = {}
   for (const { errors } of parts) for (const [message, count] of Object.entries(errors)) sums[message] = (sums[message] ?? 0) + count
   return sums

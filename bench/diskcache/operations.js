@@ -19,10 +19,7 @@ export const ACTIONS = /** @type {const} */ (['get', 'set', 'delete'])
 /** Keys are the ids of tiles, so that a tile store can hold them as well. */
 export const keys = placesOf(KEYS).map(({ z, x, y }) => tileId(LAYER, z, x, y))
 
-/**
- * @param {number} seed of the process @param {number} count
- * @returns {Generator<Operation>}
- */
+/** @param {number} seed of the process @returns {Generator<Operation>} */
 export function * operationsOf (seed, count) {
   const next = random(seed + 1)
   for (let at = 0; at < count; at++) {
@@ -60,11 +57,7 @@ export function decoded (bytes) {
   return operations
 }
 
-/**
- * Writes a file for what is there before, and one for each process.
- * @param {string} dir
- * @param {{processes: number, count: number, signal?: AbortSignal}} options
- */
+/** Writes a file for what is there before, and one for each process. */
 export async function writeOperations (dir, { processes, count, signal }) {
   /** @type {Map<string, Set<string>>} key -> digests of all it may ever hold */
   const known = new Map(keys.map(key => [key, new Set()]))
@@ -90,12 +83,7 @@ export async function writeOperations (dir, { processes, count, signal }) {
   return { preset, files, known, bytes: Math.round(total / values) }
 }
 
-/**
- * A sample of the answers of all processes: each must be something that was once written for its key.
- * @param {string} name
- * @param {[string, string][]} samples key and digest
- * @param {Map<string, Set<string>>} known
- */
+/** Answers of all processes must have been written once for their keys. @param {[string, string][]} samples key, digest */
 export function checkSamples (name, samples, known) {
   const wrong = samples.filter(([key, digest]) => !known.get(key)?.has(digest))
   if (wrong.length) throw new Error(`${name}: ${wrong.length} of ${samples.length} answers compared were never written, the first for ${wrong[0][0]}`)

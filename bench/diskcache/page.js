@@ -42,7 +42,7 @@ function timings (results, level) {
   ]
 }
 
-/** A plot for each action and number of processes that anybody came to. @param {any} result */
+/** A plot for each action and number of processes that has figures. */
 export function plots ({ processes: levels, results }) {
   return Object.fromEntries(levels.flatMap(level => ACTIONS.flatMap(action => {
     const rows = Object.entries(results).filter(([, { [level]: figures }]) => figures?.actions[action]).map(([name, { [level]: { actions } }]) => {

@@ -1,5 +1,5 @@
-// One process of the benchmark: it gets what to do on its standard input, says "ready" when it is connected, begins when told, and
-// says in one line of JSON how it went. worker.py does the same with DiskCache.
+// One process of the benchmark: it reads its task from standard input, prints "ready" when it is connected, starts after
+// "go", and prints its result as a line of JSON. worker.py does the same with DiskCache.
 import { hash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -25,34 +25,32 @@ const open = {
  * @property {string} operations file
  * @property {string} [preset] file of what this process writes before it is ready
  * @property {number} warmup operations that do not count
- * @property {number} limit milliseconds after that when it stops, done or not
- * @property {boolean} alone whether nobody else writes what it reads, so that every answer is known
+ * @property {number} limit milliseconds after the warm-up when it stops, done or not
+ * @property {boolean} alone nobody else writes what it reads, so that every answer is known
  * @property {string} timings file that it writes: two numbers an operation, its code and its microseconds
  *
- * @typedef {object} Outcome
- * @property {number} done operations, the warm-up included
- * @property {number} ms of what counts
- * @property {number} behind gets that did not answer what this process itself had set last, when alone
- * @property {number} longest milliseconds after that set, at most
- * @property {Record<string, number>} errors message -> operations
- * @property {[string, string][]} samples key and digest of answers
+ * @typedef {Awaited<ReturnType<typeof work>>['outcome']} Outcome
  */
 
 /** Of an operation: its action, and whether it missed. */
 export const codeOf = (action, missed) => ACTIONS.indexOf(action) * 2 + (missed ? 1 : 0)
 
 /**
- * @param {any} client whose methods answer at once or by a promise
+ * @param {any} client whose methods return a value or a promise
  * @param {import('./operations.js').Operation[]} operations
  * @param {Pick<Task, 'warmup' | 'limit' | 'alone'> & {preset?: import('./operations.js').Operation[]}} options
- * @returns {Promise<{outcome: Outcome, timings: Float64Array}>}
  */
 export async function work (client, operations, { warmup, limit, alone, preset = [] }) {
   const timings = new Float64Array(2 * Math.max(0, operations.length - warmup))
-  /** @type {Map<number, {value: Buffer | null, at: number}>} what each key holds, as far as is known */
-  const held = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }]))
-  /** @type {Outcome} */
-  const outcome = { done: 0, ms: 0, behind: 0, longest: 0, errors: {}, samples: [] }
+  const stored = new Map(preset.map(({ key, value = null }) => [key, { value, at: 0 }])) // what each key has, as far as is known
+  const outcome = {
+    done: 0, // operations, the warm-up included
+    ms: 0, // of what counts
+    behind: 0, // gets that did not answer what this process itself had set last, when alone
+    longest: 0, // milliseconds after that set, at most
+    errors: /** @type {Record<string, number>} */ ({}), // message -> operations
+    samples: /** @type {[string, string][]} */ ([]) // key and digest of answers
+  }
   let [counted, begun, hits] = [0, 0, 0]
   for (const { action, key, value } of operations) {
     const start = performance.now()
@@ -75,12 +73,12 @@ export async function work (client, operations, { warmup, limit, alone, preset =
     if (failure) {
       const message = String(failure.message).split('\n', 1)[0]
       outcome.errors[message] = (outcome.errors[message] ?? 0) + 1
-      held.delete(key)
+      stored.delete(key)
     } else if (action !== 'get') {
-      if (action === 'set' && missed) held.delete(key)
-      else held.set(key, { value: value ?? null, at: end })
+      if (action === 'set' && missed) stored.delete(key)
+      else stored.set(key, { value: value ?? null, at: end })
     } else {
-      const last = alone ? held.get(key) : undefined
+      const last = alone ? stored.get(key) : undefined
       const isBehind = last !== undefined && !(last.value === null ? answer === null : answer?.equals(last.value))
       if (isBehind) {
         outcome.behind++
@@ -95,19 +93,18 @@ export async function work (client, operations, { warmup, limit, alone, preset =
 
 if (process.argv[1] === import.meta.filename) {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
-  const hear = async () => (await lines.next()).value
-  const say = words => process.stdout.write(`${words}\n`)
-  /** @type {Task} */
-  const task = JSON.parse(await hear())
+  const receive = async () => (await lines.next()).value
+  const send = line => process.stdout.write(`${line}\n`)
+  const task = JSON.parse(await receive())
   const operations = decoded(await readFile(task.operations))
   const preset = task.preset ? decoded(await readFile(task.preset)) : []
   const client = await open[task.kind](task.where)
   for (const { key, value } of preset) await client.set(keys[key], value)
-  say('ready')
-  await hear()
+  send('ready')
+  await receive()
   const { outcome, timings } = await work(client, operations, { ...task, preset })
   await client.close()
   await writeFile(task.timings, timings)
-  say(JSON.stringify(outcome))
+  send(JSON.stringify(outcome))
   process.exit()
 }

@@ -13,7 +13,6 @@ const SERVED = 10_000 // tiles at most: both folders fit into the page cache
 const PLAIN = 'nginx, plain folder'
 const AT = 32 // connections
 
-/** @param {{dir: string, tree: string, tiles: number, seconds: number, rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
 export async function behindNginx ({ dir, tree, tiles, seconds, rounds, signal, closing, log }) {
   const [nginx, wrk] = [findNginx(), findWrk()]
   if (!nginx || !wrk) return void log('  left out: nginx on the tree (nginx or wrk is not installed)')

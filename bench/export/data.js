@@ -1,19 +1,15 @@
 // What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a tenth differs.
-import { Store } from '../../loader/store/index.js'
 import { compact } from '../../loader/compact.js'
 import { publish } from '../../loader/publish.js'
 import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
+import { newStore } from '../stoppable.js'
 
 export const SEA = 5 // every so many tiles are sea: one picture
 export const CHANGED = 10 // every so many tiles differ in the second edition
 
-/** @param {number} index @param {string} time */
 const pictureOf = (index, time) => index % SEA === 0 ? bytesOf(0, OLD) : bytesOf(index, time === NEW && index % CHANGED === 3 ? NEW : OLD)
 
-/**
- * @param {number} count tiles
- * @param {string} time
- */
+/** @param {number} count tiles */
 export function * edition (count, time) {
   for (const { z, x, y, index } of placesOf(count)) yield { layer: LAYER, z, x, y, time, bytes: pictureOf(index, time) }
 }
@@ -21,15 +17,9 @@ export function * edition (count, time) {
 /** Different pictures of an edition. */
 export const distinctOf = count => Array.from({ length: count }, (_, index) => index).filter(index => index % SEA).length + 1
 
-/**
- * A published store with both editions and its indexes built.
- * @param {string} url
- * @param {number} count
- * @param {{signal: AbortSignal, log: (text: string) => void}} options
- */
-export async function fillStore (url, count, { signal, log }) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url, { public: false })
+/** A published store with both editions and its indexes built. */
+export async function fillStore (url, count, { signal, closing, log }) {
+  const store = await newStore(url, closing)
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: 14, maxzoom: 14 })
   for (const time of [OLD, NEW]) {
     const { failed, created, advanced } = await store.write(edition(count, time), { signal, stored: time })

@@ -19,10 +19,8 @@ const KINDS = [
 const alone = fileURLToPath(new URL('alone.js', import.meta.url))
 const run = promisify(execFile)
 
-/** @param {{url: string, dir: string, tiles: number, rounds: number, signal: AbortSignal, log: (text: string) => void}} options */
 export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
   const targetOf = kind => path.join(dir, ['folder', 'tree', 'read'].includes(kind) ? kind : `${LAYER}.${kind}`)
-  /** @type {Record<string, {seconds: number, peak: number, summary: any}[]>} */
   const samples = {}
   for (let round = 0; round < rounds; round++) {
     for (const { kind, name } of KINDS) {

@@ -29,18 +29,13 @@ export const STAGES = [
   { versions: 100_000, wide: [50, 30], deep: [20, 20] },
   { versions: 1_000_000, wide: [200, 120], deep: [20, 20] }
 ]
-/** For a short run: the largest is named as what it is, and nothing is said of a million. */
+/** For a short run. */
 export const SHORT = [STAGES[0], { versions: 40_000, wide: [50, 15], deep: [10, 10] }]
 const DEPTH = { [LAYER]: 10, [DEEP]: 100 } // versions a tile
 
 /** @typedef {typeof STAGES[number]} Stage */
-/** @typedef {{layer: string, z: number, x: number, y: number, columns: number, rows: number}} Block */
 
-/**
- * The blocks of a stage in the order of their ids.
- * @param {Stage} stage
- * @returns {Block[]}
- */
+/** The blocks of a stage in the order of their ids. @param {Stage} stage */
 export function blocksOf ({ wide, deep }) {
   return [
     ...(deep[0] ? [{ layer: DEEP, ...DEEP_CORNER, columns: deep[0], rows: deep[1] }] : []),
@@ -48,14 +43,11 @@ export function blocksOf ({ wide, deep }) {
   ]
 }
 
-/**
- * The tiles of a stage that the one before it did not hold, in the order of their ids.
- * @param {Stage} stage @param {Stage} [before]
- */
+/** The tiles of a stage that the stage before does not have, in the order of their ids. @param {Stage} stage @param {Stage} [before] */
 export function * newTiles (stage, before) {
-  const held = before ? blocksOf(before) : []
+  const existing = before ? blocksOf(before) : []
   for (const { layer, z, x, y, columns, rows } of blocksOf(stage)) {
-    const old = held.find(block => block.layer === layer && block.z === z)
+    const old = existing.find(block => block.layer === layer && block.z === z)
     for (let column = 0; column < columns; column++) {
       for (let row = old && column < old.columns ? old.rows : 0; row < rows; row++) yield { layer, z, x: x + column, y: y + row }
     }
@@ -76,10 +68,8 @@ export function versionsOf ({ layer, z, x, y }) {
 
 /**
  * Writes a stage straight into the database, as prepared documents in the order of their ids.
- * @param {import('../../loader/store/index.js').Store} store
- * @param {Iterable<any>} documents
+ * @param {any} store @param {Iterable<any>} documents
  * @param {{signal: AbortSignal, onProgress?: (written: number) => void, batch?: number}} options
- * @returns {Promise<{documents: number, seconds: number}>}
  */
 export async function fill (store, documents, { signal, onProgress = () => {}, batch = BATCH }) {
   const start = performance.now()
@@ -99,16 +89,15 @@ export async function fill (store, documents, { signal, onProgress = () => {}, b
   return { documents: written, seconds: (performance.now() - start) / 1000 }
 }
 
-/** @param {Iterable<any>} tiles */
 export function * documentsOf (tiles) {
   for (const tile of tiles) yield * versionsOf(tile)
 }
 
 /**
- * Deploys what these measurements ask, and waits for the index. Without the validation function, since the store goes on
- * growing and no read ever runs it, and without the viewer's files.
+ * Deploys the design documents that are measured, and waits for the index. Without the validation function, which no
+ * read runs, and without the viewer's files.
  * @param {import('../../loader/store/index.js').Store} store
- * @param {{signal: AbortSignal, docs?: import('../../loader/couchapp/compose.js').DesignDocument[], onProgress?: (percent?: number) => void}} options
+ * @param {{signal: AbortSignal, docs?: any[], onProgress?: (percent?: number) => void}} options
  * @returns {Promise<number>} seconds
  */
 export async function deploy (store, { signal, docs, onProgress }) {
@@ -117,7 +106,7 @@ export async function deploy (store, { signal, docs, onProgress }) {
   const wanted = docs.filter(({ _id }) => ['_design/tiles', '_design/versions'].includes(_id))
     .map(({ validate_doc_update: _, _attachments, ...doc }) => doc)
   await push(store.couch, wanted, { signal, onProgress: ({ done }) => onProgress?.(done) })
-  // an index that is there is only brought up to date by whoever asks it
+  // an existing index is updated only by a query
   await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress })
   const seconds = (performance.now() - start) / 1000
   await store.secure(PUBLIC_SECURITY)
@@ -125,11 +114,8 @@ export async function deploy (store, { signal, docs, onProgress }) {
   return seconds
 }
 
-/**
- * Until the index, if there is one, is committed, and the server neither builds nor compacts anything.
- * @param {import('../../loader/store/index.js').Store} store @param {AbortSignal} signal
- */
-export async function untilIdle (store, signal) {
+/** Waits until the index, if there is one, is committed, and the server neither builds nor compacts anything. */
+async function untilIdle (store, signal) {
   const indexed = await store.couch.get('_design/versions')
   await until(async () => {
     signal.throwIfAborted()
@@ -142,10 +128,7 @@ export async function untilIdle (store, signal) {
   }, { timeout: 900_000, every: 250, what: 'the server to have nothing else to do' })
 }
 
-/**
- * Random windows of 10 x 8 tiles, the same on every machine.
- * @param {Block[]} blocks @param {number} count @param {number} seed
- */
+/** Random windows of 10 x 8 tiles, the same on every machine. @param {ReturnType<typeof blocksOf>} blocks */
 export function viewsOf (blocks, count, seed) {
   const next = random(seed)
   return Array.from({ length: blocks.length && count }, () => {

@@ -1,6 +1,6 @@
 // What bench/history.js measured, for docs/benchmarks/history.md.
 import { lines } from '../plots/charts.js'
-import { judged, judgedHead, kilobytes, machineLine, megabytes, thousands } from '../plots/words.js'
+import { budgetCells, budgetHead, kilobytes, machineLine, megabytes, thousands } from '../plots/words.js'
 
 const ranks = figures => figures ? ['p50', 'p90', 'p99'].map(rank => figures.ms[rank].toFixed(figures.ms.p50 < 10 ? 1 : 0)).join(' / ') : ''
 const answer = ({ bytes }) => bytes ? kilobytes(bytes.p50) : ''
@@ -12,7 +12,7 @@ export function tables (result, table) {
   const sizes = stages.map(({ versions }) => `${thousands(versions)} versions`)
   return {
     historyMachine: `${machineLine(result)}; ${rounds} random views a size, ${stages[0].q} shards.`,
-    historyBudgets: table(judgedHead, judged(budgets)),
+    historyBudgets: table(budgetHead, budgetCells(budgets)),
     historyViewport: table(['milliseconds, p50 / p90 / p99', ...sizes, 'answer'],
       Object.keys(largest.results).map(name => [name, ...stages.map(({ results }) => ranks(results[name])), answer(largest.results[name])])),
     historyStages: table(['', ...sizes], [

@@ -8,7 +8,6 @@ import { interleaveLatencies } from '../measure.js'
 import { DEEP, LAYER, VIEW, blocksOf, viewsOf } from './data.js'
 
 /** @typedef {{layer: string, z: number, x: number, y: number}} View its corner in the north-west */
-/** @typedef {import('../measure.js').Timed} Timed */
 
 /** @param {View} view */
 export const columnsOf = ({ z, x, y }) => Array.from({ length: VIEW.columns }, (_, index) => ({ z, x: x + index, y0: y, y1: y + VIEW.rows - 1 }))
@@ -22,7 +21,7 @@ export function bboxOf ({ z, x, y }) {
 
 const columnQueries = view => columnsOf(view).map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [view.layer, z, x, y0], endkey: [view.layer, z, x, y1, {}] }))
 
-/** Through plain fetch, as nobody: how any page asks. */
+/** Through plain fetch without a name: how any page asks. */
 async function ask (url, { signal, ...init }) {
   const start = performance.now()
   const response = await fetch(url, { ...init, headers: { ...(init.body && { 'content-type': 'application/json' }), ...init.headers }, signal })
@@ -77,12 +76,7 @@ function contenders (store) {
 
 const extent = async (source, signal) => { await source.extent(LAYER, signal) }
 
-/**
- * @param {import('../../loader/store/index.js').Store} store
- * @param {import('./data.js').Stage} stage
- * @param {{rounds: number, warm: number, restart?: () => Promise<void>, small?: import('../../loader/store/index.js').Store, smallStage?: import('./data.js').Stage, signal: AbortSignal}} options
- *   warm: views each contender sees before anything is measured
- */
+/** `warm`: views each contender sees before anything is measured. @param {any} store @param {import('./data.js').Stage} stage @param {any} options */
 export async function measureViewport (store, stage, { rounds, warm, restart, small, smallStage = stage, signal }) {
   const blocks = blocksOf(stage)
   const views = viewsOf(blocks.filter(({ layer }) => layer === LAYER), rounds + warm, stage.versions)

@@ -18,10 +18,7 @@ export const GATEWAY = 'gateway'
  * @property {string} space whose new keys it writes: who shares a server shares them
  */
 
-/**
- * @param {{url: string, servers: Awaited<ReturnType<typeof import('./servers.js').startServers>>}} options url: of the database
- * @returns {Contender[]}
- */
+/** @returns {Contender[]} */
 export function contendersOf ({ url, servers: { store, gateway, caches } }) {
   const couchdb = { opener: 'couchdb', at: { url, time: TIME }, space: 'CouchDB' }
   return [

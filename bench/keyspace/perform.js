@@ -1,31 +1,25 @@
 // One thread's part of a sample: each call timed, each answer compared with what was written.
 import { keyOf, stepsOf, valueOf } from './workload.js'
 
-/**
- * @typedef {object} Done
- * @property {number} writes values that were stored
- * @property {number} reads that were answered
- * @property {number} errors calls that failed
- * @property {number} misses values that were not there
- * @property {number} wrong values that were others
- * @property {string} [error] the first
- * @property {boolean} cut the time was up before everything was done
- * @property {number[]} writeMs of each call: a value or a batch of them
- * @property {number[]} readMs
- * @property {number} begin @property {number} end milliseconds of the clock that all threads share
- */
+/** @typedef {Awaited<ReturnType<typeof perform>>} Done */
 
 const clock = () => performance.timeOrigin + performance.now()
 
-/**
- * @param {any} client one of bench/clients; with `setMany` when batches are written, and without what is not asked of it
- * @param {import('./workload.js').Part} part
- * @param {{seconds: number}} limit
- * @returns {Promise<Done>}
- */
+/** @param {any} client one of bench/clients @param {import('./workload.js').Part} part */
 export async function perform (client, part, { seconds }) {
-  /** @type {Done} */
-  const done = { writes: 0, reads: 0, errors: 0, misses: 0, wrong: 0, cut: false, writeMs: [], readMs: [], begin: clock(), end: 0 }
+  const done = {
+    writes: 0, // values that were stored
+    reads: 0, // values that were answered
+    errors: 0, // calls that failed
+    misses: 0, // values that did not exist
+    wrong: 0, // values that differ
+    error: /** @type {string | undefined} */ (undefined), // the first
+    cut: false, // the time ended before everything was done
+    writeMs: /** @type {number[]} */ ([]), // of each call: a value or a batch
+    readMs: /** @type {number[]} */ ([]),
+    begin: clock(),
+    end: 0
+  }
   const until = performance.now() + seconds * 1000
   const timed = async (times, call) => {
     const start = performance.now()

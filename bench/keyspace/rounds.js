@@ -5,39 +5,19 @@ import { summarise } from '../serve/rounds.js'
 
 /** @typedef {import('./contenders.js').Contender} Contender */
 
-/**
- * @typedef {object} Sample
- * @property {number} requests values that were written or read
- * @property {number} writes among them
- * @property {number} seconds
- * @property {{write?: ReturnType<typeof percentiles>, read?: ReturnType<typeof percentiles>}} ms
- * @property {number} errors @property {number} misses
- * @property {string} [error] the first
- * @property {boolean} cut the time was up before everything was done
- */
-
-/**
- * @param {object} options
- * @param {import('./contenders.js').Kind} options.kind
- * @param {Contender[]} options.contenders
- * @param {ReturnType<typeof import('./threads.js').startThreads>} options.generator
- * @param {Record<string, {next: number}>} options.spaces number of the next new value in each
- * @param {{keys: number, levels: number[], rounds: number, seconds: number, patience: number, counts: Record<string, number>}} options.scale
- * @param {(text: string) => void} options.log
- */
+/** `spaces`: number of the next new value in each. */
 export async function measureKind ({ kind, contenders, generator, spaces, scale, log }) {
-  const { keys, levels, rounds, seconds, patience, counts } = scale
+  const { keys, levels, rounds, seconds, timeout, counts } = scale
   const count = counts[kind] ?? 0
   const sample = async (contender, threads) => {
     const space = spaces[contender.space]
     const part = { kind, threads, first: space.next, count, batch: contender.batch, keys }
     space.next += count
-    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : patience))
+    return measured(contender, () => generator.run(contender, part, kind === 'reads' ? seconds : timeout))
   }
   const own = contenders.filter(({ kinds }) => kinds.includes(kind))
   // every thread connects, and its code is compiled
   for (const contender of own) await sample(contender, Math.max(...levels))
-  /** @type {Record<string, Record<string, Sample[]>>} */
   const samples = Object.fromEntries(own.map(({ name }) => [name, {}]))
   for (const threads of levels) {
     log(`\n${kind}, ${plural(threads, 'thread')}`)
@@ -52,7 +32,6 @@ export async function measureKind ({ kind, contenders, generator, spaces, scale,
   ]))
 }
 
-/** @param {Sample} sample */
 const wordsOf = ({ ms, errors, misses, error, cut }) => [
   ...Object.entries(ms).map(([what, { p50, p99 }]) => `  ${what} p50 ${p50.toFixed(2).padStart(7)}  p99 ${p99.toFixed(2).padStart(7)} ms`),
   errors ? `  ${errors} errors (${error})` : '',
@@ -60,11 +39,7 @@ const wordsOf = ({ ms, errors, misses, error, cut }) => [
   cut ? '  the time was up' : ''
 ].join('')
 
-/**
- * @param {Contender} contender
- * @param {() => Promise<import('./perform.js').Done[]>} run
- * @returns {Promise<Sample>}
- */
+/** @param {Contender} contender @param {() => Promise<import('./perform.js').Done[]>} run */
 async function measured ({ name }, run) {
   const parts = await run()
   const sum = field => parts.reduce((total, part) => total + part[field], 0)
@@ -82,16 +57,12 @@ async function measured ({ name }, run) {
   }
 }
 
-/**
- * What is kept of the rounds.
- * @param {Sample[]} samples
- */
 export function figuresOf (samples) {
   const sum = pick => samples.reduce((total, sample) => total + pick(sample), 0)
-  const { rates, rate } = summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: {} })))
+  const { rates, rate } = summarise(samples.map(sample => ({ ...sample, ms: {} })))
   const times = kind => {
     if (!samples.every(({ ms }) => ms[kind])) return {}
-    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => /** @type {any} */ ({ ...sample, ms: sample.ms[kind] }))).ms)
+    const { count: _, ...ranks } = /** @type {any} */ (summarise(samples.map(sample => ({ ...sample, ms: sample.ms[kind] }))).ms)
     return { [kind]: ranks }
   }
   return {

@@ -2,18 +2,17 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import pMap from 'p-map'
-import { Store } from '../../loader/store/index.js'
 import { LAYER } from '../block.js'
 import { openCouchDb } from '../clients/couchdb.js'
-import { openHttp } from '../clients/http.js'
+import { openHttp, pathOfTile } from '../clients/http.js'
 import { openMemcached } from '../clients/memcached.js'
 import { openRedis } from '../clients/redis.js'
 import { deploy } from '../history/data.js'
 import { startGateway } from '../programs/gateway.js'
 import * as memcached from '../programs/memcached.js'
 import * as redis from '../programs/redis.js'
-import { dropping } from '../stoppable.js'
-import { pathOfTile } from './paths.js'
+import { runningPrograms } from '../programs/running.js'
+import { newStore } from '../stoppable.js'
 import { BATCH, TIME, ZOOM, keyOf, valueOf } from './workload.js'
 
 const MEMORY = 4096 // megabytes that each may take, more than is ever written: nothing is thrown out
@@ -26,41 +25,28 @@ const versionOf = name => createRequire(import.meta.url)(`${name}/package.json`)
 
 /** @param {Options} options url: of the database, with what it takes to write */
 export async function startServers (options) {
-  const { dir, closing, log } = options
-  /** @type {Record<string, string>} name -> why */
-  const missing = {}
-  /** @type {Record<string, {version?: string, settings: string}>} */
-  const programs = {
-    'load generator': { version: process.version, settings: `worker threads of one Node process; ${CLIENTS.map(name => `${name} ${versionOf(name)}`).join(', ')}` },
-    CouchDB: { settings: 'a published store: design documents and time index, without the validation function' }
-  }
-  /** @type {<T extends {close: () => any, version?: string, settings: string}>(name: string, running: T) => T} */
-  const keep = (name, running) => {
-    closing.push(running.close)
-    programs[name] = { ...(running.version && { version: running.version }), settings: running.settings }
-    log(`  ${name}${running.version ? ` ${running.version}` : ''}: ${running.settings}`)
-    return running
-  }
+  const { addRunning, optional, missing, programs } = runningPrograms(options)
+  const clients = CLIENTS.map(name => `${name} ${versionOf(name)}`).join(', ')
+  programs['load generator'] = { version: process.version, settings: `worker threads of one Node process; ${clients}` }
+  programs.CouchDB = { settings: 'a published store: design documents and time index, without the validation function' }
   const store = await startStore(options)
-  const gateway = keep('gateway', await startHotGateway(options))
-  const found = { memcached: memcached.findMemcached(), Redis: redis.findRedis() }
-  const caches = {
-    ...(found.memcached && { memcached: keep('memcached', await memcached.startMemcached(found.memcached, { memory: MEMORY })) }),
-    ...(found.Redis && { Redis: keep('Redis', await redis.startRedis(found.Redis, { dir: path.join(dir, 'redis'), memory: MEMORY })) })
-  }
-  if (caches.memcached) await fill(await openMemcached(caches.memcached), options)
-  else missing.memcached = memcached.MISSING
-  if (caches.Redis) await fill(await openRedis(caches.Redis), options)
-  else missing.Redis = redis.MISSING
-  for (const [name, why] of Object.entries(missing)) log(`  ${name}: not measured, ${why}`)
+  const gateway = addRunning('gateway', await startHotGateway(options))
+  const caches = /** @type {Record<string, {port: number}>} */ ({})
+  await optional('memcached', memcached.MISSING, memcached.findMemcached(), async bin => {
+    caches.memcached = addRunning('memcached', await memcached.startMemcached(bin, { memory: MEMORY }))
+    await fill(await openMemcached(caches.memcached), options)
+  })
+  await optional('Redis', redis.MISSING, redis.findRedis(), async bin => {
+    const running = await redis.startRedis(bin, { dir: path.join(options.dir, 'redis'), memory: MEMORY })
+    caches.Redis = addRunning('Redis', running)
+    await fill(await openRedis(running), options)
+  })
   return { store, gateway, caches, programs, missing }
 }
 
 /** A published store with the first values. @param {Options} options */
 async function startStore ({ url, keys, signal, closing }) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url, { public: false })
-  closing.push(dropping(store))
+  const store = await newStore(url, closing)
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: ZOOM, maxzoom: ZOOM })
   const client = await openCouchDb({ url, time: TIME })
   const numbers = Array.from({ length: Math.ceil(keys / BATCH) }, (_, batch) => batch * BATCH)

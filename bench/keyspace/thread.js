@@ -1,6 +1,5 @@
 // A thread that loads a server: with a client and a connection of its own, it waits for each answer before it asks for the next.
 import { parentPort } from 'node:worker_threads'
-import { pathOfAttachment, pathOfTile } from './paths.js'
 import { perform } from './perform.js'
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
@@ -10,9 +9,9 @@ const openers = {
   memcached: async at => (await import('../clients/memcached.js')).openMemcached(at),
   redis: async at => (await import('../clients/redis.js')).openRedis(at),
   couchdb: async at => (await import('../clients/couchdb.js')).openCouchDb(at),
-  attachment: async ({ url }) => (await import('../clients/http.js')).openHttp({ url, pathOf: pathOfAttachment }),
+  attachment: async ({ url }) => (await import('../clients/http.js')).openHttp({ url, pathOf: key => `/${key}/tile` }),
   async gateway ({ url, db, time }) { // its writes go to the store
-    const { openHttp } = await import('../clients/http.js')
+    const { openHttp, pathOfTile } = await import('../clients/http.js')
     return { ...await openers.couchdb({ url: db, time }), ...await openHttp({ url, pathOf: pathOfTile }) }
   }
 }
@@ -20,7 +19,6 @@ const openers = {
 /** @type {Map<string, Promise<any>>} contender -> client */
 const clients = new Map()
 
-/** @param {{name: string, opener: string, at: any}} contender */
 function clientOf ({ name, opener, at }) {
   if (!clients.has(name)) clients.set(name, openers[opener](at))
   return clients.get(name)

@@ -2,19 +2,10 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/**
- * @param {number} count
- * @param {AbortSignal} signal
- */
 export function startThreads (count, signal) {
   const workers = Array.from({ length: count }, () => new Worker(new URL('thread.js', import.meta.url)))
   return {
-    /**
-     * @param {{name: string, opener: string, at: any}} contender
-     * @param {Omit<import('./workload.js').Part, 'thread'>} part
-     * @param {number} seconds at most
-     * @returns {Promise<import('./perform.js').Done[]>} one a thread
-     */
+    /** @param {any} contender @param {any} part @param {number} seconds at most @returns {Promise<any[]>} one a thread */
     async run ({ name, opener, at }, part, seconds) {
       signal.throwIfAborted()
       return Promise.all(workers.slice(0, part.threads).map(async (worker, thread) => {

@@ -15,13 +15,13 @@ const CORNER = 5000
 const SIDE = 1000 // tiles of a column
 const IMAGES = 16 // that values are made from
 
-/** @param {number} index @returns {string} ids in ascending order */
+/** @returns {string} ids in ascending order */
 export const keyOf = index => tileId(LAYER, ZOOM, CORNER + Math.floor(index / SIDE), CORNER + index % SIDE)
 
 const images = Array.from({ length: IMAGES }, (_, seed) => tileOfLength(seed, BYTES))
-const MARK = 'fiLl' // the chunk of an image that nobody draws: it holds the number
+const MARK = 'fiLl' // an unknown chunk of the image, with the number
 
-/** A PNG. @param {number} index @returns {Buffer} */
+/** A PNG. */
 export function valueOf (index) {
   const value = Buffer.from(images[index % IMAGES])
   const begin = value.lastIndexOf(MARK)
@@ -44,11 +44,7 @@ export function valueOf (index) {
  * @property {number} keys that are there from the start: what is read in turns
  */
 
-/**
- * Reads go on for ever: their time is limited instead.
- * @param {Part} part
- * @returns {Generator<Step>}
- */
+/** Reads never end: their time is limited instead. @param {Part} part @returns {Generator<Step>} */
 export function * stepsOf ({ kind, thread, threads, first, count, batch, keys }) {
   // each thread goes through all keys, beginning at another one
   let turn = Math.floor(thread * keys / threads)
@@ -60,7 +56,7 @@ export function * stepsOf ({ kind, thread, threads, first, count, batch, keys })
   for (let at = begin; at < begin + own; at += cycle) {
     const fresh = Array.from({ length: cycle }, (_, number) => at + number)
     for (let from = 0; from < cycle; from += batch) yield { write: fresh.slice(from, from + batch) }
-    // what was just written is read first: whoever answers too early is found out
+    // what was just written is read first: a server that answers too early fails
     if (kind === 'mixes') for (let read = 0; read < MIX.reads; read++) yield { read: fresh[read] ?? next() }
   }
 }

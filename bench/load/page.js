@@ -1,6 +1,6 @@
 // What bench/load.js measured, for docs/benchmarks/load.md.
 import { bars } from '../plots/charts.js'
-import { judged, judgedHead, machineLine, rounds, thousands } from '../plots/words.js'
+import { budgetCells, budgetHead, machineLine, rounds, thousands } from '../plots/words.js'
 
 /** @typedef {import('../plots/words.js').Table} Table */
 
@@ -9,7 +9,7 @@ const rates = (results, table) => table(['what', 'median', 'lowest', 'highest'],
 /** @param {any} result bench/results/load.json @param {Table} table */
 export const tables = (result, table) => ({
   loadMachine: `${machineLine(result)}; ${thousands(result.tiles)} tiles of ${thousands(result.bytes)} bytes, ${rounds(result.rounds)}.`,
-  loadBudgets: table(judgedHead, judged(result.budgets)),
+  loadBudgets: table(budgetHead, budgetCells(result.budgets)),
   first: rates(result.first, table),
   second: rates(result.second, table)
 })

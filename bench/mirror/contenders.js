@@ -8,12 +8,9 @@ const alone = fileURLToPath(new URL('alone.js', import.meta.url))
 const run = promisify(execFile)
 
 /** More of everything: what its documentation offers for speed. */
-export const TUNED = { worker_processes: 8, worker_batch_size: 2000, http_connections: 60, use_bulk_get: true }
+const TUNED = { worker_processes: 8, worker_batch_size: 2000, http_connections: 60, use_bulk_get: true }
 
-/**
- * Copies once, and answers how many documents were written.
- * @param {string} source @param {string} target @param {{signal: AbortSignal}} options
- */
+/** Copies once, and answers how many documents were written. */
 export async function ours (source, target, { signal }) {
   const { stdout } = await run(process.execPath, [alone, JSON.stringify({ source, target })], { signal, maxBuffer: 1e8 })
   return JSON.parse(stdout)

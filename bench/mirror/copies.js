@@ -1,14 +1,14 @@
 // The same tiles copied by each contender into a new database, in turns; and whether the other replicator finds anything left to do.
-import { Couch } from '../../loader/store/couch.js'
 import { budget, interleave } from '../measure.js'
 import { contenders, theirs } from './contenders.js'
+import { newDatabase } from '../stoppable.js'
 import { storeOf } from './data.js'
 
 const TARGET = 4 // times CouchDB's own, DESIGN.md 7
 
-/** @param {{server: string, target: string, tiles: number, bytes: number[], rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
 export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, signal, closing, log }) {
   const sizes = []
+  await newDatabase(`${target}/bench_mirror_to`, closing)
   for (const bytes of wanted) {
     log(`\n${tiles} tiles of ${bytes / 1000} kB`)
     const store = await storeOf(`${server}/bench_mirror_from`, { tiles, bytes, signal, closing })
@@ -16,7 +16,7 @@ export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, s
     const left = /** @type {Record<string, number>} */ ({})
     const results = await interleave(contenders.map(({ name, copy }) => ({
       name,
-      before: () => newDatabase(`${target}/bench_mirror_to`, closing),
+      before: () => newDatabase(`${target}/bench_mirror_to`),
       run: async to => {
         signal.throwIfAborted()
         const { docs, refused } = await copy(`${server}/bench_mirror_from`, `${target}/bench_mirror_to`, { signal })
@@ -35,16 +35,8 @@ export async function copyAll ({ server, target, tiles, bytes: wanted, rounds, s
   return { sizes, budgets: budgetsOf(sizes) }
 }
 
-/** Beside either of CouchDB's, as it comes and tuned. @param {{bytes: number, results: Record<string, {median: number}>}[]} sizes */
+/** Beside either of CouchDB's, as it comes and tuned. */
 export function budgetsOf (sizes) {
   const [own, ...others] = contenders.map(({ name }) => name)
   return others.flatMap(other => sizes.map(({ bytes, results }) => budget(`mirror / ${other}, ${bytes / 1000} kB a tile`, TARGET, results[own].median / results[other].median, 'x')))
-}
-
-async function newDatabase (url, closing) {
-  const couch = new Couch(url)
-  await couch.request({ method: 'DELETE' }).catch(() => {})
-  await couch.request({ method: 'PUT' })
-  if (!closing.some(({ database }) => database === url)) closing.push(Object.assign(() => couch.request({ method: 'DELETE', retries: 1 }).catch(() => {}), { database: url }))
-  return couch
 }

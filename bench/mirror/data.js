@@ -1,20 +1,13 @@
 // A store to be mirrored: seeded tiles of a size, in a database of this run's own.
-import { Store } from '../../loader/store/index.js'
-import { dropping } from '../stoppable.js'
+import { newStore } from '../stoppable.js'
 import { noiseTile } from '../tiles.js'
 
 export const LAYER = 'bench'
 const TIME = '2024-03-01T00:00:00Z'
 const SIDE = 200
 
-/**
- * @param {string} url
- * @param {{tiles: number, bytes: number, signal: AbortSignal, closing: (() => any)[]}} options
- */
 export async function storeOf (url, { tiles, bytes, signal, closing }) {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  const store = await Store.create(url, { public: false })
-  closing.push(dropping(store))
+  const store = await newStore(url, closing)
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png', minzoom: 14, maxzoom: 14 })
   const { failed } = await store.write(made(tiles, bytes), { signal, stored: TIME })
   if (failed) throw new Error(`${failed} tiles were not written`)

@@ -1,19 +1,15 @@
 // Is the memory of a mirror flat? Many tiles, one process.
-import { Couch } from '../../loader/store/couch.js'
 import { ours } from './contenders.js'
+import { newDatabase } from '../stoppable.js'
 import { storeOf } from './data.js'
 
 const LIMIT = 300 // MB, DESIGN.md 7
 const BYTES = 3000 // a tile: what counts is their number
 
-/** @param {{server: string, target: string, tiles: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options */
 export async function memoryOf ({ server, target, tiles, signal, closing, log }) {
   log(`\nMemory: ${tiles} tiles of ${BYTES / 1000} kB`)
   const store = await storeOf(`${server}/bench_mirror_memory`, { tiles, bytes: BYTES, signal, closing })
-  const there = new Couch(`${target}/bench_mirror_memory_to`)
-  await there.request({ method: 'DELETE' }).catch(() => {})
-  await there.request({ method: 'PUT' })
-  closing.push(() => there.request({ method: 'DELETE', retries: 1 }).catch(() => {}))
+  await newDatabase(`${target}/bench_mirror_memory_to`, closing)
   const { docs, seconds, peak } = await ours(`${server}/bench_mirror_memory`, `${target}/bench_mirror_memory_to`, { signal })
   log(`  ${docs} documents in ${seconds.toFixed(1)} s (${Math.round(docs / seconds)}/s), peak ${peak} MB`)
   await store.destroy()

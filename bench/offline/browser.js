@@ -15,7 +15,7 @@ const FLAGS = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--no
 
 export const findChromium = () => process.env.CHROMIUM_BIN ?? NAMES.map(name => findProgram(undefined, name)).find(Boolean)
 
-/** @param {string} origin @param {(() => any)[]} closing */
+/** @param {(() => any)[]} closing */
 export async function openPage (origin, closing) {
   const executablePath = findChromium()
   if (!executablePath) throw new Error('no Chromium: install it, or name it in CHROMIUM_BIN')

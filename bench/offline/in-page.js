@@ -16,11 +16,11 @@ async function timed (take) {
   const start = performance.now()
   const tiles = await take()
   const ms = performance.now() - start
-  await new Promise(resolve => setTimeout(resolve)) // the observer is told of the last task after it
+  await new Promise(resolve => setTimeout(resolve)) // the observer sees the last task after it
   return { tiles, ms, longestTask: Math.round(longest.task) }
 }
 
-/** @param {any[]} list @param {number} most @param {(item: any) => Promise<void>} task */
+/** @param {(item: any) => Promise<void>} task */
 async function parallel (list, most, task) {
   const rest = list.values()
   await Promise.all(Array.from({ length: most }, async () => { for (const item of rest) await task(item) }))
@@ -80,7 +80,7 @@ const contenders = {
 
 globalThis.bench = {
   names: Object.keys(contenders),
-  /** @param {string} name @param {Job} job */
+  /** @param {Job} job */
   take: (name, job) => timed(() => contenders[name].take(job)),
   /** Milliseconds that each of these tiles takes to come from the device, to the last byte. */
   async read (name, job, tiles) {

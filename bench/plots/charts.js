@@ -23,10 +23,7 @@ function whiskers (across, along, size, behind = 6) {
 const lengths = (rows, unit, log) => (scaled(rows.flatMap(({ low, high }) => [low, high]), { title: unit, log, tight: true }))
 const body = (log, size) => log ? { type: 'point', filled: true, opacity: 1, size: 90 } : { type: 'bar', height: size }
 
-/**
- * Horizontal bars with whiskers; tilecouch's own stand out.
- * @param {{title: string, unit: string, rows: Bar[], log?: boolean}} chart
- */
+/** Horizontal bars with whiskers; tilecouch's own stand out. */
 export function bars ({ title, unit, rows, log = false }) {
   const values = rows.map(row => ({ ...ends(row), colour: (row.ours ? theme.ours : theme.others)[0] }))
   const order = rows.map(({ name }) => name)
@@ -43,10 +40,7 @@ export function bars ({ title, unit, rows, log = false }) {
   })
 }
 
-/**
- * Groups down the page, a bar for each name in each of them.
- * @param {{title: string, unit: string, rows: (Bar & {group: string})[], log?: boolean}} chart
- */
+/** Groups down the page, a bar for each name in each of them. */
 export function groupedBars ({ title, unit, rows, log = false }) {
   const values = rows.map(row => ends({ ...row, group: String(row.group) }))
   const names = [...new Set(rows.map(({ name }) => name))]
@@ -69,10 +63,7 @@ export function groupedBars ({ title, unit, rows, log = false }) {
   })
 }
 
-/**
- * Lines with points, and a band from the lowest to the highest.
- * @param {{title: string, x: {title: string, log?: boolean}, y: {title: string, log?: boolean}, rows: {series: string, x: number, y: number, low?: number, high?: number}[]}} chart
- */
+/** Lines with points, and a band from the lowest to the highest. */
 export function lines ({ title, x, y, rows }) {
   const values = rows.map(row => ({ ...row, low: row.low ?? row.y, high: row.high ?? row.y }))
   const names = [...new Set(rows.map(({ series }) => series))]
@@ -96,10 +87,7 @@ export function lines ({ title, x, y, rows }) {
 
 const ranks = [{ rank: 'p50', shape: 'circle' }, { rank: 'p90', shape: 'diamond' }, { rank: 'p99', shape: 'triangle-up' }, { rank: 'max', shape: 'cross' }]
 
-/**
- * How long it takes: one line a row from the median to the longest, with marks at the percentiles.
- * @param {{title: string, unit: string, rows: {name: string, p50: number, p90: number, p99: number, max: number, ours?: boolean}[], log?: boolean}} chart
- */
+/** How long it takes: one line a row from the median to the longest, with marks at the percentiles. */
 export function spans ({ title, unit, rows, log = true }) {
   const order = rows.map(({ name }) => name)
   const names = nameColumn(order, 'name')

@@ -14,9 +14,9 @@ export const [ink, soft, grid] = [theme.ink[0], theme.soft[0], theme.grid[0]]
 // of the size of the font: as wide as letters are in the widest of those fonts, DejaVu and Verdana
 const WIDTHS = /** @type {[RegExp, number][]} */ ([[/[mwMW@%…—]/, 0.98], [/[A-Z0-9]/, 0.7], [/[ijlftrI,.:;'’()/ ]/, 0.4], [/./, 0.62]])
 
-export const textWidth = text => Math.ceil([...text].reduce((sum, letter) => sum + (WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 1) * SIZE, 0))
+const textWidth = text => Math.ceil([...text].reduce((sum, letter) => sum + (WIDTHS.find(([letters]) => letters.test(letter))?.[1] ?? 1) * SIZE, 0))
 
-/** Lines of at most so many letters. @param {string} text @returns {string[]} */
+/** Lines of at most so many letters. */
 export function wrap (text, letters = NAME) {
   const lines = ['']
   for (const word of text.split(' ')) {

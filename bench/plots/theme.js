@@ -66,11 +66,7 @@ export const colours = {
 /** For names that have none, or whose own is taken, in turn. @type {Colour[]} */
 const palette = [hues.red, hues.green, hues.gold, hues.violet, hues.teal, hues.pink, hues.orange, hues.brown, hues.sky, hues.navy, hues.grey]
 
-/**
- * A colour for each name of a plot, all of them different while there are enough.
- * @param {string[]} names
- * @returns {string[]} as on a light page: bench/plots/render.js knows what becomes of it on a dark one
- */
+/** A light colour for each name of a plot, all of them different while there are enough. @returns {string[]} */
 export function coloursOf (names) {
   const taken = new Set()
   const take = colour => colour && !taken.has(colour) && taken.add(colour) ? colour : undefined

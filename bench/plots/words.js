@@ -19,19 +19,19 @@ export const brief = value => value === 0 ? '0' : Math.abs(value) >= 100 ? thous
 /** How many times as much, in words. */
 export const times = figure => `${brief(figure)} times`
 
-/** Budgets as rows of a table with the head `judgedHead`. */
-export const judged = budgets => budgets.map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])
-export const judgedHead = ['what', 'target', 'measured', '']
+/** Budgets as rows of a table with the head `budgetHead`. */
+export const budgetCells = budgets => budgets.map(({ what, target, figure, met }) => [what, target, figure, met ? 'pass' : '**falls short**'])
+export const budgetHead = ['what', 'target', 'measured', '']
 
 export const rounds = count => count === 1 ? 'one round' : `${count} rounds`
 
-/** What a page says of the machine before its own settings. @param {{quick: boolean, machine: any}} result */
+/** What a page says of the machine before its own settings. */
 export function machineLine ({ quick, machine: { couchdb, node, cpu, cores, memory, os, busy = 0, date } }) {
   const warnings = [quick && 'A short run (`--quick`): a first look.', busy > BUSY && `The machine was busy with other things as well (${Math.round(busy * 100)} % of its cores when it began): these figures are worth little.`].filter(Boolean)
   return `${warnings.length ? `**${warnings.join(' ')}** ` : ''}CouchDB ${couchdb}, Node ${node}, ${cpu}, ${cores} cores, ${memory}, ${os ? `${os}, ` : ''}${date}`
 }
 
-/** What was measured and with which settings, and what was not; for the head server, version, settings. @param {{programs: Record<string, any>, missing: Record<string, string>}} result */
+/** What was measured and with which settings, and what was not; for the head server, version, settings. */
 export const programRows = ({ programs, missing }) => [
   ...Object.entries(programs).map(([name, { version, settings }]) => [name, version, settings]),
   ...Object.entries(missing).map(([name, why]) => [name, '', `**not measured**: ${why}`])
@@ -39,7 +39,7 @@ export const programRows = ({ programs, missing }) => [
 
 const row = cells => `| ${cells.map(cell => String(cell ?? '').replaceAll('|', '\\|')).join(' | ')} |`
 
-/** A table in Markdown. @param {any[]} head @param {any[][]} rows */
+/** A table in Markdown. @param {any[][]} rows */
 export const table = (head, rows) => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 
 /** @typedef {typeof table} Table */

@@ -1,36 +1,23 @@
 // ab, the load generator of the Apache server: one address, so many requests. It speaks HTTP/1.0, with a connection of its own for
 // each request unless it is told to keep them.
-import { findProgram, said, wordsOf } from './program.js'
+import { findProgram, outputOf, runToEnd } from './program.js'
 
 export const MISSING = 'This benchmark needs ab, a load generator: apt-get install apache2-utils (Debian, Ubuntu), or AB_BIN.'
 const PATIENCE = 30 // seconds at most that no byte comes
 
 export const findAb = (env = process.env) => findProgram(env.AB_BIN, 'ab', env)
 
-export const abVersion = async bin => /Version (\S+)/.exec(await said(bin, ['-V']))?.[1] ?? 'unknown'
-
-/**
- * @typedef {object} AbSample
- * @property {number} requests
- * @property {number} bytes with their headers
- * @property {number} seconds
- * @property {number} length bytes of the first answer, without its headers
- * @property {number} kept requests whose connection was kept for another
- * @property {{p50: number, p90: number, p99: number, max: number, [percentile: string]: number}} ms in whole milliseconds, connecting included
- * @property {{connect: number, receive: number, length: number, exceptions: number, write: number, status: number}} errors length: other than
- *   that of the first; status: not 2xx
- */
+export const abVersion = async bin => /Version (\S+)/.exec(await outputOf(bin, ['-V']))?.[1] ?? 'unknown'
 
 /**
  * @param {string} bin
  * @param {{url: string, requests: number, connections: number, keep?: boolean, signal?: AbortSignal}} options keep: the connections
- * @returns {Promise<AbSample>}
  */
 export async function runAb (bin, { url, requests, connections, keep = false, signal }) {
-  return parseAb(await wordsOf(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { signal }))
+  return parseAb(await runToEnd(bin, ['-q', '-s', `${PATIENCE}`, '-c', `${connections}`, '-n', `${requests}`, ...keep ? ['-k'] : [], url], { signal }))
 }
 
-/** @param {string} words what ab printed @returns {AbSample} */
+/** @param {string} words what ab printed */
 export function parseAb (words) {
   /** A line that ab leaves out counts as none of those. */
   const number = (pattern, otherwise) => {

@@ -1,5 +1,5 @@
 // DiskCache of PyPI: a library, called in its own language.
-import { said } from './program.js'
+import { outputOf } from './program.js'
 
 export const MISSING = 'not installed: pip install diskcache into a virtual environment, and DISKCACHE_PYTHON=…/bin/python'
 
@@ -7,7 +7,7 @@ export const MISSING = 'not installed: pip install diskcache into a virtual envi
 export async function findDiskCache (env = process.env) {
   const python = env.DISKCACHE_PYTHON
   if (!python) return undefined
-  const words = await said(python, ['-c', 'import diskcache, platform, sqlite3; print(diskcache.__version__, platform.python_version(), sqlite3.sqlite_version)']).catch(() => '')
-  const [, diskcache, version, sqlite] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(words) ?? []
+  const output = await outputOf(python, ['-c', 'import diskcache, platform, sqlite3; print(diskcache.__version__, platform.python_version(), sqlite3.sqlite_version)']).catch(() => '')
+  const [, diskcache, version, sqlite] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(output) ?? []
   return diskcache ? { python, diskcache, version, sqlite } : undefined
 }

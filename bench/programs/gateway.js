@@ -14,10 +14,10 @@ export async function startGateway (db, flags, probe) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const args = Object.entries(flags).flatMap(([flag, value]) => value === true ? [`--${flag}`] : [`--${flag}`, value])
-  // only what is said here, and not what happens to be in the environment
+  // only these options, and nothing of the environment
   const unset = Object.fromEntries(Object.keys(process.env).filter(name => name.startsWith('TILECOUCH_')).map(name => [name, '']))
-  const { pid, close, said } = await startProgram('the gateway', process.execPath, [bin, 'serve', '--port', port, ...args], {
+  const { pid, close } = await startProgram('the gateway', process.execPath, [bin, 'serve', '--port', port, ...args], {
     ready: url + probe, env: { ...unset, TILECOUCH_DB: db, NODE_ENV: 'production' }
   })
-  return { url, pid, close, said, settings: `tilecouch serve ${args.join(' ')}` }
+  return { url, pid, close, settings: `tilecouch serve ${args.join(' ')}` }
 }

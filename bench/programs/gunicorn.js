@@ -7,11 +7,7 @@ import { startProgram } from './program.js'
 
 const THREADS = 8 // of a worker
 
-/**
- * @param {string} name of what it runs
- * @param {{python: string, gunicorn: string}} found gunicorn: its version
- * @param {{dir: string, code: string, probe: string}} options dir: a folder that is there; code: of a module that makes `application`; probe: path of a tile
- */
+/** `dir`: an existing folder; `code`: of a module that makes `application`; `probe`: path of a tile. */
 export async function startGunicorn (name, { python, gunicorn }, { dir, code, probe }) {
   await writeFile(path.join(dir, 'tiles.py'), code)
   const port = await freePort()

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { LAYER } from '../block.js'
 import { startGunicorn } from './gunicorn.js'
-import { said } from './program.js'
+import { outputOf } from './program.js'
 
 export const MISSING = 'not installed: pip install MapProxy requests gunicorn into a virtual environment, and MAPPROXY_PYTHON=…/bin/python'
 
@@ -12,8 +12,8 @@ export const MISSING = 'not installed: pip install MapProxy requests gunicorn in
 export async function findMapProxy (env = process.env) {
   const python = env.MAPPROXY_PYTHON
   if (!python) return undefined
-  const words = await said(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
-  const [, mapproxy, gunicorn] = /^(\d\S*) (\d\S*) \d\S*$/m.exec(words) ?? []
+  const output = await outputOf(python, ['-c', 'from importlib.metadata import version; import requests; print(version("MapProxy"), version("gunicorn"), version("Pillow"))']).catch(() => '')
+  const [, mapproxy, gunicorn] = /^(\d\S*) (\d\S*) \d\S*$/m.exec(output) ?? []
   return mapproxy ? { python, mapproxy, gunicorn } : undefined
 }
 
@@ -43,10 +43,6 @@ globals:
   cache: {base_dir: "${dir}/cache", lock_dir: "${dir}/locks"}
 `
 
-/**
- * @param {{python: string, mapproxy: string, gunicorn: string}} found
- * @param {{server: string, db: string, tree: string, dir: string, place: import('../block.js').Place}} where
- */
 export async function startMapProxy ({ python, mapproxy, gunicorn }, { server, db, tree, dir, place }) {
   await mkdir(dir)
   await writeFile(path.join(dir, 'mapproxy.yaml'), configuration({ server, db, tree, dir }))

@@ -1,18 +1,15 @@
 // memcached with enough memory for all that it is given: nothing is thrown out while it is measured.
 import { openMemcached } from '../clients/memcached.js'
 import { freePort } from '../wait.js'
-import { findProgram, said, startProgram } from './program.js'
+import { findProgram, outputOf, startProgram } from './program.js'
 
 export const MISSING = 'not installed: apt-get install memcached (or MEMCACHED_BIN)'
 
 export const findMemcached = (env = process.env) => findProgram(env.MEMCACHED_BIN, 'memcached', env)
 
-export const memcachedVersion = async bin => /memcached (\S+)/.exec(await said(bin, ['--version']))?.[1] ?? 'unknown'
+const memcachedVersion = async bin => /memcached (\S+)/.exec(await outputOf(bin, ['--version']))?.[1] ?? 'unknown'
 
-/**
- * @param {string} bin
- * @param {{memory?: number, root?: boolean}} [options] memory: megabytes at most
- */
+/** @param {string} bin @param {{memory?: number, root?: boolean, dir?: string}} [options] memory: megabytes at most */
 export async function startMemcached (bin, { memory = 4096, root = process.getuid?.() === 0 } = {}) {
   const port = await freePort()
   const limits = ['-m', memory, '-M'] // rather an error than a value thrown out in silence

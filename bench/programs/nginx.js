@@ -4,13 +4,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import path from 'node:path'
 import { freePort } from '../wait.js'
-import { findProgram, said, startProgram } from './program.js'
+import { findProgram, outputOf, startProgram } from './program.js'
 
 export const MISSING = 'not installed: apt-get install nginx'
 
 export const findNginx = (env = process.env) => findProgram(env.NGINX_BIN, 'nginx', env)
 
-export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await said(bin, ['-v']))?.[1] ?? 'unknown'
+export const nginxVersion = async bin => /nginx\/(\S+)/.exec(await outputOf(bin, ['-v']))?.[1] ?? 'unknown'
 
 /** All that a process of our own writes stays in its folder. */
 export const mainConf = ({ dir, http, workers = cpus().length, root = process.getuid?.() === 0 }) => `
@@ -30,10 +30,7 @@ ${http}
 }
 `
 
-/**
- * @param {string} bin
- * @param {{dir: string, http: (port: number) => string, probe: string}} options http: what stands inside http { }; probe: path of a tile
- */
+/** `http`: the content of http { }; `probe`: path of a tile. */
 export async function startNginx (bin, { dir, http, probe }) {
   await mkdir(dir)
   const port = await freePort()
@@ -47,11 +44,7 @@ export async function startNginx (bin, { dir, http, probe }) {
 /** A folder of tiles. */
 export const filesConf = root => port => `  server { listen 127.0.0.1:${port}; root ${root}; }`
 
-/**
- * The configuration of deploy/ with other addresses and folders; one that is not there any more is an error.
- * @param {string} text @param {{gateway: string, cache: string}} replacements
- * @returns {(port: number) => string}
- */
+/** The configuration of deploy/ with other addresses and folders; a missing one is an error. @returns {(port: number) => string} */
 export const proxyCacheConf = (text, { gateway, cache }) => port => [
   [/(\n\s*server\s+)127\.0\.0\.1:8080(?=[; ])/g, `$1${new URL(gateway).host}`],
   [/(\n\s*listen\s+)80(?=[; ])/g, `$1127.0.0.1:${port}`],

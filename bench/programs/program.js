@@ -4,11 +4,7 @@ import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { end, until } from '../wait.js'
 
-/**
- * An executable: the file named, or one of the PATH and of where servers live.
- * @param {string | undefined} named
- * @param {string} name
- */
+/** An executable: the file named, or one of the PATH and of where servers live. */
 export function findProgram (named, name, env = process.env) {
   const folders = [...(env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin']
   return (named ? [named] : folders.map(folder => path.join(folder, name))).find(file => {
@@ -21,26 +17,22 @@ export function findProgram (named, name, env = process.env) {
   })
 }
 
-/**
- * What a program says, whatever it exits with: some say their version and call that an error.
- * @param {string} file @param {string[]} args
- * @returns {Promise<string>}
- */
-export const said = (file, args) => new Promise((resolve, reject) => {
+/** What a program prints, whatever its exit code: some print their version and exit with an error. */
+export const outputOf = (file, args) => new Promise((resolve, reject) => {
   execFile(file, args, { timeout: 30_000 }, (error, stdout, stderr) => error && !stdout && !stderr ? reject(error) : resolve(stdout + stderr))
 })
 
 /**
- * Runs a program to its end; a load generator is not asked to leave, but ended.
+ * Runs a program to its end; the signal kills it.
  * @param {string} file @param {string[]} args
  * @param {{env?: Record<string, string>, signal?: AbortSignal}} [options]
  * @returns {Promise<string>} what it printed
  */
-export async function wordsOf (file, args, { env = {}, signal } = {}) {
+export async function runToEnd (file, args, { env = {}, signal } = {}) {
   signal?.throwIfAborted()
   const child = spawn(file, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let words = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words += data })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { output += data })
   const stop = () => { end(child, 'SIGKILL') }
   signal?.addEventListener('abort', stop, { once: true })
   try {
@@ -49,7 +41,7 @@ export async function wordsOf (file, args, { env = {}, signal } = {}) {
     signal?.removeEventListener('abort', stop)
   }
   signal?.throwIfAborted()
-  return words
+  return output
 }
 
 /**
@@ -61,9 +53,8 @@ export async function wordsOf (file, args, { env = {}, signal } = {}) {
  */
 export async function startProgram (name, file, args, { ready, cwd, env = {}, timeout = 60_000 }) {
   const child = spawn(file, args.map(String), { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let words = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { words = (words + data).slice(-3000) })
-  /** @type {Error | undefined} */
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', data => { output = (output + data).slice(-3000) })
   let failure
   child.once('error', error => { failure = error })
   const close = async () => {
@@ -89,7 +80,7 @@ export async function startProgram (name, file, args, { ready, cwd, env = {}, ti
     }, { timeout, every: 50, what: `${typeof ready === 'string' ? ready : name} to answer` })
   } catch (error) {
     await close()
-    throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${words}`, { cause: error })
+    throw new Error(`${name} did not start: ${error.message}${status ? ` (it answered ${status})` : ''}\n${output}`, { cause: error })
   }
-  return { pid: /** @type {number} */ (child.pid), close, said: () => words }
+  return { pid: /** @type {number} */ (child.pid), close }
 }

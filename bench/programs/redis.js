@@ -2,20 +2,17 @@
 import { mkdir } from 'node:fs/promises'
 import { openRedis } from '../clients/redis.js'
 import { freePort } from '../wait.js'
-import { findProgram, said, startProgram } from './program.js'
+import { findProgram, outputOf, startProgram } from './program.js'
 
 export const MISSING = 'not installed: apt-get install redis-server (or REDIS_BIN)'
 
 export const findRedis = (env = process.env) => findProgram(env.REDIS_BIN, 'redis-server', env)
 
-export const redisVersion = async bin => /v=(\S+)/.exec(await said(bin, ['--version']))?.[1] ?? 'unknown'
+const redisVersion = async bin => /v=(\S+)/.exec(await outputOf(bin, ['--version']))?.[1] ?? 'unknown'
 
 const PERSISTENCE = '--appendonly yes --appendfsync everysec'
 
-/**
- * @param {string} bin
- * @param {{dir: string, memory?: number}} options dir: a folder of its own for its files; memory: megabytes at most
- */
+/** @param {string} bin @param {{dir: string, memory?: number}} options dir: for its files; memory: megabytes at most */
 export async function startRedis (bin, { dir, memory = 4096 }) {
   await mkdir(dir, { recursive: true })
   const port = await freePort()

@@ -9,9 +9,7 @@ export const MISSING = 'not installed: npm install tileserver-gl-light somewhere
 
 export const findTileServer = (env = process.env) => findProgram(env.TILESERVER_BIN, 'tileserver-gl', env)
 
-/**
- * @param {string} bin @param {string} dir @param {import('../block.js').Place[]} places @param {import('../block.js').TileOf} [tileOf]
- */
+/** @param {import('../block.js').Place[]} places @param {import('../block.js').TileOf} [tileOf] */
 export async function startTileServer (bin, dir, places, tileOf) {
   await mkdir(dir)
   writeMbtiles(path.join(dir, 'tiles.mbtiles'), places, tileOf)

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { LAYER } from '../block.js'
 import { startGunicorn } from './gunicorn.js'
-import { said } from './program.js'
+import { outputOf } from './program.js'
 
 export const MISSING = 'not installed: python3 -m venv DIR, then DIR/bin/pip install "setuptools<81" wheel, then DIR/bin/pip install --no-build-isolation TileStache gunicorn, and TILESTACHE_PYTHON=DIR/bin/python'
 
@@ -18,24 +18,17 @@ sys.modules.setdefault('cgi', types.ModuleType('cgi')).parse_qs = parse_qs`
 export async function findTileStache (env = process.env) {
   const python = env.TILESTACHE_PYTHON
   if (!python) return undefined
-  const words = await said(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
-  const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(words) ?? []
+  const output = await outputOf(python, ['-c', `${SHIM}\nimport platform, TileStache\nfrom importlib.metadata import version\nprint(version("TileStache"), version("gunicorn"), platform.python_version())`]).catch(() => '')
+  const [, tilestache, gunicorn, version] = /^(\d\S*) (\d\S*) (\d\S*)$/m.exec(output) ?? []
   return version ? { python, tilestache, gunicorn, version } : undefined
 }
 
-/**
- * What is not in the cache is asked of somebody else, and kept.
- * @param {{cache: string, source: string}} where cache: a folder of LAYER/z/x/y.png; source: URL of a server of the same addresses
- */
+/** `cache`: a folder of LAYER/z/x/y.png; `source`: URL of a server for tiles that are not in it. */
 export const configuration = ({ cache, source }) => JSON.stringify({
   cache: { name: 'Disk', path: cache, dirs: 'portable' },
   layers: { [LAYER]: { provider: { name: 'proxy', url: `${source}/${LAYER}/{Z}/{X}/{Y}.png` } } }
 })
 
-/**
- * @param {NonNullable<Awaited<ReturnType<typeof findTileStache>>>} found
- * @param {{cache: string, source: string, dir: string, probe: string}} where probe: path of a tile
- */
 export async function startTileStache ({ python, tilestache, gunicorn, version }, { cache, source, dir, probe }) {
   await mkdir(dir)
   const file = path.join(dir, 'tilestache.cfg')

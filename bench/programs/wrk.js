@@ -1,7 +1,7 @@
 // wrk, the load generator: of those at hand the one that costs the server least on the same two cores.
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { findProgram, said, wordsOf } from './program.js'
+import { findProgram, outputOf, runToEnd } from './program.js'
 
 const script = fileURLToPath(new URL('request.lua', import.meta.url))
 
@@ -9,7 +9,7 @@ export const MISSING = 'This benchmark needs wrk, a load generator: apt-get inst
 
 export const findWrk = (env = process.env) => findProgram(env.WRK_BIN, 'wrk', env)
 
-export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await said(bin, ['-v']))?.[1] ?? 'unknown'
+export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await outputOf(bin, ['-v']))?.[1] ?? 'unknown'
 
 /**
  * @typedef {object} Sample
@@ -20,20 +20,11 @@ export const wrkVersion = async bin => /wrk (?:debian\/)?(\S+)/.exec(await said(
  * @property {{connect: number, read: number, write: number, timeout: number, status: number}} errors status: above 399
  */
 
-/**
- * @param {string} file
- * @param {{path: string, etag?: string}[]} requests
- */
 export const writeList = (file, requests) => writeFile(file, requests.map(({ path, etag }) => `${path}${etag ? `\t${etag}` : ''}\n`).join(''))
 
-/**
- * So many connections, each asking for the next of the list as soon as it has its answer.
- * @param {string} bin
- * @param {{url: string, list: string, start?: number, connections: number, seconds: number, signal?: AbortSignal}} options
- * @returns {Promise<Sample>}
- */
+/** Connections that each ask for the next of the list as soon as they have an answer. @returns {Promise<Sample>} */
 export async function runWrk (bin, { url, list, start = 0, connections, seconds, signal }) {
-  return parseResult(await wordsOf(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
+  return parseResult(await runToEnd(bin, ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '20s', '-s', script, url], {
     env: { BENCH_LIST: list, BENCH_START: String(start) }, signal
   }))
 }

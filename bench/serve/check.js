@@ -2,23 +2,14 @@
 
 const HEADERS = 2000 // bytes at most of the headers of an answer
 
-/**
- * That all requests of a sample were answered well, by what wrk counts.
- * @param {string} name
- * @param {Pick<import('../programs/wrk.js').Sample, 'requests' | 'errors'>} sample
- */
-export function checkErrors (name, { requests, errors }) {
+/** Throws when a request of a sample failed. @param {string} name @param {{requests: number, errors: Record<string, number>}} sample */
+function checkErrors (name, { requests, errors }) {
   const wrong = Object.entries(errors).filter(([, count]) => count)
   if (wrong.length) throw new Error(`${name}: of ${requests} requests ${wrong.map(([kind, count]) => `${count} ${kind} errors`).join(', ')}`)
   if (!requests) throw new Error(`${name}: no request was answered`)
 }
 
-/**
- * All requests of a sample: errors, statuses, and bytes an answer.
- * @param {string} name
- * @param {import('../programs/wrk.js').Sample} sample
- * @param {{connections: number, length: number}} expected length: of a body; 0 for a 304
- */
+/** Checks errors, statuses, and bytes an answer. `length`: of a body; 0 for a 304. */
 export function checkSample (name, sample, { connections, length }) {
   checkErrors(name, sample)
   const { requests, bytes } = sample
@@ -29,15 +20,10 @@ export function checkSample (name, sample, { connections, length }) {
 }
 
 /**
- * Some answers byte by byte, with their status and a header.
+ * Compares some answers byte by byte, with their status and a header; rejects with what was wrong.
  * @param {string} name
- * @param {object} asked
- * @param {string} asked.url
- * @param {{path: string, etag?: string}[]} asked.requests
- * @param {Buffer[]} asked.bodies one a request; none of them counts for a 304
- * @param {number} asked.status
- * @param {[string, string]} [asked.header] name and value
- * @returns {Promise<void>} rejects with what was wrong
+ * @param {{url: string, requests: {path: string, etag?: string}[], bodies: Buffer[], status: number,
+ *   header?: [string, string]}} expected bodies: one a request, none of them counts for a 304
  */
 export async function checkAnswers (name, { url, requests, bodies, status, header }) {
   for (const [at, { path, etag }] of requests.entries()) {
@@ -53,10 +39,7 @@ export async function checkAnswers (name, { url, requests, bodies, status, heade
   }
 }
 
-/**
- * The ETag a server gives each path.
- * @param {string} url @param {string[]} paths
- */
+/** The ETag that a server gives each path. */
 export async function etagsOf (url, paths) {
   const requests = []
   for (const path of paths) {

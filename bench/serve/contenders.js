@@ -9,36 +9,27 @@ import { runWrk, writeList } from '../programs/wrk.js'
 
 const SAMPLE = 100 // answers compared byte by byte
 const CHANGED = 1000 // tiles a 304 is asked for
-const PATIENCE = 30 // runs at most until everything is in memory
+const MOST_RUNS = 30 // runs at most until everything is in memory
 const CACHE = 'x-tilecouch-cache'
 
 /**
- * What is asked of whom.
- * @typedef {object} Task
+ * @typedef {object} Task what is requested from which server
  * @property {string} name
  * @property {string} url of the server
  * @property {(place: import('../block.js').Place) => string} pathOf
- * @property {boolean} [unchanged] with the ETags the server gave: answered by 304
- * @property {string} [time] of the version that is expected; else the newest
- * @property {[string, string]} [header] that all answers have once everything is warm
- * @property {number} [laps] times that everything is asked for before anything counts
+ * @property {boolean} [unchanged] with the ETags of the server: answered by 304
+ * @property {string} [time] of the expected version; else the newest
+ * @property {[string, string]} [header] of all answers once everything is warm
+ * @property {number} [laps] times that everything is requested before anything counts
  * @property {import('../block.js').Place[]} [order] else that of all
  */
 
-/**
- * @param {object} options
- * @param {string} options.db URL of the database, without a password
- * @param {Awaited<ReturnType<typeof import('./servers.js').startServers>>} options.servers
- * @param {import('../block.js').Place[]} options.order
- * @returns {Task[]}
- */
+/** `db`: URL of the database, without a password. @returns {Task[]} */
 export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, order }) {
   const { origin, pathname } = new URL(db)
   const attachment = ({ z, x, y }) => `${pathname}/bench:${z}:${x}:${y}/tile`
   const draw = zipf(order, 3)
-  const hit = /** @type {[string, string]} */ ([CACHE, 'hit'])
-  const miss = /** @type {[string, string]} */ ([CACHE, 'miss'])
-  const cached = /** @type {[string, string]} */ (['x-cache', 'hit'])
+  const [hit, miss, cached] = /** @type {[string, string][]} */ ([[CACHE, 'hit'], [CACHE, 'miss'], ['x-cache', 'hit']])
   return [
     { name: names.COUCH, url: origin, pathOf: attachment },
     { name: names.COUCH_304, url: origin, pathOf: attachment, unchanged: true },
@@ -69,19 +60,24 @@ export function tasksOf ({ db, servers: { gateways, nginxes, tiles, proxy }, ord
 }
 
 /**
- * Makes a task into what takes part in rounds: its list written, its server warm, its answers compared with the source.
+ * Prepares a task for rounds: writes its list, warms its server, compares its answers with the source.
  * @param {Task} task
- * @param {{wrk: string, dir: string, order: import('../block.js').Place[], at: number, seconds: number, tileOf?: import('../block.js').TileOf, length?: number, signal: AbortSignal}} options
- *   at: number of the task; length: bytes of each tile
+ * @param {any} options at: number of the task; length: bytes of each tile
  */
-export async function prepare ({ name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own }, { wrk, dir, order, at, seconds, tileOf = bytesOf, length = LENGTH, signal }) {
+export async function prepare (task, options) {
+  const { name, url, pathOf, unchanged, time = NEW, header, laps = 0, order: own } = task
+  const { wrk, dir, order, at, seconds, tileOf = bytesOf, length = LENGTH, signal } = options
   const places = own ?? (unchanged ? order.slice(0, CHANGED) : order)
   const requests = unchanged ? await etagsOf(url, places.map(pathOf)) : places.map(place => ({ path: pathOf(place) }))
   const list = path.join(dir, `requests-${at}`)
   await writeList(list, requests)
   const chosen = Array.from({ length: SAMPLE }, (_, number) => Math.floor(number * requests.length / SAMPLE))
   const sample = {
-    url, header, status: unchanged ? 304 : 200, requests: chosen.map(index => requests[index]), bodies: chosen.map(index => tileOf(places[index].index, time))
+    url,
+    header,
+    status: unchanged ? 304 : 200,
+    requests: chosen.map(index => requests[index]),
+    bodies: chosen.map(index => tileOf(places[index].index, time))
   }
   const check = () => checkAnswers(name, sample)
 
@@ -97,7 +93,7 @@ export async function prepare ({ name, url, pathOf, unchanged, time = NEW, heade
   return { name, run, check }
 }
 
-/** Until everything was asked for so often, and answers have the header they should. */
+/** Until everything was requested that often, and answers have the expected header. */
 async function warmUp ({ run, check, wanted, seconds, signal }) {
   for (let runs = 1, requests = 0; ; runs++) {
     requests += (await run({ connections: 16, seconds, signal })).requests
@@ -105,9 +101,9 @@ async function warmUp ({ run, check, wanted, seconds, signal }) {
       await check()
       if (requests >= wanted) return
     } catch (error) {
-      if (!error.header || runs >= PATIENCE) throw error
+      if (!error.header || runs >= MOST_RUNS) throw error
     }
-    if (runs >= 10 * PATIENCE) throw new Error(`${requests} of ${wanted} requests to warm up, in ${runs} runs`)
+    if (runs >= 10 * MOST_RUNS) throw new Error(`${requests} of ${wanted} requests to warm up, in ${runs} runs`)
   }
 }
 

@@ -15,11 +15,7 @@ export const CLIENTS = {
   }
 }
 
-/**
- * @param {keyof typeof CLIENTS} client
- * @param {{url: string, paths: string[], start?: number, length: number, connections: number, seconds: number, signal?: AbortSignal}} options
- * @returns {Promise<import('../programs/wrk.js').Sample>}
- */
+/** @param {keyof typeof CLIENTS} client @returns {Promise<import('../programs/wrk.js').Sample>} */
 export async function runNodeClient (client, { url, paths, start = 0, length, connections, seconds, signal }) {
   const get = CLIENTS[client]
   const dispatcher = new Agent({ connections, pipelining: 1 })

@@ -1,7 +1,7 @@
 // What bench/serve.js measured, for docs/benchmarks/serve.md.
 import { plural } from '../../loader/cli/output.js'
 import { bars, lines, spans } from '../plots/charts.js'
-import { judged, judgedHead, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
+import { budgetCells, budgetHead, machineLine, ms, programRows, range, rounds as inRounds, thousands } from '../plots/words.js'
 
 const connections = level => plural(level, 'connection')
 
@@ -11,7 +11,7 @@ export function tables (result, table) {
   const rows = show => Object.entries(results).map(([name, figures]) => [name, ...levels.map(level => show(figures[level]))])
   return {
     serveMachine: `${machineLine(result)}; wrk ${wrk}; ${thousands(tiles)} tiles of ${thousands(bytes)} bytes with two versions each; ${inRounds(rounds)} of ${seconds} s.`,
-    serveBudgets: table(judgedHead, judged(budgets)),
+    serveBudgets: table(budgetHead, budgetCells(budgets)),
     serveRates: table(['requests a second: median (lowest–highest)', ...levels.map(connections)], rows(({ rate }) => range(rate))),
     serveLatencies: table(['milliseconds, p50 / p90 / p99 / max', ...levels.map(connections)], rows(figures => ['p50', 'p90', 'p99', 'max'].map(rank => ms(figures.ms[rank])).join(' / '))),
     servePrograms: table(['server', 'version', 'settings'], programRows(result))

@@ -3,30 +3,22 @@ import { plural } from '../../loader/cli/output.js'
 import { budget, median, turns } from '../measure.js'
 import { COLD, COUCH, FILES, HOT, HOT_TWO, NODE } from './names.js'
 
-export const AT = 32 // connections at which the budgets are judged
-export const CROWD = 100 // and cold tiles as well
+export const AT = 32 // connections of the budgets
+const CROWD = 100 // connections of cold tiles as well
 
 /**
  * @typedef {object} Contender
  * @property {string} name
  * @property {(options: {connections: number, seconds: number, signal?: AbortSignal}) => Promise<import('../programs/wrk.js').Sample>} run throws when an answer was wrong
  *
- * @typedef {object} Figures of a contender at a number of connections
- * @property {number[]} rates requests a second, round by round
- * @property {{median: number, min: number, max: number}} rate
- * @property {{p50: number, p90: number, p99: number, max: number, [percentile: string]: number}} ms medians of the rounds, and the longest of all
- *
- * @typedef {Record<string, Record<string, Figures>>} Results name -> connections -> figures
+ * @typedef {Record<string, Record<string, any>>} Results name -> connections -> figures
  */
 
 /**
- * @param {Contender[]} contenders
- * @param {{levels: number[], rounds: number, seconds: number, warm: number, signal?: AbortSignal, log: (text: string) => void}} options
- *   levels: numbers of connections; seconds: of a sample; warm: before the first round of a level, not counted
+ * `levels`: numbers of connections; `seconds`: of a sample; `warm`: seconds before the first round of a level.
  * @returns {Promise<Results>}
  */
 export async function measureRounds (contenders, { levels, rounds, seconds, warm, signal, log }) {
-  /** @type {Record<string, Record<string, import('../programs/wrk.js').Sample[]>>} */
   const samples = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const connections of levels) {
     log(`\n${plural(connections, 'connection')}`)
@@ -42,14 +34,14 @@ export async function measureRounds (contenders, { levels, rounds, seconds, warm
   ]))
 }
 
-/** @param {import('../programs/wrk.js').Sample[]} samples @returns {Figures} */
+/** @param {any[]} samples of wrk or ab */
 export function summarise (samples) {
   const rates = samples.map(({ requests, seconds }) => Math.round(requests / seconds))
   const ranks = Object.fromEntries(Object.keys(samples[0].ms).map(rank => [rank, round(median(samples.map(({ ms }) => ms[rank])))]))
   return {
     rates,
     rate: { median: Math.round(median(rates)), min: Math.min(...rates), max: Math.max(...rates) },
-    ms: /** @type {Figures['ms']} */ ({ ...ranks, max: round(Math.max(...samples.map(({ ms }) => ms.max))) })
+    ms: { ...ranks, max: round(Math.max(...samples.map(({ ms }) => ms.max))) }
   }
 }
 
@@ -59,12 +51,11 @@ const round = ms => Math.round(ms * 100) / 100
 export const ratio = (a, b) => median(a.rates.map((rate, at) => rate / b.rates[at]))
 
 /**
- * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles are judged at a crowd as well; nginx and
- * CouchDB use every core, so the gateway is judged as one process and with a process a core.
+ * The budgets of DESIGN.md 7. Misses share reads the more of them there are, so cold tiles have a budget at a crowd as
+ * well; nginx and CouchDB use every core, so the gateway has one as one process and one with a process a core.
  * @param {Results} results
- * @param {number[]} [levels] numbers of connections that were measured: of others nothing is said
  */
-export function judge (results, levels = [AT, CROWD]) {
+export function budgetsOf (results, levels = [AT, CROWD]) {
   const at = (name, level) => results[name]?.[level]
   // the quicker of the two ways to ask: what one would write without a gateway
   const clientAt = level => Object.values(NODE).filter(name => at(name, level)).sort((a, b) => at(b, level).rate.median - at(a, level).rate.median)[0] ?? 'one Node client'

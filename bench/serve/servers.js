@@ -10,16 +10,12 @@ import * as tileserver from '../programs/tileserver.js'
 export const xyz = ({ z, x, y }) => `/${LAYER}/${z}/${x}/${y}.png`
 export const asOf = ({ z, x, y }) => `/${LAYER}@${AS_OF}/${z}/${x}/${y}.png`
 
-/**
- * @param {{url: string, dir: string, places: import('../block.js').Place[], store: import('../../loader/store/index.js').Store, closing: (() => any)[], log: (text: string) => void}} options
- *   url: of the database, with what it takes to write; closing: told how to end each
- */
 export async function startServers ({ url, dir, places, store, closing, log }) {
   const [place] = places
-  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
+  const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const gateway = async (name, flags) => {
     const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
-    return keep(name, running, running)
+    return addRunning(name, running)
   }
   const third = `${Math.round(places.length * 10.5 / 3)}kB`
   const gateways = {
@@ -35,20 +31,20 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
     const version = await nginx.nginxVersion(bin)
     const conf = nginx.proxyCacheConf(await nginx.readProxyCacheConf(), { gateway: gateways.hot.url, cache: path.join(dir, 'proxy-cache') })
     return {
-      files: keep('nginx, files', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }), { version, settings: "Debian's settings, a worker a core, access_log off" }),
-      proxy: keep('nginx, proxy_cache', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
+      files: addRunning('nginx, files', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-files'), http: nginx.filesConf(files), probe: xyz(place) }), { version, settings: "Debian's settings, a worker a core, access_log off" }),
+      proxy: addRunning('nginx, proxy_cache', await nginx.startNginx(bin, { dir: path.join(dir, 'nginx-proxy'), http: conf, probe: xyz(place) }), { version, settings: 'deploy/nginx/proxy-cache.conf in front of the hot gateway' })
     }
   })
 
   const tiles = await optional('TileServer GL light', tileserver.MISSING, tileserver.findTileServer(), async bin => {
     const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places)
-    return keep('TileServer GL light', running, running)
+    return addRunning('TileServer GL light', running)
   })
 
   const proxy = await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
     const { origin, pathname } = new URL(store.url)
     const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: files, dir: path.join(dir, 'mapproxy'), place })
-    return keep('MapProxy', running, running)
+    return addRunning('MapProxy', running)
   })
 
   return { gateways, nginxes, tiles, proxy, missing, programs }

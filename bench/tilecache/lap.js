@@ -1,21 +1,10 @@
-// A lap: everything asked for once. The clock stands while answers are compared, and all of them are: whoever is fast by being wrong ends the run.
+// A lap: every tile requested once. All answers are compared, while the clock is stopped; a wrong one ends the run.
 import pMap from 'p-map'
 import { deviation, mean, median, percentiles } from '../measure.js'
 
 /**
- * @typedef {object} Lap
- * @property {number} seconds from the first request to the last answer
- * @property {number} user seconds of the client's CPU
- * @property {number} sys seconds of the kernel's for the client
- * @property {number[]} ms of each answer
- */
-
-/**
- * @param {string} name
- * @param {import('./map.js').Tile[]} tiles in the order they are asked for
- * @param {{get: (tile: import('./map.js').Tile) => Promise<Uint8Array | ArrayBuffer>, connections: number, signal?: AbortSignal}} options
- *   connections: answers waited for at a time
- * @returns {Promise<Lap>}
+ * @param {string} name @param {import('./map.js').Tile[]} tiles
+ * @param {{get: (tile: any) => Promise<any>, connections: number, signal?: AbortSignal}} options
  */
 export async function runLap (name, tiles, { get, connections, signal }) {
   signal?.throwIfAborted()
@@ -42,10 +31,6 @@ export const spread = list => ({
   seconds: list.map(exact), mean: exact(mean(list)), deviation: exact(deviation(list)), median: exact(median(list)), min: exact(Math.min(...list)), max: exact(Math.max(...list))
 })
 
-/**
- * @param {Lap[]} laps
- * @returns {ReturnType<typeof spread> & {user: number, userDeviation: number, sys: number, sysDeviation: number, ms: ReturnType<typeof percentiles>}}
- */
 export function summarise (laps) {
   const of = key => laps.map(lap => lap[key])
   return {

@@ -19,20 +19,12 @@ export const BLOCKS = [
   { z: 5, drawn: 4, left: 12, top: 3, columns: 20, rows: 22 }
 ]
 
-/**
- * Zoom by zoom and row by row: the order in which a seeding script asks.
- * @param {Block[]} [blocks]
- * @returns {Place[]}
- */
+/** Zoom by zoom and row by row: the order in which a seeding script asks. @returns {Place[]} */
 export const placesOf = (blocks = BLOCKS) => blocks.flatMap(({ z, left, top, columns, rows }) =>
   Array.from({ length: columns * rows }, (_, index) => ({ z, x: left + index % columns, y: top + Math.floor(index / columns) })))
 
-/**
- * @param {{blocks?: Block[], signal?: AbortSignal}} [options]
- * @returns {Promise<Tile[]>} in the order of `placesOf`
- */
+/** @param {{blocks?: Block[], signal?: AbortSignal}} [options] @returns {Promise<Tile[]>} in the order of `placesOf` */
 export async function drawTiles ({ blocks = BLOCKS, signal } = {}) {
-  /** @type {Tile[]} */
   const tiles = []
   try {
     for (const block of blocks) {
@@ -53,7 +45,7 @@ function windowSvg ({ z, drawn, left, top, columns, rows }) {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${columns * TILE}" height="${rows * TILE}" viewBox="${left * tile} ${top * tile} ${columns * tile} ${rows * tile}">${worldSvg(drawn)}</svg>`
 }
 
-/** What stands in the results of the tiles. @param {Tile[]} tiles */
+/** The tiles, as the results describe them. @param {Tile[]} tiles */
 export function describe (tiles) {
   const lengths = tiles.map(({ bytes }) => bytes.length).sort((a, b) => a - b)
   return {

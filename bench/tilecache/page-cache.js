@@ -6,11 +6,7 @@ import { promisify } from 'node:util'
 const CONTROL = '/proc/sys/vm/drop_caches'
 const EVERYTHING = '3' // pages, and also names and inodes
 
-/**
- * @param {string} url of CouchDB, which has to be on this machine
- * @param {string} [control] that of the kernel
- * @returns {Promise<{why?: string, drop: (signal?: AbortSignal) => Promise<void>}>} why it cannot be dropped
- */
+/** @param {string} url of CouchDB, which has to be on this machine @param {string} [control] file of the kernel */
 export async function openPageCache (url, control = CONTROL) {
   const isHere = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname)
   const mayWrite = await open(control, 'w').then(handle => handle.close()).then(() => true, () => false)

@@ -3,15 +3,12 @@ import { bars, groupedBars, spans } from '../plots/charts.js'
 import { machineLine, megabytes, ms, programRows, rounds, thousands } from '../plots/words.js'
 import * as names from './names.js'
 
-/** What the original measured, in seconds: https://vmx.cx/cgi-bin/blog/index.cgi/benchmarking-is-not-easy%3A2009-09-23%3Aen%2CCouchDB%2CPython%2CTileCache%2Cgeo */
-export const ORIGINAL = { files: { mean: 0.35, deviation: 0.04 }, couchdb: { mean: 3.03, deviation: 0.18 } }
-
 const exact = seconds => seconds < 1 ? seconds.toFixed(3) : seconds.toFixed(2)
 const withDeviation = (mean, deviation, count) => count > 1 ? `${exact(mean)} (${exact(deviation)})` : exact(mean) // one alone has none
 const withRange = ({ median, min, max }) => min === max ? exact(median) : `${exact(median)} (${exact(min)}–${exact(max)})`
 const atOnce = connections => Number(connections) === 1 ? '1 at a time' : `${connections} at a time`
 
-/** What was measured: warm or dropped, and how many at a time. @param {any} result @returns {[string, string][]} */
+/** What was measured: warm or dropped, and how many at a time. @returns {[string, string][]} */
 export function settingsOf ({ laps }) {
   const [figures] = Object.values(laps)
   return Object.entries(figures).flatMap(([state, levels]) => Object.keys(levels).map(level => /** @type {[string, string]} */ ([state, level])))
@@ -44,7 +41,6 @@ export function tables (result, table) {
 
 const short = { [names.WARM]: 'page cache warm', [names.DROPPED]: 'page cache dropped' }
 
-/** @param {any} result */
 export function plots (result) {
   const { tiles, laps, seeding, connections } = result
   const ours = name => names.OURS.has(name)

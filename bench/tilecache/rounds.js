@@ -8,12 +8,7 @@ import * as names from './names.js'
 const PATIENCE = 20 // laps at most until everything is in the gateway's memory
 const SAMPLE = 100 // tiles looked at for the header that says where they came from
 
-/**
- * Laps that do not count, until connections are open and what should be in memory is.
- * @param {import('./servers.js').Contender[]} contenders
- * @param {import('./map.js').Tile[]} tiles
- * @param {{connections: number[], signal: AbortSignal}} options
- */
+/** Laps that do not count, until connections are open and everything that should be in memory is. */
 export async function warmUp (contenders, tiles, { connections, signal }) {
   const sample = Array.from({ length: SAMPLE }, (_, at) => tiles[Math.floor(at * tiles.length / SAMPLE)])
   for (const { name, get, url, header } of contenders) {
@@ -34,24 +29,13 @@ export async function warmUp (contenders, tiles, { connections, signal }) {
  * @typedef {Record<string, Record<string, Record<string, ReturnType<typeof summarise>>>>} Laps name -> warm or dropped -> connections -> figures
  */
 
-/**
- * @param {import('./servers.js').Contender[]} contenders
- * @param {import('./map.js').Tile[]} tiles
- * @param {object} options
- * @param {Record<string, {rounds: number, connections: number[]}>} options.states warm, dropped
- * @param {(signal: AbortSignal) => Promise<void>} options.drop
- * @param {AbortSignal} options.signal
- * @param {(text: string) => void} options.log
- * @returns {Promise<Laps>}
- */
+/** @returns {Promise<Laps>} */
 export async function measureLaps (contenders, tiles, { states, drop, signal, log }) {
-  /** @type {Laps} */
   const results = Object.fromEntries(contenders.map(({ name }) => [name, {}]))
   for (const [state, { rounds, connections }] of Object.entries(states)) {
     for (const level of connections) {
       log(`\nPage cache ${state}, ${level} at a time`)
-      /** @type {Record<string, import('./lap.js').Lap[]>} */
-      const laps = Object.fromEntries(contenders.map(({ name }) => [name, []]))
+      const laps = Object.fromEntries(contenders.map(({ name }) => [name, /** @type {any[]} */ ([])]))
       for (const { contender: { name, get } } of turns(contenders, rounds)) {
         if (state === names.DROPPED) await drop(signal)
         laps[name].push(await runLap(name, tiles, { get, connections: level, signal }))

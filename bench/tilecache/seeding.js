@@ -5,12 +5,12 @@ import { compareIds, tileId } from '../../core/index.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { exportTree, load } from '../../loader/index.js'
 import { compact } from '../../loader/compact.js'
-import { Store } from '../../loader/store/index.js'
+import { Couch } from '../../loader/store/couch.js'
 import { prepareTile } from '../../loader/store/tile.js'
 import { deploy } from '../history/data.js'
 import { turns } from '../measure.js'
 import { plain, writePuts } from '../raw.js'
-import { dropping } from '../stoppable.js'
+import { dropping, newStore } from '../stoppable.js'
 import { spread } from './lap.js'
 import { LAYER } from './map.js'
 import * as names from './names.js'
@@ -54,24 +54,15 @@ const sourceOf = tiles => ({
 })
 const idOf = ({ z, x, y }) => tileId(LAYER, z, x, y)
 
-/** @param {Store} store @param {Tile[]} tiles @param {AbortSignal} [signal] */
+/** @param {import('../../loader/store/index.js').Store} store @param {Tile[]} tiles */
 async function loadTiles (store, tiles, signal) {
   const { created, failed } = await load(store, sourceOf(tiles), { layer: LAYER, time: TIME, signal })
   if (created !== tiles.length || failed) throw new Error(`${created} of ${tiles.length} tiles loaded, ${failed} failed`)
 }
 
-const emptied = async url => {
-  await (await Store.create(url)).destroy() // of a run that was killed
-  return Store.create(url, { public: false })
-}
-
-/**
- * The store that everything is read from, and its tree of files.
- * @param {string} url @param {Tile[]} tiles @param {string} tree @param {{signal: AbortSignal, closing: (() => any)[]}} options
- */
+/** The store that everything is read from, and its tree of files. @param {Tile[]} tiles */
 export async function fill (url, tiles, tree, { signal, closing }) {
-  const store = await emptied(url)
-  closing.push(dropping(store))
+  const store = await newStore(url, closing)
   await loadTiles(store, tiles, signal)
   await compact(store, { when: 'always', signal })
   await deploy(store, { signal })
@@ -84,18 +75,15 @@ async function exportAll (store, tiles, folder, signal) {
   if (summary.tiles !== tiles.length || summary.failed) throw new Error(`${summary.tiles} of ${tiles.length} tiles exported, ${summary.failed} failed`)
 }
 
-/**
- * @param {{server: string, dir: string, store: Store, tiles: Tile[], rounds: number, signal: AbortSignal, closing: (() => any)[], log: (text: string) => void}} options
- *   store: holds the tiles already, for the export
- */
+/** `store`: holds the tiles already, for the export. */
 export async function measureSeeding ({ server, dir, store, tiles, rounds, signal, closing, log }) {
   const url = `${server}/bench_tilecache_seed`
   const folder = path.join(dir, 'seeded')
   const prepared = await Promise.all(tiles.map(({ z, x, y, bytes }) => prepareTile({ layer: LAYER, z, x, y, time: TIME, bytes })))
   function * documents () { for (const tile of prepared) yield plain(tileDocument(tile, { current: true, stored: TIME })) }
-  const fresh = () => emptied(url)
-  closing.push(async () => dropping(await Store.create(url))())
-  /** @type {{name: string, before?: () => Promise<Store>, run: (seeded: Store) => Promise<any>}[]} */
+  const fresh = () => newStore(url)
+  closing.push(() => dropping(new Couch(url))())
+  /** @type {{name: string, before?: () => Promise<any>, run: (seeded: any) => Promise<any>}[]} */
   const ways = [
     { name: names.SEED_FILES, run: () => writeFiles(folder, tiles, { signal }) },
     { name: names.SEED_SYNCED, run: () => writeFiles(folder, tiles, { synced: true, signal }) },
@@ -103,12 +91,11 @@ export async function measureSeeding ({ server, dir, store, tiles, rounds, signa
     { name: names.SEED_LOAD, before: fresh, run: seeded => loadTiles(seeded, tiles, signal) },
     { name: names.SEED_TREE, run: () => exportAll(store, tiles, folder, signal) }
   ]
-  /** @type {Record<string, number[]>} */
-  const seconds = Object.fromEntries(ways.map(({ name }) => [name, []]))
+  const seconds = Object.fromEntries(ways.map(({ name }) => [name, /** @type {number[]} */ ([])]))
   for (const { round, contender: { name, before, run } } of turns(ways, rounds)) {
     const seeded = await before?.()
     const start = performance.now()
-    await run(/** @type {Store} */ (seeded))
+    await run(/** @type {import('../../loader/store/index.js').Store} */ (seeded))
     seconds[name].push((performance.now() - start) / 1000)
     await rm(folder, { recursive: true, force: true })
     log(`  round ${round + 1}  ${name.padEnd(54)} ${seconds[name][round].toFixed(2).padStart(7)} s`)

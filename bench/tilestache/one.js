@@ -9,9 +9,8 @@ const PATIENCE = 10_000 // milliseconds for the first bytes of an answer
 export const KEPT = ', kept' // behind the name of a server whose connections are kept
 
 /**
- * Two contenders a server: with a connection for each request, and with connections that are kept, where a server tells ab so.
+ * Two contenders a server: a connection for each request; kept connections, where a server tells ab that it keeps them.
  * @param {import('../serve/contenders.js').Task} task
- * @param {{ab: string, place: import('../block.js').Place, tile: Buffer, requests: number}} options
  */
 export async function asksForOne ({ name, url, pathOf, header }, { ab, place, tile, requests }) {
   const path = pathOf(place)
@@ -35,11 +34,7 @@ export async function asksForOne ({ name, url, pathOf, header }, { ab, place, ti
   return { name, check, contenders: [contender(name, false), ...keeps ? [contender(name + KEPT, true)] : []], kept: () => keeps ? kept : null, length: () => length }
 }
 
-/**
- * Whether a server tells a client of HTTP/1.0 that it keeps the connection. One that keeps it without a word leaves ab waiting for its end.
- * @param {string} url
- * @returns {Promise<boolean>}
- */
+/** Whether a server tells a client of HTTP/1.0 that it keeps the connection; otherwise ab would wait for its end. */
 export function keepsConnections (url) {
   const { hostname, port, host, pathname } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -57,10 +52,7 @@ export function keepsConnections (url) {
   })
 }
 
-/**
- * The bytes that are sent for a tile to whoever says nothing of compression, as ab does.
- * @param {string} url @param {Buffer} tile
- */
+/** The bytes that are sent for a tile to a client without accept-encoding, as ab is. */
 export async function sentOf (url, tile) {
   const { headers, body } = await request(url)
   const sent = Buffer.from(await body.arrayBuffer())
@@ -69,22 +61,14 @@ export async function sentOf (url, tile) {
   return sent
 }
 
-/**
- * No figure counts when a request failed, in whatever way ab tells it.
- * @param {string} name
- * @param {import('../programs/ab.js').AbSample} sample
- * @param {{requests: number, connections: number, length: number}} expected
- */
+/** No figure counts when a request failed. */
 export function checkAb (name, sample, { requests, connections, length }) {
   checkSample(name, /** @type {any} */ (sample), { connections, length })
   if (sample.requests !== requests) throw new Error(`${name}: ${sample.requests} of ${requests} requests were answered`)
   if (sample.length !== length) throw new Error(`${name}: ${sample.length} bytes in an answer, not ${length}`)
 }
 
-/**
- * Rounds of both kinds, apart.
- * @param {import('../serve/rounds.js').Results} results
- */
+/** Rounds of both kinds, apart. @param {import('../serve/rounds.js').Results} results */
 export function apart (results) {
   /** @type {{closed: import('../serve/rounds.js').Results, kept: import('../serve/rounds.js').Results}} */
   const both = { closed: {}, kept: {} }

@@ -31,7 +31,6 @@ export function tables (result, table) {
   }
 }
 
-/** @param {any} result */
 export function plots ({ bytes, tiles, connections, requests, one, many }) {
   const [closed, open, different] = [one.closed, one.kept, many].map(results => Object.entries(at(results, connections)))
   const bar = ([name, { rate }]) => ({ name, value: rate.median, low: rate.min, high: rate.max, ours: OURS.includes(name) })

@@ -14,27 +14,15 @@ import { BESIDE_TILESTACHE, ORDER, TILESTACHE, TREE } from './names.js'
 
 const NGINX = "Debian's settings, a worker a core, access_log off"
 
-/**
- * @param {object} options
- * @param {string} options.url of the database, with what it takes to write
- * @param {string} options.dir for what they need
- * @param {import('../block.js').Place[]} options.places
- * @param {import('../block.js').Place} options.spare that is in the store, and in no cache
- * @param {import('../block.js').TileOf} options.tileOf
- * @param {import('../../loader/store/index.js').Store} options.store
- * @param {AbortSignal} options.signal
- * @param {(() => any)[]} options.closing told how to end each
- * @param {(text: string) => void} options.log
- * @returns {Promise<{tasks: import('../serve/contenders.js').Task[], missing: Record<string, string>, programs: Record<string, {version?: string, settings: string}>}>}
- */
-export async function startServers ({ url, dir, places, spare, tileOf, store, signal, closing, log }) {
+/** `unused`: a place that is in the store, and in no cache. */
+export async function startServers ({ url, dir, places, unused, tileOf, store, signal, closing, log }) {
   const [place] = places
-  const { keep, optional, missing, programs } = runningPrograms({ closing, log })
+  const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const { origin, pathname } = new URL(store.url)
   const hit = /** @type {[string, string]} */ (['x-tilecouch-cache', 'hit'])
   const gateway = async (name, flags) => {
     const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
-    return keep(name, running, running).url
+    return addRunning(name, running).url
   }
   const [one, two] = [await gateway(names.HOT, { memory: '1GB' }), await gateway(names.HOT_TWO, { memory: '2GB', workers: 2 })]
   /** @type {import('../serve/contenders.js').Task[]} */
@@ -49,37 +37,37 @@ export async function startServers ({ url, dir, places, spare, tileOf, store, si
 
   const stache = await optional('TileStache', tilestache.MISSING, await tilestache.findTileStache(), async found => {
     const running = await tilestache.startTileStache(found, { cache, source: one, dir: path.join(dir, 'tilestache'), probe: xyz(place) })
-    tasks.push({ name: TILESTACHE, url: keep('TileStache', running, running).url, pathOf: xyz })
+    tasks.push({ name: TILESTACHE, url: addRunning('TileStache', running).url, pathOf: xyz })
     return running.url
   })
 
   await optional('nginx', nginx.MISSING, nginx.findNginx(), async bin => {
     const version = await nginx.nginxVersion(bin)
-    /** fallen: a path of what is in no file, for whoever stands behind to answer */
-    const start = async ({ name, folder, http, settings, header, fallen }) => {
+    // passed: a path that no file has, for the server behind
+    const start = async ({ name, folder, http, settings, header, passed }) => {
       const running = await nginx.startNginx(bin, { dir: path.join(dir, folder), http, probe: xyz(place) })
-      keep(name, running, { version, settings: `${NGINX}; ${settings}` })
-      const response = await fetch(running.url + fallen, { signal })
+      addRunning(name, running, { version, settings: `${NGINX}; ${settings}` })
+      const response = await fetch(running.url + passed, { signal })
       await response.arrayBuffer()
-      if (response.status !== 200 || response.headers.get(header[0]) === header[1]) throw new Error(`${name}: ${fallen} was not passed on: ${response.status}, ${header[0]} is ${response.headers.get(header[0])}`)
+      if (response.status !== 200 || response.headers.get(header[0]) === header[1]) throw new Error(`${name}: ${passed} was not passed on: ${response.status}, ${header[0]} is ${response.headers.get(header[0])}`)
       tasks.push({ name, url: running.url, pathOf: xyz, header })
     }
-    if (stache) await start({ name: BESIDE_TILESTACHE, folder: 'nginx-stache', http: tilestache.tryFilesConf({ cache, url: stache }), settings: 'what is not in the cache is passed on to TileStache', header: ['x-static', 'file'], fallen: xyz(spare) })
+    if (stache) await start({ name: BESIDE_TILESTACHE, folder: 'nginx-stache', http: tilestache.tryFilesConf({ cache, url: stache }), settings: 'what is not in the cache is passed on to TileStache', header: ['x-static', 'file'], passed: xyz(unused) })
     const tree = path.join(dir, 'tree')
     await exportTree(store, LAYER, tree, { signal })
     await start({
-      name: TREE, folder: 'nginx-tree', http: port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}`, gateway: one }), settings: 'what tilecouch export --tree --nginx writes, with a gateway behind', header: ['x-tilecouch-cache', 'file'], fallen: `/${LAYER}.json`
+      name: TREE, folder: 'nginx-tree', http: port => nginxConfig({ root: tree, listen: `127.0.0.1:${port}`, gateway: one }), settings: 'what tilecouch export --tree --nginx writes, with a gateway behind', header: ['x-tilecouch-cache', 'file'], passed: `/${LAYER}.json`
     })
   })
 
   await optional('TileServer GL light', tileserver.MISSING, tileserver.findTileServer(), async bin => {
     const running = await tileserver.startTileServer(bin, path.join(dir, 'tileserver'), places, tileOf)
-    tasks.push({ name: names.TILESERVER, url: keep('TileServer GL light', running, running).url, pathOf: running.pathOf })
+    tasks.push({ name: names.TILESERVER, url: addRunning('TileServer GL light', running).url, pathOf: running.pathOf })
   })
 
   await optional('MapProxy', mapproxy.MISSING, await mapproxy.findMapProxy(), async found => {
     const running = await mapproxy.startMapProxy(found, { server: origin, db: pathname.slice(1), tree: cache, dir: path.join(dir, 'mapproxy'), place })
-    const server = keep('MapProxy', running, running).url
+    const server = addRunning('MapProxy', running).url
     tasks.push({ name: names.MAPPROXY_FILES, url: server, pathOf: running.pathOf('files') }, { name: names.MAPPROXY_COUCH, url: server, pathOf: running.pathOf('couch') })
   })
 

@@ -1,11 +1,11 @@
-// An index in memory of the database of edits: which versions of which tiles were made here, how large they are, and
+// An index in memory of the database of edits: which versions of which tiles were edited here, how large they are, and
 // what became of them at the store. It reads the database's changes since it last looked, so that it sees the edits of
 // other tabs as well.
 import { TILE_ATTACHMENT, formatReference, headId, parseTileId } from '../../core/index.js'
 import { DatabaseReader } from '../offline/database-reader.js'
 
 /**
- * @typedef {object} EditedEntry a version that was made here
+ * @typedef {object} EditedEntry an edited version
  * @property {string} id of its document
  * @property {string} head id of the tile
  * @property {number} z
@@ -16,7 +16,8 @@ import { DatabaseReader } from '../offline/database-reader.js'
  * @property {string} [type] content type
  * @property {string | null} digest null when gone
  * @property {number} bytes
- * @property {{to?: string, outcome?: string, error?: string, reason?: string}} [upload] what became of it at the store; nothing while it was not sent
+ * @property {{to?: string, outcome?: string, error?: string, reason?: string}} [upload] what became of it at the store;
+ *   nothing while it was not sent
  */
 
 export class EditIndex {
@@ -65,15 +66,16 @@ export class EditIndex {
 
   /**
    * The versions of an edition, each once: a tab that was killed may have left a copy of a head in the past.
-   * @param {string} layer @param {string} time
    * @returns {EditedEntry[]} ascending by tile
    */
   versions (layer, time) {
     const all = this.#editions.get(formatReference(layer, time)) ?? new Map()
-    return [...all.values()].filter(({ current, head }) => current || !all.has(head)).sort((a, b) => a.head < b.head ? -1 : 1)
+    return [...all.values()].filter(
+      ({ current, head }) => current || !all.has(head)
+    ).sort((a, b) => a.head < b.head ? -1 : 1)
   }
 
-  /** What was made here of a layer, whatever the edition. @param {string} layer @returns {EditedEntry[]} */
+  /** The edits of a layer, in all editions. @returns {EditedEntry[]} */
   ofLayer (layer) {
     return [...this.#editions].filter(([edition]) => edition.startsWith(`${layer}@`)).flatMap(([, versions]) => [...versions.values()])
   }
@@ -92,7 +94,8 @@ function entryOf ({ _id: id, time, current, upload, _attachments: attachments })
 const counters = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
 /**
- * @typedef {{tiles: number, created: number, advanced: number, backfilled: number, unchanged: number, failed: number, missing: number, gone: number, bytes: number}} Tally
+ * @typedef {{tiles: number, created: number, advanced: number, backfilled: number, unchanged: number, failed: number,
+ *   missing: number, gone: number, bytes: number}} Tally
  * failed: refused by the store; gone, bytes: of those that were written
  */
 
@@ -102,7 +105,10 @@ const counters = { create: 'created', advance: 'advanced', backfill: 'backfilled
  * @returns {Tally}
  */
 export function tallyOf (versions, { upload = {} } = {}) {
-  const sum = { tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0, ...upload.left }
+  const sum = {
+    tiles: 0, created: 0, advanced: 0, backfilled: 0, unchanged: 0, failed: 0, missing: 0, gone: 0, bytes: 0,
+    ...upload.left
+  }
   for (const { bytes, upload: { outcome, error } = {} } of versions) {
     if (!outcome && !error) continue
     sum.tiles++

@@ -50,18 +50,23 @@ export class EditWriter {
   /**
    * Decides and writes until no other tab comes between.
    * @template {Place} T
-   * @param {T[]} drafts @param {(draft: T, own: TileDocuments) => Promise<any[] | TilecouchError>} decide what is to be written
+   * @param {T[]} drafts @param {(draft: T, own: TileDocuments) => Promise<any[] | TilecouchError>} decide what is to be
+   *   written
    */
   async #settle (drafts, decide) {
     const problems = new Map()
     let pending = drafts
     for (let attempt = 1; pending.length; attempt++) {
       const own = await this.#own(pending)
-      const work = await Promise.all(pending.map(async draft => ({ draft, docs: await decide(draft, /** @type {TileDocuments} */ (own.get(draft.id))) })))
+      const work = await Promise.all(pending.map(
+        async draft => ({ draft, docs: await decide(draft, /** @type {TileDocuments} */ (own.get(draft.id))) })
+      ))
       for (const { draft, docs } of work) if (docs instanceof Error) problems.set(draft, docs)
       const writing = work.filter(({ docs }) => Array.isArray(docs) && docs.length)
       const failed = await this.#bulk(writing.flatMap(({ docs }) => /** @type {any[]} */ (docs)))
-      pending = writing.filter(({ docs }) => /** @type {any[]} */ (docs).some(({ _id: id }) => failed.has(id))).map(({ draft }) => draft)
+      pending = writing.filter(
+        ({ docs }) => /** @type {any[]} */ (docs).some(({ _id: id }) => failed.has(id))
+      ).map(({ draft }) => draft)
       if (attempt >= MAX_ATTEMPTS) for (const draft of pending.splice(0)) problems.set(draft, new TilecouchError('CONTENDED', { id: draft.id, attempts: attempt }))
     }
     return drafts.map(draft => problems.get(draft))
@@ -80,7 +85,7 @@ export class EditWriter {
     })))
   }
 
-  /** @param {EditedVersion} draft @param {TileDocuments} own @param {Known} known */
+  /** @param {EditedVersion} draft @param {TileDocuments} own */
   async #writing (draft, own, known) {
     const taken = new TilecouchError('VERSION_TAKEN', { id: draft.id, time: draft.time })
     if (known.same && !await known.same(draft)) return taken
@@ -101,17 +106,16 @@ export class EditWriter {
     const past = wanted.filter(doc => doc !== own.head).map(deleted)
     if (!next || (known.newest && known.newest > next.time)) return [...past, deleted(own.head)]
     const { _attachments, _rev, ...fields } = await this.#whole(next)
-    const head = { ...fields, _id: own.head._id, _rev: own.head._rev, current: true, ...(_attachments && { _attachments: withoutRevision(_attachments) }) }
+    const head = { ...fields, _id: own.head._id, _rev: own.head._rev, current: true, ...(_attachments && {
+      _attachments: withoutRevision(_attachments)
+    }) }
     return [...past, deleted(next), head]
   }
 
-  /**
-   * The head as a past version, in place of a copy that another tab may have left.
-   * @param {any} head @param {TileDocuments} own
-   */
+  /** The head as a past version, in place of a copy that another tab may have left. @param {TileDocuments} own */
   async #moved (head, own) {
-    const stands = own.past.find(({ time }) => time === head.time)
-    return { ...pastOf(await this.#whole(head)), ...(stands && { _rev: stands._rev }) }
+    const copy = own.past.find(({ time }) => time === head.time)
+    return { ...pastOf(await this.#whole(head)), ...(copy && { _rev: copy._rev }) }
   }
 
   async #isSame (doc, draft) {
@@ -124,7 +128,7 @@ export class EditWriter {
     return this.#ask(() => this.#db.get(doc._id, { rev: doc._rev, attachments: true }))
   }
 
-  /** @param {string[]} ids @returns {Promise<any[]>} in their order, nothing where there is none */
+  /** @returns {Promise<any[]>} in their order, nothing where there is none */
   async #docs (ids) {
     const { rows } = await this.#ask(() => this.#db.allDocs({ keys: ids, include_docs: true }))
     return rows.map(({ doc }) => doc ?? undefined)
@@ -135,8 +139,8 @@ export class EditWriter {
     if (!docs.length) return new Set()
     const results = await this.#ask(() => this.#db.bulkDocs(docs))
     const failed = results.map((result, at) => ({ ...result, id: docs[at]._id })).filter(({ error }) => error)
-    const trouble = failed.find(({ status }) => status !== 409)
-    if (trouble) throw this.#peer.explain(trouble)
+    const other = failed.find(({ status }) => status !== 409)
+    if (other) throw this.#peer.explain(other)
     return new Set(failed.map(({ id }) => id))
   }
 
@@ -152,7 +156,9 @@ export class EditWriter {
 const deleted = ({ _id, _rev }) => ({ _id, _rev, _deleted: true })
 
 /** Attachments with their bytes, as those of another document. */
-const withoutRevision = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type, data }]) => [name, { content_type: type, data }]))
+const withoutRevision = attachments => Object.fromEntries(
+  Object.entries(attachments).map(([name, { content_type: type, data }]) => [name, { content_type: type, data }])
+)
 
 /**
  * @typedef {import('../offline/device.js').Database} Database
@@ -161,13 +167,11 @@ const withoutRevision = attachments => Object.fromEntries(Object.entries(attachm
  *
  * @typedef {object} KnownVersion
  * @property {string} [newest] time of the newest version
- * @property {(draft: {bytes?: string}) => Promise<boolean>} [same] whether an image is that of the very time; nothing where there is none
+ * @property {(draft: {bytes?: string}) => Promise<boolean>} [same] whether an image is that of the very time; nothing
+ *   where there is none
  */
 
-/**
- * @param {Database[]} databases of areas @param {TileTime[]} places
- * @returns {Promise<KnownVersion[]>}
- */
+/** @param {Database[]} databases of areas @param {TileTime[]} places @returns {Promise<KnownVersion[]>} */
 export async function knownVersions (databases, places) {
   const known = places.map(() => /** @type {KnownVersion} */ ({}))
   for (const { db, holds } of databases) {
@@ -183,14 +187,16 @@ export async function knownVersions (databases, places) {
 }
 
 /**
- * Whether an area has what was made here, or what came of it at the store: then it need not be kept twice. One without a
- * past has only what is newest.
+ * Whether an area has these edits, or what the store made of them: then they need not be kept twice. An area without
+ * a past has only what is newest.
  * @param {Database} database @param {import('./edit-index.js').EditedEntry[]} entries of one layer that lie in the area
  * @param {string} layer
  * @returns {Promise<boolean[]>}
  */
 export async function hasArrived ({ db, hasHistory }, entries, layer) {
-  const held = await localVersions(db, entries.map(({ z, x, y, time }) => ({ layer, z, x, y, time })), { past: Boolean(hasHistory) })
+  const held = await localVersions(
+    db, entries.map(({ z, x, y, time }) => ({ layer, z, x, y, time })), { past: Boolean(hasHistory) }
+  )
   return entries.map(({ head, time, digest }) => {
     const versions = (held.get(head) ?? []).sort((a, b) => a.time < b.time ? -1 : 1)
     const newest = versions.find(({ current }) => current)
@@ -227,6 +233,7 @@ async function localVersions (db, places, { past = false } = {}) {
 /** @param {any} db @param {HeldVersion} version @param {string} [bytes] as base64 */
 async function hasSameImage (db, { layer, z, x, y, time, rev, current, gone }, bytes) {
   if (gone || !bytes) return gone === !bytes
-  const found = await DatabaseReader.of(db).image(current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time), rev)
+  const found = await DatabaseReader.of(db)
+    .image(current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time), rev)
   return Boolean(found) && toBase64(new Uint8Array(await /** @type {any} */ (found).blob.arrayBuffer())) === bytes
 }

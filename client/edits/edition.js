@@ -45,7 +45,8 @@ export class Edition {
    * Many tiles. One that is no good does not cost the others.
    * @param {Iterable<EditedTile> | AsyncIterable<EditedTile>} tiles
    * @param {{signal?: AbortSignal}} [options]
-   * @returns {Promise<{tiles: number, bytes: number, failed: number, failures: {z: number, x: number, y: number, code: string, reason: string}[]}>} tiles, bytes: that are there now
+   * @returns {Promise<{tiles: number, bytes: number, failed: number, failures: {z: number, x: number, y: number, code:
+   *   string, reason: string}[]}>} tiles, bytes: that are there now
    */
   async putAll (tiles, { signal } = {}) {
     const summary = { tiles: 0, bytes: 0, failed: 0, failures: /** @type {any[]} */ ([]) }
@@ -53,11 +54,11 @@ export class Edition {
       summary.failed++
       summary.failures.push({ z, x, y, code, reason: message })
     }
-    let lot = new Map()
+    let batch = new Map()
     let bytes = 0
     const flush = async () => {
-      const drafts = [...lot.values()]
-      lot = new Map()
+      const drafts = [...batch.values()]
+      batch = new Map()
       bytes = 0
       const problems = await this.#edits.write(this, drafts)
       drafts.forEach((draft, at) => {
@@ -71,11 +72,11 @@ export class Edition {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       const draft = await this.#draft(made).catch(error => fail(made, error))
       if (!draft) continue
-      if (lot.has(draft.id) || lot.size >= BATCH || bytes + draft.size > BATCH_BYTES) await flush()
-      lot.set(draft.id, draft)
+      if (batch.has(draft.id) || batch.size >= BATCH || bytes + draft.size > BATCH_BYTES) await flush()
+      batch.set(draft.id, draft)
       bytes += draft.size
     }
-    if (lot.size) await flush()
+    if (batch.size) await flush()
     return summary
   }
 
@@ -95,7 +96,7 @@ export class Edition {
     return this.#edits.removeTile(this, { z, x, y })
   }
 
-  /** How it stands: tiles and bytes as they were made here, how many of them the store has, and has refused. */
+  /** Its status: tiles and bytes edited here, how many the store has, and how many it refused. */
   async status () {
     const { index } = await this.#edits.opened()
     await index.read()
@@ -117,7 +118,8 @@ export class Edition {
   /**
    * What is on the device of it: to look at, and to put what was refused into an edition of another time.
    * @param {{state?: 'unsent' | 'sent' | 'refused'}} [options]
-   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state: 'unsent' | 'sent' | 'refused', code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
+   * @returns {AsyncGenerator<{z: number, x: number, y: number, gone: boolean, bytes: number, type?: string, state:
+   *   'unsent' | 'sent' | 'refused', code?: string, reason?: string, image: () => Promise<Blob | undefined>}>}
    */
   async * tiles ({ state } = {}) {
     const { db, index } = await this.#edits.opened()
@@ -126,7 +128,8 @@ export class Edition {
       const own = /** @type {'unsent' | 'sent' | 'refused'} */ (!upload ? 'unsent' : upload.to ? 'sent' : 'refused')
       if (state && state !== own) continue
       yield {
-        z, x, y, type, bytes, gone: digest === null, state: own, ...(upload?.error && { code: upload.error, reason: upload.reason }),
+        z, x, y, type, bytes, gone: digest === null, state: own,
+        ...(upload?.error && { code: upload.error, reason: upload.reason }),
         image: async () => (await DatabaseReader.of(db).image(id))?.blob
       }
     }
@@ -140,7 +143,8 @@ export class Edition {
    * @param {string} [options.password]
    * @param {RequestInit} [options.fetchOptions]
    * @param {AbortSignal} [options.signal]
-   * @param {(progress: {tiles: number, bytes: number, refused: number, total: {tiles: number, bytes: number}, rate: number, remaining?: number}) => void} [options.onProgress]
+   * @param {(progress: {tiles: number, bytes: number, refused: number, total: {tiles: number, bytes: number}, rate:
+   *   number, remaining?: number}) => void} [options.onProgress]
    * @param {(failure: {z: number, x: number, y: number, code: string, reason: string}) => void} [options.onFailure]
    */
   async upload (options = {}) {

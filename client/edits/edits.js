@@ -1,19 +1,18 @@
-// Editing on a device: editions that are made here, in a PouchDB of their own beside the areas, until a store has them.
-import { raceAbort } from '../../core/abort.js'
+// Editing on a device: editions that are edited here and kept in a separate PouchDB until a store has them.
 import {
   TilecouchError, checkLayer, editionId, layerDocument, layerId, now, soundOf, startOf
 } from '../../core/index.js'
 import { rewrite } from '../../core/rewrite.js'
 import { Extent, widen } from '../../core/store/extent.js'
-import { PouchPeer } from '../mirror/pouch-peer.js'
+import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { DatabaseReader } from '../offline/database-reader.js'
 import { EditIndex, tallyOf, typesOf } from './edit-index.js'
 import { EditWriter, hasArrived, knownVersions } from './edit-writer.js'
 import { Edition } from './edition.js'
 import { Upload, UploadTarget, connectionOf } from './upload.js'
 
-const MARKER = 'edits' // _local/edits of the registry: something was made here, so there is a database of it
-const DISCARD_BATCH = 200 // tiles taken away at once
+const MARKER = 'edits' // _local/edits of the registry: the device has edits, and so a database of them
+const BATCH = 200 // tiles that are removed, or looked for in areas, at once
 
 /** @typedef {{db: any, index: EditIndex, drafts: EditWriter}} Opened */
 
@@ -47,7 +46,9 @@ export class Edits {
     const { db, index } = await this.opened({ make: true })
     await this.#exclusive(async () => {
       await index.read()
-      const known = await Promise.all(this.#areas(layer).map(async ({ db: of }) => (await DatabaseReader.of(of).docs([layerId(layer)])).get(layerId(layer))))
+      const known = await Promise.all(this.#areas(layer).map(
+        async ({ db: of }) => (await DatabaseReader.of(of).docs([layerId(layer)])).get(layerId(layer))
+      ))
       const [{ _rev, ...doc }] = [...soundOf(known, 'layer'), fresh]
       await updateDocument(db, layerId(layer), stored => stored ? undefined : doc)
       await updateDocument(db, editionId(layer, when), stored => ({
@@ -77,7 +78,7 @@ export class Edits {
 
   // --- what the store does with it
 
-  /** At the beginning: what was made here is there from then on. */
+  /** At the start, so that edits are shown. */
   async open () {
     await this.#openIfAny()
   }
@@ -94,7 +95,9 @@ export class Edits {
   /** @param {{make?: boolean}} [options] @returns {Promise<Opened>} */
   async opened ({ make = false } = {}) {
     this.#offline.check()
-    if (make && !this.#opening) await new PouchPeer(this.#offline.registry.db).updateLocal(MARKER, doc => doc ?? { made: now() })
+    if (make && !this.#opening) {
+      await new PouchPeer(this.#offline.registry.db).updateLocal(MARKER, doc => doc ?? { made: now() })
+    }
     const opened = await this.#openIfAny()
     if (!opened) throw new TilecouchError('ABORTED')
     return opened
@@ -162,12 +165,19 @@ export class Edits {
       await this.#checkEdition(edition)
       const couch = new UploadTarget(connectionOf(this.#offline, options), () => this.#areas(edition.layer))
       const versions = index.versions(edition.layer, edition.time)
-      const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (!versions.length || index.documents.get(key)?.upload?.finished)
+      const isDone = versions.every(({ upload }) => upload?.to === couch.url) && (
+        !versions.length || index.documents.get(key)?.upload?.finished
+      )
       if (isDone) return
       this.#uploading.add(key)
       try {
-        await updateDocument(db, key, stored => stored && { ...stored, upload: { ...stored.upload, to: couch.url, finished: undefined } })
-        const finished = await untilClosed(db, stop => new Upload({ edition, db, index, couch, signal: stop, onProgress, onFailure, limits: this.#offline.limits?.upload }).run(), signal)
+        await updateDocument(
+          db, key, stored => stored && { ...stored, upload: { ...stored.upload, to: couch.url, finished: undefined } }
+        )
+        const stop = new AbortController()
+        const upload =
+          new Upload({ edition, db, index, couch, stop, onProgress, onFailure, limits: this.#offline.limits?.upload })
+        const finished = await whileOpen([db], signal, stop, () => upload.run())
         await updateDocument(db, key, stored => stored && { ...stored, upload: { ...stored.upload, finished } })
       } finally {
         this.#uploading.delete(key)
@@ -187,7 +197,9 @@ export class Edits {
     await this.#exclusive(async () => {
       await index.read()
       const versions = index.versions(edition.layer, edition.time)
-      for (let at = 0; at < versions.length; at += DISCARD_BATCH) await drafts.drop(versions.slice(at, at + DISCARD_BATCH).map(entry => ({ ...edition, ...entry, id: entry.head })))
+      for (const some of batches(versions)) {
+        await drafts.drop(some.map(entry => ({ ...edition, ...entry, id: entry.head })))
+      }
       await this.#forget(edition)
     })
     this.#offline.touch(edition.layer)
@@ -201,9 +213,45 @@ export class Edits {
     const went = await this.#exclusive(async () => {
       // one that is being closed knows no areas any more
       if (this.#offline.isClosed) return false
-      return removeArrived({ ...opened, layer, databases: this.#areas(layer), forget: edition => this.#forget(edition) })
+      return this.#removeArrived(layer, opened)
     })
     if (went) this.#offline.touch(layer)
+  }
+
+  /** @param {string} layer @param {Opened} opened @returns {Promise<boolean>} whether anything was removed */
+  async #removeArrived (layer, { db, index, drafts }) {
+    await index.read()
+    let went = false
+    for (const doc of [...index.documents.values()]) {
+      // before an upload has ended, its tiles determine the extent of the layer
+      if (doc.type !== 'edition' || doc.layer !== layer || !doc.upload?.finished) continue
+      const { time } = doc
+      for (const some of batches(index.versions(layer, time).filter(({ upload }) => upload?.to))) {
+        const arrived = await this.#arrived(layer, some)
+        if (!arrived.length) continue
+        await drafts.drop(
+          arrived.map(entry => ({ ...entry, id: entry.head, layer })), ({ upload }) => Boolean(upload?.to)
+        )
+        await updateDocument(db, editionId(layer, time), stored => (
+          stored && { ...stored, upload: { ...stored.upload, left: tallyOf(arrived, stored) } }
+        ))
+        went = true
+      }
+      await index.read()
+      if (!index.versions(layer, time).length) await this.#forget({ layer, time })
+    }
+    return went
+  }
+
+  /** Those that every area that holds their tile has. @param {import('./edit-index.js').EditedEntry[]} entries */
+  async #arrived (layer, entries) {
+    const missing = new Set()
+    for (const database of this.#areas(layer)) {
+      const inside = entries.filter(({ z, x, y }) => database.holds(z, x, y))
+      const has = await hasArrived(database, inside, layer)
+      inside.forEach((entry, at) => { if (!has[at]) missing.add(entry) })
+    }
+    return entries.filter(entry => !missing.has(entry))
   }
 
   /** The edition's own document, and the layer's when it was the last. */
@@ -247,58 +295,16 @@ export class Edits {
   }
 }
 
-const BATCH = 200 // tiles looked at together
-
-/**
- * @param {object} parts
- * @param {any} parts.db
- * @param {import('./edit-index.js').EditIndex} parts.index
- * @param {import('./edit-writer.js').EditWriter} parts.drafts
- * @param {string} parts.layer
- * @param {import('../offline/device.js').Database[]} parts.databases of areas
- * @param {(edition: {layer: string, time: string}) => Promise<void>} parts.forget
- * @returns {Promise<boolean>} whether anything went
- */
-export async function removeArrived ({ db, index, drafts, layer, databases, forget }) {
-  await index.read()
-  let went = false
-  for (const doc of [...index.documents.values()]) {
-    // before an upload has ended, its tiles tell how far the layer reaches
-    if (doc.type !== 'edition' || doc.layer !== layer || !doc.upload?.finished) continue
-    const { time } = doc
-    const sent = index.versions(layer, time).filter(({ upload }) => upload?.to)
-    for (let at = 0; at < sent.length; at += BATCH) {
-      const going = await arrivedIn(sent.slice(at, at + BATCH), layer, databases)
-      if (!going.length) continue
-      await drafts.drop(going.map(entry => ({ ...entry, id: entry.head, layer })), ({ upload }) => Boolean(upload?.to))
-      await updateDocument(db, editionId(layer, time), stored => stored && { ...stored, upload: { ...stored.upload, left: tallyOf(going, stored) } })
-      went = true
-    }
-    await index.read()
-    if (!index.versions(layer, time).length) await forget({ layer, time })
-  }
-  return went
-}
-
-/**
- * @param {import('./edit-index.js').EditedEntry[]} entries @param {string} layer
- * @param {import('../offline/device.js').Database[]} databases
- */
-async function arrivedIn (entries, layer, databases) {
-  const staying = new Set()
-  for (const database of databases) {
-    const within = entries.filter(({ z, x, y }) => database.holds(z, x, y))
-    const has = await hasArrived(database, within, layer)
-    within.forEach((entry, at) => { if (!has[at]) staying.add(entry) })
-  }
-  return entries.filter(entry => !staying.has(entry))
+/** @template T @param {T[]} entries */
+function * batches (entries) {
+  for (let at = 0; at < entries.length; at += BATCH) yield entries.slice(at, at + BATCH)
 }
 
 /**
  * A document as `change` makes it of what is stored.
  * @param {any} db @param {string} id @param {(stored: any) => any} change returns nothing to keep it as it is
  */
-export const updateDocument = (db, id, change) => rewrite(id, {
+const updateDocument = (db, id, change) => rewrite(id, {
   read: async () => (await DatabaseReader.of(db).docs([id])).get(id),
   change,
   async write (doc, stored) {
@@ -310,29 +316,3 @@ export const updateDocument = (db, id, change) => rewrite(id, {
     }
   }
 })
-
-/**
- * What a PouchDB was asked that is closed in the meantime, it may never answer.
- * @template T
- * @param {any} db @param {(signal: AbortSignal) => Promise<T>} task ends by itself when the signal says so @param {AbortSignal} [signal]
- * @returns {Promise<T>}
- */
-export async function untilClosed (db, task, signal) {
-  const [stop, closed] = [new AbortController(), new AbortController()]
-  const end = () => stop.abort()
-  const leave = () => {
-    stop.abort()
-    closed.abort()
-  }
-  signal?.addEventListener('abort', end)
-  if (signal?.aborted) end()
-  db.once('closed', leave).once('destroyed', leave)
-  try {
-    return await raceAbort(task(stop.signal), closed.signal)
-  } catch (error) {
-    throw error.name === 'AbortError' ? new TilecouchError('ABORTED') : error
-  } finally {
-    signal?.removeEventListener('abort', end)
-    db.removeListener('closed', leave).removeListener('destroyed', leave)
-  }
-}

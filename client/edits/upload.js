@@ -6,7 +6,6 @@ import { CouchClient } from '../../core/couch/client.js'
 import {
   STORE_ID, TILE_ATTACHMENT, TilecouchError, editionId, faultIn, headId, layerDocument, layerFields, layerId, now
 } from '../../core/index.js'
-import { rewrite } from '../../core/rewrite.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { Extent, widen } from '../../core/store/extent.js'
@@ -27,7 +26,6 @@ export const uploadDefaults = {
 /** @typedef {import('./edit-index.js').EditedEntry} Entry */
 
 export class Upload {
-  #stop = new AbortController()
   #semaphore
   #size
   #began = performance.now()
@@ -35,20 +33,20 @@ export class Upload {
   /**
    * @param {object} parts
    * @param {{layer: string, time: string}} parts.edition
-   * @param {any} parts.db the PouchDB of what was made here
+   * @param {any} parts.db the PouchDB of edits
    * @param {import('./edit-index.js').EditIndex} parts.index of it
    * @param {UploadTarget} parts.couch
-   * @param {AbortSignal} [parts.signal]
+   * @param {AbortController} parts.stop ends it, and is aborted by the first failure
    * @param {(progress: any) => void} [parts.onProgress]
    * @param {(failure: {z: number, x: number, y: number, code: string, reason: string}) => void} [parts.onFailure]
    * @param {Partial<typeof uploadDefaults>} [parts.limits]
    */
-  constructor ({ edition, db, index, couch, signal, onProgress, onFailure, limits }) {
+  constructor ({ edition, db, index, couch, stop, onProgress, onFailure, limits }) {
     this.edition = edition
     this.db = db
     this.index = index
     this.couch = couch
-    this.signal = signal
+    this.stop = stop
     this.onProgress = onProgress
     this.onFailure = onFailure
     this.limits = { ...uploadDefaults, ...limits }
@@ -59,17 +57,10 @@ export class Upload {
   }
 
   async run () {
-    const abort = () => this.#stop.abort()
-    this.signal?.addEventListener('abort', abort)
-    if (this.signal?.aborted) abort()
-    try {
-      await this.index.read()
-      await this.#begin()
-      await this.#sendAll()
-      return await this.#finish()
-    } finally {
-      this.signal?.removeEventListener('abort', abort)
-    }
+    await this.index.read()
+    await this.#begin()
+    await this.#sendAll()
+    return this.#finish()
   }
 
   /** What the store has not got, or has refused before. */
@@ -80,10 +71,10 @@ export class Upload {
 
   // --- the store's side, before and after
 
-  /** Refused here, when there is no right to write: the edition is the first that is written. */
+  /** Writes the edition first, so that a missing right to write is found before any tile is sent. */
   async #begin () {
     const { couch, edition: { layer, time }, index } = this
-    const { signal } = this.#stop
+    const { signal } = this.stop
     await this.#checkStore(signal)
     const made = newLayerDocument(layer, index.documents.get(layerId(layer)))
     await couch.update(layerId(layer), stored => stored ? undefined : made, signal)
@@ -102,7 +93,7 @@ export class Upload {
 
   async #finish () {
     const { couch, index, edition: { layer, time } } = this
-    const { signal } = this.#stop
+    const { signal } = this.stop
     await index.read()
     const versions = index.versions(layer, time)
     const arrived = versions.filter(({ upload }) => upload?.to === couch.url)
@@ -122,8 +113,13 @@ export class Upload {
   // --- tiles
 
   async #sendAll () {
-    const { signal } = this.#stop
-    const batch = new HeadWriter(this.couch, { stored: now(), signal, send: (docs, until) => this.couch.bulk(docs, { signal: until }), report: (tile, outcome) => tile.report(outcome) })
+    const { signal } = this.stop
+    const batch = new HeadWriter(this.couch, {
+      stored: now(),
+      signal,
+      send: (docs, until) => this.couch.bulk(docs, { signal: until }),
+      report: (tile, outcome) => tile.report(outcome)
+    })
     const under = new Set()
     let failure
     const waiting = this.#waiting()
@@ -131,10 +127,10 @@ export class Upload {
     while (waiting.length && !failure) {
       const release = await this.#semaphore.acquire()
       if (failure) { release(); break }
-      const lot = this.#nextBatch(waiting)
-      const moving = this.#sendBatch(batch, lot).catch(error => {
+      const entries = this.#nextBatch(waiting)
+      const moving = this.#sendBatch(batch, entries).catch(error => {
         failure ??= error
-        this.#stop.abort()
+        this.stop.abort()
       }).finally(() => {
         release()
         under.delete(moving)
@@ -142,47 +138,52 @@ export class Upload {
       under.add(moving)
     }
     await Promise.all(under)
-    if (failure) throw this.signal?.aborted ? new TilecouchError('ABORTED') : failure
+    if (failure) throw failure
   }
 
   /** The next ones, as many as are worth a request. @param {Entry[]} waiting */
   #nextBatch (waiting) {
     let bytes = 0
     let count = 0
-    while (count < waiting.length && count < this.limits.batch && (!count || bytes + waiting[count].bytes <= this.#size)) bytes += waiting[count++].bytes
+    while (
+      count < waiting.length && count < this.limits.batch && (!count || bytes + waiting[count].bytes <= this.#size)
+    ) bytes += waiting[count++].bytes
     return waiting.splice(0, count)
   }
 
-  /** @param {HeadWriter} batch @param {Entry[]} lot */
-  async #sendBatch (batch, lot) {
-    if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
+  /** @param {Entry[]} entries */
+  async #sendBatch (batch, entries) {
+    if (this.stop.signal.aborted) throw new TilecouchError('ABORTED')
     const began = performance.now()
-    const { rows } = await this.db.allDocs({ keys: lot.map(({ id }) => id), include_docs: true, attachments: true })
+    const { rows } = await this.db.allDocs({ keys: entries.map(({ id }) => id), include_docs: true, attachments: true })
     const outcomes = new Map()
     const { layer, time } = this.edition
     const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
       const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
       return {
-        id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data, digest: image?.digest ?? null, attempts: 0,
+        id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data,
+        digest: image?.digest ?? null, attempts: 0,
         report: outcome => outcomes.set(id, { doc, outcome })
       }
     })
     try {
       await batch.store(tiles)
     } finally {
-      await this.#saveOutcomes(outcomes, lot)
+      await this.#saveOutcomes(outcomes, entries)
     }
-    this.#adjustBatch(lot.reduce((sum, { bytes }) => sum + bytes, 0), performance.now() - began)
+    this.#adjustBatch(entries.reduce((sum, { bytes }) => sum + bytes, 0), performance.now() - began)
   }
 
   /**
    * What became of tiles; one that was changed here meanwhile is another tile to send.
-   * @param {Map<string, {doc: any, outcome: any}>} outcomes @param {Entry[]} lot
+   * @param {Map<string, {doc: any, outcome: any}>} outcomes @param {Entry[]} entries
    */
-  async #saveOutcomes (outcomes, lot) {
-    const noted = lot.filter(({ id }) => outcomes.has(id)).map(entry => {
+  async #saveOutcomes (outcomes, entries) {
+    const noted = entries.filter(({ id }) => outcomes.has(id)).map(entry => {
       const { doc, outcome } = /** @type {any} */ (outcomes.get(entry.id))
-      const upload = outcome instanceof TilecouchError ? { error: outcome.code, reason: outcome.message } : { to: this.couch.url, outcome }
+      const upload = outcome instanceof TilecouchError
+        ? { error: outcome.code, reason: outcome.message }
+        : { to: this.couch.url, outcome }
       return { entry, upload, doc: { ...withoutBytes(doc, entry.bytes), upload } }
     })
     if (!noted.length) return
@@ -221,14 +222,15 @@ const withoutBytes = ({ _attachments: attachments, ...doc }, length) => {
   return { ...doc, _attachments: { [TILE_ATTACHMENT]: { ...about, length, stub: true } } }
 }
 
-/** The document of a layer that the store has not got. Where its tiles are, those tell that arrive. */
+/** The document of a layer that is new to the store. Its zooms and bounds follow from the tiles that arrive. */
 function newLayerDocument (layer, known = {}) {
   const { minzoom, maxzoom, bounds, ...fields } = known
-  return layerDocument(layer, Object.fromEntries(Object.entries(fields).filter(([field]) => Object.hasOwn(layerFields, field))))
+  return layerDocument(
+    layer, Object.fromEntries(Object.entries(fields).filter(([field]) => Object.hasOwn(layerFields, field)))
+  )
 }
 
 const REQUEST_TIMEOUT = 30000 // milliseconds for an answer, or for more of a long one
-const MIN_UPLOAD_RATE = 16 // bytes a millisecond, the slowest upload that is waited for: fetch reports no progress of a body
 
 export class UploadTarget extends CouchClient {
   #http
@@ -238,12 +240,13 @@ export class UploadTarget extends CouchClient {
 
   /**
    * @param {import('../mirror/http.js').HttpCouch} http
-   * @param {() => {db: any}[]} lenders databases that may have the same documents: what stands there is not asked for again
+   * @param {() => {db: any}[]} areaDatabases databases that may have the same documents: these are not asked
+   *   for again
    */
-  constructor (http, lenders) {
+  constructor (http, areaDatabases) {
     super({ url: http.url, exchange: () => Promise.reject(new Error('request is overridden')) })
     this.#http = http
-    this.#areaDatabases = lenders
+    this.#areaDatabases = areaDatabases
   }
 
   /**
@@ -251,15 +254,15 @@ export class UploadTarget extends CouchClient {
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>} the winner of each, in their order
    */
   async docs (ids, { attachments = false, signal } = {}) {
-    const lent = attachments ? await this.#localDocs(ids) : new Map()
-    const asked = ids.filter(id => !lent.has(id))
+    const local = attachments ? await this.#localDocs(ids) : new Map()
+    const asked = ids.filter(id => !local.has(id))
     const found = await askAll(this.url, asked, async keys => {
       const { rows } = await this.request({ method: 'POST', path: '_all_docs', qs: { include_docs: true, ...(attachments && { attachments }) }, body: { keys }, signal })
       return rows.map(row => ({ ...row, id: row.id ?? row.key, ...(!row.error && !row.doc && !row.value?.deleted && { error: 'no document' }) }))
     }, { signal })
     return ids.map(id => {
       const row = found.get(id)?.[0]
-      const doc = lent.get(id) ?? row?.doc
+      const doc = local.get(id) ?? row?.doc
       if (doc) this.#seen.set(id, doc)
       return { id, doc: doc ?? undefined, deleted: Boolean(row?.value?.deleted) }
     })
@@ -267,53 +270,36 @@ export class UploadTarget extends CouchClient {
 
   /** Documents with their images as areas have them, at the revision that was seen at the store. */
   async #localDocs (ids) {
-    const lent = new Map()
+    const local = new Map()
     for (const { db } of this.#areaDatabases()) {
-      const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map()) // one that is removed meanwhile lends nothing
+      // it may be removed meanwhile
+      const revs = await DatabaseReader.of(db).revs(ids).catch(() => new Map())
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
-        if (!rev || revs.get(id) !== rev || lent.has(id)) continue
+        if (!rev || revs.get(id) !== rev || local.has(id)) continue
         const doc = await db.get(id, { rev, attachments: true }).catch(() => undefined)
-        if (doc) lent.set(id, doc)
+        if (doc) local.set(id, doc)
       }
     }
-    return lent
+    return local
   }
 
   /** @param {{method?: string, path: string, qs?: Record<string, any>, body?: any, signal?: AbortSignal}} request */
   request ({ body, ...request }) {
     const sent = typeof body === 'string' ? body : body && JSON.stringify(body)
-    return this.#http.request({ ...request, body: sent, timeout: REQUEST_TIMEOUT + (sent?.length ?? 0) / MIN_UPLOAD_RATE })
+    return this.#http.request({ ...request, body: sent, timeout: REQUEST_TIMEOUT })
   }
 
-  /**
-   * A browser that asks for what is not there by its address says so on its console.
-   * @param {string} id @param {AbortSignal} [signal]
-   */
+  /** A browser that asks for what is not there by its address says so on its console. */
   async get (id, signal) {
     const [{ doc }] = await this.docs([id], { signal })
     return doc
   }
 
-  /**
-   * The document as `change` makes it of what is stored.
-   * @param {string} id @param {(stored: any) => any} change returns nothing to keep it as it is @param {AbortSignal} [signal]
-   */
-  update (id, change, signal) {
-    return rewrite(id, {
-      read: () => this.get(id, signal),
-      change,
-      write: async (doc, stored) => {
-        await this.#put({ ...doc, _id: id, _rev: stored?._rev }, signal)
-        return doc
-      }
-    })
-  }
-
-  /** A gateway reads only. @param {any} doc @param {AbortSignal} [signal] */
-  async #put (doc, signal) {
+  /** A gateway reads only. */
+  async put (doc, signal) {
     try {
-      await this.#http.request({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc, signal })
+      return await this.#http.put(doc, signal)
     } catch (error) {
       throw error.details?.status === 405 ? new TilecouchError('READ_ONLY', { reason: `${this.url} only reads` }, { cause: error }) : error
     }
@@ -322,13 +308,16 @@ export class UploadTarget extends CouchClient {
 
 /**
  * The store to upload to. The credentials of the areas' store are not sent to another one, nor used with another name.
- * @param {{couch: HttpCouch, remote: string, fetchOptions: any}} offline @param {{to?: string, name?: string, password?: string, fetchOptions?: any}} options
+ * @param {{couch: HttpCouch, remote: string, fetchOptions: any}} offline
+ * @param {{to?: string, name?: string, password?: string, fetchOptions?: any}} options
  */
 export function connectionOf ({ couch, remote, fetchOptions: usual }, { to, name, password = '', fetchOptions }) {
   if (to === undefined && name === undefined && fetchOptions === undefined) return couch
   const isUsual = to === undefined && name === undefined
   const http = new HttpCouch(to ?? remote, {
-    fetchOptions: { ...(isUsual && usual), ...fetchOptions, headers: { ...(isUsual && usual.headers), ...fetchOptions?.headers } }
+    fetchOptions: {
+      ...(isUsual && usual), ...fetchOptions, headers: { ...(isUsual && usual.headers), ...fetchOptions?.headers }
+    }
   })
   if (name === undefined) return http
   const address = new URL(http.url)

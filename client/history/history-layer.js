@@ -65,16 +65,19 @@ export const historyDefaults = {
  * @typedef {object} OwnEvents
  * @property {{time: ExactTime | null}} timechange the clock moved
  * @property {{time: ExactTime | null}} timeload every tile in view shows this time
- * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they are not
+ * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they
+ *   are not
  * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
- * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents} HistoryLayerEvents
+ * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents}
+ *   HistoryLayerEvents
  */
 
 const Base = /** @type {import('../leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
   /** @type {unknown} */ (L.GridLayer.extend({ includes: storeMixin, options: historyDefaults, _followsPast: true })))
 
 /**
- * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what differs.
+ * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
+ * differs.
  */
 export class HistoryLayer extends Base {
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
@@ -83,20 +86,18 @@ export class HistoryLayer extends Base {
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
     this.title = options?.layer
     this._openStore(db, options)
-    /**
-     * the one given to it, or its own
-     * @readonly @type {Clock}
-     */
+    /** the one given to it, or its own @readonly @type {Clock} */
     this.clock = this.options.clock ?? new Clock()
     if (this.options.time !== undefined) this.clock.setTime(this.options.time)
     this._columns = []
-    this._extent = this._toldChanges = null
+    this._extent = this._reportedChanges = null
     this._items = new WeakMap() // element of a tile -> item of the scene
     this._index = new VersionIndex({ limit: this.options.versions })
     this._loader = new IndexLoader(this._source, this.options.layer, this._index, { onKnown: () => this._onKnown(), ...this._reports('index') })
     this._images = new ImageCache(this._source, this.options)
     this._preloader = new Preloader(this._images, times => this._neededAt(times), this.options)
-    this._scene = new Scene(this._images, tile => this._pictureAt(tile, this.getTime()), item => this._isInView(item), this.options, {
+    const pictureOf = tile => this._pictureAt(tile, this.getTime())
+    this._scene = new Scene(this._images, pictureOf, item => this._isInView(item), this.options, {
       onShown: () => {
         this.fire('timeload', { time: this.getTime() })
         this._preloader.run(this.changes() ?? [], this.getTime())
@@ -109,7 +110,7 @@ export class HistoryLayer extends Base {
   }
 
   onAdd (map) {
-    this._time = this.getTime() // what the tiles were told last
+    this._time = this.getTime() // the time that the tiles show
     super.onAdd(map)
     this.clock.on('timechange', this._onTime, this)
     this._startStore()
@@ -133,10 +134,7 @@ export class HistoryLayer extends Base {
     return this.clock.getTime()
   }
 
-  /**
-   * Moves the clock, and with it every layer on it. Throws BAD_TIME when the time is none.
-   * @param {Time | null} time
-   */
+  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
   setTime (time) {
     this.clock.setTime(time)
     return this
@@ -153,13 +151,14 @@ export class HistoryLayer extends Base {
   }
 
   /**
-   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no tiles
+   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no
+   *   tiles
    */
   extent () {
     return this._extent
   }
 
-  /** @returns {boolean} whether every tile in view shows what it should, or has failed and said so */
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
   isShown () {
     return this._isReady && (!this._map || this._time === this.getTime()) && this._scene.isShown
   }
@@ -182,7 +181,9 @@ export class HistoryLayer extends Base {
     if (!this._map || this._tileZoom === undefined) return null
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
     const tile = tileAt(lng, lat, this._zoom())
-    return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(tile.z, tile.x, tile.y, this.getTime()) ?? null }
+    return { ...tile, versions: this._index.versions(tile.z, tile.x, tile.y), shown: this._index.at(
+      tile.z, tile.x, tile.y, this.getTime()
+    ) ?? null }
   }
 
   /**
@@ -233,12 +234,13 @@ export class HistoryLayer extends Base {
   }
 
   _setColumns (columns) {
-    const isSame = JSON.stringify(columns) === JSON.stringify(this._columns) // Leaflet updates more often than the view changes
+    // Leaflet updates more often than the view changes
+    const isSame = JSON.stringify(columns) === JSON.stringify(this._columns)
     if (!isSame) this._columns = columns
     this._dropTiles(item => item.shown === undefined)
     this._want()
     this._scene.update()
-    this._tellChanges()
+    this._reportChanges()
   }
 
   // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
@@ -265,10 +267,12 @@ export class HistoryLayer extends Base {
   }
 
   _want () {
-    this._loader.want(this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns)
+    this._loader.want(
+      this._lacksTiles ? [...this._columns, ...ancestors(this._columns, this._ancestry())] : this._columns
+    )
   }
 
-  // not all of the view has tiles of its own: from now on their ancestors are asked for in the same request
+  // some tiles of the view are missing: from now on their ancestors are requested as well
   _onMissing () {
     if (this._lacksTiles || !this._index.covers(this._columns)) return
     this._lacksTiles = true
@@ -277,13 +281,13 @@ export class HistoryLayer extends Base {
 
   _onKnown () {
     this._scene.update()
-    this._tellChanges()
+    this._reportChanges()
   }
 
-  _tellChanges () {
+  _reportChanges () {
     const changes = this.changes()
-    if (changes === this._toldChanges) return
-    this._toldChanges = changes
+    if (changes === this._reportedChanges) return
+    this._reportedChanges = changes
     this.fire('changes', { changes })
   }
 
@@ -311,7 +315,9 @@ export class HistoryLayer extends Base {
 
   _neededAt (times) {
     const needed = new Set()
-    for (const time of times) for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
+    for (const time of times) {
+      for (const item of this._scene.items) if (this._isInView(item)) needed.add(this._pictureAt(item, time)?.version)
+    }
     return [...needed].filter(version => version && !this._images.has(version))
   }
 

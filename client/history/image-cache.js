@@ -39,7 +39,8 @@ export class ImageCache {
   #active = 0
 
   /**
-   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} & Partial<import('../offline/offline-source.js').OfflineSource>} source
+   * @param {{tile: (version: Version, signal: AbortSignal, options: {fresh: boolean}) => Promise<Blob>} &
+   *   Partial<import('../offline/offline-source.js').OfflineSource>} source
    * @param {Partial<typeof imageCacheDefaults>} [options]
    */
   constructor (source, options = {}) {
@@ -47,7 +48,6 @@ export class ImageCache {
     this.#options = { ...imageCacheDefaults, ...options }
   }
 
-  /** @param {Version} version */
   has (version) {
     return this.#blobs.has(versionKey(version))
   }
@@ -85,12 +85,12 @@ export class ImageCache {
     if (!job.running || job.resting || abort) this.#drop(job)
   }
 
-  /** Whether an image came from the device. @param {Blob} blob */
+  /** Whether an image came from the device. */
   isFromDevice (blob) {
     return this.#source.isFromDevice?.(blob) ?? false
   }
 
-  /** The image is damaged: the next request fetches it again. @param {Version} version */
+  /** The image is damaged: the next request fetches it again. */
   forget (version) {
     const key = versionKey(version)
     const blob = this.#blobs.get(key)
@@ -112,7 +112,10 @@ export class ImageCache {
     const result = {}
     result.promise = new Promise((resolve, reject) => Object.assign(result, { resolve, reject }))
     result.promise.catch(() => {}) // preloading does not wait for it
-    const job = { key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, resting: false, attempts: 0, result }
+    const job = {
+      key, version, users: new Set(), urgent: false, controller: new AbortController(), running: false, resting: false,
+      attempts: 0, result
+    }
     this.#jobs.set(key, job)
     if (this.#source.fromDevice && !this.#damaged.has(key)) this.#loadFromDevice(job)
     return job
@@ -158,7 +161,9 @@ export class ImageCache {
     try {
       const options = { fresh: this.#damaged.has(job.key) }
       const { signal } = job.controller
-      this.#succeed(job, await (this.#source.fromNetwork?.(job.version, signal, options) ?? this.#source.tile(job.version, signal, options)))
+      this.#succeed(job, await (
+        this.#source.fromNetwork?.(job.version, signal, options) ?? this.#source.tile(job.version, signal, options)
+      ))
     } catch (error) {
       if (!job.controller.signal.aborted) this.#damaged.add(job.key)
       const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted

@@ -25,8 +25,8 @@ export class IndexLoader {
   #failed = false
 
   /**
-   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> & Partial<import('../offline/offline-source.js').OfflineSource>} source
-   * @param {string} layer
+   * @param {Pick<import('../source/couch-source.js').CouchSource, 'versions'> &
+   *   Partial<import('../offline/offline-source.js').OfflineSource>} source
    * @param {import('./version-index.js').VersionIndex} index
    * @param {{onKnown: () => void, onError: (error: Error) => void, onBack: () => void}} listeners
    *   onError: after every attempt without an answer; onBack: after every answer
@@ -38,13 +38,12 @@ export class IndexLoader {
     this.#listeners = listeners
   }
 
-  /**
-   * From now on this is wanted, and nothing else.
-   * @param {Column[]} columns
-   */
+  /** From now on this is wanted, and nothing else. @param {Column[]} columns */
   want (columns) {
     this.#wanted = columns
-    for (const job of this.#running) if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
+    for (const job of this.#running) {
+      if (!job.columns.some(column => columns.some(other => overlap(column, other)))) this.#abort(job)
+    }
     const missing = this.#index.missing(columns, (z, x, y) => [...this.#running].some(job => holds(job, z, x, y)))
     if (missing.length) this.#ask(missing)
     if (!this.#failed || this.#running.size) return
@@ -70,9 +69,9 @@ export class IndexLoader {
   async readDevice () {
     if (!this.#source.local || !this.#wanted.length) return
     const columns = this.#index.blocks(this.#wanted)
-    const held = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
+    const local = await this.#source.local(this.#layer, columns).catch(() => /** @type {any[]} */ ([]))
     const { generation } = this.#index
-    this.#addLocal(columns, held)
+    this.#addLocal(columns, local)
     if (this.#index.generation !== generation) this.#listeners.onKnown()
     this.want(this.#wanted)
   }
@@ -103,7 +102,7 @@ export class IndexLoader {
     const { signal } = job.controller
     this.#running.add(job)
     try {
-      const onEarly = held => this.#showLocal(job, held)
+      const onEarly = local => this.#showLocal(job, local)
       const answers = await retry(() => this.#source.versions(this.#layer, columns, signal, { onEarly }), {
         signal,
         onError: error => {
@@ -129,15 +128,15 @@ export class IndexLoader {
   }
 
   /** Shows what the device has before the network has answered. */
-  #showLocal (job, held) {
+  #showLocal (job, local) {
     if (job.local || job.controller.signal.aborted) return
-    job.local = new Set(job.columns.filter((column, at) => held[at].isWhole))
-    this.#addLocal(job.columns, held)
+    job.local = new Set(job.columns.filter((column, at) => local[at].isWhole))
+    this.#addLocal(job.columns, local)
     if (job.local.size < job.columns.length) this.#listeners.onKnown()
   }
 
-  #addLocal (columns, held) {
-    for (const [at, { versions, isWhole }] of held.entries()) {
+  #addLocal (columns, local) {
+    for (const [at, { versions, isWhole }] of local.entries()) {
       if (!isWhole) this.#index.addPart(columns[at], versions)
       else if (!this.#index.equals(columns[at], versions)) this.#index.add(columns[at], versions)
     }
@@ -145,4 +144,5 @@ export class IndexLoader {
 }
 
 const overlap = (a, b) => a.z === b.z && a.x === b.x && a.y0 <= b.y1 && b.y0 <= a.y1
-const holds = (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)
+const holds =
+  (job, z, x, y) => job.columns.some(column => column.z === z && column.x === x && column.y0 <= y && y <= column.y1)

@@ -13,7 +13,8 @@ export class Preloader {
 
   /**
    * @param {import('./image-cache.js').ImageCache} images
-   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not there yet, in view
+   * @param {(times: (string | null)[]) => import('./version-index.js').Version[]} neededAt what a time needs and is not
+   *   there yet, in view
    * @param {{preload: number, preloadSize: number}} options
    */
   constructor (images, neededAt, options) {
@@ -22,24 +23,19 @@ export class Preloader {
     this.#options = options
   }
 
-  /**
-   * @param {{time: string}[]} changes of the view
-   * @param {string | null} time
-   */
+  /** @param {{time: string}[]} changes of the view */
   run (changes, time) {
     this.drop()
     let bytes = 0
     for (const version of this.#neededAt(neighbours(changes, time, this.#options.preload, this.forward))) {
       if ((bytes += version.bytes) > this.#options.preloadSize) break
       this.#wanted.push(version)
-      this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {}) // asked for again when it is wanted
+      // asked for again when it is wanted
+      this.#images.load(version, { urgent: false, user: this.#user }).catch(() => {})
     }
   }
 
-  /**
-   * Whatever the clock does meanwhile.
-   * @param {(string | null)[]} times @param {AbortSignal} signal
-   */
+  /** Whatever the clock does meanwhile. @param {(string | null)[]} times */
   async load (times, signal) {
     if (signal.aborted) return
     const user = {}

@@ -40,7 +40,9 @@ export function ancestors (columns, { overzoom, minzoom }) {
   const found = new Map()
   for (const { z, x, y0, y1 } of columns) {
     for (let up = 1; up <= overzoom && z - up >= minzoom; up++) {
-      const column = { z: z - up, x: Math.floor(x / 2 ** up), y0: Math.floor(y0 / 2 ** up), y1: Math.floor(y1 / 2 ** up) }
+      const column = {
+        z: z - up, x: Math.floor(x / 2 ** up), y0: Math.floor(y0 / 2 ** up), y1: Math.floor(y1 / 2 ** up)
+      }
       const name = `${column.z}/${column.x}`
       const other = found.get(name)
       if (other) Object.assign(other, { y0: Math.min(other.y0, column.y0), y1: Math.max(other.y1, column.y1) })
@@ -53,7 +55,6 @@ export function ancestors (columns, { overzoom, minzoom }) {
 /**
  * The times next to a time at which the view changes, the next ones first: 1 after, 1 before, 2 after, …
  * @param {{time: string}[]} changes ascending
- * @param {string | null} time
  * @param {number} count on each side
  * @param {boolean} [forward] which side comes first
  * @returns {string[]}

@@ -12,11 +12,12 @@ import { decodeImage } from './tile-view.js'
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {(error?: Error) => void} ready told once, with the first image, without one, or with the first error
+ * @property {(error?: Error) => void} ready called once: with the first image, without one, or with the first error
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
- * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded, not shown yet
+ * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
+ *   not shown yet
  * @property {boolean} [isFromDevice] what it shows came from the device
  * @property {boolean} [pending] the index could not say what it should show
  * @property {boolean} [failed]
@@ -42,10 +43,13 @@ export class Scene {
   /**
    * @param {import('./image-cache.js').ImageCache} store
    * @param {(tile: {z: number, x: number, y: number}) => Picture | null | undefined} resolve
-   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they are
+   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they
+   *   are
    * @param {{together: number, fade: number}} options milliseconds
-   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item, error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
-   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index names is not there
+   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item,
+   *   error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
+   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index
+   *   names is not there
    */
   constructor (store, resolve, isCurrent, options, listeners) {
     this.#store = store
@@ -55,13 +59,13 @@ export class Scene {
     this.#listeners = listeners
   }
 
-  /** Whether every tile shows what it should, or has failed and said so. */
+  /** Whether every tile shows what it should, or has failed and reported it. */
   get isShown () {
     for (const item of this.#items) if (!isSettled(item) && this.#isCurrent(item)) return false
     return true
   }
 
-  /** Whether a tile shows what the time asks for, whatever it has been told. @param {Item} item */
+  /** Whether a tile shows the version of the present time. */
   isRight (item) {
     const picture = this.#resolve(item)
     return picture !== undefined && pictureKey(picture) === item.shown
@@ -72,13 +76,11 @@ export class Scene {
     return this.#items
   }
 
-  /** @param {Item} item */
   add (item) {
     this.#items.add(item)
     this.#isComplete = false
   }
 
-  /** @param {Item} item */
   remove (item) {
     if (!this.#items.delete(item)) return
     this.#release(item, true)
@@ -90,7 +92,8 @@ export class Scene {
    * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
    */
   update ({ announce = false } = {}) {
-    if (announce) this.#isComplete = this.#late = false // a new step: what was late in the last one says nothing of this
+    // a new step: what was late in the last one says nothing of this
+    if (announce) this.#isComplete = this.#late = false
     let missing = false
     this.#updating = true
     for (const item of this.#items) {
@@ -123,7 +126,7 @@ export class Scene {
     this.#late = false
   }
 
-  /** @param {Item} item @returns {boolean} whether the index could say */
+  /** @returns {boolean} whether the index could say */
   #setTarget (item) {
     const picture = this.#resolve(item)
     if (picture === undefined) return false
@@ -186,7 +189,7 @@ export class Scene {
     if (item.picture) this.#store.release(item.picture.version, item, { abort })
   }
 
-  /** Shows what is ready, when it is time to, and says when all is shown. */
+  /** Shows staged images when it is time to, and reports when all is shown. */
   #showStaged () {
     if (this.#updating) return
     let [waiting, keeping] = [false, false]

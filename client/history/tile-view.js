@@ -2,7 +2,6 @@
 
 /**
  * An image that is ready to be painted. Its object URL is gone again before anybody sees it: nothing is left to revoke.
- * @param {Blob} blob
  * @returns {Promise<HTMLImageElement>}
  */
 export async function decodeImage (blob) {
@@ -62,7 +61,6 @@ export class TileView {
     }
   }
 
-  /** @param {boolean} failed */
   mark (failed) {
     this.el.classList.toggle('tilecouch-failed', failed)
   }

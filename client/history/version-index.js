@@ -8,7 +8,8 @@ export const BLOCK = 4 // rows that are known together: views that overlap ask f
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {{time: string, tiles: number, bytes: number}} Change
- * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}} ChangedTile
+ * @typedef {{z: number, x: number, y: number, before: Version | null, after: Version | null, bytes: number}}
+ *   ChangedTile
  * @typedef {{known: Map<number, boolean>, tiles: Map<number, Version[]>, versions: number, used: number}} Entry
  *   known: block of rows -> whether it is up to date
  */
@@ -77,8 +78,8 @@ export class VersionIndex {
   }
 
   /**
-   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told that
-   * there is more.
+   * Takes in what is there already of a range of blocks, when more may follow. What is known as a whole is only told
+   * that there is more.
    * @param {Column} column @param {Version[]} versions ascending by row
    */
   addPart ({ z, x, y0, y1 }, versions) {
@@ -89,17 +90,15 @@ export class VersionIndex {
       const isNew = part.some(version => !this.versions(z, x, version.y).some(other => isSame(other, version)))
       if (known?.has(block) && !isNew) continue
       if (!known?.get(block)) {
-        const others = this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
+        const others =
+          this.#rows(rows).filter(({ y, time }) => !part.some(version => version.y === y && version.time === time))
         this.add(rows, [...part, ...others].sort((a, b) => a.y - b.y))
       }
       this.#columns.get(key(z, x))?.known.set(block, false)
     }
   }
 
-  /**
-   * Whether exactly this is known of a range of blocks.
-   * @param {Column} column @param {Version[]} versions
-   */
+  /** Whether exactly this is known of a range of blocks. @param {Version[]} versions */
   equals (column, versions) {
     const known = this.#rows(column)
     return this.missing([column]).length === 0 && known.length === versions.length &&
@@ -108,7 +107,9 @@ export class VersionIndex {
 
   /** Columns as whole blocks. @param {Column[]} columns @returns {Column[]} */
   blocks (columns) {
-    return columns.map(({ z, x, y0, y1 }) => ({ z, x, y0: Math.floor(y0 / BLOCK) * BLOCK, y1: lastRow(z, Math.floor(y1 / BLOCK)) }))
+    return columns.map(
+      ({ z, x, y0, y1 }) => ({ z, x, y0: Math.floor(y0 / BLOCK) * BLOCK, y1: lastRow(z, Math.floor(y1 / BLOCK)) })
+    )
   }
 
   #rows ({ z, x, y0, y1 }) {
@@ -128,7 +129,9 @@ export class VersionIndex {
       const entry = this.#columns.get(key(z, x))
       if (!entry) return false
       entry.used = ++this.#clock
-      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) if (!entry.known.has(block)) return false
+      for (let block = Math.floor(y0 / BLOCK); block <= Math.floor(y1 / BLOCK); block++) {
+        if (!entry.known.has(block)) return false
+      }
       return true
     })
   }
@@ -170,7 +173,7 @@ export class VersionIndex {
 
   /**
    * The tiles of a view that look different at two times.
-   * @param {Column[]} columns @param {string | null} from @param {string | null} to
+   * @param {Column[]} columns
    * @returns {ChangedTile[]} bytes: of what is to be seen at `to`
    */
   changedTiles (columns, from, to) {
@@ -198,7 +201,8 @@ export class VersionIndex {
   }
 
   /**
-   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked at.
+   * Forgets what was not used for longest, when there is too much; never anything of these columns, which are looked
+   * at.
    * @param {Column[]} columns
    */
   trim (columns) {
@@ -239,8 +243,8 @@ export class VersionIndex {
   }
 }
 
-// a head that went to the past is another document with the same image, which need not be fetched again: its digest says so, or
-// of a store whose index names none, its length
+// a head that went to the past is another document with the same image, which need not be fetched again: its digest
+// says so, or of a store whose index names none, its length
 function keepContent (version, before) {
   const same = before.find(({ time }) => time === version.time)
   if (!same || version.digest) return

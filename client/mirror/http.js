@@ -1,14 +1,15 @@
-// The CouchDB client (core/couch/client.js) for browsers: a CouchDB, an embedded store or the /db of a gateway over fetch.
+// The CouchDB client (core/couch/client.js) for browsers, over fetch.
 import { raceAbort } from '../../core/abort.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
+import { toBase64, unpack } from './digest.js'
 
 export const httpDefaults = {
   retries: 8, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 250, // milliseconds before the first repetition, doubled each time
   longestDelay: 10000, // milliseconds between two repetitions at most
   silentRetries: 0, // a request with `timeout` may ask for too much: it is not repeated as it is
-  silence: 30000, // milliseconds without a byte until a connection counts as lost: slow ones are waited for
+  silence: 30000, // milliseconds without a byte until a connection counts as lost
   fetchOptions: /** @type {RequestInit} */ ({}) // for every request, as fetch takes them: credentials, headers, …
 }
 
@@ -21,12 +22,18 @@ export class HttpCouch extends CouchClient {
    */
   constructor (url, options = {}) {
     const { href, authorization } = parseUrl(url)
-    super({ url: href, headers: () => this.headers, exchange: request => this.#send(request), options: { ...httpDefaults, ...options } })
+    super({
+      url: href,
+      headers: () => this.headers,
+      exchange: request => this.#send(request),
+      bulkBody,
+      options: { ...httpDefaults, ...options }
+    })
     this.#authorization = authorization
     this.fetchOptions = options.fetchOptions ?? {}
   }
 
-  /** What every request carries; with a name and password, if there is one. @returns {Record<string, string>} */
+  /** Headers of every request, with the name and password if there is one. @returns {Record<string, string>} */
   get headers () {
     return { ...this.#authorization, .../** @type {Record<string, string>} */ (this.fetchOptions.headers) }
   }
@@ -34,10 +41,11 @@ export class HttpCouch extends CouchClient {
   /** @type {import('../../core/couch/client.js').Exchange} */
   async #send ({ method, url, headers: { 'content-type': type, ...headers }, body, most, signal, onPiece }) {
     const request = fetch(url, {
-      cache: 'no-store', // the device keeps tiles itself, and what is asked for twice has to be new
+      cache: 'no-store', // the device keeps tiles itself, and a repeated request has to get a new answer
       ...this.fetchOptions,
       method,
-      headers: { ...headers, ...(body !== undefined && { 'content-type': type }) }, // without a body it would cost a preflight
+      // without a body the type would cost a preflight
+      headers: { ...headers, ...(body !== undefined && { 'content-type': type }) },
       body: /** @type {any} */ (body),
       signal
     })
@@ -45,6 +53,12 @@ export class HttpCouch extends CouchClient {
     const bytes = await raceAbort(readAll(response, most, piece => onPiece(piece, response.status)), signal)
     return { status: response.status, reason: response.statusText, bytes }
   }
+}
+
+/** @param {any[]} docs @param {{newEdits?: boolean}} options */
+async function bulkBody (docs, { newEdits = true }) {
+  const body = { ...(!newEdits && { new_edits: false }), docs: await unpack(docs) }
+  return JSON.stringify(body, (key, value) => value instanceof Uint8Array ? toBase64(value) : value)
 }
 
 /** @param {string} url */

@@ -1,5 +1,5 @@
-// A store, all of it or a part, taken into the browser's PouchDB, or from there to a store: many tiles in one request,
-// and documents, revisions and attachments as PouchDB.replicate would leave them. The page brings its PouchDB.
+// Copies a store, all of it or a part, into the browser's PouchDB, or from there to a store: many tiles in one request,
+// and the same documents, revisions and attachments as PouchDB.replicate writes. The page passes its PouchDB.
 import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
 import { CouchPeer, Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { HttpCouch } from './http.js'
@@ -7,13 +7,12 @@ import { ReadOnlyPeer, codec } from './http-peer.js'
 import { PouchPeer, whileOpen } from './pouch-peer.js'
 
 /** Less at once than in Node: the rest of the page needs the browser as well. */
-export const mirrorLimits = {
+const mirrorLimits = {
   page: 1000, // changes read at once
-  concurrency: 3 // batches on their way: a browser opens six connections to a server of old, and the map needs some
+  concurrency: 3 // batches under way: a browser opens six connections to a server, and the map needs some
 }
 
-// times a request is repeated while it is live: it says soon that the store is away, and tries on
-const LIVE_RETRIES = 1
+const LIVE_RETRIES = 1 // of a request: a live mirror reports soon that the store is away, and waits
 
 /**
  * @typedef {object} MirrorOptions
@@ -22,13 +21,14 @@ const LIVE_RETRIES = 1
  * @property {object} [polygon] only tiles that touch it: GeoJSON
  * @property {import('../../core/grid.js').Zooms | string | number} [zooms] only these: `0-14`
  * @property {boolean} [current] without the past
- * @property {string | Date} [since] of the past, only what was still to be seen then or came later
+ * @property {string | Date} [since] of the past, only versions that were still visible then, and later ones
  * @property {boolean} [live] goes on until the signal
  * @property {boolean} [dryRun] counts what is missing, and writes nothing
  * @property {RequestInit} [fetchOptions] for every request, as fetch takes them
  * @property {AbortSignal} [signal]
  * @property {(status: MirrorStatus) => void} [onProgress]
- * @property {(status: MirrorStatus) => void} [onState] told when it is reading, following or away, and of other errors
+ * @property {(status: MirrorStatus) => void} [onState] called when the state (reading, following, away) or the error
+ *   changes
  * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
@@ -44,7 +44,9 @@ export class Mirror {
    * @param {any} to the same
    * @param {MirrorOptions} [options]
    */
-  constructor (from, to, { layers, bbox, polygon, zooms, current, since, live = false, dryRun, fetchOptions, signal, onProgress, onState, onRefused, limits } = {}) {
+  constructor (from, to, options = {}) {
+    const { layers, bbox, polygon, zooms, current, since, live = false, fetchOptions } = options
+    const { dryRun, signal, limits, onProgress, onState, onRefused } = options
     const selection = new Selection({
       layers, current, since: /** @type {any} */ (since),
       area: bbox === undefined && polygon === undefined ? undefined : parseArea({ bbox, polygon }),
@@ -54,10 +56,8 @@ export class Mirror {
     const couch = isPouch(from) ? undefined : new HttpCouch(from, http)
     const source = couch ? new ReadOnlyPeer(couch, codec) : new PouchPeer(from)
     if (selection.since && !couch) {
-      throw new TilecouchError('BAD_OPTION', {
-        option: 'since', value: since,
-        why: 'a PouchDB is not asked what was to be seen then'
-      })
+      const why = 'a PouchDB cannot tell which versions were visible then'
+      throw new TilecouchError('BAD_OPTION', { option: 'since', value: since, why })
     }
     const target = isPouch(to) ? new PouchPeer(to) : new CouchPeer(new HttpCouch(to, http), codec)
     this.from = source.name
@@ -65,21 +65,22 @@ export class Mirror {
     this.signal = signal
     this.databases = [from, to].filter(isPouch)
     this.#replication = new Replication({
-      source, target, selection, visiblePast: couch && selection.since ? visiblePastOf(couch, selection.since) : undefined, live, dryRun, onProgress, onState, onRefused,
+      source, target, selection, live, dryRun, onProgress, onState, onRefused,
+      visiblePast: couch && selection.since ? visiblePastOf(couch, selection.since) : undefined,
       signal: this.#stop.signal,
       about: { from: source.name, to: target.name, live, selection: JSON.parse(selection.key) },
       limits: { ...mirrorLimits, ...limits }
     })
   }
 
-  /** How it goes. @returns {MirrorStatus} */
+  /** @returns {MirrorStatus} */
   status () {
     return this.#replication.status()
   }
 
   /**
-   * Resolves when everything is there; a live one goes on until the signal, and rejects then: ABORTED. Another one of
-   * the same goes on where it was.
+   * Resolves when the target has everything; a live mirror rejects with ABORTED on the signal. Another mirror between
+   * the same stores goes on where this one was.
    * @returns {Promise<MirrorStatus>}
    */
   run () {
@@ -87,7 +88,7 @@ export class Mirror {
   }
 }
 
-/** Some PouchDB. One of an address is slower than the address itself. */
+/** Whether a side is a PouchDB. One that opens a URL is slower than the URL itself, and refused. */
 function isPouch (side) {
   if (typeof side?.bulkDocs !== 'function') return false
   if (/^https?$/.test(side.adapter)) throw new TilecouchError('BAD_DATABASE', { value: side.name })
@@ -95,7 +96,7 @@ function isPouch (side) {
 }
 
 /**
- * Takes what a store holds into a PouchDB, or the other way.
+ * Copies a store into a PouchDB, or a PouchDB into a store.
  * @param {any} from @param {any} to @param {MirrorOptions} [options]
  */
 export const mirror = (from, to, options) => new Mirror(from, to, options).run()

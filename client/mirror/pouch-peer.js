@@ -2,8 +2,7 @@
 import { TilecouchError } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { rewrite } from '../../core/rewrite.js'
-import { toBase64 } from './digest.js'
-import { unpack } from './http-peer.js'
+import { toBase64, unpack } from './digest.js'
 
 /** Errors of PouchDB for documents that it will never take. */
 const UNWRITABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
@@ -41,7 +40,8 @@ export class PouchPeer {
       await this.#waitForChange(since, wait, signal)
       answer = await read()
     }
-    const rows = answer.results.map(({ id, seq, changes, deleted = false }) => ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
+    const rows = answer.results.map(({ id, seq, changes, deleted = false }) =>
+      ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
     return { rows, last: answer.last_seq, pending: rows.length < limit ? 0 : 1 }
   }
 
@@ -67,7 +67,8 @@ export class PouchPeer {
   async fetch (asked, { signal, most = Infinity }) {
     if (!asked.length) return { docs: [], bytes: 0 } // PouchDB never answers an empty list
     const docs = asked.map(({ id, rev }) => ({ id, rev }))
-    const { results } = await this.#ask(() => this.db.bulkGet({ docs, revs: true, attachments: true, binary: true, latest: true }), signal)
+    const options = { docs, revs: true, attachments: true, binary: true, latest: true }
+    const { results } = await this.#ask(() => this.db.bulkGet(options), signal)
     const found = []
     const failed = []
     for (const { id, docs: [{ ok, missing: rev, error }] } of results) {
@@ -101,40 +102,45 @@ export class PouchPeer {
     }
     if (Object.keys(compared).length) Object.assign(missing, await this.#ask(() => this.db.revsDiff(compared), signal))
     // attachments that an earlier revision has need not be sent again
-    const later = Object.keys(missing).filter(id => id in compared && missing[id].missing.some(rev => generation(rev) > 1))
+    const isLater = id => id in compared && missing[id].missing.some(rev => generation(rev) > 1)
+    const later = Object.keys(missing).filter(isLater)
     const winners = known ?? (later.length ? await this.#winners(later, signal) : new Map())
     for (const id of later) {
       const { rev, deleted = true } = winners.get(id) ?? {}
-      if (!deleted && missing[id].missing.some(other => generation(other) > generation(rev))) missing[id].possible_ancestors = [rev]
+      const isOlder = !deleted && missing[id].missing.some(other => generation(other) > generation(rev))
+      if (isOlder) missing[id].possible_ancestors = [rev]
     }
     return missing
   }
 
   async #winners (ids, signal) {
     const { rows } = await this.#ask(() => this.db.allDocs({ keys: ids }), signal)
-    return new Map(rows.filter(({ value }) => value).map(({ id, value: { rev, deleted = false } }) => [id, { rev, deleted }]))
+    return new Map(rows.filter(({ value }) => value).map(({ id, value }) => [id, { deleted: false, ...value }]))
   }
 
   /** @type {Peer['write']} */
   async write (docs, signal) {
     // what PouchDB does in browsers without Blobs; it reads existing attachments either way
     if (this.#asText) await this.#ask(() => this.db.info().then(() => { this.db._meta.blobSupport = false }), signal)
-    const prepared = (await unpack(docs)).map(doc => doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
+    const prepared = (await unpack(docs)).map(doc =>
+      doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
     const failed = await this.#ask(() => this.db.bulkDocs(prepared, { new_edits: false }), signal)
     return failed.map(({ id, rev, name, reason, message }) => ({ id, rev, error: name, reason: reason ?? message }))
   }
 
   /** Of bytes PouchDB computes length and digest itself; a stub has to name all of them. */
   #attachments (attachments) {
-    return Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type, revpos, digest, length, stub, data }]) => [name, stub
+    const prepare = ({ content_type: type, revpos, digest, length, stub, data }) => stub
       ? { content_type: type, revpos, digest, length, stub }
-      : { content_type: type, revpos, data: data instanceof Uint8Array ? this.#blob(data, type) : data }]))
+      : { content_type: type, revpos, data: data instanceof Uint8Array ? this.#blob(data, type) : data }
+    return Object.fromEntries(Object.entries(attachments).map(([name, attachment]) => [name, prepare(attachment)]))
   }
 
   /** @param {any} bytes @param {string} type */
   #blob (bytes, type) {
     if (this.#asText) return toBase64(bytes)
-    return this.buffers ? globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Blob([bytes], { type })
+    if (!this.buffers) return new Blob([bytes], { type })
+    return globalThis.Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   /** @type {Peer['getLocal']} */
@@ -181,7 +187,8 @@ export class PouchPeer {
 
 /** @param {any} data of PouchDB: a Blob or a Buffer */
 async function toBytes (data) {
-  return data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+  if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer())
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
 /**
@@ -190,7 +197,7 @@ async function toBytes (data) {
  * @template T
  * @param {any[]} databases
  * @param {AbortSignal | undefined} signal
- * @param {AbortController} stop of the task: told by the signal as well
+ * @param {AbortController} stop ends the task; the signal aborts it as well
  * @param {() => Promise<T>} task
  * @returns {Promise<T>} rejects with ABORTED when a database is gone
  */

@@ -28,7 +28,7 @@ export class AreaFollower {
     this.limits = { ...followDefaults, ...limits }
   }
 
-  /** Begins, goes on or ends, as the areas want. */
+  /** Starts, continues or ends, depending on which areas are live. */
   update () {
     const areas = this.#areas()
     const layers = [...new Set(areas.map(({ layer }) => layer))].sort().join()
@@ -40,7 +40,8 @@ export class AreaFollower {
     this.#stop = undefined
     if (!layers) return
     const { signal } = this.#stop = new AbortController()
-    this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {}) // that the signal ended it
+    // that the signal ended it
+    this.#store.locks.hold('live', () => this.#follow(layers.split(','), signal), { signal }).catch(() => {})
   }
 
   close () {
@@ -64,7 +65,7 @@ export class AreaFollower {
       onError: error => this.#report(error),
       onBack: () => {
         this.#reported = undefined
-        this.#store.heard(true)
+        this.#store.reportOnline(true)
       }
     })
     for await (const { isFirst, results } of answers) {
@@ -82,7 +83,8 @@ export class AreaFollower {
       method: 'POST',
       path: '_changes',
       qs: { filter: '_selector', since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) },
-      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } }, // by id: what is deleted has no fields left
+      // by id: what is deleted has no fields left
+      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } },
       retries: 0,
       timeout: poll + silence,
       signal
@@ -105,7 +107,7 @@ export class AreaFollower {
           await area.follow()
           failures = 0
         } catch (error) {
-          if (!isPassing(error)) continue // it is told, and tried again at the next change
+          if (!isPassing(error)) continue // it was reported, and is tried again at the next change
           this.#outdated.add(id)
           await wait(backoff(failures++), signal)
         }
@@ -119,7 +121,7 @@ export class AreaFollower {
 
   /** Once for each kind. */
   #report (error) {
-    if (isPassing(error)) this.#store.heard(false)
+    if (isPassing(error)) this.#store.reportOnline(false)
     if (error.code === this.#reported) return
     this.#reported = error.code
     if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })

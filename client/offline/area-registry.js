@@ -13,9 +13,10 @@ const PREFIX = 'area:'
  * @property {'area'} type
  * @property {string} name
  * @property {import('./area-spec.js').AreaSpec} spec
- * @property {boolean} [permission] the user said that the provider permits it
+ * @property {boolean} [permission] the user has the provider's permission
  * @property {string} created
- * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is killed leaves no other state
+ * @property {'new' | 'paused' | 'incomplete' | 'complete' | 'removing'} state outside of transfers: a page that is
+ *   killed leaves no other state
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes
@@ -45,7 +46,7 @@ export class AreaRegistry {
     return rows.map(({ doc }) => doc).filter(isArea).sort((a, b) => a.created < b.created ? -1 : 1)
   }
 
-  /** @param {string} id @returns {Promise<AreaDocument | undefined>} */
+  /** @returns {Promise<AreaDocument | undefined>} */
   async get (id) {
     try {
       return await this.#ask(() => this.db.get(PREFIX + id))
@@ -55,7 +56,7 @@ export class AreaRegistry {
     }
   }
 
-  /** Whether there was an area of this id, and it was removed. @param {string} id */
+  /** Whether there was an area of this id, and it was removed. */
   async wasRemoved (id) {
     const { rows: [{ value }] } = await this.#ask(() => this.db.allDocs({ keys: [PREFIX + id] }))
     return Boolean(value?.deleted)
@@ -69,7 +70,6 @@ export class AreaRegistry {
   }
 
   /**
-   * @param {string} id
    * @param {(doc: AreaDocument) => AreaDocument | undefined} change
    * @returns {Promise<AreaDocument | undefined>} nothing when there is no such area any more
    */
@@ -84,7 +84,6 @@ export class AreaRegistry {
     })
   }
 
-  /** @param {string} id */
   async remove (id) {
     await this.change(id, doc => /** @type {any} */ ({ _id: doc._id, _rev: doc._rev, _deleted: true }))
   }
@@ -99,8 +98,8 @@ export class AreaRegistry {
     try {
       return await question()
     } catch (error) {
-      const told = this.#peer.explain(error)
-      if (told.code !== 'DISK_FULL') throw told
+      const explained = this.#peer.explain(error)
+      if (explained.code !== 'DISK_FULL') throw explained
     }
     await this.#reopen(db)
     try {

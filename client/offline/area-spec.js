@@ -15,10 +15,7 @@ import { Selection } from '../../core/mirror/index.js'
 
 const MAX_NAME = 200 // characters
 
-/**
- * @param {any} asked what areas.add() is given
- * @returns {AreaSpec}
- */
+/** @param {any} asked what areas.add() is given @returns {AreaSpec} */
 export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }) {
   checkLayer(layer)
   if (bounds !== undefined && bbox !== undefined) throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })
@@ -27,7 +24,9 @@ export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false
   return {
     layer,
     ...(polygon === undefined ? { bbox: area.bbox } : { polygon, ...(box !== undefined && { bbox: parseBbox(box) }) }),
-    ...(zooms !== undefined && { zooms: parseZooms(Array.isArray(zooms) && zooms.length === 2 ? { min: zooms[0], max: zooms[1] } : zooms) }),
+    ...(zooms !== undefined && {
+      zooms: parseZooms(Array.isArray(zooms) && zooms.length === 2 ? { min: zooms[0], max: zooms[1] } : zooms)
+    }),
     history: readHistory(history)
   }
 }
@@ -43,7 +42,6 @@ export const selectionOf = ({ layer, bbox, polygon, zooms, history }) => new Sel
   layers: [layer], area: parseArea({ bbox, polygon }), zooms, current: !history, since: typeof history === 'object' ? history.since : undefined
 })
 
-/** @param {any} name */
 export function readName (name) {
   const text = typeof name === 'string' ? name.trim() : ''
   if (!text || text.length > MAX_NAME) throw new TilecouchError('BAD_OPTION', { option: 'name', value: name, why: `1 to ${MAX_NAME} characters` })
@@ -55,13 +53,15 @@ function bboxOf (bounds) {
   const [[south, west], [north, east]] = typeof bounds?.getWest === 'function'
     ? [[bounds.getSouth(), bounds.getWest()], [bounds.getNorth(), bounds.getEast()]]
     : cornersOf(bounds)
-  const clamp = latitude => Math.max(-90, Math.min(90, latitude)) // a map shows more than there is of the world
+  const clamp = latitude => Math.max(-90, Math.min(90, latitude)) // a map shows more than the world
   const wrap = longitude => Math.abs(longitude) <= 180 ? longitude : ((longitude + 180) % 360 + 360) % 360 - 180
-  return east - west >= 360 ? [-180, clamp(south), 180, clamp(north)] : [wrap(west), clamp(south), wrap(east), clamp(north)]
+  const isWorld = east - west >= 360
+  return [isWorld ? -180 : wrap(west), clamp(south), isWorld ? 180 : wrap(east), clamp(north)]
 }
 
 function cornersOf (bounds) {
-  const corners = Array.isArray(bounds) ? bounds.map(corner => Array.isArray(corner) ? corner : [corner?.lat, corner?.lng]) : []
+  const corners =
+    Array.isArray(bounds) ? bounds.map(corner => Array.isArray(corner) ? corner : [corner?.lat, corner?.lng]) : []
   if (corners.length !== 2 || !corners.flat().every(Number.isFinite)) throw new TilecouchError('BAD_BBOX', { value: bounds, why: 'bounds are south-west and north-east, latitude first' })
   const [[a, west], [b, east]] = corners
   return [[Math.min(a, b), west], [Math.max(a, b), east]]

@@ -7,7 +7,8 @@ import { checkFits } from './storage.js'
 import { Transfer } from './transfer.js'
 
 const PROGRESS_INTERVAL = 100 // milliseconds between two events of progress at least
-const IDLE_PROGRESS_INTERVAL = 1000 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+// milliseconds between two of them at most: a rate falls, and other tabs know that it runs
+const IDLE_PROGRESS_INTERVAL = 1000
 const SAVE_INTERVAL = 2000 // milliseconds between two notes of it in the registry
 
 const NO_CHANGE = { docs: 0, tiles: 0, bytes: 0 }
@@ -16,10 +17,7 @@ export class AreaTransfer {
   #reported = -Infinity
   #saved = performance.now()
 
-  /**
-   * @param {import('./offline-store.js').OfflineStore} store @param {import('./area.js').Area} area
-   * @param {TransferRun} run
-   */
+  /** @param {import('./offline-store.js').OfflineStore} store @param {TransferRun} run */
   constructor (store, area, run) {
     this.store = store
     this.area = area
@@ -38,7 +36,8 @@ export class AreaTransfer {
       // another tab may have changed it, or taken it away
       await store.areas.read().catch(async error => { throw await this.#fail(error) })
       if (area.isRemoved || area.state === 'removing' || run.signal.aborted) throw new TilecouchError('ABORTED')
-      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE // another tab has just done it
+      // another tab has just done it
+      if (run.isWaiting && /** @type {string} */ (area.document.updated) > asked && area.isComplete) return NO_CHANGE
       run.isWaiting = false
       return this.#transferLocked()
     }, { signal: run.signal, onWait })
@@ -46,24 +45,25 @@ export class AreaTransfer {
 
   async #transferLocked () {
     const { store, area } = this
-    const beat = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
+    const timer = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
     this.#report()
     try {
       return await this.#transfer()
     } catch (error) {
       throw await this.#fail(error)
     } finally {
-      clearInterval(beat)
+      clearInterval(timer)
       area.setRemoteProgress() // no other tab transfers it: one that was closed in the middle sent no message
       this.#report()
-      store.tell({ kind: 'idle', id: area.id })
+      store.broadcast({ kind: 'idle', id: area.id })
     }
   }
 
   async #transfer () {
     const { store, area, run } = this
     const { signal } = run
-    if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen() // it may have been opened again before there was room
+    // it may have been opened again before there was room
+    if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen()
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#checkRoom(signal)
     await area.update(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
@@ -73,7 +73,7 @@ export class AreaTransfer {
       couch: store.couch,
       db: area.db,
       area: { layer: area.layer, selection: area.selection },
-      lenders: store.otherDatabases(area),
+      others: store.otherDatabases(area),
       limits: store.limits,
       force: run.force,
       signal,
@@ -81,7 +81,7 @@ export class AreaTransfer {
       onFailed: () => { run.failed++ }
     })
     const { failed, changed, isComplete, held } = await transfer.run()
-    store.heard(true)
+    store.reportOnline(true)
     await area.update(doc => ({
       ...doc,
       ...held,
@@ -126,12 +126,12 @@ export class AreaTransfer {
     this.store.progress(this.area)
   }
 
-  /** @returns {Promise<any>} what is told of it */
+  /** @returns {Promise<any>} what is reported of it */
   async #fail (error) {
     const { area, run, store } = this
     const isStopped = run.signal.aborted || error.code === 'ABORTED'
-    const told = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
-    if (told.code === 'UNREACHABLE') store.heard(false)
+    const reported = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
+    if (reported.code === 'UNREACHABLE') store.reportOnline(false)
     const { tiles, versions, bytes } = run.figures ?? area.document
     const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
     const fieldsOf = doc => ({
@@ -139,11 +139,11 @@ export class AreaTransfer {
       versions,
       bytes,
       state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
-      ...(!isStopped && { error: told.code, reason: told.message })
+      ...(!isStopped && { error: reported.code, reason: reported.message })
     })
     await area.updateOrKeep(fieldsOf).catch(() => {})
     if (run.figures) store.touch(area.layer, area)
-    return told
+    return reported
   }
 
   async #makeReserve () {
@@ -170,7 +170,8 @@ export class TransferRun {
   #waiters = 0
 
   /**
-   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force: although it does not fit
+   * @param {{isQuiet?: boolean, force?: boolean}} [options] isQuiet: it follows the store, no caller waits; force:
+   *   although it does not fit
    */
   constructor ({ isQuiet = false, force = false } = {}) {
     this.isQuiet = isQuiet
@@ -202,7 +203,7 @@ export class TransferRun {
     this.#stop.abort()
   }
 
-  /** Waits for its end, or leaves before. @param {AbortSignal} [signal] */
+  /** Waits for its end, or leaves before. */
   async join (signal) {
     this.#waiters++
     try {
@@ -212,7 +213,7 @@ export class TransferRun {
     }
   }
 
-  /** How it stands. @template {Record<string, any>} T @param {T} known from before @returns {T} */
+  /** @template {Record<string, any>} T @param {T} known the status before @returns {T} */
   status (known) {
     if (!this.figures) return known
     const { tiles, versions, bytes } = this.figures
@@ -221,7 +222,7 @@ export class TransferRun {
 }
 
 const RATE_WINDOW = 10000 // milliseconds that are looked back on
-const RATE_DELAY = 1000 // milliseconds before anything is said
+const RATE_DELAY = 1000 // milliseconds before a rate is known
 const MARK_INTERVAL = 100 // milliseconds between two marks that are kept
 
 export class TransferRate {
@@ -238,7 +239,8 @@ export class TransferRate {
   /** Bytes a second; undefined until there is enough to measure. */
   rate (at = performance.now()) {
     const marks = this.#marks
-    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift() // nothing came for long: it is known that it was nothing
+    // nothing came for long: it is known that it was nothing
+    while (marks.length > 1 && marks[1].at <= at - RATE_WINDOW) marks.shift()
     const [first] = marks
     if (!first || at - first.at < RATE_DELAY) return undefined
     return (marks[marks.length - 1].bytes - first.bytes) / (at - first.at) * 1000

@@ -8,7 +8,8 @@ import { withinTime } from '../source/wait.js'
 const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
 
 /**
- * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting: another
+ * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting:
+ *   another
  *   tab transfers it; incomplete: broken off, or some tiles failed
  *
  * @typedef {object} AreaStatus
@@ -16,7 +17,8 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes of images on the device
- * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is known
+ * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is
+ *   known
  * @property {number} failed tiles that did not come; the next download tries them again
  * @property {number} [rate] bytes a second, during a transfer
  * @property {number} [remaining] seconds, during a transfer
@@ -87,7 +89,9 @@ export class Area {
   /** Its status in plain values. @returns {AreaStatus} */
   status () {
     const { tiles, versions, bytes, total, failed, updated, live, error, reason } = this.#doc
-    const known = { tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress }
+    const known = {
+      tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress
+    }
     return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
   }
 
@@ -103,7 +107,7 @@ export class Area {
   }
 
   /**
-   * Takes along what is not there yet; when all is there, what has changed since.
+   * Downloads what is missing; when nothing is, what has changed since.
    * @param {{signal?: AbortSignal, force?: boolean}} [options]
    */
   async download ({ signal, force } = {}) {
@@ -111,7 +115,7 @@ export class Area {
     return this.status()
   }
 
-  /** Takes along what has changed since. @param {{signal?: AbortSignal}} [options] */
+  /** Downloads what has changed since. @param {{signal?: AbortSignal}} [options] */
   async refresh ({ signal } = {}) {
     const changed = await this.#join({ signal })
     return { ...this.status(), changed }
@@ -120,7 +124,7 @@ export class Area {
   /** Stops a transfer, in whichever tab. Resolves when it has stopped. */
   async pause () {
     this.#checkUsable()
-    this.#store.tell({ kind: 'pause', id: this.id })
+    this.#store.broadcast({ kind: 'pause', id: this.id })
     await this.stop('pause')
     await withinTime(STOP_TIMEOUT, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
     await this.updateOrKeep(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
@@ -148,7 +152,9 @@ export class Area {
     return this.#removing
   }
 
-  async #join (/** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }) {
+  async #join (
+    /** @type {{signal?: AbortSignal, force?: boolean, isQuiet?: boolean}} */ { signal, force = false, isQuiet = false }
+  ) {
     this.#checkUsable()
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     const current = this.#run && !this.#run.signal.aborted ? this.#run : undefined
@@ -200,7 +206,7 @@ export class Area {
     return Boolean(this.#run && !this.#run.isWaiting)
   }
 
-  /** As refresh, of itself: what goes wrong is told by an event. */
+  /** As refresh, in the background: errors are reported by an event. */
   async follow () {
     try {
       await this.#join({ isQuiet: true })
@@ -237,14 +243,14 @@ export class Area {
       if (!doc) return
       this.#doc = doc
       this.#store.changed()
-      if (doc._rev !== before) this.#store.tell({ kind: 'areas' })
+      if (doc._rev !== before) this.#store.broadcast({ kind: 'areas' })
     })
     this.#changing = changed.catch(() => {})
     return changed
   }
 
   /**
-   * How it stands: in the registry, or in this tab alone when the device is full.
+   * Saves fields in the registry, or in this tab alone when the device is full.
    * @param {(doc: import('./area-registry.js').AreaDocument) => Record<string, any>} fieldsOf
    */
   async updateOrKeep (fieldsOf) {

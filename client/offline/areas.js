@@ -10,13 +10,19 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop, and the
 
 const NO_TILES = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
 
-/** @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any}, permission?: boolean}} AreaRequest */
+/**
+ * @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any},
+ *   permission?: boolean}} AreaRequest
+ */
 
 export class Areas {
   #store
   /** @type {Map<string, Area>} */
   #areas = new Map()
-  /** One reads or writes the list at a time: what was read before is not what was written since. @type {Promise<any>} */
+  /**
+   * One reads or writes the list at a time: what was read before is not what was written since.
+   * @type {Promise<any>}
+   */
   #queue = Promise.resolve()
 
   /** @param {import('./offline-store.js').OfflineStore} store */
@@ -34,10 +40,10 @@ export class Areas {
     return this.#areas.get(idOrName) ?? this.list().find(({ name }) => name === idOrName)
   }
 
-  /** @param {AreaRequest & {name: string}} wish @returns {Promise<Area>} */
-  async add ({ name: given, ...wish }) {
+  /** @param {AreaRequest & {name: string}} request @returns {Promise<Area>} */
+  async add ({ name: given, ...request }) {
     const name = readName(given)
-    const { spec, permission } = await this.#readRequest(wish)
+    const { spec, permission } = await this.#readRequest(request)
     return this.#withName(name, () => this.#enqueue(async () => {
       const store = this.#store
       const id = newId()
@@ -47,24 +53,24 @@ export class Areas {
       }))
       this.#areas.set(id, area)
       store.changed()
-      store.tell({ kind: 'areas' })
+      store.broadcast({ kind: 'areas' })
       return area
     }))
   }
 
   /**
    * What an area would take, without making it.
-   * @param {AreaRequest} wish @param {{signal?: AbortSignal}} [options]
+   * @param {AreaRequest} request @param {{signal?: AbortSignal}} [options]
    */
-  async estimate (wish, { signal } = {}) {
-    const { spec } = await this.#readRequest(wish, signal)
+  async estimate (request, { signal } = {}) {
+    const { spec } = await this.#readRequest(request, signal)
     return this.#store.estimate(selectionOf(spec), { signal })
   }
 
-  /** @param {AreaRequest} wish @param {AbortSignal} [signal] */
-  async #readRequest ({ permission = false, ...wish }, signal) {
+  /** @param {AreaRequest} request @param {AbortSignal} [signal] */
+  async #readRequest ({ permission = false, ...request }, signal) {
     const store = this.#store
-    const spec = readSpec(wish)
+    const spec = readSpec(request)
     store.check()
     await store.ready
     const { minzoom = 0, maxzoom = 18 } = await store.layerDocument(spec.layer, { permission, signal })
@@ -90,20 +96,20 @@ export class Areas {
   async remove (area) {
     const store = this.#store
     await area.updateOrKeep(() => ({ state: 'removing', live: false })) // on a full device it is what makes room
-    store.tell({ kind: 'remove', id: area.id })
+    store.broadcast({ kind: 'remove', id: area.id })
     await area.stop('stop')
     await this.#destroy(area.id)
     await this.#forget(area)
     if (!this.#areas.size) await store.reserve.release()
-    store.tell({ kind: 'areas' })
+    store.broadcast({ kind: 'areas' })
     store.touch(area.layer, area)
   }
 
-  /** The database first: what is left of a broken off removal is a document that says so. */
+  /** The database first: an interrupted removal leaves a document in the state `removing`. */
   async #destroy (id) {
     const store = this.#store
     const destroy = async () => {
-      if (!await store.registry.get(id).catch(unlessFull)) return // another tab was quicker
+      if (!await store.registry.get(id).catch(assumeThere)) return // another tab was quicker
       await withinTime(STOP_TIMEOUT, () => store.destroyDatabase(id))
       await store.registry.remove(id)
     }
@@ -126,7 +132,8 @@ export class Areas {
     return this.#enqueue(async () => {
       const docs = await this.#store.registry.list()
       const there = new Set(docs.map(AreaRegistry.idOf))
-      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {}) // not waited for: it may wait for this
+      // not waited for: it may wait for this
+      for (const area of this.list()) if (!there.has(area.id)) this.#forget(area).catch(() => {})
       for (const doc of docs) {
         const id = AreaRegistry.idOf(doc)
         const area = this.#areas.get(id)
@@ -155,20 +162,21 @@ export class Areas {
     await this.#forget(area)
   }
 
-  /** An area whose database was removed has no tiles. @param {Area} area */
+  /** An area whose database was removed has no tiles. */
   async #checkDatabase (area) {
     if (area.document.state === 'new') return
     try {
       const { doc_count: count } = await area.db.info()
       if (!count) await area.update(doc => ({ ...doc, ...NO_TILES, state: 'new', updated: undefined }))
     } catch (error) {
-      area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) }) // of this one; the others are well
+      // of this one; the others are well
+      area.setLocally({ error: 'COUCHDB_ERROR', reason: scrub(error.reason ?? error.message) })
     }
   }
 }
 
-/** What a full device cannot tell is taken for granted: that the document is there. @param {any} error */
-function unlessFull (error) {
+/** A full device cannot be read: assume that the document is there. */
+function assumeThere (error) {
   if (error.code !== 'DISK_FULL') throw error
   return true
 }
@@ -179,23 +187,25 @@ const METADATA = 'area' // its name among the documents that are not replicated
 
 /** Writes into a database which area it is of. @param {import('./area.js').Area} area */
 export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
-  await new PouchPeer(db).updateLocal(METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created })
+  await new PouchPeer(db).updateLocal(
+    METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created }
+  )
 }
 
 /** @param {import('./offline-store.js').OfflineStore} store @param {Set<string>} known ids */
 export async function adoptOrphans (store, known) {
   const isOne = new RegExp(`^_pouch_${store.name.replace(/[^\w]/g, '\\$&')}-([0-9a-f]{8})$`)
   const databases = await globalThis.indexedDB?.databases?.().catch(() => []) ?? []
-  const strays = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
-  await Promise.all(strays.map(id => adoptOrphan(store, id)))
+  const orphans = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
+  await Promise.all(orphans.map(id => adoptOrphan(store, id)))
 }
 
 async function adoptOrphan (store, id) {
   const { registry } = store
   if (await registry.get(id)) return // another tab has just made it
   if (await registry.wasRemoved(id)) return store.destroyDatabase(id)
-  const signed = await new PouchPeer(store.open(id)).getLocal(METADATA)
-  if (!signed) return // not a database of this library
-  const { name, spec, permission, created } = signed
+  const metadata = await new PouchPeer(store.open(id)).getLocal(METADATA)
+  if (!metadata) return // not a database of this library
+  const { name, spec, permission, created } = metadata
   await registry.add({ id, name, spec, ...(permission && { permission }), created, state: 'incomplete', tiles: 0, versions: 0, bytes: 0, failed: 0, live: false })
 }

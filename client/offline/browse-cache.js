@@ -37,15 +37,12 @@ export class BrowseCache extends Emitter {
   #queue
   /** @type {Set<string>} layers whose terms forbid to keep them */
   #forbidden = new Set()
-  /** What this page was told of layers. @type {Map<string, Map<string, any>>} */
+  /** Facts of layers that this page has learnt. @type {Map<string, Map<string, any>>} */
   #facts = new Map()
   /** @type {Set<string>} layers that were cleared: with the next tile come its facts */
   #cleared = new Set()
 
-  /**
-   * @param {string} name of its database
-   * @param {true | Partial<typeof browseDefaults>} [options]
-   */
+  /** @param {string} name of its database @param {true | Partial<typeof browseDefaults>} [options] */
   constructor (name, options = {}) {
     super()
     const { size } = { ...browseDefaults, ...(options === true ? {} : options) }
@@ -56,16 +53,13 @@ export class BrowseCache extends Emitter {
     this.#queue = new BrowseWriter(this.#db, size, layers => this.fire('change', { layers }))
   }
 
-  /**
-   * The image of a version, when it is kept.
-   * @param {Version} version
-   * @returns {Promise<Blob | undefined>}
-   */
+  /** The image of a version, when it is kept. @param {Version} version @returns {Promise<Blob | undefined>} */
   async get (version) {
     const key = keyOf(version)
     const exact = await this.#content(key)
     if (exact) return imageOf(exact, version)
-    const same = (await this.#place(...keyOf(version).slice(0, 5))).find(({ entry }) => hasImageOf(entry.version, version))
+    const same = (await this.#place(...keyOf(version).slice(0, 5)))
+      .find(({ entry }) => hasImageOf(entry.version, version))
     return same && imageOf(await this.#content(same.key), version)
   }
 
@@ -84,7 +78,9 @@ export class BrowseCache extends Emitter {
   async head (layer, z, x, y) {
     const images = await this.#place(layer, z, x, y)
     const nameless = images.find(({ entry }) => !entry.version)
-    const newest = images.filter(({ entry }) => entry.version).sort((a, b) => a.entry.version.time < b.entry.version.time ? 1 : -1)[0]
+    const newest = images.filter(({ entry }) => entry.version).sort(
+      (a, b) => a.entry.version.time < b.entry.version.time ? 1 : -1
+    )[0]
     const isLater = newest && (!nameless || (newest.entry.version.current && newest.entry.seen >= nameless.entry.seen))
     const chosen = isLater ? newest : nameless
     const content = chosen && await this.#content(chosen.key)
@@ -102,7 +98,8 @@ export class BrowseCache extends Emitter {
    * @returns {Promise<number[]>} ascending
    */
   async places (layer, { z, x, y0, y1 }) {
-    const keys = await this.#read(({ entries }) => answer(entries.getAllKeys(keysOf([layer, z, x, y0], [layer, z, x, y1]))))
+    const keys =
+      await this.#read(({ entries }) => answer(entries.getAllKeys(keysOf([layer, z, x, y0], [layer, z, x, y1]))))
     return [...new Set(/** @type {any[][]} */ (keys ?? []).map(([, , , y]) => y))]
   }
 
@@ -115,7 +112,9 @@ export class BrowseCache extends Emitter {
     const found = await this.#read(({ contents }) => Promise.all(columns.map(({ z, x, y0, y1 }) => (
       answer(contents.getAll(keysOf([layer, LISTS, z, x, blockOf(y0)], [layer, LISTS, z, x, blockOf(y1)])))
     ))))
-    for (const { z, x, y0, y1 } of columns) for (let block = blockOf(y0); block <= blockOf(y1); block++) this.#queue.touch([layer, LISTS, z, x, block])
+    for (const { z, x, y0, y1 } of columns) {
+      for (let block = blockOf(y0); block <= blockOf(y1); block++) this.#queue.touch([layer, LISTS, z, x, block])
+    }
     return columns.map(({ y0, y1 }, at) => (found?.[at] ?? []).flat().filter(({ y }) => y >= y0 && y <= y1))
   }
 
@@ -130,7 +129,9 @@ export class BrowseCache extends Emitter {
       for (let block = Math.ceil(y0 / BLOCK); block * BLOCK <= y1; block++) {
         if (y1 < Math.min(2 ** z, (block + 1) * BLOCK) - 1) break // what is not whole would be taken for it
         const versions = answers[at].filter(({ y }) => blockOf(y) === block).map(plain)
-        kept.push(this.#queue.put({ key: [layer, LISTS, z, x, block], entry: { bytes: VERSION_BYTES * (versions.length + 1) }, content: versions }))
+        kept.push(this.#queue.put({
+          key: [layer, LISTS, z, x, block], entry: { bytes: VERSION_BYTES * (versions.length + 1) }, content: versions
+        }))
       }
       return kept
     }))
@@ -142,8 +143,8 @@ export class BrowseCache extends Emitter {
   }
 
   /**
-   * Without it the tiles are of little use: it stays as long as they do. A document that says `offline: false` takes its
-   * layer out of the cache, and keeps it out.
+   * Without it the tiles are of little use: it stays as long as they do. A document that says `offline: false` takes
+   * its layer out of the cache, and keeps it out.
    * @param {any} value JSON
    */
   async putFact (layer, name, value) {
@@ -153,7 +154,9 @@ export class BrowseCache extends Emitter {
     }
     if (this.#forbidden.has(layer)) return this.clear(layer)
     this.#facts.set(layer, (this.#facts.get(layer) ?? new Map()).set(name, value))
-    await this.#queue.put({ key: [layer, FACTS, name], entry: { bytes: JSON.stringify(value)?.length ?? 0, used: Infinity }, content: value })
+    await this.#queue.put({
+      key: [layer, FACTS, name], entry: { bytes: JSON.stringify(value)?.length ?? 0, used: Infinity }, content: value
+    })
   }
 
   /** @returns {Promise<string[]>} layers of which anything is kept */
@@ -162,11 +165,13 @@ export class BrowseCache extends Emitter {
   }
 
   /**
-   * @returns {Promise<{bytes: number, tiles: number, size: number, layers: Record<string, Total>}>} size: bytes it may have at most
+   * @returns {Promise<{bytes: number, tiles: number, size: number, layers: Record<string, Total>}>} size: bytes it may
+   *   have at most
    */
   async usage () {
     await this.#queue.flush()
-    const found = await this.#read(async ({ totals }) => Promise.all([answer(totals.getAllKeys()), answer(totals.getAll())]))
+    const found =
+      await this.#read(async ({ totals }) => Promise.all([answer(totals.getAllKeys()), answer(totals.getAll())]))
     const [names, totals] = found ?? [[], []]
     const sum = field => totals.reduce((all, total) => all + total[field], 0)
     return { bytes: sum('bytes'), tiles: sum('tiles'), size: this.size, layers: Object.fromEntries(names.map((name, at) => [name, totals[at]])) }
@@ -179,7 +184,8 @@ export class BrowseCache extends Emitter {
       for (const store of [entries, contents]) layer === undefined ? store.clear() : store.delete(keysOf([layer]))
       layer === undefined ? totals.clear() : totals.delete(layer)
     }).catch(() => {})
-    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#cleared.add(known) // not before: what is put meanwhile goes, too
+    // not before: what is put meanwhile goes, too
+    for (const known of layer === undefined ? this.#facts.keys() : [layer]) this.#cleared.add(known)
     this.fire('change', { layers: layer === undefined ? undefined : [layer] })
   }
 
@@ -198,8 +204,12 @@ export class BrowseCache extends Emitter {
     if (this.#forbidden.has(layer) || blob.size > this.size) return
     const data = await blob.arrayBuffer().catch(() => undefined)
     if (!data?.byteLength) return
-    if (this.#cleared.delete(layer)) for (const [name, value] of this.#facts.get(layer) ?? []) this.putFact(layer, name, value)
-    await this.#queue.put({ key, entry: { bytes: blob.size, seen: Date.now(), ...(version && { version }) }, content: { type: blob.type, data } })
+    if (this.#cleared.delete(layer)) {
+      for (const [name, value] of this.#facts.get(layer) ?? []) this.putFact(layer, name, value)
+    }
+    await this.#queue.put({ key, entry: {
+      bytes: blob.size, seen: Date.now(), ...(version && { version })
+    }, content: { type: blob.type, data } })
   }
 
   async #content (key) {
@@ -217,8 +227,12 @@ export class BrowseCache extends Emitter {
    */
   async #place (...start) {
     const range = keysOf(start)
-    const [keys, entries] = await this.#read(({ entries: store }) => Promise.all([answer(store.getAllKeys(range)), answer(store.getAll(range))])) ?? [[], []]
-    return [...this.#queue.within(start), ...entries.map((entry, at) => ({ key: /** @type {any[]} */ (keys[at]), entry }))]
+    const [keys, entries] = await this.#read(
+      ({ entries: store }) => Promise.all([answer(store.getAllKeys(range)), answer(store.getAll(range))])
+    ) ?? [[], []]
+    return [
+      ...this.#queue.within(start), ...entries.map((entry, at) => ({ key: /** @type {any[]} */ (keys[at]), entry }))
+    ]
   }
 
   /**

@@ -29,7 +29,6 @@ export class BrowseDatabase {
   /** What did not answer in time, and may yet. @type {Set<Promise<any>>} */
   #stuck = new Set()
 
-  /** @param {string} name */
   constructor (name) {
     this.name = name
   }

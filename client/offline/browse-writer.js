@@ -38,7 +38,7 @@ export class BrowseWriter {
     globalThis.document?.addEventListener('visibilitychange', this.#onHide)
   }
 
-  /** Resolves when it is written, or when it cannot be. @param {Item} item @returns {Promise<void>} */
+  /** Resolves when it is written, or when it cannot be. @returns {Promise<void>} */
   put (item) {
     const name = keyName(item.key)
     return new Promise(resolve => {
@@ -49,7 +49,7 @@ export class BrowseWriter {
     })
   }
 
-  /** What is not written yet. @param {any[]} key */
+  /** What is not written yet. */
   find (key) {
     const name = keyName(key)
     return this.#waiting.get(name) ?? this.#writing.get(name)
@@ -57,7 +57,8 @@ export class BrowseWriter {
 
   /** What is not written yet of what begins so. @param {any[]} start of keys */
   within (start) {
-    return [...this.#waiting.values(), ...this.#writing.values()].filter(({ key }) => start.every((part, at) => key[at] === part))
+    return [...this.#waiting.values(), ...this.#writing.values()]
+      .filter(({ key }) => start.every((part, at) => key[at] === part))
   }
 
   /** Everything up to now is written, or given up; what comes meanwhile is not waited for. */
@@ -67,7 +68,7 @@ export class BrowseWriter {
     else await this.#batch
   }
 
-  /** An entry was used. @param {any[]} key */
+  /** An entry was used. */
   touch (key) {
     this.#touched.set(keyName(key), { key, at: Date.now() })
     if (this.#touched.size >= MAX_TOUCHED) this.#saveTouched()
@@ -101,13 +102,14 @@ export class BrowseWriter {
       await this.#store(items, this.#size)
     } catch (error) {
       if (error?.name !== 'QuotaExceededError') return
-      // the device is full: a part of the cache makes room, and if that does not help the rest of the page needs it more
+      // the device is full: a part of the cache makes room, and if that does not help the rest of the page needs it
+      // more
       const isWritten = await this.#free().then(() => this.#store(items, this.#size)).then(() => true, () => false)
       if (!isWritten) this.#restUntil = Date.now() + FULL_DISK_PAUSE
     }
   }
 
-  /** @param {Item[]} items @param {number} size */
+  /** @param {Item[]} items */
   async #store (items, size) {
     await this.#db.run('readwrite', async stores => {
       const now = Date.now()
@@ -130,10 +132,7 @@ export class BrowseWriter {
     })
   }
 
-  /**
-   * Takes out what was not used for longest.
-   * @param {import('./browse-database.js').Stores} stores @param {number} size until it has only so many bytes
-   */
+  /** Takes out what was not used for longest. @param {number} size until it has only so many bytes */
   async #evict (stores, size) {
     await this.#writeTouched(stores)
     const sums = new CacheTotals()
@@ -174,7 +173,9 @@ class CacheTotals {
   /** @param {any[]} key @param {Record<string, any>} entry @param {1 | -1} sign */
   add (key, { bytes, seen }, sign) {
     const sum = this.#layers.get(key[0]) ?? { bytes: 0, tiles: 0 }
-    this.#layers.set(key[0], { bytes: sum.bytes + sign * bytes, tiles: sum.tiles + sign * (seen === undefined ? 0 : 1) })
+    this.#layers.set(
+      key[0], { bytes: sum.bytes + sign * bytes, tiles: sum.tiles + sign * (seen === undefined ? 0 : 1) }
+    )
   }
 
   /** @param {IDBObjectStore} totals @returns {Promise<number>} bytes of everything then */

@@ -23,7 +23,6 @@ export class Connection {
     globalThis.addEventListener?.('offline', () => this.report(false), { signal })
   }
 
-  /** @param {boolean} isOnline */
   report (isOnline) {
     if (this.#stop.signal.aborted || isOnline === this.isOnline) return
     this.isOnline = isOnline

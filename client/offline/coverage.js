@@ -7,12 +7,12 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {'whole' | 'part' | 'browsed'} Coverage
- *   whole: the tile and all that any area takes along beneath it. part: not all of it. browsed: it was looked at, and is kept for a while
+ *   whole: the tile and everything that any area contains beneath it. part: not all of it. browsed: it was looked at,
+ *   and is kept for a while
  */
 
 /**
  * @param {any} offline an OfflineStore
- * @param {string} layer
  * @param {Column[]} columns
  * @param {import('../../core/grid.js').Bbox} [bounds] of the layer: beyond, nothing is missing
  * @returns {Promise<Map<string, Coverage>>} by `z/x/y`; what is not on the device is not in it
@@ -21,7 +21,8 @@ export async function coverageOf (offline, layer, columns, bounds) {
   await Promise.resolve(offline.ready).catch(() => {}) // the page handles an error of `ready`
   const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
   const [versions, browsed] = await Promise.all([
-    offline.device.versions(layer, columns), Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))
+    offline.device.versions(layer, columns),
+    Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))
   ])
   /** @type {Map<string, Coverage>} */
   const coverage = new Map()
@@ -49,13 +50,15 @@ function isWholeIn (areas, tile, bounds) {
   ))
 }
 
-/** Whether an area has all places of a zoom that lie beneath a tile. @param {import('../../core/area.js').Area} area */
+/** Whether an area has all places of a zoom that lie beneath a tile. */
 function contains (area, tile, depth, bounds) {
   const rectangles = area.rectangles(depth)
   if (rectangles) return beneath(tile, depth, bounds).every(inner => rectangles.some(outer => isInside(inner, outer)))
   const z = Math.min(depth, tile.z + MAX_DEPTH)
   for (const { x0, x1, y0, y1 } of beneath(tile, z, bounds)) {
-    for (let x = x0; x <= x1; x++) if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
+    for (let x = x0; x <= x1; x++) {
+      if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
+    }
   }
   return true
 }
@@ -73,4 +76,5 @@ function beneath ({ z, x, y }, depth, bounds) {
   )).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
 }
 
-const isInside = (inner, outer) => outer.x0 <= inner.x0 && inner.x1 <= outer.x1 && outer.y0 <= inner.y0 && inner.y1 <= outer.y1
+const isInside =
+  (inner, outer) => outer.x0 <= inner.x0 && inner.x1 <= outer.x1 && outer.y0 <= inner.y0 && inner.y1 <= outer.y1

@@ -27,24 +27,21 @@ export class DatabaseReader {
     db.once('closed', end).once('destroyed', end)
   }
 
-  /** The one of this database. @param {any} db */
+  /** The one of this database. */
   static of (db) {
     const reader = DatabaseReader.#readers.get(db) ?? new DatabaseReader(db)
     DatabaseReader.#readers.set(db, reader)
     return reader
   }
 
-  /**
-   * Documents by id, those that are there.
-   * @param {string[]} ids @returns {Promise<Map<string, any>>}
-   */
+  /** Documents by id, those that are there. @returns {Promise<Map<string, any>>} */
   async docs (ids) {
     if (!ids.length) return new Map() // PouchDB never answers that
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))
     return new Map(rows.filter(({ doc }) => doc).map(({ id, doc }) => [id, doc]))
   }
 
-  /** Their revisions. @param {string[]} ids @returns {Promise<Map<string, string>>} */
+  /** Their revisions. @returns {Promise<Map<string, string>>} */
   async revs (ids) {
     if (!ids.length) return new Map()
     const { rows } = await this.#ask(db => db.allDocs({ keys: ids }))
@@ -58,13 +55,15 @@ export class DatabaseReader {
   }
 
   /**
-   * Every version of the tiles of a column. Rows stand in the order of text, so that those of equally many digits are one
-   * range, in which stand others that begin with the same digits.
+   * Every version of the tiles of a column. Rows are in the order of text: those with equally many digits are
+   * one range, which also contains others that begin with the same digits.
    * @param {string} layer @param {import('../source/couch-source.js').Column} column
    * @returns {Promise<HeldVersion[]>}
    */
   async columnVersions (layer, { z, x, y0, y1 }) {
-    const ranges = seriesTo(y1).map(({ first, last }) => ({ first: Math.max(first, y0), last })).filter(({ first, last }) => first <= last)
+    const ranges = seriesTo(y1).map(
+      ({ first, last }) => ({ first: Math.max(first, y0), last })
+    ).filter(({ first, last }) => first <= last)
     const found = await Promise.all(ranges.map(async ({ first, last }) => {
       const { rows } = await this.#ask(db => db.allDocs({ startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~`, include_docs: true }))
       return rows.map(({ doc }) => versionOf(doc)).filter(version => version && version.y >= first && version.y <= last)
@@ -72,11 +71,12 @@ export class DatabaseReader {
     return found.flat()
   }
 
-  /** Every version of a layer, in pages. @param {string} layer @returns {AsyncGenerator<HeldVersion[]>} */
+  /** Every version of a layer, in pages. @returns {AsyncGenerator<HeldVersion[]>} */
   async * allVersions (layer) {
     const { startkey, endkey } = layerRange(layer)
     for (let from = startkey, skip = 0; ;) {
-      const { rows } = await this.#ask(db => db.allDocs({ startkey: from, endkey, skip, limit: PAGE, include_docs: true }))
+      const { rows } =
+        await this.#ask(db => db.allDocs({ startkey: from, endkey, skip, limit: PAGE, include_docs: true }))
       yield rows.map(({ doc }) => versionOf(doc)).filter(version => version)
       if (rows.length < PAGE) return
       from = rows[rows.length - 1].id
@@ -91,7 +91,8 @@ export class DatabaseReader {
    */
   async * since (since) {
     for (;;) {
-      const { results, last_seq: last } = await this.#ask(db => db.changes({ since, limit: PAGE, include_docs: true, return_docs: true }))
+      const { results, last_seq: last } =
+        await this.#ask(db => db.changes({ since, limit: PAGE, include_docs: true, return_docs: true }))
       yield { docs: results.map(({ doc }) => doc), since: last }
       if (results.length < PAGE) return
       since = last
@@ -105,7 +106,7 @@ export class DatabaseReader {
 
   /**
    * A tile with its image.
-   * @param {string} id @param {string} [rev] the newest unless it is named
+   * @param {string} [rev] the newest unless it is named
    * @returns {Promise<{blob: Blob, version: HeldVersion} | undefined>}
    */
   async image (id, rev) {
@@ -137,11 +138,7 @@ export class DatabaseReader {
   }
 }
 
-/**
- * What a document says of a version; nothing of one that is no tile's.
- * @param {any} doc
- * @returns {HeldVersion | undefined}
- */
+/** What a document says of a version; nothing of one that is no tile's. @returns {HeldVersion | undefined} */
 export function versionOf (doc) {
   if (doc?.type !== 'tile' || typeof doc.time !== 'string' || !isTileId(doc._id)) return undefined
   const { layer, z, x, y, time } = parseTileId(doc._id)
@@ -154,7 +151,7 @@ export function versionOf (doc) {
 
 const OTHER = 'application/octet-stream'
 
-/** PouchDB answers a Buffer in Node, a Blob elsewhere. @param {any} data @param {string} type as the store says */
+/** PouchDB answers a Buffer in Node, a Blob elsewhere. @param {string} type as the store says */
 export function blobOf (data, type) {
   const safe = extensionOf(type) ? type : OTHER
   return data instanceof Blob && data.type === safe ? data : new Blob([data], { type: safe })

@@ -28,10 +28,7 @@ export class Device {
     this.#offline = offline
   }
 
-  /**
-   * The databases of a layer, or all: first the one of what was made here.
-   * @param {string} [layer] @returns {Promise<Database[]>}
-   */
+  /** The databases of a layer, or all: the edits first. @param {string} [layer] @returns {Promise<Database[]>} */
   async databases (layer) {
     await Promise.resolve(this.#offline.ready).catch(() => {}) // the page handles an error of `ready`
     return this.#offline.databases(layer) ?? []
@@ -57,7 +54,7 @@ export class Device {
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
     const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
-    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // what was made here is said last
+    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // edits last, so that they win
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 
@@ -72,7 +69,9 @@ export class Device {
     const found = await this.#askEach(databases, (reader, { holds }) => Promise.all(columns.map(column => (
       rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.columnVersions(layer, column) : []
     ))))
-    return columns.map((column, at) => mergeVersions(found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))))
+    return columns.map((column, at) => mergeVersions(
+      found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))
+    ))
   }
 
   /**
@@ -99,10 +98,7 @@ export class Device {
     }
   }
 
-  /**
-   * The newest image of a place.
-   * @returns {Promise<Image | undefined>}
-   */
+  /** The newest image of a place. @returns {Promise<Image | undefined>} */
   async head (layer, z, x, y) {
     const databases = await this.#databasesAt(layer, z, x, y)
     const id = tileId(layer, z, x, y)
@@ -123,7 +119,9 @@ export class Device {
   async heads (layer, tiles) {
     const ids = tiles.map(({ z, x, y }) => tileId(layer, z, x, y))
     const databases = await this.databases(layer)
-    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))))
+    const found = await this.#askEach(databases, (reader, { holds }) => reader.docs(
+      ids.filter((id, at) => holds(tiles[at].z, tiles[at].x, tiles[at].y))
+    ))
     return ids.map(id => found.reduce((/** @type {HeldVersion | undefined} */ best, docs) => {
       const version = versionOf(docs?.get(id))
       return version && (!best || version.time > best.time) ? version : best
@@ -137,7 +135,7 @@ export class Device {
   }
 
   /**
-   * Which of these versions are there as they are named.
+   * Which of these versions the device has, in the same revision.
    * @param {string} layer @param {import('../source/couch-source.js').Version[]} versions
    * @returns {Promise<boolean[]>}
    */
@@ -149,12 +147,13 @@ export class Device {
 
   /** First and last time of a layer, as far as the device knows; null when it has no tiles. @param {string} layer */
   async extent (layer) {
-    const found = await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
+    const found =
+      await this.#askEach(await this.databases(layer), (reader, { db }) => this.#statistics.times(db, reader, layer))
     const times = found.flatMap(ends => ends?.first && ends.last ? [ends.first, ends.last] : []).sort()
     return times.length ? { first: times[0], last: times[times.length - 1] } : null
   }
 
-  /** What there is of a layer, zoom by zoom. @param {string} layer */
+  /** Figures of a layer on the device, by zoom. @param {string} layer */
   async stats (layer) {
     return this.#statistics.stats(layer, (await this.databases(layer)).map(({ db }) => DatabaseReader.of(db)))
   }
@@ -164,7 +163,7 @@ export class Device {
   }
 
   /**
-   * Asks every database; of one that is closed, removed or broken there is nothing.
+   * Asks every database; undefined for one that is closed, removed or broken.
    * @template T
    * @param {Database[]} databases @param {(reader: DatabaseReader, database: Database) => Promise<T>} question
    * @returns {Promise<(T | undefined)[]>}
@@ -180,7 +179,7 @@ export class Device {
   }
 }
 
-/** What was made here knows of tiles that the areas do not; of the others, what was changed most often. */
+/** The document among the edits, which covers their tiles too; else the one with the most revisions. */
 function newestDocument (found) {
   const [first, ...others] = found
   if (!first || !first.area) return first?.doc
@@ -189,8 +188,8 @@ function newestDocument (found) {
 
 /**
  * The versions that several databases have of a column, each time of a tile once: as it was made here, else as the past
- * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their images
- * differ, the time was taken out and filled again, and the area that was refreshed last is right.
+ * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their
+ * images differ, the time was taken out and filled again, and the area that was refreshed last is right.
  * @param {{versions: HeldVersion[], isMade: boolean}[]} parts in the order in which they are believed
  */
 function mergeVersions (parts) {
@@ -201,7 +200,9 @@ function mergeVersions (parts) {
     for (const version of versions) {
       const key = `${version.y} ${version.time}`
       const other = chosen.get(key)
-      if (!other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))) chosen.set(key, { version, isMade })
+      if (
+        !other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))
+      ) chosen.set(key, { version, isMade })
     }
   }
   return [...chosen.values()].map(({ version }) => version).sort(byRowAndTime)
@@ -211,7 +212,9 @@ function mergeVersions (parts) {
  * Whether two versions of one time have the same image, as far as they say.
  * @param {HeldVersion} one @param {HeldVersion} other
  */
-const hasImageOf = ({ digest, bytes }, other) => digest && other.digest ? digest === other.digest : other.bytes === undefined || bytes === other.bytes
+const hasImageOf = ({ digest, bytes }, other) => digest && other.digest
+  ? digest === other.digest
+  : other.bytes === undefined || bytes === other.bytes
 
 const byRowAndTime = (a, b) => a.y - b.y || (a.time < b.time ? -1 : a.time > b.time ? 1 : 0)
 
@@ -224,14 +227,17 @@ const idOf = ({ layer, z, x, y, time, current }) => current ? tileId(layer, z, x
 /** @typedef {{first?: string, last?: string}} Times */
 
 export class DeviceStatistics {
-  /** @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer -> how far it was read */
+  /**
+   * @type {WeakMap<object, Map<string, {since: number | string, times: Times, turn: Promise<any>}>>} database -> layer
+   *   -> how far it was read
+   */
   #timesRead = new WeakMap()
   /** @type {Map<string, {places: string, stats: Awaited<ReturnType<typeof countTiles>>}>} */
   #cached = new Map()
 
   /**
-   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on from
-   * where it was; what has gone since is not missed.
+   * First and last time of a layer in a database, of its editions as well: they tell of more than an area. Reads on
+   * from where it was; what has gone since is not missed.
    * @param {object} db @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer
    * @returns {Promise<Times>}
    */
@@ -267,7 +273,10 @@ export class DeviceStatistics {
 
 /** In the shape of the view sizes/by_zoom, added up. */
 async function countTiles (layer, readers) {
-  const stats = { tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([]) }
+  const stats = {
+    tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity,
+    zooms: /** @type {{z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]} */ ([])
+  }
   const seen = new Set()
   const zooms = new Map()
   for (const reader of readers) {
@@ -284,7 +293,13 @@ async function countTiles (layer, readers) {
           if (!current || gone) continue
           stats.tiles++
           const zoom = zooms.get(z) ?? { z, tiles: 0, x0: x, x1: x, y0: y, y1: y }
-          zooms.set(z, { z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y), y1: Math.max(zoom.y1, y) })
+          zooms.set(
+            z,
+            {
+              z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y),
+              y1: Math.max(zoom.y1, y)
+            }
+          )
         }
       }
     } catch {

@@ -60,5 +60,6 @@ export class Emitter {
 
 const typesIn = types => types.split(/\s+/).filter(Boolean)
 
-/** A listener's error is the page's: it is told there, and what told it goes on. */
-const reportLater = error => globalThis.reportError ? globalThis.reportError(error) : queueMicrotask(() => { throw error })
+/** An error of a listener is reported to the page; the caller of `fire` continues. */
+const reportLater =
+  error => globalThis.reportError ? globalThis.reportError(error) : queueMicrotask(() => { throw error })

@@ -13,8 +13,10 @@ const BY_ZOOM = '_design/sizes/_view/by_zoom'
  * @param {import('../mirror/http.js').HttpCouch} couch
  * @param {import('../../core/mirror/index.js').Selection} selection of one layer
  * @param {{signal?: AbortSignal, limits?: Partial<typeof import('./store-listing.js').listingDefaults>}} [options]
- * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of images; transfer: of bodies,
- *   the listing, documents and images as _bulk_get answers them. Places whose head was deleted, but not its past, are not among the tiles
+ * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of
+ *   images; transfer: of bodies,
+ *   the listing, documents and images as _bulk_get answers them. Places whose head was deleted, but not its past, are
+ *   not among the tiles
  */
 export async function estimate (couch, selection, { signal, limits } = {}) {
   const listing = new StoreListing(couch, selection, { signal, limits })
@@ -27,27 +29,30 @@ export async function estimate (couch, selection, { signal, limits } = {}) {
 /** @param {StoreListing} listing @param {SizeSample} sample */
 async function sumColumns (listing, sample) {
   const { current } = listing.selection
-  const zooms = (await listing.zooms(BY_ZOOM, 3)).map(({ z, kind, value }) => ({ z, kind, ySpan: [value[3].min, value[3].max] }))
+  const zooms = (await listing.zooms(BY_ZOOM, 3))
+    .map(({ z, kind, value }) => ({ z, kind, ySpan: [value[3].min, value[3].max] }))
   const of = kind => zooms.filter(zoom => zoom.kind === kind)
   const now = await new ViewSums(listing).read(of('current'))
   const beside = await otherSums(listing, of).catch(error => { if (error.code !== 'INDEX_MISSING') throw error })
   if (!beside) return countRows(listing, sample) // a store whose design documents are older
   sample.take('head', now)
-  // also what is not taken is listed
+  // rows that are not downloaded are listed, too
   const before = beside.past.count + beside['past gone'].count
   sample.listed = { rows: now.count + beside.gone.count + before, past: before, columns: now.ranges.length }
   const rest = current ? { ...beside, past: NO_SUM, 'past gone': NO_SUM } : beside
   for (const [kind, found] of Object.entries(rest)) sample.take(kind, found)
   const all = [now, ...Object.values(rest)]
   return {
-    tiles: now.count + (rest.past.count && rest.gone.count ? await countOnceWithImage(listing, /** @type {ViewSums} */ (rest.gone)) : 0),
+    tiles: now.count + (
+      rest.past.count && rest.gone.count ? await countOnceWithImage(listing, /** @type {ViewSums} */ (rest.gone)) : 0
+    ),
     versions: all.reduce((total, { count }) => total + count, 0),
     bytes: all.reduce((total, { bytes }) => total + bytes, 0)
   }
 }
 
 /**
- * What there is beside the images of now, by kinds.
+ * Sums of everything but the newest images, by kind.
  * @param {StoreListing} listing @param {(kind: string) => any[]} of
  */
 async function otherSums (listing, of) {
@@ -58,7 +63,7 @@ async function otherSums (listing, of) {
 
 const NO_SUM = { count: 0, bytes: 0, sample: async () => /** @type {{id: string, bytes: number}[]} */ ([]) }
 
-/** Places where there is no tile any more, and was one. @param {StoreListing} listing @param {ViewSums} gone */
+/** Places whose tile is gone and had an image before. @param {StoreListing} listing @param {ViewSums} gone */
 async function countOnceWithImage (listing, gone) {
   let count = 0
   for await (const places of gone.places()) count += await new ViewSums(listing, 'past').countOf(places)
@@ -105,7 +110,8 @@ export class SizeSample {
    * anything else.
    */
   listed = { rows: 0, past: 0, columns: 0 }
-  #kinds = /** @type {Map<string, {count: number, bytes: number, rows: Sampled[], sample?: () => Promise<Sampled[]>}>} */ (new Map())
+  /** @type {Map<string, {count: number, bytes: number, rows: Sampled[], sample?: () => Promise<Sampled[]>}>} */
+  #kinds = new Map()
   #origin
 
   /**
@@ -123,10 +129,12 @@ export class SizeSample {
    * @param {string} kind @param {{count: number, bytes: number, sample: () => Promise<Sampled[]>}} sums
    */
   take (kind, sums) {
-    if (sums.count) this.#kinds.set(kind, { count: sums.count, bytes: sums.bytes, rows: [], sample: () => sums.sample() })
+    if (sums.count) {
+      this.#kinds.set(kind, { count: sums.count, bytes: sums.bytes, rows: [], sample: () => sums.sample() })
+    }
   }
 
-  /** One that was listed: each has the same chance to be looked at. @param {string} kind @param {Sampled} row */
+  /** A listed row: each has the same probability to be sampled. @param {string} kind @param {Sampled} row */
   add (kind, row) {
     const known = this.#kinds.get(kind) ?? { count: 0, bytes: 0, rows: [] }
     this.#kinds.set(kind, known)
@@ -148,12 +156,18 @@ export class SizeSample {
     const rows = await this.#sampled(kinds)
     const others = everyNth(named)
     const { sizes, rest, row } = await this.#withoutImages([...others, ...rows.flat()])
-    const mean = some => some.reduce((sum, { id }) => sum + (sizes.get(id) ?? 0), 0) / (some.filter(({ id }) => sizes.has(id)).length || 1) + rest
+    const mean = some => some.reduce((sum, { id }) => sum + (sizes.get(id) ?? 0), 0) / (
+      some.filter(({ id }) => sizes.has(id)).length || 1
+    ) + rest
     const { mime, isText } = await this.#imageOverhead(rows.flat().filter(({ bytes }) => bytes))
-    let total = named.length * mean(others) + namedBytes + this.listed.rows * row + this.listed.past * PAST_ROW_BYTES + this.listed.columns * COLUMN_BYTES
+    const { rows: listedRows, past, columns } = this.listed
+    let total =
+      named.length * mean(others) + namedBytes + listedRows * row + past * PAST_ROW_BYTES + columns * COLUMN_BYTES
     for (const [at, [, { count, bytes }]] of kinds.entries()) {
       total += count * mean(rows[at])
-      if (bytes) total += count * (mime + (isText ? 0 : meanIdLength(rows[at]))) + (isText ? (bytes + count) * 4 / 3 : bytes)
+      if (bytes) {
+        total += count * (mime + (isText ? 0 : meanIdLength(rows[at]))) + (isText ? (bytes + count) * 4 / 3 : bytes)
+      }
     }
     return Math.round(total)
   }
@@ -164,7 +178,8 @@ export class SizeSample {
     const unknown = rows.flat().filter(({ rev }) => rev === undefined)
     if (!unknown.length) return rows
     const [found] = await askQueries({ request: request => this.#ask(request) }, '_all_docs', [{ keys: unknown.map(({ id }) => id) }], { signal: this.signal })
-    const revs = new Map(found.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
+    const revs =
+      new Map(found.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value: { rev } }) => [id, rev]))
     return rows.map(some => some.map(row => ({ rev: revs.get(row.id), ...row })).filter(({ rev }) => rev))
   }
 
@@ -176,14 +191,15 @@ export class SizeSample {
   /**
    * Documents without their images. sizes: of each by itself; rest: what an answer has more of each; row: of the
    * listing, of a head.
-   * @param {any[]} rows
    */
   async #withoutImages (rows) {
     if (!rows.length) return { sizes: new Map(), rest: 0, row: 0 }
     const { bytes, docs } = await this.#fetch(rows, true)
     const sizes = new Map(docs.map(doc => [doc._id, encoder.encode(JSON.stringify(doc)).length]))
     const tiles = docs.filter(({ _id: id }) => isTileId(id))
-    const row = tiles.reduce((sum, doc) => sum + rowOf(doc).length + ROW_SEPARATOR_BYTES - (isHead({ id: doc._id }) ? 0 : PAST_ROW_BYTES), 0) / (tiles.length || 1)
+    const row = tiles.reduce(
+      (sum, doc) => sum + rowOf(doc).length + ROW_SEPARATOR_BYTES - (isHead({ id: doc._id }) ? 0 : PAST_ROW_BYTES), 0
+    ) / (tiles.length || 1)
     return { sizes, row, rest: (bytes - [...sizes.values()].reduce((sum, size) => sum + size, 0)) / (docs.length || 1) }
   }
 
@@ -195,14 +211,17 @@ export class SizeSample {
   async #imageOverhead (imaged) {
     if (!imaged.length) return { mime: 0, isText: false }
     const one = imaged.reduce((least, row) => row.bytes < least.bytes ? row : least)
-    const [{ bytes: without }, { bytes: all, docs: [whole] }] = await Promise.all([this.#fetch([one], true), this.#fetch([one], false)])
+    const [{ bytes: without }, { bytes: all, docs: [whole] }] =
+      await Promise.all([this.#fetch([one], true), this.#fetch([one], false)])
     const isText = typeof whole?._attachments?.tile?.data === 'string'
     return { mime: all - without - (isText ? Math.ceil(one.bytes / 3) * 4 : one.bytes + one.id.length), isText }
   }
 
   #fetch (rows, isBare) {
     this.requests++
-    return this.#origin.fetch(rows.map(({ id, rev }) => ({ id, rev, ...(isBare && { ancestors: [rev] }) })), { signal: this.signal })
+    return this.#origin.fetch(
+      rows.map(({ id, rev }) => ({ id, rev, ...(isBare && { ancestors: [rev] }) })), { signal: this.signal }
+    )
   }
 }
 
@@ -212,8 +231,11 @@ const encoder = new TextEncoder()
 const meanIdLength = rows => rows.reduce((sum, { id }) => sum + id.length, 0) / (rows.length || 1)
 
 /** What the view versions/by_tile says of a document. */
-const rowOf = ({ _id: id, _rev: rev, layer, z, x, y, time, expires = null, _attachments: { tile } = /** @type {any} */ ({}) }) => JSON.stringify({
-  id, key: [layer, z, x, y, time], value: { rev, bytes: tile?.length ?? 0, expires, gone: !tile, digest: tile?.digest.slice(4) ?? null }
+const rowOf = ({
+  _id: id, _rev: rev, layer, z, x, y, time, expires = null, _attachments: { tile } = /** @type {any} */ ({})
+}) => JSON.stringify({
+  id, key: [layer, z, x, y, time],
+  value: { rev, bytes: tile?.length ?? 0, expires, gone: !tile, digest: tile?.digest.slice(4) ?? null }
 })
 
 /** Some of many, from all over. */
@@ -301,7 +323,8 @@ export class ViewSums {
 
   /** How many of these places have anything. @param {{z: number, x: number, y: number}[]} places */
   async countOf (places) {
-    const answers = await this.listing.ask(this.view, places.map(({ z, x, y }) => this.#between({ z, x, y0: y, y1: y })))
+    const answers =
+      await this.listing.ask(this.view, places.map(({ z, x, y }) => this.#between({ z, x, y0: y, y1: y })))
     return answers.filter(([row]) => row?.value.count).length
   }
 }

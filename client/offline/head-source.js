@@ -21,14 +21,15 @@ export class HeadSource {
   #enlarged
 
   /**
-   * @param {{offline: any, layer: string, read: string, line: import('./offline-source.js').NetworkAccess, stale: import('./offline-source.js').PendingChanges, enlarged: number}} parts
+   * @param {{offline: any, layer: string, read: string, enlarged: number,
+   *   network: import('./offline-source.js').NetworkAccess, pending: import('./offline-source.js').PendingChanges}} parts
    */
-  constructor ({ offline, layer, read, line, stale, enlarged }) {
+  constructor ({ offline, layer, read, network, pending, enlarged }) {
     this.#offline = offline
     this.#layer = layer
     this.#isNetworkFirst = read === 'network'
-    this.#network = line
-    this.#pending = stale
+    this.#network = network
+    this.#pending = pending
     this.#enlarged = enlarged
   }
 
@@ -41,7 +42,10 @@ export class HeadSource {
     const { device } = this.#offline
     const layer = this.#layer
     const found = await device.head(layer, z, x, y)
-    if (found) return this.#pending.has({ z, x, y }, [found.version]) ? undefined : { ...headOf(found), isOld: this.#isNetworkFirst }
+    if (found) {
+      const isOutdated = this.#pending.has({ z, x, y }, [found.version])
+      return isOutdated ? undefined : { ...headOf(found), isOld: this.#isNetworkFirst }
+    }
     const [[version], databases] = await Promise.all([device.heads(layer, [{ z, x, y }]), device.databases(layer)])
     if (version?.gone || databases.some(({ area, isComplete, holds }) => area && isComplete && holds(z, x, y))) {
       return this.#pending.has({ z, x, y }, version ? [version] : []) ? undefined : null
@@ -51,7 +55,7 @@ export class HeadSource {
 
   /**
    * From the network; from the device what it has, when the network fails.
-   * @param {AbortSignal} [signal] @param {{fresh?: boolean}} [options]
+   * @param {{fresh?: boolean}} [options]
    * @returns {Promise<Head>}
    */
   async fromNetwork (z, x, y, signal, options) {
@@ -70,7 +74,7 @@ export class HeadSource {
   }
 
   /**
-   * What may stand there until the network has answered: what was seen there last, or a part of the nearest ancestor.
+   * What to show until the network has answered: the last image seen there, or a part of the nearest ancestor.
    * @param {number} z @param {number} x @param {number} y @param {{own?: boolean}} [options] own: not only ancestors
    * @returns {Promise<PartOfAncestor | undefined>}
    */
@@ -79,7 +83,9 @@ export class HeadSource {
     if (own) return { ...own, up: 0, dx: 0, dy: 0 }
     const { device } = this.#offline
     const ancestors = []
-    for (let up = 1; up <= Math.min(z, this.#enlarged); up++) ancestors.push({ z: z - up, x: Math.floor(x / 2 ** up), y: Math.floor(y / 2 ** up), up })
+    for (let up = 1; up <= Math.min(z, this.#enlarged); up++) {
+      ancestors.push({ z: z - up, x: Math.floor(x / 2 ** up), y: Math.floor(y / 2 ** up), up })
+    }
     const versions = await device.heads(this.#layer, ancestors)
     for (const [at, { up, ...tile }] of ancestors.entries()) {
       const version = versions[at]

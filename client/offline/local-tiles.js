@@ -3,10 +3,13 @@ import { MAX_ZOOM, parseTileId } from '../../core/index.js'
 import { layerDocumentRanges } from './store-listing.js'
 import { NO_COUNTS } from './transfer.js'
 
-/** @typedef {{id: string, rev: string, bytes: number, gone: boolean}} LocalVersion bytes, gone: only when its size was asked for */
+/**
+ * @typedef {{id: string, rev: string, bytes: number, gone: boolean}} LocalVersion bytes, gone: only when its size was
+ *   asked for
+ */
 
 export class LocalTiles {
-  /** @param {any} db a PouchDB @param {string} layer */
+  /** @param {any} db a PouchDB */
   constructor (db, layer) {
     this.db = db
     this.layer = layer
@@ -18,7 +21,7 @@ export class LocalTiles {
     return count === 0 && Number(seq) === 0
   }
 
-  /** The columns of a zoom of which anything is there. @param {number} z @returns {Promise<number[]>} */
+  /** The columns of a zoom of which anything is there. @returns {Promise<number[]>} */
   async columns (z) {
     const found = []
     for (let startkey = `${this.layer}:${z}:`; ;) {
@@ -55,7 +58,7 @@ export class LocalTiles {
     })
   }
 
-  /** @param {string[]} ids @param {boolean} [sized] @returns {Promise<Map<string, LocalVersion>>} */
+  /** @returns {Promise<Map<string, LocalVersion>>} */
   async docs (ids, sized = false) {
     return ids.length ? liveRows(await this.db.allDocs({ keys: ids, include_docs: sized })) : new Map()
   }
@@ -66,14 +69,12 @@ export class LocalTiles {
     return new Map([...await this.docs(keys), ...liveRows(await this.db.allDocs(editions))])
   }
 
-  /**
-   * Winners, deleted ones as well.
-   * @param {string[]} ids
-   * @returns {Promise<Map<string, {rev: string, deleted: boolean}>>}
-   */
+  /** Winners, deleted ones as well. @returns {Promise<Map<string, {rev: string, deleted: boolean}>>} */
   async winners (ids) {
     const { rows } = ids.length ? await this.db.allDocs({ keys: ids }) : { rows: [] }
-    return new Map(rows.filter(({ value }) => value).map(({ id, value: { rev, deleted = false } }) => [id, { rev, deleted }]))
+    return new Map(
+      rows.filter(({ value }) => value).map(({ id, value: { rev, deleted = false } }) => [id, { rev, deleted }])
+    )
   }
 }
 
@@ -97,13 +98,13 @@ export function imageSizeOf ({ _attachments: attachments }) {
   return { bytes: image ? image.length ?? byteLength(image.data) : 0, gone: !image }
 }
 
-/** Of bytes, or of their base64. @param {any} data */
+/** Of bytes, or of their base64. */
 const byteLength = data => typeof data === 'string' ? data.length / 4 * 3 - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0) : data.length
 
 /** @typedef {{z: number, x: number, y: number, bytes: number, gone: boolean}} CountedVersion a version of a tile */
 
 export class TileCounter {
-  #withImage = /** @type {Set<string>} */ (new Set()) // z/x/y of those that were counted with an image, until they are forgotten
+  #withImage = new Set() // z/x/y of those that were counted with an image, until they are forgotten
 
   /** @param {import('./transfer.js').TileCounts} [counts] */
   constructor (counts = NO_COUNTS) {
@@ -122,12 +123,13 @@ export class TileCounter {
 
   /**
    * What is on the device of whole tiles.
-   * @param {LocalTiles} held @param {Iterable<import('./store-listing.js').Range>} ranges
+   * @param {LocalTiles} local @param {Iterable<import('./store-listing.js').Range>} ranges
    * @param {{sign?: 1 | -1, except?: Set<string>}} [options] except: tiles, z/x/y
    */
-  async addLocal (held, ranges, { sign = 1, except } = {}) {
+  async addLocal (local, ranges, { sign = 1, except } = {}) {
     for (const range of ranges) {
-      const versions = [...(await held.versions(range, true)).values()].map(({ id, bytes, gone }) => ({ ...parseTileId(id), bytes, gone }))
+      const versions = [...(await local.versions(range, true)).values()]
+        .map(({ id, bytes, gone }) => ({ ...parseTileId(id), bytes, gone }))
       for (const version of versions) if (!except?.has(`${version.z}/${version.x}/${version.y}`)) this.add(version, sign)
       this.forget(versions)
     }

@@ -6,7 +6,8 @@ import { isPassing } from '../source/failure.js'
 import { HeadSource } from './head-source.js'
 
 export const offlineSourceDefaults = {
-  patience: 3000, // milliseconds that the network is waited for where the device could answer, when the network comes first
+  // milliseconds that the network is waited for where the device could answer, when the network comes first
+  patience: 3000,
   enlarged: 6 // zooms up to an ancestor on the device that is shown where a tile is not to be had
 }
 
@@ -26,7 +27,8 @@ export class OfflineSource {
   #pending = new PendingChanges()
 
   /**
-   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof offlineSourceDefaults>}} parts
+   * @param {{offline: any, layer: string, read?: string, couch?: CouchSource, limits?: Partial<typeof
+   *   offlineSourceDefaults>}} parts
    */
   constructor ({ offline, layer, read = 'device', couch, limits }) {
     if (!READ_ORDERS.includes(read)) throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why: `it is one of ${READ_ORDERS.join(', ')}` })
@@ -38,7 +40,9 @@ export class OfflineSource {
     this.#couch = read === 'only' ? undefined : couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
     this.#network = new NetworkAccess(offline, this.#couch, this.limits)
     /** The newest tiles. */
-    this.heads = new HeadSource({ offline, layer, read, line: this.#network, stale: this.#pending, enlarged: this.limits.enlarged })
+    this.heads = new HeadSource({
+      offline, layer, read, network: this.#network, pending: this.#pending, enlarged: this.limits.enlarged
+    })
   }
 
   get #device () {
@@ -49,7 +53,7 @@ export class OfflineSource {
     return this.#offline.browse
   }
 
-  /** @param {string} layer @param {AbortSignal} [signal] @returns {Promise<Record<string, any>>} */
+  /** @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
     checkLayer(layer)
     const here = async () => await this.#device.layer(layer) ?? soundOf([await this.#browse?.fact(layer, 'layer')], 'layer')[0]
@@ -69,8 +73,11 @@ export class OfflineSource {
 
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
-   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: told what the device has before the network is asked, or when it takes long;
-   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked `isPartial`.
+   * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: called with what the device has before the
+   *   network
+   *   is asked, or when it takes long;
+   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked
+   *   `isPartial`.
    * @returns {Promise<Version[][]>}
    */
   async versions (layer, columns, signal, { onEarly } = {}) {
@@ -90,7 +97,7 @@ export class OfflineSource {
 
   async #versionsOfNetwork (layer, columns, signal, onEarly) {
     const asked = this.#askVersions(layer, columns, signal)
-    asked.catch(() => {}) // heard here, or after the device was asked
+    asked.catch(() => {}) // handled here, or after the device was asked
     try {
       const answers = await this.#network.withTimeout(asked)
       if (answers !== TIMED_OUT) return answers
@@ -104,12 +111,13 @@ export class OfflineSource {
 
   /**
    * What the device has of columns, and whether that is all there is.
-   * @param {string} layer @param {Column[]} columns
+   * @param {Column[]} columns
    * @returns {Promise<LocalColumn[]>}
    */
   async local (layer, columns) {
     const [found, browsed, databases, doc] = await Promise.all([
-      this.#device.versions(layer, columns), this.#browsed(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
+      this.#device.versions(layer, columns), this.#browsed(layer, columns), this.#device.databases(layer),
+      this.#device.layer(layer)
     ])
     const whole = databases.filter(({ area, isComplete, hasHistory }) => area && isComplete && hasHistory === true)
     return columns.map((column, at) => {
@@ -121,7 +129,8 @@ export class OfflineSource {
         isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
       const others = browsed[at].filter(({ y }) => !held.has(y) && !found[at].some(version => version.y === y))
-      const versions = others.length ? [...found[at], ...others].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)) : found[at]
+      const versions =
+        others.length ? [...found[at], ...others].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)) : found[at]
       return { versions, isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
   }
@@ -130,7 +139,9 @@ export class OfflineSource {
   async #browsed (layer, columns) {
     const browse = this.#browse
     if (!browse) return columns.map(() => [])
-    const [lists, places] = await Promise.all([browse.versions(layer, columns), Promise.all(columns.map(column => browse.places(layer, column)))])
+    const [lists, places] = await Promise.all([
+      browse.versions(layer, columns), Promise.all(columns.map(column => browse.places(layer, column)))
+    ])
     return lists.map((list, at) => list.filter(({ y }) => places[at].includes(y)))
   }
 
@@ -148,7 +159,7 @@ export class OfflineSource {
     })
   }
 
-  /** @param {string} layer @param {AbortSignal} [signal] @returns {Promise<{first: string, last: string} | null>} */
+  /** @returns {Promise<{first: string, last: string} | null>} */
   async extent (layer, signal) {
     const here = async () => await this.#device.extent(layer) ?? await this.#browse?.fact(layer, 'extent')
     if (!this.#couch) return await here() ?? null
@@ -172,18 +183,14 @@ export class OfflineSource {
     return (fresh ? undefined : await this.fromDevice(version)) ?? this.fromNetwork(version, signal, { fresh })
   }
 
-  /** The image of a version from the device. @param {Version} version @returns {Promise<Blob | undefined>} */
+  /** The image of a version from the device. @returns {Promise<Blob | undefined>} */
   async fromDevice (version) {
     const blob = await this.#device.tile(version) ?? await this.#browse?.get(version)
     if (blob) this.#fromDevice.add(blob)
     return blob
   }
 
-  /**
-   * The same from the network.
-   * @param {Version} version @param {AbortSignal} [signal] @param {{fresh?: boolean}} [options]
-   * @returns {Promise<Blob>}
-   */
+  /** The same from the network. @param {{fresh?: boolean}} [options] @returns {Promise<Blob>} */
   async fromNetwork (version, signal, options) {
     const { layer, z, x, y, time } = version
     if (!this.#couch) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
@@ -192,31 +199,23 @@ export class OfflineSource {
     return blob
   }
 
-  /** Whether an image came from the device. @param {Blob} blob */
+  /** Whether an image came from the device. */
   isFromDevice (blob) {
     return this.#fromDevice.has(blob)
   }
 
-  /**
-   * Which of these versions are on the device.
-   * @param {string} layer @param {Version[]} versions
-   * @returns {Promise<boolean[]>}
-   */
+  /** Which of these versions are on the device. @param {Version[]} versions @returns {Promise<boolean[]>} */
   holds (layer, versions) {
     return this.#device.holds(layer, versions)
   }
 
-  /**
-   * The newest image of a place.
-   * @param {AbortSignal} [signal]
-   */
+  /** The newest image of a place. */
   async head (z, x, y, signal) {
     return await this.heads.fromDevice(z, x, y) ?? this.heads.fromNetwork(z, x, y, signal)
   }
 
   /**
-   * As CouchSource tells it; the device alone tells by the events of its store.
-   * @param {string} layer @param {string} since @param {AbortSignal} signal
+   * As CouchSource; with `only`, changes come as events of the OfflineStore.
    * @param {{wait?: boolean, past?: boolean}} [options]
    */
   async changes (layer, since, signal, options) {
@@ -226,21 +225,23 @@ export class OfflineSource {
     }
     const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)
     const databases = await this.#device.databases(layer)
-    for (const tile of answer.tiles) if (databases.some(({ area, holds }) => area && holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
+    for (const tile of answer.tiles) {
+      if (databases.some(({ area, holds }) => area && holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
+    }
     return answer
   }
 
-  /** Resolves when the network answers, whatever it says. @param {AbortSignal} signal */
+  /** Resolves when the network answers, whatever it says. */
   async probe (signal) {
-    await this.#network.ask(couch => couch.layer(this.name, signal), signal).catch(error => { if (isPassing(error)) throw error })
+    await this.#network.ask(
+      couch => couch.layer(this.name, signal), signal
+    ).catch(error => { if (isPassing(error)) throw error })
   }
 
-  /** @param {Version} version */
   tileUrl (version) {
     return this.#couch?.tileUrl(version)
   }
 
-  /** @param {string} layer */
   template (layer) {
     return this.#couch?.template(layer) ?? ''
   }
@@ -256,7 +257,7 @@ function isInBounds (doc, z, x, y) {
 }
 
 /** What is answered when it takes longer. */
-export const TIMED_OUT = Symbol('late')
+export const TIMED_OUT = Symbol('timed out')
 
 export class NetworkAccess {
   #offline
@@ -289,13 +290,13 @@ export class NetworkAccess {
    * @returns {Promise<T>}
    */
   async ask (question, signal) {
-    const tell = isOnline => { if (!signal?.aborted) this.#offline.heard?.(isOnline) }
+    const report = isOnline => { if (!signal?.aborted) this.#offline.reportOnline?.(isOnline) }
     try {
       const answer = await question(/** @type {CouchSource} */ (this.#couch))
-      tell(true)
+      report(true)
       return answer
     } catch (error) {
-      if (error.code === 'UNREACHABLE') tell(false)
+      if (error.code === 'UNREACHABLE') report(false)
       throw error
     }
   }
@@ -307,7 +308,7 @@ export class NetworkAccess {
    */
   async networkFirst (asked, here) {
     const asking = asked()
-    asking.catch(() => {}) // heard here, or when there is nothing here
+    asking.catch(() => {}) // handled here, or when there is nothing here
     const answer = await this.withTimeout(asking).catch(() => TIMED_OUT)
     return answer === TIMED_OUT ? await here() ?? asking : /** @type {T} */ (answer)
   }
@@ -328,7 +329,7 @@ export class NetworkAccess {
   }
 
   /**
-   * The answer, or LATE, at once where none is to be expected. What was asked goes on.
+   * The answer; TIMED_OUT when it takes too long, at once while offline. The request continues.
    * @template T
    * @param {Promise<T>} asked
    * @returns {Promise<T | typeof TIMED_OUT>}
@@ -363,7 +364,9 @@ export class PendingChanges {
     if (!this.#tiles.size) return false
     let lacks = false
     for (let y = y0; y <= y1; y++) {
-      if (this.#tiles.has(tileKey({ z, x, y }))) lacks = this.has({ z, x, y }, versions.filter(version => version.y === y)) || lacks
+      if (this.#tiles.has(tileKey({ z, x, y }))) {
+        lacks = this.has({ z, x, y }, versions.filter(version => version.y === y)) || lacks
+      }
     }
     return lacks
   }
@@ -376,7 +379,9 @@ export class PendingChanges {
     const changes = this.#tiles.get(tileKey(tile))
     if (!changes) return false
     for (const [time, { rev, deleted }] of changes) {
-      const isThere = deleted ? !versions.some(version => time ? !version.current && version.time === time : version.current) : versions.some(version => version.rev === rev)
+      const isThere = deleted ? !versions.some(
+        version => time ? !version.current && version.time === time : version.current
+      ) : versions.some(version => version.rev === rev)
       if (isThere) changes.delete(time)
     }
     if (!changes.size) this.#tiles.delete(tileKey(tile))

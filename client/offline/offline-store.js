@@ -8,7 +8,7 @@ import { Device } from './device.js'
 import { Emitter } from './emitter.js'
 import { estimate } from './estimate.js'
 import { AreaFollower } from './area-follower.js'
-import { Locks, TabChannel, OtherTabs } from './tabs.js'
+import { Locks, OtherTabs, openChannel } from './tabs.js'
 import { checkOffline } from './area-spec.js'
 import { Connection } from './connection.js'
 import { AreaRegistry } from './area-registry.js'
@@ -20,13 +20,18 @@ export const offlineDefaults = {
   name: 'tilecouch',
   /** @type {PouchConstructor | undefined} globalThis.PouchDB unless given; without any: `NO_POUCHDB` */
   PouchDB: undefined,
-  /** @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that edit */
+  /**
+   * @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that
+   *   edit
+   */
   Edits: undefined,
   /** @type {string | undefined} of PouchDB: idb in browsers, leveldb in Node unless given */
   adapter: undefined,
   /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
   fetchOptions: {},
-  /** @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only */
+  /**
+   * @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only
+   */
   browse: undefined,
   /** @type {Partial<TransferLimits>} how much is transferred at once */
   limits: {}
@@ -34,14 +39,17 @@ export const offlineDefaults = {
 
 /**
  * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
- * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof import('../edits/upload.js').uploadDefaults>}} TransferLimits
- * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store, absolute or
+ * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof
+ *   import('../edits/upload.js').uploadDefaults>}} TransferLimits
+ * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store,
+ *   absolute or
  *   relative to the page; may hold a name and password
  * @typedef {import('./area.js').Area} Area
  *
  * @typedef {object} OfflineStoreEvents
  * @property {{areas: Area[]}} areas an area was added, removed, renamed, or changed its state
- * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a second
+ * @property {{area: Area, status: import('./area.js').AreaStatus}} progress during a transfer, at most ten times a
+ *   second
  * @property {{area?: Area, error: TilecouchError}} failure something in the background went wrong
  * @property {{online: boolean}} online the store answers, or does not any more
  * @property {{layer: string, area?: Area}} tiles tiles of a layer on the device changed
@@ -52,10 +60,7 @@ const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight s
 const STOP_TIMEOUT = 5000 // milliseconds to stop in
 const ESTIMATE_AGE = 60000 // milliseconds for which a download uses an earlier estimate
 
-/**
- * Parts of the map on a device, and all that belongs to them.
- * @extends {Emitter<OfflineStoreEvents>}
- */
+/** Parts of the map on a device, and all that belongs to them. @extends {Emitter<OfflineStoreEvents>} */
 export class OfflineStore extends Emitter {
   #options
   #tabs
@@ -70,7 +75,9 @@ export class OfflineStore extends Emitter {
   /** @param {OfflineStoreOptions} options */
   constructor ({ remote, ...options }) {
     super()
-    this.#options = { ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) }
+    this.#options = {
+      ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    }
     const { name, fetchOptions, browse, limits, Edits } = this.#options
     this.name = name
     this.limits = limits
@@ -88,11 +95,11 @@ export class OfflineStore extends Emitter {
     this.device = new Device(this)
     /** What was made on this device; nothing without the option `Edits`. @type {import('../edits/edits.js').Edits} */
     this.edits = /** @type {any} */ (Edits && new Edits(this))
-    this.#tabs = new TabChannel(`tilecouch:${name}`, message => this.#onMessage(message))
+    this.#tabs = openChannel(`tilecouch:${name}`, message => this.#onMessage(message))
     this.#otherTabs = new OtherTabs(this)
     this.#connection = new Connection(this.asking, online => {
       this.fire('online', { online })
-      this.tell({ kind: 'online', online })
+      this.broadcast({ kind: 'online', online })
     })
     this.#follower = new AreaFollower(this)
     /** Until then the list of areas is not right. @type {Promise<void>} */
@@ -104,7 +111,7 @@ export class OfflineStore extends Emitter {
     await this.areas.read()
     await this.areas.repair()
     await this.edits?.open()
-    this.tell({ kind: 'hello' })
+    this.broadcast({ kind: 'hello' })
     this.changed()
   }
 
@@ -140,14 +147,16 @@ export class OfflineStore extends Emitter {
   /**
    * What the device has of a layer, or of all, in the order in which it is to be read.
    * @param {string} [layer]
-   * @returns {{db: any, area: import('./area.js').Area | undefined, holds: (z: number, x: number, y: number) => boolean, isComplete: boolean, hasHistory: boolean | string}[]}
+   * @returns {{db: any, area: import('./area.js').Area | undefined, holds: (z: number, x: number, y: number) =>
+   *   boolean, isComplete: boolean, hasHistory: boolean | string}[]}
    */
   databases (layer) {
     if (this.isClosed) return []
     const areas = this.areas.list().filter(area => (layer === undefined || area.layer === layer) && !['new', 'removing'].includes(area.document.state))
     areas.sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
     return [...this.edits?.databases(layer) ?? [], ...areas.map(area => ({
-      db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete, hasHistory: area.hasHistory
+      db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete,
+      hasHistory: area.hasHistory
     }))]
   }
 
@@ -157,7 +166,9 @@ export class OfflineStore extends Emitter {
    */
   async storage () {
     const [room, browsed] = await Promise.all([storageRoom(), this.browse?.usage()])
-    return { ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0) }
+    return {
+      ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0)
+    }
   }
 
   /** Asks the browser not to clear it away when the device is short of room. @returns {Promise<boolean>} */
@@ -173,8 +184,11 @@ export class OfflineStore extends Emitter {
     this.#connection.close()
     this.#otherTabs.close()
     await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
-    this.#tabs.close()
-    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))]))
+    this.#tabs?.close()
+    this.#tabs = undefined
+    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([
+      this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))
+    ]))
   }
 
   /** Takes everything off the device that it has put there. */
@@ -182,7 +196,7 @@ export class OfflineStore extends Emitter {
     this.check()
     await this.ready.catch(() => {})
     await Promise.allSettled(this.areas.list().map(area => area.remove()))
-    this.tell({ kind: 'destroyed' })
+    this.broadcast({ kind: 'destroyed' })
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.destroyDatabase(suffix)))
     await Promise.allSettled([this.browse?.destroy(), this.reserve.release()])
@@ -240,7 +254,8 @@ export class OfflineStore extends Emitter {
    * @param {string} layer @param {{permission?: boolean, signal?: AbortSignal}} [options]
    */
   async layerDocument (layer, { permission, signal } = {}) {
-    const doc = await this.#ask(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
+    const doc =
+      await this.#ask(signal, stop => this.asking.find({ path: encodeURIComponent(layerId(layer)), signal: stop }))
     if (!doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
     checkOffline(checkSound(doc), permission)
     return doc
@@ -249,10 +264,10 @@ export class OfflineStore extends Emitter {
   async #ask (signal, task) {
     try {
       const answer = await withSignals([signal, this.#closing.signal], task)
-      this.heard(true)
+      this.reportOnline(true)
       return answer
     } catch (error) {
-      if (error.code === 'UNREACHABLE') this.heard(false)
+      if (error.code === 'UNREACHABLE') this.reportOnline(false)
       throw error
     }
   }
@@ -263,13 +278,13 @@ export class OfflineStore extends Emitter {
   }
 
   /** Somebody asked the store for something: whether it answered. @param {boolean} isOnline */
-  heard (isOnline) {
+  reportOnline (isOnline) {
     this.#connection.report(isOnline)
   }
 
   /** Tells the other tabs. @param {{kind: string, [field: string]: any}} message */
-  tell (message) {
-    this.#tabs.send(message)
+  broadcast (message) {
+    this.#tabs?.postMessage(message)
   }
 
   /** Something about the areas may be different. */
@@ -287,21 +302,21 @@ export class OfflineStore extends Emitter {
     const status = area.status()
     this.fire('progress', { area, status })
     const { tiles, versions, bytes, total, failed, rate, remaining } = status
-    this.tell({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
+    this.broadcast({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
   }
 
   /** Tiles of a layer changed on the device. @param {string} layer @param {import('./area.js').Area} [area] */
   touch (layer, area) {
     this.fire('tiles', { layer, area })
-    this.tell({ kind: 'tiles', layer, id: area?.id })
+    this.broadcast({ kind: 'tiles', layer, id: area?.id })
   }
 
-  #onMessage ({ kind, id, ...said }) {
+  #onMessage ({ kind, id, ...message }) {
     const area = this.areas.get(id)
     if (kind === 'areas') this.areas.read().catch(() => {}) // the next read reports the error
-    else if (kind === 'tiles') this.fire('tiles', { layer: said.layer, area })
-    else if (kind === 'online') this.#connection.report(said.online)
-    else if (kind === 'progress') this.#otherTabs.onProgress(area, said.figures)
+    else if (kind === 'tiles') this.fire('tiles', { layer: message.layer, area })
+    else if (kind === 'online') this.#connection.report(message.online)
+    else if (kind === 'progress') this.#otherTabs.onProgress(area, message.figures)
     else if (kind === 'idle') this.#otherTabs.onEnd(area)
     else if (kind === 'hello') this.areas.list().forEach(one => one.isTransferring && this.progress(one))
     else if (kind === 'pause') area?.stop('pause')

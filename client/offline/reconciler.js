@@ -21,19 +21,20 @@ export class Reconciler {
    * @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} parts.source
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target
    * @param {import('../../core/mirror/index.js').RevisionCopier} parts.copier
-   * @param {import('./local-tiles.js').LocalTiles} parts.held
-   * @param {() => Promise<void>} parts.onBury before the device deletes what the store does not even know to be deleted
+   * @param {import('./local-tiles.js').LocalTiles} parts.local
+   * @param {() => Promise<void>} parts.onDelete before the device deletes what the store does not even know to be
+   *   deleted
    * @param {AbortSignal} parts.signal
    */
-  constructor ({ couch, source, target, copier, held, onBury, signal }) {
+  constructor ({ couch, source, target, copier, local, onDelete, signal }) {
     this.couch = couch
     this.source = source
     this.target = target
     this.copier = copier
-    this.held = held
-    this.onDelete = onBury
+    this.local = local
+    this.onDelete = onDelete
     this.signal = signal
-    this.verifiesAll = false // deletions of our own stand on top of revisions that may come back
+    this.verifiesAll = false // the device's own deletions are on top of revisions that may come back
   }
 
   /** @param {any[]} docs that were written */
@@ -64,13 +65,13 @@ export class Reconciler {
    */
   async fetch (asked, there, lost) {
     await this.copier.copy(asked, this.signal)
-    const doubtful = asked.map(({ id }) => id).filter(id => there.has(id) || this.verifiesAll)
-    if (lost.length) doubtful.push(...await this.#remove(lost))
-    if (doubtful.length) await this.#verify(doubtful)
+    const toVerify = asked.map(({ id }) => id).filter(id => there.has(id) || this.verifiesAll)
+    if (lost.length) toVerify.push(...await this.#remove(lost))
+    if (toVerify.length) await this.#verify(toVerify)
     return asked.map(({ id }) => id).filter(id => !this.#arrived.delete(id))
   }
 
-  /** @param {string[]} ids @returns {Promise<string[]>} those to be looked at afterwards */
+  /** @returns {Promise<string[]>} those to be looked at afterwards */
   async #remove (ids) {
     const leaves = await readLeaves(this.couch, ids, this.signal)
     const asked = ids.flatMap(id => (leaves.get(id) ?? []).map(({ _rev: rev }) => ({ id, rev })))
@@ -84,13 +85,10 @@ export class Reconciler {
     return ids
   }
 
-  /**
-   * What came stands on top; where the store fell back behind what is here, only by a revision of our own.
-   * @param {string[]} ids
-   */
+  /** Makes what arrived the winner, with a revision of the device's own where the store went back to an older one. */
   async #verify (ids) {
     for (let round = 0, left = ids; left.length && round < MAX_ROUNDS; round++) {
-      const winners = await this.held.winners(left)
+      const winners = await this.local.winners(left)
       left = left.filter(id => {
         const [wanted, own] = [this.#arrived.get(id), winners.get(id)]
         if (!wanted) return false // it failed, or was gone
@@ -99,7 +97,9 @@ export class Reconciler {
       if (!left.length) return
       await this.onDelete()
       this.verifiesAll = true
-      const docs = left.filter(id => this.#arrived.get(id)?.deleted).map(id => tombstone(id, /** @type {{rev: string}} */ (winners.get(id)).rev))
+      const docs = left.filter(id => this.#arrived.get(id)?.deleted).map(
+        id => tombstone(id, /** @type {{rev: string}} */ (winners.get(id)).rev)
+      )
       const alive = left.filter(id => !this.#arrived.get(id)?.deleted)
       const asked = alive.map(id => ({ id, rev: /** @type {{rev: string}} */ (this.#arrived.get(id)).rev }))
       const { docs: whole } = asked.length ? await this.source.fetch(asked, { signal: this.signal }) : { docs: [] }
@@ -109,15 +109,12 @@ export class Reconciler {
   }
 }
 
-/**
- * Whether a revision here is that of the store, be it on top of others that the store does not know.
- * @param {string} own @param {string} rev
- */
+/** Whether a revision here is that of the store, be it on top of others that the store does not know. */
 export const isSame = (own, rev) => own === rev || (hashOf(own) === hashOf(rev) && generation(own) > generation(rev))
 
 const hashOf = rev => rev.slice(rev.indexOf('-') + 1)
 
-/** @param {any} doc @param {string} [rev] that it is to stand on */
+/** @param {string} [rev] its new parent */
 function onTop (doc, rev) {
   if (rev === undefined) return doc
   const start = generation(rev) + 1
@@ -135,24 +132,28 @@ function tombstone (id, rev) {
 export class LocalFirst {
   #databases
 
-  /** @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} lenders PouchDBs */
-  constructor (origin, lenders) {
+  /**
+   * @param {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} origin @param {any[]} databases PouchDBs
+   */
+  constructor (origin, databases) {
     this.origin = origin
     this.name = origin.name
-    this.#databases = lenders.map(db => ({ db, peer: new PouchPeer(db) }))
+    this.#databases = databases.map(db => ({ db, peer: new PouchPeer(db) }))
   }
 
   /** @type {import('../../core/mirror/peer.js').Peer['fetch']} */
   async fetch (asked, options) {
     const docs = []
     let left = asked
-    for (const lender of this.#databases) {
+    for (const database of this.#databases) {
       if (!left.length) break
       const asking = left
       // what a database here does not give, the store does: one that is removed meanwhile may not even answer
-      const lent = await whileOpen([lender.db], options.signal, new AbortController(), () => fetchLocal(lender, asking, options)).catch(() => [])
-      docs.push(...lent)
-      const there = new Set(lent.map(({ _id: id }) => id))
+      const found = await whileOpen(
+        [database.db], options.signal, new AbortController(), () => fetchLocal(database, asking, options)
+      ).catch(() => [])
+      docs.push(...found)
+      const there = new Set(found.map(({ _id: id }) => id))
       left = left.filter(({ id }) => !there.has(id))
     }
     if (!left.length) return { docs, bytes: 0, failed: [] }
@@ -165,7 +166,8 @@ export class LocalFirst {
 
 /**
  * The very revisions that are asked for, where they are the newest there: older ones have lost their images.
- * @param {LocalDatabase} lender @param {import('../../core/mirror/peer.js').Asked[]} asked @param {{signal?: AbortSignal}} options
+ * @param {LocalDatabase} database @param {import('../../core/mirror/peer.js').Asked[]} asked
+ * @param {{signal?: AbortSignal}} options
  */
 async function fetchLocal ({ db, peer }, asked, { signal }) {
   const there = await DatabaseReader.of(db).revs(asked.map(({ id }) => id))

@@ -2,6 +2,7 @@
 // library.
 import { TilecouchError } from '../../core/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
+import { answer } from './browse-database.js'
 
 export const quotaDefaults = {
   text: 4 / 3, // of an image in the database to its bytes: it is kept as text
@@ -21,7 +22,8 @@ export async function storageRoom (storage = globalThis.navigator?.storage) {
 }
 
 /** What images and versions take on the device. @param {{bytes: number, versions: number}} figures */
-export const storageSize = ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
+export const storageSize =
+  ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
 
 /**
  * @param {string} area its name
@@ -37,7 +39,7 @@ export function checkFits (area, total, have, { free, quota }) {
 }
 
 const RESERVE_BYTES = 1024 * 1024 // for notes of what happened, and for opening databases again
-const CHUNK_BYTES = 65536 // bytes of chance at once
+const CHUNK_BYTES = 65536 // random bytes that the browser makes at once
 
 const STORE = 'spare-room'
 
@@ -56,35 +58,26 @@ export class StorageReserve {
     const request = this.databases.open(this.#name, 1)
     request.onupgradeneeded = () => {
       const store = request.result.createObjectStore(STORE, { autoIncrement: true })
-      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES))) // zeros would be packed
+      // zeros would be packed
+      for (let at = 0; at < RESERVE_BYTES; at += CHUNK_BYTES) {
+        store.add(crypto.getRandomValues(new Uint8Array(CHUNK_BYTES)))
+      }
     }
-    const database = await resultOf(request)
+    const database = await answer(request)
     database.close()
   }
 
-  /** Throws it away. */
+  /** Removes it, which makes room. */
   async release () {
-    if (this.databases) await deleteDatabase(this.#name, this.databases)
+    if (this.databases) await answer(this.databases.deleteDatabase(this.#name))
   }
 }
 
-/** @param {string} name @param {IDBFactory} [databases] */
-export const deleteDatabase = (name, databases = globalThis.indexedDB) => resultOf(databases.deleteDatabase(name))
-
-/** @template T @param {IDBRequest<T>} request @returns {Promise<T>} */
-const resultOf = request => new Promise((resolve, reject) => {
-  request.onsuccess = () => resolve(request.result)
-  request.onerror = () => reject(request.error)
-})
-
 export const pouchDefaults = {
-  revsLimit: 10 // revisions of a document that are remembered: what comes knows all of its own
+  revsLimit: 10 // revisions of a document that are kept: documents from the store bring their own
 }
 
-/**
- * @param {any} PouchDB @param {string} name
- * @param {{adapter?: string, revsLimit?: number}} [options]
- */
+/** @param {any} PouchDB @param {string} name @param {{adapter?: string, revsLimit?: number}} [options] */
 export function openPouch (PouchDB, name, { adapter, revsLimit = pouchDefaults.revsLimit } = {}) {
   if (typeof PouchDB !== 'function') throw new TilecouchError('NO_POUCHDB')
   try {
@@ -103,13 +96,13 @@ export async function destroyPouch (db) {
     await db.destroy()
   } catch (error) {
     if (db.adapter !== 'idb' || new PouchPeer(db).explain(error).code !== 'DISK_FULL') throw error
-    await deleteDatabase(`_pouch_${db.name}`)
+    await answer(globalThis.indexedDB.deleteDatabase(`_pouch_${db.name}`))
   }
 }
 
 /**
- * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser cannot
- * store Blobs; what it found out about that it keeps here.
+ * Attachments as text: IndexedDB makes a file of each Blob, at half the speed. PouchDB writes text where a browser
+ * cannot store Blobs; what it found out about that it keeps here.
  */
 function asText (db) {
   const plain = value => value && Object.assign(value, { blobSupport: false })

@@ -17,15 +17,18 @@ export class Locks {
    * @template T
    * @param {string} name
    * @param {() => Promise<T> | T} task
-   * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the task;
-   *   shared: together with others that share it; onWait: told when it is not to be had at once
+   * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the
+   *   task;
+   *   shared: together with others that share it; onWait: called when it is not free at once
    * @returns {Promise<T>}
    */
   async hold (name, task, { signal, shared = false, onWait } = {}) {
     const full = `${this.prefix}:${name}`
     const mode = shared ? 'shared' : 'exclusive'
     if (onWait) {
-      const held = await this.#locks.request(full, { mode, ifAvailable: true }, async lock => lock ? { result: await task() } : undefined)
+      const held = await this.#locks.request(
+        full, { mode, ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
+      )
       if (held) return held.result
       onWait()
     }
@@ -88,29 +91,16 @@ function waitTurn (waiting, { isFree, signal }) {
   })
 }
 
-export class TabChannel {
-  #channel
-
-  /** @param {string} name @param {(message: any) => void} onMessage */
-  constructor (name, onMessage) {
-    this.#channel = /** @type {any} */ (globalThis.BroadcastChannel && new BroadcastChannel(name))
-    if (!this.#channel) return
-    this.#channel.onmessage = ({ data }) => onMessage(data)
-    this.#channel.unref?.() // Node would not end
-  }
-
-  /** @param {{kind: string, [field: string]: any}} message */
-  send (message) {
-    this.#channel?.postMessage(message)
-  }
-
-  close () {
-    this.#channel?.close()
-    this.#channel = undefined
-  }
+/** Messages between tabs; undefined where there are none. @param {(message: any) => void} onMessage */
+export function openChannel (name, onMessage) {
+  if (!globalThis.BroadcastChannel) return undefined
+  const channel = /** @type {any} */ (new BroadcastChannel(name))
+  channel.onmessage = ({ data }) => onMessage(data)
+  channel.unref?.() // Node would not end
+  return channel
 }
 
-const TAB_TIMEOUT = 10000 // milliseconds without a word after which a tab is gone, where no lock tells
+const TAB_TIMEOUT = 10000
 
 export class OtherTabs {
   #store
@@ -122,7 +112,7 @@ export class OtherTabs {
     this.#store = store
   }
 
-  /** @param {import('./area.js').Area | undefined} area @param {Record<string, any>} figures */
+  /** @param {import('./area.js').Area | undefined} area */
   onProgress (area, figures) {
     if (!area || this.#stop.signal.aborted) return
     if (area.setRemoteProgress(figures)) this.#watch(area)

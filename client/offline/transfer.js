@@ -23,7 +23,8 @@ export const transferDefaults = {
 
 /**
  * @typedef {TileCounts} Counts
- * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
+ * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device;
+ *   received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
  */
 
@@ -44,14 +45,16 @@ export class Transfer {
    * @param {import('../mirror/http.js').HttpCouch} parts.couch
    * @param {any} parts.db PouchDB of the area
    * @param {{layer: string, selection: import('../../core/mirror/index.js').Selection}} parts.area
-   * @param {any[]} [parts.lenders] databases of the device that may have the same revisions
+   * @param {any[]} [parts.others] databases of the device that may have the same revisions
    * @param {boolean} [parts.force] lists anew, however little has changed
    * @param {AbortSignal} [parts.signal]
    * @param {(progress: Progress) => void} [parts.onProgress]
    * @param {(failed: Failed) => void} [parts.onFailed]
    * @param {Partial<typeof transferDefaults & import('./store-listing.js').listingDefaults>} [parts.limits]
    */
-  constructor ({ couch, db, area: { layer, selection }, lenders = [], force = false, signal, onProgress, onFailed, limits }) {
+  constructor ({
+    couch, db, area: { layer, selection }, others = [], force = false, signal, onProgress, onFailed, limits
+  }) {
     this.couch = couch
     this.db = db
     this.layer = layer
@@ -70,12 +73,16 @@ export class Transfer {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
-    const source = lenders.length ? new LocalFirst(this.origin, lenders) : this.origin
+    const source = others.length ? new LocalFirst(this.origin, others) : this.origin
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
     const copier = new RevisionCopier({
-      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail, onProgress: docs => this.#onArrived(docs)
+      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail,
+      onProgress: docs => this.#onArrived(docs)
     })
-    this.#reconciler = new Reconciler({ couch, source, target: this.target, copier, held: this.local, onBury: () => this.#noteDeletion(), signal: this.#stop.signal })
+    this.#reconciler = new Reconciler({
+      couch, source, target: this.target, copier, local: this.local, onDelete: () => this.#noteDeletion(),
+      signal: this.#stop.signal
+    })
   }
 
   /** @returns {Progress} */
@@ -85,15 +92,19 @@ export class Transfer {
   }
 
   /**
-   * Resolves when everything is there that could be had; another one goes on where one was broken off.
-   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, held: Counts, isComplete: boolean}>}
+   * Resolves when everything available was downloaded. A later transfer continues an interrupted one.
+   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number,
+   *   bytes: number}, held: Counts, isComplete: boolean}>}
    */
   async run () {
     try {
       await whileOpen([this.db], this.signal, this.#stop, () => this.#run())
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
-      return { since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts }, isComplete: !failed.length }
+      return {
+        since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts },
+        isComplete: !failed.length
+      }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
     } finally {
@@ -108,7 +119,8 @@ export class Transfer {
     this.#reconciler.verifiesAll = Boolean(note.buried)
     const isNew = note.since === undefined && await this.local.isNew()
     const place = feedPosition(await this.couch.request({ path: '', signal: this.#stop.signal }))
-    const changed = this.force && note.since !== undefined ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
+    const mustList = this.force && note.since !== undefined
+    const changed = mustList ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
     const { failed } = note
     if (note.since === undefined || !changed) await this.#list(isNew, place, changed && note.listing)
     if (changed) {
@@ -116,36 +128,56 @@ export class Transfer {
       await this.#refresh(changed.places)
     }
     // what came while that was read
-    const { places, last } = /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
+    const { places, last } =
+      /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
     await this.#refresh(places)
-    Object.assign(note, { ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined })
+    Object.assign(note, {
+      ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined
+    })
     if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
     await this.#save()
   }
 
   /**
-   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker, or safer, to list it anew.
-   * @param {Partial<import('../../core/feed-position.js').FeedPosition> & {selection?: string} | undefined} known @param {import('../../core/feed-position.js').FeedPosition} place of the store now
+   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker,
+   * or safer, to list it anew.
+   * @param {Partial<import('../../core/feed-position.js').FeedPosition> & {selection?: string} | undefined} known
+   * @param {import('../../core/feed-position.js').FeedPosition} place of the store now
    */
   async #changed (known, place) {
     if (known?.since === undefined || known.selection !== this.selection.key || !canContinue(known, place)) return undefined
     return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
   }
 
-  /** @param {string | number} since @param {number} [most] */
-  #changes (since, most) {
-    return tilesChangedSince(this.origin, this.selection, since, { page: this.limits.page, most, signal: this.#stop.signal })
+  /**
+   * Where something changed since a place in the feed; nothing when that is more than is worth reading.
+   * @param {string | number} since @param {number} [most] changes
+   * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
+   */
+  async #changes (since, most = Infinity) {
+    const places = new ChangedTiles()
+    for (let read = 0, last = since; ;) {
+      const answer = await this.origin.changes({ since: last, limit: this.limits.page, signal: this.#stop.signal })
+      read += answer.rows.length
+      if (read + answer.pending > most) return undefined
+      for (const { id } of answer.rows) if (this.selection.has(id)) places.add(id)
+      last = answer.last
+      if (!answer.rows.length || !answer.pending) return { places, last }
+    }
   }
 
   /**
    * Everything that the area holds.
-   * @param {boolean} isNew @param {import('../../core/feed-position.js').FeedPosition} place of the store now @param {TransferState['listing']} [begun] it goes on there
+   * @param {import('../../core/feed-position.js').FeedPosition} place of the store now
+   * @param {TransferState['listing']} [begun] it goes on there
    */
   async #list (isNew, place, begun) {
-    const { listing, local: held } = this
+    const { listing, local } = this
     const from = begun?.next
     // it is counted anew from here on
-    if (!isNew) await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+    if (!isNew) {
+      await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+    }
     this.#counter = new TileCounter()
     if (from) await this.#count(from)
     this.#isListing = true
@@ -154,11 +186,13 @@ export class Transfer {
     const first = Math.max(min, from?.[0] ?? 0)
     const zooms = (await listing.zooms()).map(({ z }) => z).filter(z => z >= first)
     const columns = await listing.columns(zooms)
-    if (!isNew) await held.addColumns(columns, { min: first, max })
+    if (!isNew) await local.addColumns(columns, { min: first, max })
     const { since, identity, purged } = begun ?? place
     const { failed } = this.#state
     const settled = this.#fetchRanges(rangesFrom(listing.ranges(columns), from), isNew, next => {
-      Object.assign(this.#state, { listing: { since, identity, purged, selection: this.selection.key, next }, failed: [...failed, ...this.#failed.values()] })
+      Object.assign(this.#state, { listing: {
+        since, identity, purged, selection: this.selection.key, next
+      }, failed: [...failed, ...this.#failed.values()] })
     })
     await settled.finally(() => this.#save().catch(() => {})) // the next write finds what is wrong with the device
     this.#isListing = false
@@ -191,14 +225,16 @@ export class Transfer {
   }
 
   /**
-   * @param {Iterable<import('./store-listing.js').Range>} ranges @param {boolean} isNew
+   * @param {Iterable<import('./store-listing.js').Range>} ranges
    * @param {(next: import('./store-listing.js').TilePosition) => void} [onSettled] told how far everything is settled
    */
   #fetchRanges (ranges, isNew, onSettled) {
-    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), { most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled })
+    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), {
+      most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled
+    })
   }
 
-  /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles @param {boolean} isNew */
+  /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles */
   async #fetchPage (parts, isNew) {
     const there = new Map()
     const wanted = new Map()
@@ -211,7 +247,9 @@ export class Transfer {
         if (!listed.has(id)) lost.push(id)
       }
       // what was to be seen once stays
-      for (const row of selectedRows(part.rows, this.selection, own)) wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      for (const row of selectedRows(part.rows, this.selection, own)) {
+        wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      }
     }
     const asked = this.#reconciler.missing([...wanted.values()], there)
     const missing = new Set(asked.map(({ id }) => id))
@@ -228,12 +266,16 @@ export class Transfer {
     const rows = await this.listing.layerDocuments()
     const there = await this.local.layerDocuments()
     const listed = new Set(rows.map(({ id }) => id))
-    await this.#reconciler.fetch(this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id)))
+    await this.#reconciler.fetch(
+      this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id))
+    )
   }
 
   #onArrived (docs) {
     this.#reconciler.arrive(docs)
-    for (const doc of docs) if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+    for (const doc of docs) {
+      if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+    }
     this.#report()
   }
 
@@ -249,7 +291,7 @@ export class Transfer {
     if (!note.touched.length) note.held = { ...this.#counter.counts }
     this.#saved = Date.now()
     const [earlier, now] = [this.#saving, { ...note }]
-    this.#saving = earlier.catch(() => {}).then(() => saveState(this.db, now))
+    this.#saving = earlier.catch(() => {}).then(() => new PouchPeer(this.db).updateLocal(STATE, () => now))
     await this.#saving
   }
 
@@ -261,7 +303,9 @@ export class Transfer {
 
   /** Whether both sides are well. The store is asked as it is for tiles, for what it surely has. */
   async #probe () {
-    await this.#prober.fetch([{ id: layerId(this.layer), rev: /** @type {any} */ (undefined) }], { signal: this.#stop.signal })
+    await this.#prober.fetch([
+      { id: layerId(this.layer), rev: /** @type {any} */ (undefined) }
+    ], { signal: this.#stop.signal })
     await this.target.info()
   }
 }
@@ -283,7 +327,9 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  * @property {string} [selection] what was taken
  * @property {import('../../core/mirror/peer.js').Refused[]} failed
  * @property {TileCounts} held
- * @property {import('../../core/feed-position.js').FeedPosition & {selection: string, next: import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as the store had it at `since`, or is among `failed`
+ * @property {import('../../core/feed-position.js').FeedPosition & {selection: string, next:
+ *   import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as
+ *   the store had it at `since`, or is among `failed`
  * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
  * @property {boolean} [buried] documents were deleted here that the store does not know any more
  * @property {string} [updated] when it lacked nothing
@@ -297,10 +343,10 @@ export async function readState (db) {
   return { failed: [], held: { ...NO_COUNTS }, touched: [], ...note }
 }
 
-/** @param {any} db @param {TransferState} note */
+/** @param {TransferState} note */
 export const saveState = (db, note) => new PouchPeer(db).updateLocal(STATE, () => note)
 
-export class ChangedTiles {
+class ChangedTiles {
   /** @type {Map<string, {z: number, x: number, y: number}>} */
   tiles = new Map()
   hasLayerDocuments = false
@@ -330,25 +376,5 @@ export class ChangedTiles {
       else found.push({ z, x, y0: y, y1: y })
     }
     return found
-  }
-}
-
-/**
- * Where something changed since a place in the feed; nothing when that is more than is worth reading.
- * @param {import('../../core/mirror/peer.js').Peer} source
- * @param {import('../../core/mirror/index.js').Selection} selection
- * @param {string | number} since
- * @param {{page: number, most?: number, signal: AbortSignal}} options most: changes
- * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
- */
-export async function tilesChangedSince (source, selection, since, { page, most = Infinity, signal }) {
-  const places = new ChangedTiles()
-  for (let read = 0, last = since; ;) {
-    const answer = await source.changes({ since: last, limit: page, signal })
-    read += answer.rows.length
-    if (read + answer.pending > most) return undefined
-    for (const { id } of answer.rows) if (selection.has(id)) places.add(id)
-    last = answer.last
-    if (!answer.rows.length || !answer.pending) return { places, last }
   }
 }

@@ -1,6 +1,8 @@
 // Reads a store in the browser: documents, attachments and views of a CouchDB database, or of an address that answers
 // like one (…/_rewrite/db, a gateway's /db). Layers read from a store only through this class.
-import { AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId } from '../../core/index.js'
+import {
+  AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId
+} from '../../core/index.js'
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 import { isImageOf } from './image.js'
@@ -43,11 +45,7 @@ export class CouchSource {
     this.options = { ...sourceDefaults, ...options }
   }
 
-  /**
-   * The layer document: TileJSON fields and the store's own.
-   * @param {string} layer @param {AbortSignal} [signal]
-   * @returns {Promise<Record<string, any>>}
-   */
+  /** The layer document: TileJSON fields and the store's own. @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
     checkLayer(layer)
     return checkSound(await this.#json(encodeURIComponent(layerId(layer)), { signal }, { missing: () => new TilecouchError('LAYER_NOT_FOUND', { layer }), isRight: body => body?._id === layerId(layer) }))
@@ -55,22 +53,19 @@ export class CouchSource {
 
   /**
    * The versions of every tile in these columns: one request, one answer for each column.
-   * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
+   * @param {Column[]} columns
    * @returns {Promise<Version[][]>} ascending by row, then time
    */
   async versions (layer, columns, signal) {
-    const queries = columns.map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}] }))
+    const queries =
+      columns.map(({ z, x, y0, y1 }) => ({ reduce: false, startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}] }))
     const { results } = await this.#query(BY_TILE, queries, signal)
     return results.map(({ rows }) => rows.map(({ id, key, value: { rev, bytes, gone, expires, digest } }) => ({
       layer, z: key[1], x: key[2], y: key[3], time: key[4], rev, bytes, gone, expires, current: !id.includes('@'), ...(digest && { digest: `md5-${digest}` })
     })))
   }
 
-  /**
-   * First and last time of a layer.
-   * @param {string} layer @param {AbortSignal} [signal]
-   * @returns {Promise<{first: string, last: string} | null>} null: it has no tiles
-   */
+  /** First and last time of a layer. @returns {Promise<{first: string, last: string} | null>} null: it has no tiles */
   async extent (layer, signal) {
     const range = { reduce: false, limit: 1 }
     const { results: [{ rows: [first] }, { rows: [last] }] } = await this.#query(BY_TIME, [
@@ -89,7 +84,7 @@ export class CouchSource {
     return `${this.db}/${current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time)}/${TILE_ATTACHMENT}?rev=${rev}`
   }
 
-  /** Template of the newest tiles for L.TileLayer. @param {string} layer */
+  /** Template of the newest tiles for L.TileLayer. */
   template (layer) {
     return `${this.db}/${checkLayer(layer)}:{z}:{x}:{y}/${TILE_ATTACHMENT}`
   }
@@ -113,7 +108,8 @@ export class CouchSource {
    * The newest image of a place, whatever its version is.
    * @param {string} layer @param {number} z @param {number} x @param {number} y @param {AbortSignal} [signal]
    * @param {{fresh?: boolean}} [options] fresh: not from the browser's cache
-   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the image is not of that digest
+   * @returns {Promise<{blob: Blob, digest: string}>} digest: as documents name it; rejects with BAD_ANSWER when the
+   *   image is not of that digest
    */
   async head (layer, z, x, y, signal, { fresh = false } = {}) {
     const id = tileId(layer, z, x, y)
@@ -131,8 +127,10 @@ export class CouchSource {
    * What changed in a layer: waits for the next changes, and answers with them.
    * @param {string} layer @param {string} since `now`, or what the last call answered
    * @param {AbortSignal} signal
-   * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout; past: of past versions, too
-   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}>}
+   * @param {{wait?: boolean, past?: boolean}} [options] wait: until there is a change, or for half of the timeout;
+   *   past: of past versions, too
+   * @returns {Promise<{since: string, tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[],
+   *   layer: boolean}>}
    *   tiles: whose head changed, or any version (then some may be told of twice); layer: whether its document did
    */
   async changes (layer, since, signal, { wait = since !== 'now', past = false } = {}) {
@@ -148,10 +146,7 @@ export class CouchSource {
     return { since: String(last), tiles, layer: results.some(({ id }) => id === layerId(layer)) }
   }
 
-  /**
-   * @param {string} url @param {any} init @param {() => Error} missing
-   * @returns {Promise<{blob: Blob, etag: string}>}
-   */
+  /** @param {() => Error} missing @returns {Promise<{blob: Blob, etag: string}>} */
   #image (url, init, missing) {
     return this.#fetch(url, init, async response => {
       if (!response.ok) throw await isMissing(response) ? missing() : await this.#failure(response)
@@ -159,13 +154,15 @@ export class CouchSource {
     })
   }
 
-  /** @param {string} id @param {any} init @param {() => Error} missing @returns {Promise<string>} */
+  /** @param {() => Error} missing @returns {Promise<string>} */
   async #digest (id, init, missing) {
-    const { _attachments: { [TILE_ATTACHMENT]: image } } = await this.#json(id, init, { missing, isRight: doc => doc?._id === id && doc._attachments?.[TILE_ATTACHMENT]?.digest })
+    const { _attachments: { [TILE_ATTACHMENT]: image } } = await this.#json(
+      id, init, { missing, isRight: doc => doc?._id === id && doc._attachments?.[TILE_ATTACHMENT]?.digest }
+    )
     return image.digest
   }
 
-  /** @param {Blob} blob @param {{bytes?: number, digest?: string}} expected */
+  /** @param {{bytes?: number, digest?: string}} expected */
   async #checked (blob, expected) {
     if (await isImageOf(blob, expected)) return blob
     throw new TilecouchError('BAD_ANSWER', { url: this.db, why: 'it is not the image that the store names' })
@@ -188,7 +185,9 @@ export class CouchSource {
   #query (view, queries, signal) {
     return this.#json(`${view}/queries`, { method: 'POST', body: JSON.stringify({ queries }), signal }, {
       missing: () => new TilecouchError('INDEX_MISSING', { view: view.replace('_design/', '').replace('_view/', '') }),
-      isRight: body => body?.results?.length === queries.length && body.results.every(result => Array.isArray(result?.rows))
+      isRight: body => body?.results?.length === queries.length && body.results.every(
+        result => Array.isArray(result?.rows)
+      )
     })
   }
 
@@ -217,7 +216,8 @@ export class CouchSource {
     const headers = { ...(init.body && { 'Content-Type': 'application/json' }), ...fetchOptions.headers }
     const waiting = timeoutSignal(timeout, signal)
     try {
-      const response = await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
+      const response =
+        await raceAbort(fetch(url, { ...fetchOptions, ...init, headers, signal: waiting.signal }), waiting.signal)
       return await raceAbort(read(response), waiting.signal)
     } catch (error) {
       if (waiting.isOver) throw new TilecouchError('UNREACHABLE', { url: this.db, why: `no answer within ${timeout / 1000} s` })
@@ -227,7 +227,8 @@ export class CouchSource {
     }
   }
 
-  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when that is damaged
+  // the connection may also break in the middle of an answer: of a long wait when the server stops, of an image when
+  // that is damaged
   async #body (response, kind) {
     try {
       return await response[kind]()
@@ -246,7 +247,7 @@ export class CouchSource {
   }
 }
 
-// a missing database answers 404 as well, and so does whatever stands between while nothing is behind it
+// a missing database answers 404 as well, and so does a proxy whose server is away
 async function isMissing (response) {
   if (response.status !== 404) return false
   const { error, reason = '' } = await response.clone().json().catch(() => null) ?? {}

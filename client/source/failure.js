@@ -1,16 +1,13 @@
 // Explains failed requests as errors of the catalogue.
 import { TilecouchError } from '../../core/index.js'
 
-/**
- * What an answer that is none says. Its body is read.
- * @param {Response} response @param {string} url of the database
- */
+/** The error for an unsuccessful answer. Reads its body. @param {string} url of the database */
 export async function failureOf (response, url) {
-  const said = await response.json().catch(() => undefined) ?? {}
-  const { reason = response.statusText } = said
+  const body = await response.json().catch(() => undefined) ?? {}
+  const { reason = response.statusText } = body
   const { status } = response
   // a page of a proxy, as while its CouchDB is down: this does not say that something is missing
-  if (status === 404 && typeof said.error !== 'string' && typeof said.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
+  if (status === 404 && typeof body.error !== 'string' && typeof body.reason !== 'string') return new TilecouchError('BAD_ANSWER', { url, why: `404 ${reason}` })
   if (status === 401) return new TilecouchError('UNAUTHORIZED', { url, status, reason })
   if (status === 403) return new TilecouchError('FORBIDDEN', { url, status, reason })
   if (status === 404 && isDatabase(reason)) return new TilecouchError('DATABASE_NOT_FOUND', { db: url })
@@ -27,12 +24,9 @@ export function unanswered (error, { url, timeout, signal }) {
   return new TilecouchError('UNREACHABLE', { url, why: error.name === 'TimeoutError' ? `no answer within ${timeout / 1000} s` : error.message })
 }
 
-/** Whether it is the database that is missing, and not something in it. @param {string} reason */
+/** Whether it is the database that is missing, and not something in it. */
 export const isDatabase = reason => /^(no_db_file|database does not exist)/i.test(reason)
 
-/**
- * Whether asking again may help: there was no answer, or the server failed.
- * @param {any} error
- */
+/** Whether asking again may help: there was no answer, or the server failed. */
 export const isPassing = error => error?.code === 'UNREACHABLE' || error?.code === 'BAD_ANSWER' || error?.code === 'NO_ANSWER' ||
   (error?.code === 'COUCHDB_ERROR' && (error.details.status >= 500 || error.details.status === 429 || error.details.status === 408))

@@ -1,13 +1,16 @@
 // Follows the changes of a layer until a signal ends it, over any number of requests and interruptions.
 import { retry, wait } from './wait.js'
 
-const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, and they are told of together
+const GATHER_TIME = 250 // milliseconds: a load changes hundreds of tiles, which are reported together
 
 /**
  * @param {import('./couch-source.js').CouchSource} source
  * @param {string} layer
- * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
- *   past: tell of versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is missed
+ * @param {{signal: AbortSignal, past?: boolean, onStart: () => void, onChanges: (changes: {tiles: {z: number, x:
+ *   number, y: number, rev: string, deleted:
+ *   boolean}[], layer: boolean}) => void, onError: (error: Error) => void, onBack: () => void}} options
+ *   past: report versions that were loaded for a time in the past, too; onStart: nothing that changes from now on is
+ *   missed
  */
 export async function followLayer (source, layer, { signal, past, onStart, onChanges, onError, onBack }) {
   const ask = (since, waits) => source.changes(layer, since, signal, { past, wait: waits })
@@ -25,13 +28,16 @@ export async function followLayer (source, layer, { signal, past, onStart, onCha
 
 /**
  * @template {{since: string}} T
- * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is something
- * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every answer
- * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now on is missed
+ * @param {(since: string, waits: boolean) => Promise<T>} ask answers the place to go on from; waits: until there is
+ *   something
+ * @param {{signal: AbortSignal, onError: (error: Error) => void, onBack: () => void}} options onBack: after every
+ *   answer
+ * @returns {AsyncGenerator<T & {isFirst: boolean}>} isFirst: it says where it begins, and nothing that changes from now
+ *   on is missed
  */
 export async function * pollChanges (ask, { signal, onError, onBack }) {
   let since = 'now'
-  let isAway = false // then the first answer is not waited for: it tells that the store is back
+  let isAway = false // then the first request does not wait for changes: its answer shows that the store is back
   while (!signal.aborted) {
     const isFirst = since === 'now'
     const answer = await retry(() => ask(since, !isFirst && !isAway), {
@@ -63,19 +69,14 @@ export class StoreHealth {
     this.#listeners = listeners
   }
 
-  /**
-   * @param {string} who
-   * @param {any} error
-   */
-  fail (who, error) {
+  fail (part, error) {
     const known = [...this.#failing.values()].some(({ code }) => code === error.code)
-    this.#failing.set(who, error)
+    this.#failing.set(part, error)
     if (!known) this.#listeners.onError(error)
   }
 
-  /** @param {string} who */
-  ok (who) {
-    if (this.#failing.delete(who) && !this.#failing.size) this.#listeners.onBack()
+  ok (part) {
+    if (this.#failing.delete(part) && !this.#failing.size) this.#listeners.onBack()
   }
 
   get isGood () {

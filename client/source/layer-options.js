@@ -1,26 +1,22 @@
 // Converts a layer's document to options of Leaflet.
 
-/**
- * @param {Record<string, any>} doc
- * @param {number} overzoom zooms beyond the last one in which tiles are enlarged
- * @returns {Record<string, any>}
- */
+/** @param {number} overzoom zooms beyond the last one in which tiles are enlarged @returns {Record<string, any>} */
 export function leafletOptions (doc, overzoom) {
   const { minzoom = 0, maxzoom = 18, bounds, tileSize = 256, attribution } = doc
-  const shift = Math.log2(tileSize / 256) // a tile of 512 pixels stands where Leaflet expects four of the next zoom
+  const shift = Math.log2(tileSize / 256) // a tile of 512 pixels covers four of Leaflet's next zoom
   return {
     minZoom: Math.max(0, minzoom + shift),
     maxNativeZoom: maxzoom + shift,
     maxZoom: maxzoom + shift + overzoom,
     zoomOffset: -shift,
     tileSize,
-    // named also where there is none: the document may have had one before
+    // also when undefined: an earlier document may have had bounds
     bounds: bounds && corners(bounds),
     attribution: attribution && attributionHtml(attribution)
   }
 }
 
-/** South-west and north-east; a box over the antimeridian goes on beyond 180 degrees. */
+/** South-west and north-east; a box over the antimeridian continues beyond 180 degrees. */
 export const corners = ([west, south, east, north]) => [[south, west], [north, east < west ? east + 360 : east]]
 
 const LINK = /^https?:\/\//
@@ -28,7 +24,6 @@ const LINK = /^https?:\/\//
 /**
  * An attribution as nodes: TileJSON allows HTML, of which links and text are kept, since nothing that a store holds
  * may become markup of the page.
- * @param {string} html
  * @returns {Node[]}
  */
 export function attributionNodes (html) {
@@ -46,7 +41,7 @@ export function attributionNodes (html) {
   return nodes
 }
 
-/** The same as a text of markup, which is what Leaflet takes. @param {string} html */
+/** The same as a text of markup, which is what Leaflet takes. */
 export function attributionHtml (html) {
   const span = document.createElement('span')
   span.append(...attributionNodes(html))

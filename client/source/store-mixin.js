@@ -24,7 +24,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  *
  * @typedef {object} StoreEvents
  * @property {{layer: LayerDocument}} layerload the layer's document was read
- * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it does
+ * @property {{error: TilecouchError}} storeerror the store does not answer, or not as it should; it is asked until it
+ *   does
  * @property {{}} storeback the store answers again
  *
  * @typedef {object} TileEvents
@@ -33,7 +34,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {{coords: L.Coords, tile: HTMLElement}} tileloadstart
  * @property {{coords: L.Coords, tile: HTMLElement}} tileload
  * @property {{coords: L.Coords, tile: HTMLElement}} tileunload
- * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by itself
+ * @property {{coords: L.Coords, tile: HTMLElement, error: Error}} tileerror a tile did not load; it is tried again by
+ *   itself
  * @typedef {import('../../core/index.js').TilecouchError} TilecouchError
  */
 
@@ -55,13 +57,13 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       onError: error => this.fire('storeerror', { error }),
       onBack: () => {
         this.fire('storeback')
-        this._again()
+        this._onBack()
       }
     })
   },
 
   /** The store is back. */
-  _again () {
+  _onBack () {
     if (this.options.offline && this.options.read === 'network') this.refresh() // what was shown was the device's
     else this.retry()
   },
@@ -105,8 +107,8 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
       if (!online) return
       if (!this._isReady && this.options.tilejson) this._readLayer()
       const { isGood } = this._health
-      for (const who of ['network', 'tiles']) this._health.ok(who)
-      if (isGood || !this._health.isGood) this._again() // else it was told
+      for (const part of ['network', 'tiles']) this._health.ok(part)
+      if (isGood || !this._health.isGood) this._onBack() // else it was reported
     }
     offline.on('tiles', onTiles)
     offline.on('online', onOnline)
@@ -134,23 +136,23 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     this._stop?.abort()
   },
 
-  /** How something that asks the store tells how it went. */
-  _reports (who) {
+  /** Listeners for a part that asks the store. */
+  _reports (part) {
     const onBack = () => {
-      this._health.ok(who)
+      this._health.ok(part)
       // if they still fail they will say so again; what the device answers says nothing of the store
-      if (!this.options.offline || who === 'network' || who === 'changes') this._health.ok('tiles')
+      if (!this.options.offline || part === 'network' || part === 'changes') this._health.ok('tiles')
     }
-    return { onError: error => this._health.fail(who, error), onBack }
+    return { onError: error => this._health.fail(part, error), onBack }
   },
 
   /**
    * Asks the store until it answers; undefined when this was removed from the map before.
-   * @param {string} who @param {(signal: AbortSignal) => Promise<any>} task @param {AbortSignal} [own]
+   * @param {(signal: AbortSignal) => Promise<any>} task
    */
-  async _ask (who, task, own) {
+  async _ask (part, task, own) {
     const signal = own ?? this._stop.signal
-    const { onError, onBack } = this._reports(who)
+    const { onError, onBack } = this._reports(part)
     try {
       return await retry(() => task(signal), { signal, onError, onDone: onBack })
     } catch (error) {
@@ -170,12 +172,13 @@ export const storeMixin = /** @type {ThisType<any>} */ ({
     const tile = prototype._tileCoordsToBounds.call(this, coords)
     if (!this.options.bounds) return tile
     const [west, east] = [tile.getWest() + 360, tile.getEast() + 360]
-    return west < L.latLngBounds(this.options.bounds).getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
+    return west < L.latLngBounds(this.options.bounds)
+      .getEast() ? L.latLngBounds([tile.getSouth(), west], [tile.getNorth(), east]) : tile
   },
 
   _takeLayer (doc) {
     const { options, _map: map } = this
-    if (this._doc && gridOf(doc) !== gridOf(this._doc)) this._removeAllTiles() // they stand in the wrong places
+    if (this._doc && gridOf(doc) !== gridOf(this._doc)) this._removeAllTiles() // they are in the wrong places
     this._doc = doc
     this.title = doc?.name ?? options.layer
     const before = options.attribution

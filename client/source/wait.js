@@ -2,11 +2,7 @@
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { TilecouchError } from '../../core/index.js'
 
-/**
- * Resolves after so many milliseconds; rejects when the signal says so.
- * @param {number} milliseconds @param {AbortSignal} [signal]
- * @returns {Promise<void>}
- */
+/** Resolves after so many milliseconds; rejects when the signal says so. @returns {Promise<void>} */
 export function wait (milliseconds, signal) {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
@@ -23,7 +19,7 @@ export function wait (milliseconds, signal) {
 }
 
 /**
- * Milliseconds before the next attempt: doubling, with a little chance in it, so that a hundred clients that lost
+ * Milliseconds before the next attempt: doubling, with some randomness, so that a hundred clients that lost
  * their server do not all come back in the same moment.
  * @param {number} attempt 0, 1, 2, …
  * @param {{first?: number, longest?: number}} [options]
@@ -35,7 +31,8 @@ export const backoff = (attempt, { first = 500, longest = 30000 } = {}) =>
  * Does something until it works: the store may be away for a second or for an hour.
  * @template T
  * @param {() => Promise<T>} task
- * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every attempt that failed
+ * @param {{signal: AbortSignal, onError?: (error: Error) => void, onDone?: () => void}} options onError: after every
+ *   attempt that failed
  * @returns {Promise<T>} rejects only when the signal says so
  */
 export async function retry (task, { signal, onError, onDone }) {

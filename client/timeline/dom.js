@@ -23,14 +23,18 @@ const ICONS = {
 }
 
 /**
- * @param {string} tag @param {Record<string, any>} [attributes] `text` is the text; null and false are left out
- * @param {Array<Node | null | false>} [children]
+ * Text goes in as text: nothing that a store holds becomes markup.
+ * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are
+ *   left out
+ * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
  * @returns {any}
  */
-export function element (tag, attributes = {}, children = []) {
+export function element (tag, attributes, ...children) {
   const node = document.createElement(tag)
-  write(node, attributes)
-  node.append(.../** @type {Node[]} */ (children.filter(Boolean)))
+  const { on = {}, ...others } = attributes ?? {}
+  for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener)
+  write(node, others)
+  node.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false))
   return node
 }
 
@@ -62,7 +66,7 @@ export function icon (name) {
 
 /**
  * A button with an icon, named for those who hear it and for those who point at it.
- * @param {keyof typeof ICONS} name @param {string} label @param {() => void} act @param {string} [className]
+ * @param {keyof typeof ICONS} name
  */
 export function iconButton (name, label, act, className = '') {
   const button = element('button', { type: 'button', class: `tilecouch-button ${className}`.trim(), 'aria-label': label, title: label }, [icon(name)])
@@ -80,7 +84,7 @@ export function rename (button, name, label) {
 
 /**
  * Puts an element into the dock of a map. Several share one.
- * @param {import('leaflet').Map} map @param {HTMLElement} content @param {'top' | 'bottom'} edge
+ * @param {'top' | 'bottom'} edge
  * @returns {() => void} takes it out again
  */
 export function dock (map, content, edge) {

@@ -21,10 +21,10 @@ export class Playback {
   #timer = null
   #steppedAt = 0
   #stepping = false
-  #said = false
+  #isAnnounced = false
   #again = false // the first step after play() may go from the end to the beginning
 
-  /** @param {Host} host @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
+  /** @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
   constructor (host, options) {
     this.#host = host
     this.options = options
@@ -73,7 +73,7 @@ export class Playback {
     const known = times()
     if (!known) {
       this.#waitsFor = 'changes'
-      return this.#sayWaiting()
+      return this.#announceWaiting()
     }
     const next = nextToPlay(known, getTime(), { range: this.options.range, again: this.#again || this.options.loop })
     this.#again = false
@@ -95,7 +95,7 @@ export class Playback {
 
   #arrive () {
     this.#steppedAt = this.#host.now()
-    this.#said = false
+    this.#isAnnounced = false
     this.#wait()
   }
 
@@ -109,13 +109,13 @@ export class Playback {
       return this.#later(() => this.#host.isShown() ? this.#step() : this.#wait(), delay)
     }
     this.#waitsFor = 'tiles'
-    if (!this.#said) this.#later(() => this.#sayWaiting(), Math.max(rest, 0))
+    if (!this.#isAnnounced) this.#later(() => this.#announceWaiting(), Math.max(rest, 0))
   }
 
-  #sayWaiting () {
+  #announceWaiting () {
     this.#cancel()
-    if (this.#said) return
-    this.#said = true
+    if (this.#isAnnounced) return
+    this.#isAnnounced = true
     this.#host.emit('waiting', { time: this.#host.getTime() })
   }
 

@@ -1,8 +1,10 @@
 // Steps from change to change. Pure: times are exact ISO texts, which sort as they are; null is the newest.
+import { lowerBound } from '../../core/search.js'
 
 /**
  * The changes of several layers as one list: what happened at the same time is added up.
- * @param {Array<Array<{time: string, tiles: number, bytes?: number}> | null>} lists null where a layer does not know yet
+ * @param {Array<Array<{time: string, tiles: number, bytes?: number}> | null>} lists null where a layer does not know
+ *   yet
  * @returns {{changes: Array<{time: string, tiles: number, bytes: number}>, complete: boolean}}
  */
 export function uniteChanges (lists) {
@@ -30,45 +32,33 @@ export function uniteExtents (extents) {
   }
 }
 
-/**
- * Where the greatest time <= the given one is in ascending times; -1 when all are later.
- * @param {string[]} times @param {string | null} time
- */
+/** Where the greatest time <= the given one is in ascending times; -1 when all are later. */
 export function indexAsOf (times, time) {
-  if (time === null) return times.length - 1
-  let low = 0
-  let high = times.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (times[middle] <= time) low = middle + 1
-    else high = middle
-  }
-  return low - 1
+  return time === null ? times.length - 1 : lowerBound(times, `${time}~`) - 1 // a tilde sorts after every time
 }
 
 /**
  * The time that many changes away. The newest looks like the last change, so that one step back from it is the change
  * before the last. Beyond either end there is nowhere to go: the last (or first) change, or the time itself when it
  * already lies outside.
- * @param {string[]} times @param {string | null} time @param {number} steps
  */
 export function stepFrom (times, time, steps) {
   if (!times.length || !steps) return time
   const index = indexAsOf(times, time)
   const on = time === null || times[index] === time
-  if (steps > 0) return time === null || index === times.length - 1 ? time : times[Math.min(index + steps, times.length - 1)]
+  if (steps > 0) {
+    return time === null || index === times.length - 1 ? time : times[Math.min(index + steps, times.length - 1)]
+  }
   if (index < 0) return time
   return times[Math.max(index + steps + (on ? 0 : 1), 0)]
 }
 
-/**
- * @param {string[]} times @param {{from: string, to: string} | null} [range] both ends belong to it
- */
+/** @param {{from: string, to: string} | null} [range] both ends belong to it */
 export const within = (times, range) => range ? times.filter(time => time >= range.from && time <= range.to) : times
 
 /**
- * The next time to play: on from the present one, or from the beginning when it is outside or (with `again`) at the end.
- * Null when there is nothing more to play.
+ * The next time to play: on from the present one, or from the beginning when it is outside or (with `again`) at the
+ * end. Null when there is nothing more to play.
  * @param {string[]} times @param {string | null} time
  * @param {{range?: {from: string, to: string} | null, again?: boolean}} [options]
  */

@@ -24,13 +24,15 @@ const LEVELS = [
 const estimate = text => text.length * 6.7
 
 /**
- * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger unit begins
+ * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger
+ *   unit begins
  */
 
 /**
- * @param {import('./scale.js').Axis} axis @param {import('./words.js').Zone} zone
+ * @param {import('./time-scale.js').Axis} axis @param {import('./words.js').Zone} zone
  * @param {{measure?: (text: string) => number}} [options] width of a label in pixels
- * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, to stand at the left end; '' if nothing
+ * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, for the left end; '' if
+ *   nothing
  */
 export function ticksOf (axis, zone, { measure = estimate } = {}) {
   const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each)) + GAP)
@@ -38,9 +40,11 @@ export function ticksOf (axis, zone, { measure = estimate } = {}) {
   const left = axis.ms(0)
   const right = axis.ms(axis.width)
   const context = contextOf(level, zone.civil(axis.from))
-  const ticks = marks(level, left, right, zone).map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil), civil }))
+  const ticks = marks(level, left, right, zone)
+    .map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil), civil }))
   const shown = place(ticks, level, axis.width, context ? measure(context) : 0, measure)
-  const finer = LEVELS.slice(0, Math.max(index, 0)).findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
+  const finer = LEVELS.slice(0, Math.max(index, 0))
+    .findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
   const coarse = new Set(shown.ticks.map(tick => tick.ms))
   const small = finer ? marks(finer, left, right, zone).filter(({ ms }) => !coarse.has(ms)).map(({ ms }) => ({ ms, x: axis.x(ms), label: '', major: false })) : []
   return { ticks: [...shown.ticks, ...small].sort((a, b) => a.ms - b.ms), context: shown.context ? context : '' }
@@ -96,13 +100,14 @@ function contextOf ({ unit }, civil) {
   return unit === 'month' ? `${year}` : unit === 'day' ? `${month} ${year}` : `${wall.getUTCDate()} ${month} ${year}`
 }
 
-/** @param {Level} level */
 function marks (level, left, right, zone) {
   const found = []
   for (const civil of civilSteps(level, zone.civil(left), zone.civil(right))) {
     const ms = zone.instant(civil)
     // an hour that summer time leaves out is no tick
-    if (ms >= left && ms <= right && zone.civil(ms) === civil && !(found.length && ms <= found[found.length - 1].ms)) found.push({ ms, civil })
+    if (ms >= left && ms <= right && zone.civil(ms) === civil && !(found.length && ms <= found[found.length - 1].ms)) {
+      found.push({ ms, civil })
+    }
   }
   return found
 }
@@ -125,7 +130,9 @@ function * civilSteps ({ unit, every }, from, to) {
     else {
       const days = new Date(midnight(year, month + 1, 0)).getUTCDate()
       // the last step of a month may be short, but not shorter than half
-      for (let day = 1; day <= days; day += every) if (day === 1 || days + 1 - day >= every / 2) yield midnight(year, month, day)
+      for (let day = 1; day <= days; day += every) {
+        if (day === 1 || days + 1 - day >= every / 2) yield midnight(year, month, day)
+      }
     }
   }
 }

@@ -2,15 +2,16 @@
 import L from 'leaflet'
 import { fromSeconds } from '../../core/times.js'
 import { player } from '../player.js'
-import { makeAxis } from './axis-view.js'
+import { makeAxis } from './axis.js'
 import { dock, element, write } from './dom.js'
-import { listenToKeys, listenToPointers } from './gestures.js'
-import { makeHead } from './head.js'
-import { airy, clampSpan, followSpan, zoomSpan } from './scale.js'
-import { stateOf } from './state.js'
-import { valueWords, zoneOf } from './words.js'
+import { listenToKeys, listenToPointers } from './axis-input.js'
+import { uniteChanges, uniteExtents } from './steps.js'
+import { airy, axisOf, clampSpan, domainOf, followSpan, zoomSpan } from './time-scale.js'
+import { makeToolbar } from './toolbar.js'
+import { capital, valueWords, zoneOf } from './words.js'
 
-const SETTLED = 600 // milliseconds without a move, after which the time is said aloud
+const INSET = 12 // pixels left of the first and right of the last time
+const SPEAK_DELAY = 600 // milliseconds without a move, after which the time is announced
 const LAYER_EVENTS = 'changes extent timeload load loading tileerror add remove'
 const PLAYER_EVENTS = 'play pause waiting step speedchange loopchange'
 
@@ -64,14 +65,14 @@ export class TimelineControl extends Base {
     this.layers = Array.isArray(layers) ? [...layers] : [layers]
     /** that of its layers */
     this.clock = this.layers[0].clock
-    /** what it plays with: listen to it, or tell it what to do */
+    /** its player: to listen to and to control */
     this.player = player(this.clock, this.layers, { speed, loop, range })
     this.player.on('rangechange', event => this._onRange(event))
     this.id = L.Util.stamp(this)
     this.zone = zoneOf(timeZone)
-    this._compute = stateOf(this)
+    this._changes = this._axis = /** @type {any} */ (null)
     // made when it is put on a map
-    this._axisView = this._head = this._ended = this._observer = /** @type {any} */ (undefined)
+    this._axisView = this._toolbar = this._ended = this._observer = /** @type {any} */ (undefined)
   }
 
   addTo (map) {
@@ -89,10 +90,10 @@ export class TimelineControl extends Base {
   onAdd () {
     this._ended = new AbortController()
     this._axisView = makeAxis(this)
-    this._head = makeHead(this)
+    this._toolbar = makeToolbar(this)
     this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
     const container = this._container = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': 'Timeline', tabindex: -1 },
-      [...this._head.elements, ...this._axisView.elements, this._spoken])
+      [...this._toolbar.elements, ...this._axisView.elements, this._spoken])
     L.DomEvent.disableClickPropagation(container).disableScrollPropagation(container)
     listenToPointers(this, this._axisView, this._ended.signal)
     listenToKeys(this, this._axisView, container, this._ended.signal)
@@ -131,7 +132,7 @@ export class TimelineControl extends Base {
     return this.zone.name
   }
 
-  /** Throws a RangeError when there is none of that name. @param {TimeZone} zone */
+  /** An unknown name throws a RangeError. @param {TimeZone} zone */
   setTimeZone (zone) {
     if (zone === this.zone.name) return this
     this.zone = zoneOf(zone)
@@ -160,7 +161,8 @@ export class TimelineControl extends Base {
     if (!axis) return this
     const [from, to] = [0.25, 0.75].map(share => axis.from + (axis.to - axis.from) * share)
     const inside = times.filter(time => time >= from && time <= to)
-    this.setRange(inside.length > 1 ? { from: new Date(inside[0]), to: new Date(inside[inside.length - 1]) } : { from: new Date(from), to: new Date(to) })
+    const ends = inside.length > 1 ? [inside[0], inside[inside.length - 1]] : [from, to]
+    this.setRange({ from: new Date(ends[0]), to: new Date(ends[1]) })
     this.render()
     this._axisView.from.focus({ preventScroll: true })
     return this
@@ -180,7 +182,7 @@ export class TimelineControl extends Base {
     return this.setSpan(zoomSpan(span, factor, ms >= span.from && ms <= span.to ? ms : (span.from + span.to) / 2))
   }
 
-  /** The axis shows all there is. */
+  /** The axis shows all of the time. */
   showAll () {
     return this.setSpan(null)
   }
@@ -233,11 +235,53 @@ export class TimelineControl extends Base {
     if (state.hover) state.hover.time = meantTime(state.hover, state)
     this._container.classList.toggle('tilecouch-busy', state.busy)
     this._container.classList.toggle('tilecouch-zoomed', state.zoomed)
-    this._head.render(state)
+    this._toolbar.render(state)
     this._axisView.render(state)
     // a button that went out of use under the focus would leave the keyboard nowhere
     const focused = /** @type {any} */ (document.activeElement)
-    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) this._axisView.thumb.focus({ preventScroll: true })
+    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) {
+      this._axisView.thumb.focus({ preventScroll: true })
+    }
+  }
+
+  /** What is to be shown now. The same lists make the same changes and axis again: drawing depends on them. */
+  _compute () {
+    const layers = this.layers.filter((/** @type {any} */ layer) => layer._map)
+    const lists = layers.map(layer => layer.changes())
+    if (lists.length !== this._changes?.lists.length || lists.some((list, i) => list !== this._changes.lists[i])) {
+      const { changes, complete } = uniteChanges(lists)
+      this._changes = { lists, changes, complete, times: changes.map(change => Date.parse(change.time)) }
+    }
+    const { changes, complete, times } = this._changes
+    const domain = domainOf(uniteExtents(layers.map(layer => layer.extent())), changes)
+    const zoomedTo = this.span && domain && clampSpan(this.span, domain)
+    const span = zoomedTo ?? domain
+    const playing = this.player.isPlaying()
+    // a device that goes on without the store is no problem
+    const problem = complete && layers.some(layer => layer.options?.offline) ? null : this.problem
+    return {
+      changes, complete, times, domain, span, playing, problem,
+      time: this.clock.getTime(),
+      axis: this._layAxis(span),
+      zone: this.zone,
+      zoomed: Boolean(zoomedTo),
+      range: this.getRange(),
+      hover: this.hovered,
+      waiting: playing && this.waiting,
+      busy: !complete || !layers.every(layer => layer.isShown()),
+      message: !layers.length ? 'The layer is not on the map'
+        : changes.length ? '' : problem ? capital(problem)
+          : complete ? 'Nothing changed here' : domain ? '' : 'Loading the history …'
+    }
+  }
+
+  _layAxis (span) {
+    const { _axis: axis, width } = this
+    if (!span || !width) this._axis = null
+    else if (
+      axis?.from !== span.from || axis.to !== span.to || axis.width !== width
+    ) this._axis = axisOf(span, width, INSET)
+    return this._axis
   }
 
   _measure () {
@@ -266,11 +310,11 @@ export class TimelineControl extends Base {
     if (this.span && !this._scrubbing && time !== null) this.span = followSpan(this.span, Date.parse(time))
     this.refresh()
     clearTimeout(this._speaking)
-    // the thumb says it itself while it has the focus; nobody wants to hear a film
+    // screen readers announce the focused thumb by themselves, and need not read a film
     this._speaking = setTimeout(() => {
       if (this.player.isPlaying() || document.activeElement === this._axisView.thumb) return
       write(this._spoken, { text: valueWords(time, changes, zone) })
-    }, SETTLED)
+    }, SPEAK_DELAY)
   }
 
   _onPlayer ({ type }) {

@@ -10,7 +10,6 @@ export const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
 
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
-/** @param {number} bytes */
 export function size (bytes) {
   if (bytes < 1000) return plural(bytes, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
@@ -22,32 +21,25 @@ export function size (bytes) {
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${units[0]}`
 }
 
-/** @param {number} ms @param {Zone} zone */
 export function dateWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   return `${wall.getUTCDate()} ${MONTHS[wall.getUTCMonth()]} ${wall.getUTCFullYear()}`
 }
 
-/** Seconds only where there are some. @param {number} ms @param {Zone} zone */
+/** Seconds only where there are some. */
 export function clockWords (ms, zone) {
   const wall = new Date(zone.civil(ms))
   const seconds = wall.getUTCSeconds()
   return `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ''} ${zone.label(ms)}`
 }
 
-/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {Zone} zone */
+/** `20 Jun 2024, 14:00 UTC` */
 export function timeWords (time, zone) {
   const ms = Date.parse(time)
   return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
 }
 
-/** @param {{from: string, to: string}} range @param {Zone} zone */
-export const rangeWords = ({ from, to }, zone) => `${timeWords(from, zone)} – ${timeWords(to, zone)}`
-
-/**
- * What happened in this view at (or before) a time.
- * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
- */
+/** What happened in this view at (or before) a time. @param {Array<{time: string, tiles: number}>} changes */
 export function changeWords (time, changes, zone) {
   if (!changes.length) return 'nothing changed here'
   const index = indexAsOf(changes.map(change => change.time), time)
@@ -64,15 +56,15 @@ export function valueWords (time, changes, zone) {
 
 export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) => string}} Zone */
+/**
+ * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
+ *   string}} Zone
+ */
 
 /** @type {Map<string, Zone>} */
 const zones = new Map()
 
-/**
- * @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin'
- * @returns {Zone}
- */
+/** @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin' @returns {Zone} */
 export function zoneOf (name) {
   const known = zones.get(name)
   if (known) return known
@@ -93,7 +85,9 @@ function makeZone (name) {
     /** @type {Record<string, number>} */
     const part = {}
     for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
-    return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second) + (((ms % 1000) + 1000) % 1000)
+    return Date.UTC(
+      part.year, part.month - 1, part.day, part.hour, part.minute, part.second
+    ) + (((ms % 1000) + 1000) % 1000)
   }
 
   // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks

@@ -96,20 +96,6 @@ export function bulkGetRows (answer) {
   )))
 }
 
-/**
- * Every leaf of documents: see CouchClient.leaves.
- * @param {{url?: string, request: (request: any) => Promise<any>}} couch
- * @param {string[]} ids
- * @param {Asking} [options]
- * @returns {Promise<Map<string, any[]>>}
- */
-export async function leavesOf (couch, ids, options = {}) {
-  return leavesIn(await askAll(couch.url ?? 'the store', ids, async left => {
-    const body = { docs: left.map(id => ({ id })) }
-    return bulkGetRows(await couch.request({ method: 'POST', path: '_bulk_get', signal: options.signal, body }))
-  }, options))
-}
-
 /** @param {Map<string, any[]>} rows by id */
 export const leavesIn = rows => new Map([...rows].map(([id, own]) => [id, own.flatMap(({ doc }) => doc ?? [])]))
 

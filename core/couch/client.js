@@ -56,37 +56,38 @@ export class CouchClient extends Requester {
     }
   }
 
-  /** Facts about the database. @param {AbortSignal} [signal] @returns {Promise<any>} */
-  info (signal) {
-    return this.request({ path: '', signal })
+  /** Facts about the database. @param {AbortSignal} [signal] @param {Options} [options] @returns {Promise<any>} */
+  info (signal, options) {
+    return this.request({ ...options, path: '', signal })
   }
 
-  /** @param {string} id @param {AbortSignal} [signal] */
-  get (id, signal) {
-    return this.find({ path: encodeId(id), signal })
+  /** @param {string} id @param {AbortSignal} [signal] @param {Options} [options] */
+  get (id, signal, options) {
+    return this.find({ ...options, path: encodeId(id), signal })
   }
 
   /**
-   * Writes one document; a conflict is COUCHDB_ERROR with status 409.
+   * A conflict is COUCHDB_ERROR with status 409.
    * @param {any} doc
    * @param {AbortSignal} [signal]
+   * @param {Options} [options]
    */
-  put (doc, signal) {
-    return this.request({ method: 'PUT', path: encodeId(doc._id), body: doc, signal })
+  put (doc, signal, options) {
+    return this.request({ ...options, method: 'PUT', path: encodeId(doc._id), body: doc, signal })
   }
 
   /**
    * Writes one document as `change` makes it of the stored one; again when somebody else wrote in between.
    * @param {string} id
    * @param {(stored: any) => any} change answers the new document, or nothing to leave it alone
-   * @param {AbortSignal} [signal]
+   * @param {AbortSignal} [signal] @param {Options} [options]
    */
-  update (id, change, signal) {
+  update (id, change, signal, options) {
     return rewrite(id, {
-      read: () => this.get(id, signal),
+      read: () => this.get(id, signal, options),
       change,
       write: async (doc, stored) => {
-        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev }, signal)
+        const { rev } = await this.put({ ...doc, _id: id, _rev: stored?._rev }, signal, options)
         return { ...doc, _id: id, _rev: rev }
       }
     })
@@ -127,7 +128,7 @@ export class CouchClient extends Requester {
    *   one of them
    */
   async tryLeaves (ids, { signal, limits = this.#delays, ...options } = {}) {
-    const ask = left => this.#bulkGet(left.map(id => ({ id })), { ...options, signal })
+    const ask = left => this.bulkGet(left.map(id => ({ id })), { ...options, signal })
     const { rows, failed } = await askEach(ids, ask, { signal, limits })
     return { leaves: leavesIn(rows), failed }
   }
@@ -141,35 +142,40 @@ export class CouchClient extends Requester {
   async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
     const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
     const rows = await askAll(this.url, [...byKey.keys()], async left => {
-      const found = await this.#bulkGet(left.map(key => byKey.get(key)), { ...options, attachments, signal })
+      const found = await this.bulkGet(left.map(key => /** @type {any} */ (byKey.get(key))), { ...options, attachments, signal })
       return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
     }, { signal, limits })
     return [...leavesIn(rows).values()].flat()
   }
 
-  /** @param {any[]} docs @param {Options & {attachments?: boolean}} options @returns {Promise<any[]>} rows */
-  #bulkGet (docs, { attachments, ...options }) {
+  /**
+   * One _bulk_get request, in which documents without an answer are not asked for again.
+   * @param {{id: string, rev?: string, atts_since?: string[]}[]} docs
+   * @param {Options & {qs?: Record<string, any>, attachments?: boolean, check?: (rows: any[]) => void}} options
+   *   check: throws BAD_ANSWER when the request has to be repeated
+   */
+  bulkGet (docs, { qs, attachments, check, ...options }) {
     return this.request({
       method: 'POST',
       path: '_bulk_get',
-      qs: attachments ? { attachments: true } : {},
+      qs: { ...qs, ...(attachments && { attachments }) },
       // CouchDB prefers JSON, with base64, wherever it is mentioned
       accept: attachments && this.#decode ? 'multipart/mixed' : 'application/json',
       ...options,
       body: { docs },
       raw: true,
-      parse: bytes => this.#decoded(bulkGetRows(bytes))
+      parse: bytes => this.#decoded(bulkGetRows(bytes), check)
     })
   }
 
   // the embedded store answers JSON whatever is asked for
-  #decoded (rows) {
-    if (!this.#decode) return rows
+  #decoded (rows, check) {
     for (const { doc } of rows) {
       for (const attachment of Object.values(doc?._attachments ?? {})) {
-        if (typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
+        if (this.#decode && typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
       }
     }
+    check?.(rows)
     return rows
   }
 
@@ -255,10 +261,11 @@ export class CouchClient extends Requester {
    * The rows of several ranges of the primary index, or of documents by `keys`, in one request.
    * @param {object[]} ranges
    * @param {AbortSignal} [signal]
+   * @param {Options} [options]
    * @returns {Promise<Row[][]>}
    */
-  ranges (ranges, signal) {
-    return this.queries('_all_docs', ranges, signal)
+  ranges (ranges, signal, options) {
+    return this.queries('_all_docs', ranges, signal, options)
   }
 
   /**
@@ -301,7 +308,9 @@ export class CouchClient extends Requester {
   async changes (query, { selector, ...options } = {}) {
     const filtered = selector && { method: 'POST', qs: { ...query, filter: '_selector' }, body: { selector } }
     const answer = await this.request({ ...options, path: '_changes', qs: query, ...filtered })
-    this.#list(answer.results, 'changes')
+    if (!Array.isArray(answer.results) || answer.last_seq === undefined) {
+      throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'no list of changes' })
+    }
     return answer
   }
 

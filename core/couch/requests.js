@@ -5,6 +5,8 @@ import { pause, timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
 
+const SLOWEST_UPLOAD = 16 // bytes a millisecond of a body: time that is added to `timeout` and `silence`
+
 export const clientDefaults = {
   retries: 10, // times a request is repeated after 429, 5xx or a lost connection
   firstDelay: 100, // milliseconds before the first repetition, doubled each time
@@ -99,7 +101,8 @@ export class Requester {
     const base = server ? this.serverUrl : this.url
     const url = new URL(path ? `${base}/${path}` : base)
     if (qs) url.search = searchOf(qs)
-    const silence = timeout ?? this.options.silence
+    const answerTime = timeout ?? this.options.silence
+    const silence = answerTime && answerTime + (body?.length ?? 0) / SLOWEST_UPLOAD
     const waiting = silence ? timeoutSignal(silence, signal) : undefined
     const { type = 'application/json', nobody, onPiece, onBytes } = rest
     const { accept = raw && !parse ? '*/*' : 'application/json' } = rest

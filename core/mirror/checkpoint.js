@@ -1,7 +1,7 @@
-// A checkpoint says where a replication goes on. Each side has it as a `_local` document, which is not replicated, with
-// a history of sessions as CouchDB's replicator keeps it. The replication goes on from the last place that both sides
-// know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter` decides when a
-// checkpoint is written.
+// A checkpoint is the place where a replication continues. Each side has it as a `_local` document, which is not
+// replicated, with a history of sessions as CouchDB's replicator keeps it. The replication continues at the last place
+// that both sides know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter`
+// decides when a checkpoint is written.
 import { timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
@@ -24,8 +24,7 @@ export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 40
 
 /**
  * The id of a database, whatever its address and name. One that was removed and created again has another id.
- * @param {import('./peer.js').Peer} peer
- * @param {boolean} [keep] whether to store an id where there is none
+ * @param {import('./peer.js').Peer} peer @param {boolean} [keep] whether to store an id where there is none
  * @returns {Promise<string>}
  */
 export async function identityOf (peer, keep = true) {
@@ -43,7 +42,6 @@ export async function identityOf (peer, keep = true) {
 }
 
 export class Checkpoint {
-  #id
   #sides
   #isWritable = true // whether the source may be written to
   #queue = Promise.resolve() // one write after the other: an older one never comes last
@@ -63,25 +61,20 @@ export class Checkpoint {
 
   constructor (source, target, id, about) {
     this.#sides = { source: new Side(source, id), target: new Side(target, id) }
-    this.#id = id
+    this.id = id
     this.about = about
     this.session = randomId()
     this.started = now()
     /** @type {string | number} */
     this.since = 0
     this.history = /** @type {any[]} */ ([])
-    /** What the target has refused before. @type {any} */
-    this.refused = undefined
-  }
-
-  get id () {
-    return this.#id
+    this.refused = /** @type {any} */ (undefined) // what the target has refused before
   }
 
   async #read (writes) {
     const { source, target } = this.#sides
-    const there = await target.peer.getLocal(this.#id)
-    const here = await source.peer.getLocal(this.#id)
+    const there = await target.peer.getLocal(this.id)
+    const here = await source.peer.getLocal(this.id)
     if (writes) this.#isWritable = await this.#probe(here)
     this.history = historyOf(there)
     this.refused = there?.refused
@@ -92,7 +85,7 @@ export class Checkpoint {
   /** Whether the source can be written to: otherwise there is nothing to compare. */
   async #probe (here) {
     try {
-      await this.#sides.source.peer.updateLocal(this.#id, doc => doc ?? here ?? { session_id: '', history: [] })
+      await this.#sides.source.peer.updateLocal(this.id, doc => doc ?? here ?? { session_id: '', history: [] })
       return true
     } catch (error) {
       if (isUnwritable(error)) return false
@@ -100,9 +93,7 @@ export class Checkpoint {
     }
   }
 
-  /**
-   * The place that the target alone knows, unless the source was restored to an older state and has not got that far.
-   */
+  /** The place that the target alone knows, unless the source was restored to an older state before it. */
   async #alone (there) {
     const since = there?.session_id ? there.source_last_seq ?? 0 : 0
     const { update_seq: newest } = await this.#sides.source.peer.info()
@@ -124,7 +115,8 @@ export class Checkpoint {
         // entries of another mirror of the same two stores, which runs at the same time, stay
         const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
         const history = [entry, ...others].slice(0, SESSIONS)
-        return { session_id: session, source_last_seq: seq, replication_id_version: 4, history, ...this.about, ...state }
+        const own = { session_id: session, source_last_seq: seq, replication_id_version: 4, history }
+        return { ...own, ...this.about, ...state }
       }
       const { source, target } = this.#sides
       if (this.#isWritable) await source.write(session, seq, fields, signal)
@@ -148,7 +140,7 @@ export class Checkpoint {
 
   #writeState (state, signal) {
     const { target } = this.#sides
-    return target.peer.updateLocal(this.#id, doc => {
+    return target.peer.updateLocal(this.id, doc => {
       target.verify(this.session, doc)
       return { session_id: '', source_last_seq: 0, history: [], ...doc, ...this.about, ...state }
     }, signal)
@@ -167,19 +159,16 @@ export class CheckpointWriter {
   #status = () => /** @type {any} */ ({})
   #writtenAt = 0 // milliseconds
   #saved // place
-  #saving = /** @type {Promise<void> | undefined} */ (undefined)
+  #saving
   #timer
   #before
   #lastState = ''
   #isSilent = false // a side did not answer a write in time
 
   /**
-   * @param {import('./checkpoint.js').Checkpoint} checkpoint
-   * @param {object} options
-   * @param {typeof import('./replication.js').replicationDefaults} options.limits
-   * @param {import('./copier.js').CopyTally} options.tally
-   * @param {import('./refusals.js').Refusals} options.refusals
-   * @param {boolean} options.dryRun nothing is written
+   * @param {Checkpoint} checkpoint
+   * @param {{limits: typeof import('./replication.js').replicationDefaults, tally: import('./copier.js').CopyTally,
+   *   refusals: import('./refusals.js').Refusals, dryRun: boolean}} options dryRun: nothing is written
    */
   constructor (checkpoint, { limits, tally, refusals, dryRun }) {
     this.checkpoint = checkpoint
@@ -231,13 +220,12 @@ export class CheckpointWriter {
   }
 
   #state ({ state, error, reason, upToDate } = this.#status()) {
-    const time = milliseconds => new Date(milliseconds).toISOString().replace(/\.\d+/, '')
     return {
       state,
       error,
       reason,
-      noted: time(Date.now()),
-      up_to_date: upToDate && time(upToDate),
+      noted: now(),
+      up_to_date: upToDate && `${new Date(upToDate).toISOString().slice(0, 19)}Z`,
       bytes: this.tally.bytes,
       lacking: this.refusals.size,
       refused: this.refusals.list
@@ -281,12 +269,9 @@ export class CheckpointWriter {
   }
 }
 
-/**
- * One side's copy. A side that has forgotten what was written to it was created again, or restored to an older state.
- */
+/** One side's copy. A side that lost what was written to it was created again, or restored to an older state. */
 class Side {
-  // the last that was certainly written, and later ones that may have been
-  #written = /** @type {Set<string | number>} */ (new Set())
+  #written = new Set() // the last place that was certainly written, and later ones that may have been
   #isSure = false
 
   constructor (peer, id) {

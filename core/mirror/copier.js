@@ -16,8 +16,9 @@ const SILENT_ROUNDS = 2 // of batches, each half as large, until a silent connec
 const GROWTH = 1.05 // factor of the size limit after each batch, once the connection has broken
 const MIN_PACE = 0.001 // part of batchBytes
 const MIN_TIMED = 16384 // bytes: fewer take no less time
-const ROUND_TRIP = 4 // part of batchTime up to which a batch says nothing of the rate: latency dominates
+const ROUND_TRIP = 4 // part of batchTime up to which a batch does not show the rate: latency dominates
 const WEIGHT = 0.2 // of the newest batch in the expected size of a document, when it is smaller
+const MOST_FAILURES = 200 // documents that may fail one after the other until the whole copy fails
 
 export const copierDefaults = {
   batch: 50, // documents a request: what is lost when it breaks off
@@ -30,10 +31,6 @@ export const copierDefaults = {
   concurrency: 4, // batches under way
   tries: 5, // for documents that a side has trouble with
   retryDelay: 200 // milliseconds before the second try, doubled each time
-}
-
-export const failureStreakDefaults = {
-  most: 200 // documents that may fail one after the other until the whole copy fails
 }
 
 /**
@@ -114,7 +111,7 @@ export class RevisionCopier {
         running.delete(moving)
       })
       running.add(moving)
-      if (!this.#size) await moving // the first batch tells how many documents fit
+      if (!this.#size) await moving // the first batch shows how many documents fit
     }
     await Promise.all(running)
     if (failure) throw failure
@@ -142,7 +139,6 @@ export class RevisionCopier {
     return asked
   }
 
-  /** @param {Asked[]} batch @param {AbortSignal} signal @param {number} [attempt] */
   async #move (batch, signal, attempt = 1) {
     if (signal.aborted) throw new TilecouchError('ABORTED')
     try {
@@ -158,7 +154,6 @@ export class RevisionCopier {
     }
   }
 
-  /** @param {Asked[]} batch @param {AbortSignal} signal */
   async #copyBatch (batch, signal) {
     const began = performance.now()
     const read = await this.#read(batch, signal)
@@ -188,15 +183,12 @@ export class RevisionCopier {
     const { batchTime, batchBytes } = this.limits
     this.#bound *= GROWTH
     const fit = Math.max(bytes, MIN_TIMED) * batchTime / took / batchBytes
-    // a small and quick batch does not tell how much is too much
+    // a small and quick batch does not show how much is too much
     if (fit > this.#pace) this.#pace = Math.min(1, fit, this.#pace * 2)
     else if (took > batchTime / ROUND_TRIP) this.#pace = Math.max(MIN_PACE, fit)
   }
 
-  /**
-   * The connection broke with so many documents under way: the next batches have to get across sooner.
-   * @param {number} count
-   */
+  /** The connection broke with so many documents under way: the next batches have to get across sooner. */
   #shrink (count) {
     const half = Math.max(1, count >> 1)
     this.#first = Math.min(this.#first, half)
@@ -232,11 +224,13 @@ export class RevisionCopier {
       left = missingIn(left, answer.docs)
       // a shard may be away for a moment: ask again. What is not found is looked for once more
       const failed = answer.failed ?? []
-      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (left.some(isMissingIn(failed)) ? UNSAID : undefined)
+      const isLeftOut = left.some(({ id }) => !isNamed(failed, id))
+      const trouble = failed.find(({ error }) => error !== 'not_found') ?? (isLeftOut ? UNSAID : undefined)
       if (!left.length || (!trouble && attempt > 1)) break
       if (attempt >= tries) {
         if (!this.failures || !docs.size) {
-          throw noAnswer(this.source.name, left.map(({ id }) => id), { reason: trouble?.reason ?? trouble?.error ?? 'missing' })
+          const reason = trouble?.reason ?? trouble?.error ?? 'missing'
+          throw noAnswer(this.source.name, left.map(({ id }) => id), { reason })
         }
         left = left.filter(one => !this.failures?.failOne(one, failed))
         break
@@ -270,9 +264,7 @@ export class RevisionCopier {
     return { docs, bytes: answer.bytes + whole.bytes, failed: [...answer.failed ?? [], ...whole.failed ?? []] }
   }
 
-  /**
-   * Whether the connection is too slow for the batch. One that answers nothing, however little is asked for, is dead.
-   */
+  /** Whether the connection is too slow for the batch. One that answers nothing to small requests is dead. */
   #isTooMuch (error, batch) {
     if (!error.details?.silent) return false
     this.#pace = Math.max(MIN_PACE, this.#pace / 2)
@@ -304,10 +296,9 @@ export class RevisionCopier {
       if (!docs.length) break
       const [{ id, reason, error }] = again.values()
       if (attempt >= tries) {
-        if (!this.failures) {
-          throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: `${id}: ${reason ?? error}` })
-        }
-        return [...refused, ...again.values()]
+        if (this.failures) return [...refused, ...again.values()]
+        const why = `${id}: ${reason ?? error}`
+        throw new TilecouchError('COUCHDB_ERROR', { url: this.target.name, status: 500, reason: why })
       }
       await pause(retryDelay * 2 ** (attempt - 1), signal)
     }
@@ -327,8 +318,8 @@ export class RevisionCopier {
   }
 }
 
-/** @param {Refused[]} named @returns {(asked: {id: string}) => boolean} whether an answer says nothing of a document */
-const isMissingIn = named => ({ id }) => !named.some(one => one.id === id)
+/** Whether an answer names a document among those that failed. @param {Refused[]} failed @param {string} id */
+const isNamed = (failed, id) => failed.some(one => one.id === id)
 
 /**
  * Decides whether a failure is due to a single document or to a side that is away. A document that a server cannot read
@@ -337,17 +328,10 @@ const isMissingIn = named => ({ id }) => !named.some(one => one.id === id)
 export class FailureStreak {
   #length = 0
 
-  /**
-   * @param {object} parts
-   * @param {() => Promise<any>} parts.probe asks both sides something that they answer when they are well; throws when
-   *   one is not
-   * @param {(failed: Refused) => void} parts.onFailed
-   * @param {Partial<typeof failureStreakDefaults>} [parts.limits]
-   */
-  constructor ({ probe, onFailed, limits }) {
+  /** @param {{probe: () => Promise<any>, onFailed: (failed: Refused) => void}} parts probe: throws if a side is away */
+  constructor ({ probe, onFailed }) {
     this.probe = probe
     this.onFailed = onFailed
-    this.limits = { ...failureStreakDefaults, ...limits }
   }
 
   /** Call when a document was written. */
@@ -357,7 +341,7 @@ export class FailureStreak {
 
   /** Throws the error when documents are not to blame. */
   async check (error) {
-    if (!DOCUMENT_ERRORS.has(error.code) || this.#length >= this.limits.most) throw error
+    if (!DOCUMENT_ERRORS.has(error.code) || this.#length >= MOST_FAILURES) throw error
     await this.probe()
   }
 
@@ -368,13 +352,13 @@ export class FailureStreak {
   }
 
   /**
-   * One of a batch whose other documents came. Answers whether the source named it as failed, or left it out of its
-   * answer.
-   * @param {Asked} asked @param {Refused[]} named
+   * One of a batch whose other documents came.
+   * @param {Asked} asked @param {Refused[]} failed as the answer names them
+   * @returns {boolean} whether the source named it as failed, or left it out of its answer
    */
-  failOne ({ id, rev }, named) {
-    const own = named.find(one => one.id === id && (one.rev === undefined || one.rev === rev) && one.error !== 'not_found')
-    const trouble = own ?? (isMissingIn(named)({ id }) ? UNSAID : undefined)
+  failOne ({ id, rev }, failed) {
+    const isOwn = one => one.id === id && (one.rev === undefined || one.rev === rev) && one.error !== 'not_found'
+    const trouble = failed.find(isOwn) ?? (isNamed(failed, id) ? undefined : UNSAID)
     if (trouble) this.onFailed({ id, rev, error: trouble.error, reason: trouble.reason })
     return Boolean(trouble)
   }

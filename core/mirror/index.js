@@ -1,6 +1,6 @@
 // Replication of tile stores, for Node and browsers.
 export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from './checkpoint.js'
-export { FailureStreak, RevisionCopier, copierDefaults, newCopyTally } from './copier.js'
+export { FailureStreak, RevisionCopier, newCopyTally } from './copier.js'
 export { CouchPeer, checkDigests } from './peer.js'
 export { askQueries } from '../couch/queries.js'
 export { Replication, replicationDefaults } from './replication.js'

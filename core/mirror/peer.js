@@ -1,9 +1,7 @@
 // A peer is one side of a replication. `CouchPeer` is one that speaks CouchDB's protocol over HTTP: a CouchDB, an
 // embedded store, the /db of a gateway. How bytes are encoded is the caller's: Node and browsers do it differently.
-import { askAll, bulkGetRows } from '../couch/answers.js'
+import { askAll } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
-import { timeoutSignal } from '../abort.js'
-import { rewrite } from '../rewrite.js'
 
 /**
  * @typedef {{id: string, seq: string | number, revs: string[], deleted: boolean}} Row
@@ -31,21 +29,18 @@ import { rewrite } from '../rewrite.js'
 
 /**
  * @typedef {object} Codec
- * @property {(docs: any[]) => string | Uint8Array | Promise<string | Uint8Array>} bulkBody of _bulk_docs, revisions as
- *   they are
- * @property {(docs: any[]) => void} [check] throws BAD_ANSWER when the bytes of an attachment do not match its digest
+ * @property {(docs: any[]) => void} check throws BAD_ANSWER when the bytes of an attachment do not match its digest
  * @property {(doc: any) => {body: string | Uint8Array, type: string} | undefined} [packed] the body of a PUT that keeps
  *   compressed attachments as they are; undefined when there are none
  */
 
-const TIMEOUT = 30000 // milliseconds for an answer, or for the next bytes of a long one
-const SLOWEST = 16 // bytes a millisecond: the slowest upload that is waited for
+const OPTIONS = { timeout: 30000 } // milliseconds for an answer, or for the next bytes of a long one
 const SILENCE = 10000 // milliseconds beyond a long poll after which its connection counts as dead
 
 /** @implements {Peer} */
 export class CouchPeer {
   /**
-   * @param {{url: string, request: (request: any) => Promise<any>, find: (request: any) => Promise<any>}} couch
+   * @param {import('../couch/client.js').CouchClient} couch
    * @param {Codec} codec
    * @param {{retries?: number, isDivisible?: boolean}} [reading] for requests of documents. retries: other than those
    *   of the couch; isDivisible: an answer that breaks off in the middle is not asked for again
@@ -53,73 +48,55 @@ export class CouchPeer {
   constructor (couch, codec, reading = {}) {
     this.couch = couch
     this.codec = codec
-    this.reading = reading
+    this.reading = { ...OPTIONS, ...reading }
     this.name = couch.url
   }
 
-  #ask (request) {
-    return this.couch.request({ timeout: TIMEOUT + (request.body?.length ?? 0) / SLOWEST, ...request })
-  }
-
   info () {
-    return this.#ask({ path: '' })
+    return this.couch.info(undefined, OPTIONS)
   }
 
   /** @type {Peer['changes']} */
   async changes ({ since, limit, wait, signal }) {
-    const waiting = wait ? timeoutSignal(wait + SILENCE, signal) : undefined
-    try {
-      const answer = await this.couch.request({
-        path: '_changes',
-        qs: { style: 'all_docs', since, limit, seq_interval: limit, ...(wait && { feed: 'longpoll', timeout: wait }) },
-        ...(wait ? { retries: 0 } : { timeout: TIMEOUT }), // a lost poll is not repeated silently: another database may answer
-        signal: waiting?.signal ?? signal
-      })
-      if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw this.#bad('no list of changes')
-      const rows = answer.results.map(({ id, seq, changes, deleted = false }) => ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
-      return { rows, last: answer.last_seq, pending: answer.pending ?? (rows.length < limit ? 0 : 1) }
-    } catch (error) {
-      throw waiting?.isOver ? new TilecouchError('UNREACHABLE', { url: this.name, why: `nothing heard for ${(/** @type {number} */ (wait) + SILENCE) / 1000} s` }) : error
-    } finally {
-      waiting?.end()
-    }
+    const poll = wait && { feed: 'longpoll', timeout: wait }
+    // a lost poll is not repeated silently: another database may answer
+    const options = wait ? { retries: 0, timeout: wait + SILENCE } : OPTIONS
+    const query = { style: 'all_docs', since, limit, seq_interval: limit, ...poll }
+    const answer = await this.couch.changes(query, { ...options, signal })
+    const rows = answer.results.map(({ id, seq, changes, deleted = false }) =>
+      ({ id, seq, revs: changes.map(({ rev }) => rev), deleted }))
+    return { rows, last: answer.last_seq, pending: answer.pending ?? (rows.length < limit ? 0 : 1) }
   }
 
   /** @type {Peer['fetch']} */
   async fetch (asked, { signal, most, latest = true }) {
-    const docs = asked.map(({ id, rev, ancestors }) => ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
     let bytes = 0
-    const found = await this.#ask({
+    const docs = asked.map(({ id, rev, ancestors }) =>
+      ({ id, rev, ...(ancestors?.length && { atts_since: ancestors }) }))
+    const rows = await this.couch.bulkGet(docs, {
       ...this.reading,
-      method: 'POST',
-      path: '_bulk_get',
-      qs: { revs: true, attachments: true, ...(latest && { latest }) },
-      body: { docs },
+      attachments: true,
+      qs: { revs: true, ...(latest && { latest }) },
       accept: 'multipart/mixed', // any mention of JSON, and CouchDB sends that, with base64
-      raw: true,
       most,
-      parse: body => {
-        bytes = body.length
-        if (!body.length && docs.length) throw this.#bad('cut off') // missing documents would be named
-        const rows = body.length ? bulkGetRows(body) : []
-        const read = rows.flatMap(({ doc }) => doc ?? [])
-        this.codec.check?.(read)
-        return { docs: read, failed: rows.filter(({ error }) => error) }
-      },
+      check: found => this.codec.check(docsIn(found)),
+      onBytes: length => { bytes = length },
       signal
     })
-    return { ...found, bytes }
+    return { docs: docsIn(rows), failed: rows.filter(({ error }) => error), bytes }
   }
 
   /**
-   * An answer leaves out documents that lack nothing; what it says of others must name revisions.
+   * An answer leaves out documents that lack nothing; for others it must name revisions.
    * @type {Peer['revsDiff']}
    */
   async revsDiff (revs, signal) {
     const rows = await askAll(this.name, Object.keys(revs), async ids => {
-      const diff = await this.#ask({ method: 'POST', path: '_revs_diff', body: Object.fromEntries(ids.map(id => [id, revs[id]])), signal })
-      const errorOf = own => own && !Array.isArray(own.missing) && { error: own.error ?? 'no list of revisions', reason: own.reason }
-      return ids.map(id => ({ id, own: diff[id], ...errorOf(diff[id]) }))
+      const body = Object.fromEntries(ids.map(id => [id, revs[id]]))
+      const diff = await this.couch.request({ ...OPTIONS, method: 'POST', path: '_revs_diff', body, signal })
+      const errorOf = ({ error = 'no list of revisions', reason, missing }) =>
+        !Array.isArray(missing) && { error, reason }
+      return ids.map(id => ({ id, own: diff[id], ...(diff[id] && errorOf(diff[id])) }))
     }, { signal })
     return Object.fromEntries([...rows].flatMap(([id, [{ own }]]) => own ? [[id, own]] : []))
   }
@@ -133,20 +110,16 @@ export class CouchPeer {
       if (put) packed.push({ doc, put })
       else plain.push(doc)
     }
-    const refused = plain.length ? await this.#bulk(plain, signal) : []
+    const rows = plain.length ? await this.couch.bulk(plain, { ...OPTIONS, newEdits: false, signal }) : []
+    const refused = /** @type {any[]} */ (rows.filter(({ error }) => error))
     for (const { doc, put } of packed) refused.push(...await this.#put(doc, put, signal))
     return refused
   }
 
-  async #bulk (docs, signal) {
-    const answer = await this.#ask({ method: 'POST', path: '_bulk_docs', body: await this.codec.bulkBody(docs), signal })
-    if (!Array.isArray(answer)) throw this.#bad('no list of results')
-    return answer.filter(({ error }) => error)
-  }
-
-  async #put ({ _id: id, _rev: rev }, { body, type }, signal) {
+  async #put ({ _id: id, _rev: rev }, put, signal) {
     try {
-      await this.#ask({ method: 'PUT', path: encodeURIComponent(id), qs: { new_edits: false }, body, type, accept: 'application/json', signal })
+      const request = { method: 'PUT', path: encodeURIComponent(id), qs: { new_edits: false }, ...put }
+      await this.couch.request({ ...OPTIONS, ...request, signal })
       return []
     } catch (error) {
       if (error.code !== 'FORBIDDEN') throw error
@@ -155,26 +128,16 @@ export class CouchPeer {
   }
 
   getLocal (id, signal) {
-    return this.couch.find({ path: `_local/${id}`, timeout: TIMEOUT, signal })
+    return this.couch.get(`_local/${id}`, signal, OPTIONS)
   }
 
   /** @type {Peer['updateLocal']} */
   updateLocal (id, change, signal) {
-    const path = `_local/${id}`
-    return rewrite(path, {
-      read: () => this.getLocal(id, signal),
-      change,
-      write: async (doc, stored) => {
-        await this.#ask({ method: 'PUT', path, body: { ...doc, _id: path, _rev: stored?._rev }, signal })
-        return doc
-      }
-    })
-  }
-
-  #bad (why) {
-    return new TilecouchError('BAD_ANSWER', { url: this.name, why })
+    return this.couch.update(`_local/${id}`, change, signal, OPTIONS)
   }
 }
+
+const docsIn = rows => rows.flatMap(({ doc }) => doc ?? [])
 
 /**
  * Throws BAD_ANSWER when the bytes of attachments do not match their digests: then the request is made again.

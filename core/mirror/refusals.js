@@ -12,7 +12,7 @@ export class Refusals {
   /** @type {Map<string, Refused>} */
   #named = new Map()
   #unnamed = 0
-  #refusedAgain = /** @type {Set<string> | undefined} */ (undefined) // while they are tried again
+  #refusedAgain // while they are tried again
 
   /** Whether the checkpoint has to be written. */
   isChanged = false
@@ -48,15 +48,17 @@ export class Refusals {
     const key = keyOf(id, rev)
     this.#refusedAgain?.add(key)
     this.isChanged = true
-    if (this.#named.size < MOST || this.#named.has(key)) this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
-    else this.#unnamed++
+    if (this.#named.size < MOST || this.#named.has(key)) {
+      this.#named.set(key, { id, rev, error, reason: reason?.slice(0, LONGEST) })
+    } else this.#unnamed++
   }
 
   /** Forgets documents that the target has now, and their ancestors. @param {any[]} docs */
   arrived (docs) {
     if (!this.#named.size) return
     for (const { _id: id, _rev: rev, _revisions: { start, ids } = { start: 0, ids: [] } } of docs) {
-      for (const key of [keyOf(id, rev), ...ids.map((hash, at) => keyOf(id, `${start - at}-${hash}`))]) this.#forget(key)
+      this.#forget(keyOf(id, rev))
+      ids.forEach((hash, at) => this.#forget(keyOf(id, `${start - at}-${hash}`)))
     }
   }
 

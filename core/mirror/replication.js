@@ -22,8 +22,10 @@ export const replicationDefaults = {
 }
 
 /** Errors that a live replication waits out. */
-const TEMPORARY = new Set(['UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN',
-  'DATABASE_NOT_FOUND'])
+const TEMPORARY = new Set([
+  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DISK_FULL', 'CONTENDED', 'UNAUTHORIZED', 'FORBIDDEN',
+  'DATABASE_NOT_FOUND'
+])
 
 const MOST_LOST = 3 // times in a row that a single replication finds its checkpoint lost
 
@@ -109,7 +111,7 @@ export class Replication {
     this.onProgress?.(this.status())
   }
 
-  /** Resolves when everything is there; a live one ends by ABORTED, when the signal says so. */
+  /** Resolves when everything is copied; a live one rejects with ABORTED on the signal. */
   async run () {
     const { signal } = this
     const abort = () => this.#stop.abort()
@@ -136,7 +138,7 @@ export class Replication {
     }
   }
 
-  /** Each session reads the checkpoint anew: while a side was away, it may have become another database. */
+  /** Each session reads the checkpoint again: a side that was away may have become another database. */
   async #open () {
     const { source, target, dryRun, about, selection, limits, tally } = this
     const checkpoint = await Checkpoint.open(source, target, { key: selection.key, writes: !dryRun, about })
@@ -159,8 +161,8 @@ export class Replication {
   async #retryOrThrow (error, tries) {
     const { live, limits: { firstDelay, longestDelay } } = this
     const isLost = error.code === 'PLACE_LOST'
-    if (!isLost && !(live && TEMPORARY.has(error.code))) throw Object.assign(error, { replication: this.status() })
-    if (!live && tries >= MOST_LOST) throw Object.assign(error, { replication: this.status() })
+    const mayPass = live ? isLost || TEMPORARY.has(error.code) : isLost && tries < MOST_LOST
+    if (!mayPass) throw Object.assign(error, { replication: this.status() })
     this.#status.set('away', error)
     if (!isLost) await this.#writer?.writeState(this.status())
     await pause(Math.min(firstDelay * 2 ** tries, longestDelay), this.#stop.signal)
@@ -274,7 +276,7 @@ export class Replication {
 export class ReplicationStatus {
   #state = /** @type {State} */ ('reading')
   #error
-  #upToDate = /** @type {number | undefined} */ (undefined) // when the target last had everything
+  #upToDate // when the target last had everything
   #isBehind = false // the source has named changes that have not arrived
   #heard = 0 // when the source last answered
 

@@ -1,13 +1,11 @@
 // Revisions of documents: which comes before which.
 import { compareIds } from '../ids.js'
 
-/** @param {string} rev */
 export const generation = rev => Number.parseInt(rev, 10)
 
 /** The order in which CouchDB chooses among living leaves: the last one wins. @param {string} a @param {string} b */
 export const compareRevs = (a, b) => generation(a) - generation(b) || compareIds(a, b)
 
-/** @param {{_rev: string}} a @param {{_rev: string}} b */
 export const winnerFirst = (a, b) => compareRevs(b._rev, a._rev)
 
 /** @param {string} rev @returns {(ancestor: string) => boolean} */

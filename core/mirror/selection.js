@@ -22,7 +22,7 @@ export class Selection {
     this.zooms = zooms && { min: zooms.min, max: zooms.max }
     this.current = current
     const { start } = since === undefined ? { start: undefined } : parsePeriod(since)
-    this.since = current ? undefined : start // without a past there is none to choose from
+    this.since = current ? undefined : start // `current` has no past to choose from
     this.touches = selectorOf(area, this.zooms)
   }
 
@@ -104,6 +104,6 @@ function parse (id) {
   try {
     return parseTileId(id)
   } catch {
-    return undefined // somebody else's document
+    return undefined // not a tile
   }
 }

@@ -1,8 +1,6 @@
 // Finds the past versions that were still visible at a time: of each tile the version with the greatest time up to
 // then, unless the head is as old. Mirrors with `since` use it. It reads many tiles in two requests, from the primary
 // index alone, which every store has and which is never behind.
-import { leavesOf } from '../couch/answers.js'
-import { askQueries } from '../couch/queries.js'
 import { headId, isTileId, parseTileId } from '../ids.js'
 
 export const visiblePastDefaults = {
@@ -14,7 +12,7 @@ export const visiblePastDefaults = {
 }
 
 /**
- * @typedef {{request: (request: any) => Promise<any>}} Asking
+ * @typedef {import('../couch/client.js').CouchClient} CouchClient
  * @typedef {{startkey: string, endkey: string, descending?: boolean, skip?: number, limit: number}} Range
  * @typedef {{column: string, digits: number, y: number, id: string}} Place
  */
@@ -24,10 +22,10 @@ export const visiblePastDefaults = {
  * their tiles.
  *
  * A tile is read after its change was, so the last change of a tile finds its final state. A version that another one
- * from before `since` has replaced stays in the mirror: nobody who asks from `since` on sees it. Deletions at the
+ * from before `since` has replaced stays in the mirror: it is not visible from `since` on. Deletions at the
  * source are copied. (In a cluster the node that answers may be behind the one that announced the change, as with any
  * read.)
- * @param {Asking} couch the source
+ * @param {CouchClient} couch the source
  * @param {string} since exact time
  * @returns {(ids: string[], signal?: AbortSignal) => Promise<{id: string, revs: string[]}[]>}
  */
@@ -53,7 +51,7 @@ const isPast = (id, since) => isTileId(id) && id.includes('@') && id.split('@')[
 
 /**
  * The past version with the greatest time up to `since`, of each tile that has one.
- * @param {Asking} couch @param {string[]} tiles ids of heads @param {string} since @param {AbortSignal} [signal]
+ * @param {CouchClient} couch @param {string[]} tiles ids of heads @param {string} since @param {AbortSignal} [signal]
  * @returns {Promise<Map<string, string>>} id of the head -> of the version
  */
 async function pastAt (couch, tiles, since, signal) {
@@ -84,18 +82,16 @@ async function pastAt (couch, tiles, since, signal) {
     for (const [at, rows] of (await ask(couch, ranges, signal)).entries()) {
       const past = rows.find(({ id }) => isPast(id, since))
       if (past) found.set(headId(past.id), past.id)
-      // other documents have ids like versions: go on behind them
-      else if (rows.length === ranges[at].limit) further.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: visiblePastDefaults.docs })
+      else if (rows.length === ranges[at].limit) { // other documents have ids like versions: go on after them
+        further.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: visiblePastDefaults.docs })
+      }
     }
     ranges = further
   }
   return found
 }
 
-/**
- * Groups neighbours in one column whose ids follow one another: those with equally many digits.
- * @param {string[]} tiles
- */
+/** Groups neighbours in one column whose ids follow one another: those with equally many digits. */
 function runsOf (tiles) {
   const places = tiles.map(id => {
     const { layer, z, x, y } = parseTileId(id)
@@ -106,8 +102,8 @@ function runsOf (tiles) {
   for (const place of places) {
     const run = runs.at(-1)
     const last = run?.at(-1)
-    const isNear = last && last.column === place.column && last.digits === place.digits && place.y - last.y <= visiblePastDefaults.near
-    if (run && isNear) run.push(place)
+    const isBeside = last && last.column === place.column && last.digits === place.digits
+    if (run && isBeside && place.y - last.y <= visiblePastDefaults.near) run.push(place)
     else runs.push([place])
   }
   return runs
@@ -120,23 +116,18 @@ function rangeOf (run) {
   return { startkey: `${first.id}@`, endkey: `${last.id}@~`, limit: depth * (last.y - first.y + 1) + slack }
 }
 
-/**
- * @param {Asking} couch
- * @param {Range[]} ranges
- * @param {AbortSignal} [signal]
- * @returns {Promise<{id: string}[][]>} the rows of each
- */
-const ask = (couch, ranges, signal) => askQueries(couch, '_all_docs', ranges, { most: visiblePastDefaults.ranges, signal })
+const ask = (couch, ranges, signal) => couch.ranges(ranges, signal, { most: visiblePastDefaults.ranges })
 
 /**
  * Every leaf of documents, deleted ones included, without their bytes.
- * @param {{request: (request: any) => Promise<any>}} couch @param {string[]} ids @param {AbortSignal} [signal]
+ * @param {CouchClient} couch @param {string[]} ids @param {AbortSignal} [signal]
  * @returns {Promise<Map<string, any[]>>}
  */
 export async function readLeaves (couch, ids, signal) {
   const leaves = new Map()
   for (let at = 0; at < ids.length; at += visiblePastDefaults.docs) {
-    for (const [id, own] of await leavesOf(couch, ids.slice(at, at + visiblePastDefaults.docs), { signal })) leaves.set(id, own)
+    const part = ids.slice(at, at + visiblePastDefaults.docs)
+    for (const [id, own] of await couch.leaves(part, { signal })) leaves.set(id, own)
   }
   return leaves
 }

@@ -1,7 +1,10 @@
 // Encrypts and opens files as the program age does (age-encryption.org/v1), with Node's own cryptography. A file has a
 // header with its key, encrypted for each recipient, and chunks of 64 KiB, each encrypted and authenticated by itself,
 // so that any part can be read alone. Keys are X25519 in Bech32: `age1…` encrypts, `AGE-SECRET-KEY-1…` opens.
-import { createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv, createDecipheriv, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync,
+  hkdfSync, randomBytes, timingSafeEqual
+} from 'node:crypto'
 
 export const AGE = Buffer.from('age-encryption.org/')
 export const PLAIN = 65536 // bytes of a chunk
@@ -15,14 +18,13 @@ const LABEL = 'age-encryption.org/v1/X25519'
 const LETTERS = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l' // of Bech32
 const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 const CHECKSUM = 6 // letters
-const [PUBLIC, PRIVATE] = ['302a300506032b656e032100', '302e020100300506032b656e04220420'].map(hex => Buffer.from(hex, 'hex')) // DER before a key
+const PUBLIC = Buffer.from('302a300506032b656e032100', 'hex') // DER before a key
+const PRIVATE = Buffer.from('302e020100300506032b656e04220420', 'hex')
 
 /**
- * A public key: a file is encrypted for it. @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Recipient
- */
-/**
- * A private key: opens the file. @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Identity raw: of the
- * public key
+ * @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Recipient a public key: files are encrypted for it
+ * @typedef {{raw: Buffer, key: import('node:crypto').KeyObject}} Identity a private key, which opens files; raw: of its
+ *   public key
  */
 
 /** Why a file cannot be opened. `locked`: it is encrypted for other keys. */
@@ -33,24 +35,16 @@ export class AgeError extends Error {
   }
 }
 
-/**
- * Encrypts and opens the chunks of one file.
- * @typedef {object} Chunks
- * @property {(plain: Buffer, index: number, isLast: boolean) => Buffer} seal
- * @property {(sealed: Buffer, index: number, isLast: boolean) => Buffer} open
- */
+/** @typedef {ReturnType<typeof chunksOf>} Chunks encrypts and opens the chunks of one file */
 
-/**
- * Starts a new file: its first bytes, and what encrypts the rest.
- * @param {Recipient[]} recipients
- * @returns {{start: Buffer, chunks: Chunks, sizeOf: (plain: number) => number}} sizeOf: of the file
- */
+/** Starts a new file: its first bytes, what encrypts the rest, and its size. @param {Recipient[]} recipients */
 export function sealFor (recipients) {
   const fileKey = randomBytes(16)
   const nonce = randomBytes(NONCE)
   const header = `${AGE}v1\n${recipients.map(recipient => stanzaFor(recipient, fileKey)).join('')}---`
   const start = Buffer.concat([Buffer.from(`${header} ${base64(macOf(fileKey, header))}\n`), nonce])
-  return { start, chunks: chunksOf(fileKey, nonce), sizeOf: plain => start.length + plain + Math.max(1, Math.ceil(plain / PLAIN)) * (SEALED - PLAIN) }
+  const sizeOf = plain => start.length + plain + Math.max(1, Math.ceil(plain / PLAIN)) * (SEALED - PLAIN)
+  return { start, chunks: chunksOf(fileKey, nonce), sizeOf }
 }
 
 function stanzaFor ({ raw, key }, fileKey) {
@@ -61,9 +55,10 @@ function stanzaFor ({ raw, key }, fileKey) {
 }
 
 /**
- * @param {Buffer} start of a file, MOST_HEADER bytes and more where it has as many
+ * Throws AgeError when none of the keys opens the file.
+ * @param {Buffer} start of the file, MOST_HEADER bytes and more where it has as many
  * @param {Identity[]} identities
- * @returns {{length: number, chunks: Chunks}} length: of the header and the nonce; throws AgeError
+ * @returns {{length: number, chunks: Chunks}} length: of the header and the nonce
  */
 export function openWith (start, identities) {
   const { stanzas, mac, header } = parseHeader(start.toString('latin1', 0, MOST_HEADER))
@@ -75,7 +70,6 @@ export function openWith (start, identities) {
   return { length: at + NONCE, chunks: chunksOf(fileKey, nonce) }
 }
 
-/** @param {string} text */
 function parseHeader (text) {
   let at = 0
   const line = () => {
@@ -108,7 +102,6 @@ function parseHeader (text) {
   }
 }
 
-/** @param {{args: string[], body: Buffer}[]} stanzas @param {Identity[]} identities */
 function fileKeyOf (stanzas, identities) {
   const isPassphrase = stanzas.some(({ args: [kind] }) => kind === 'scrypt')
   if (isPassphrase && stanzas.length > 1) throw new AgeError('its header has a passphrase and keys')
@@ -121,9 +114,12 @@ function fileKeyOf (stanzas, identities) {
       if (found) return found
     }
   }
-  const kinds = [...new Set(stanzas.map(({ args: [kind] }) => kind))].filter(kind => kind !== 'X25519').map(kind => kind.slice(0, 30))
-  const hint = kinds.length ? ` (the program \`age\` may open it with its keys of the kind ${kinds.slice(0, 5).join(', ')})` : ''
-  throw new AgeError(`${identities.length ? 'it is encrypted for other keys than those given' : 'no key was given'}${hint}`, { locked: true })
+  const kinds = new Set(stanzas.map(({ args: [kind] }) => kind.slice(0, 30)))
+  kinds.delete('X25519')
+  const some = [...kinds].slice(0, 5).join(', ')
+  const hint = some && ` (the program \`age\` may open it with its keys of the kind ${some})`
+  const why = identities.length ? 'it is encrypted for other keys than those given' : 'no key was given'
+  throw new AgeError(why + hint, { locked: true })
 }
 
 function agree (privateKey, share) {
@@ -148,7 +144,6 @@ function bytesOf (text, length) {
   return bytes
 }
 
-/** @returns {Chunks} */
 function chunksOf (fileKey, nonce) {
   const key = hkdf(fileKey, nonce, 'payload')
   const nonceOf = (index, isLast) => {
@@ -158,7 +153,9 @@ function chunksOf (fileKey, nonce) {
     return bytes
   }
   return {
+    /** @param {Buffer} plain @param {number} index @param {boolean} isLast */
     seal: (plain, index, isLast) => encrypt(key, nonceOf(index, isLast), plain),
+    /** @param {Buffer} sealed @param {number} index @param {boolean} isLast */
     open (sealed, index, isLast) {
       const plain = decrypt(key, nonceOf(index, isLast), sealed)
       // only a file without content has an empty chunk
@@ -187,10 +184,9 @@ function decrypt (key, nonce, sealed) {
   }
 }
 
-/** @param {Buffer} raw 32 bytes */
 const publicKeyOf = raw => createPublicKey({ key: Buffer.concat([PUBLIC, raw]), format: 'der', type: 'spki' })
 
-/** The 32 bytes of a public key. @param {import('node:crypto').KeyObject} key */
+/** The 32 bytes of a public key. */
 const rawOf = key => Buffer.from(/** @type {any} */ (key.export({ format: 'jwk' })).x, 'base64url')
 
 /** @param {string} text @returns {Recipient | undefined} undefined: not such a key */
@@ -214,14 +210,14 @@ function decode (text, prefix) {
   const values = [...lower.slice(prefix.length + 1)].map(letter => LETTERS.indexOf(letter))
   if (values.includes(-1) || checksum(prefix, values) !== 1) return undefined
   let bits = 0
-  let held = 0
+  let pending = 0
   const bytes = []
   for (const value of values.slice(0, -CHECKSUM)) {
-    held = (held << 5 | value) & 0xfff
+    pending = (pending << 5 | value) & 0xfff
     bits += 5
-    if (bits >= 8) bytes.push(held >> (bits -= 8) & 0xff)
+    if (bits >= 8) bytes.push(pending >> (bits -= 8) & 0xff)
   }
-  const rest = held & (1 << bits) - 1
+  const rest = pending & (1 << bits) - 1
   return bytes.length === 32 && rest === 0 ? Buffer.from(bytes) : undefined
 }
 

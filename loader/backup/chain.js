@@ -1,5 +1,5 @@
 // Incremental backups: which file continues which, whatever their names, and whether a database may continue one. That
-// has to be the same database, which was not restored to an older state meanwhile.
+// has to be the same database, which was not restored to an older state since.
 import { TilecouchError } from '../errors.js'
 import { identityOf, isUnwritable } from '../../core/mirror/index.js'
 import { feedPosition, sequenceNumber } from '../../core/feed-position.js'
@@ -30,10 +30,8 @@ export async function chainOf (files, { partial = false, keys = {} } = {}) {
   const [{ header: { database } }] = found
   const other = found.find(({ header }) => header.database !== database)
   if (other) {
-    throw new TilecouchError('BAD_OPTION', {
-      option: 'the files', value: other.file,
-      why: `it is of another database than ${found[0].file}`
-    })
+    const why = `it is of another database than ${found[0].file}`
+    throw new TilecouchError('BAD_OPTION', { option: 'the files', value: other.file, why })
   }
   const byId = new Map(found.map(link => [link.header.id, link]))
   // of two that continue the same one, either has everything since
@@ -58,15 +56,10 @@ export async function chainOf (files, { partial = false, keys = {} } = {}) {
 export const missingBase = (file, { id, made, file: name }) =>
   new TilecouchError('BACKUP_MISSING', { file, why: `it was called ${name}, and was made at ${made} (${id})` })
 
-/**
- * Times are whole seconds: within one second, the one that begins later in the feed is newer.
- * @param {Link} b
- * @param {Link} a
- */
+/** Times are whole seconds: within one second, the one that begins later in the feed is newer. */
 const isNewer = ({ header: b }, { header: a }) => b.made > a.made || b.base?.id === a.id ||
   (b.made === a.made && sequenceNumber(b.since) > sequenceNumber(a.since))
 
-/** @returns {Promise<Link>} */
 async function readLink (file, partial, keys) {
   try {
     return { file, ...await readEnds(file, keys) }
@@ -77,12 +70,7 @@ async function readLink (file, partial, keys) {
   }
 }
 
-/**
- * What identifies a database and its state, for backups.
- * @typedef {{store: string, database: string, purged: string, seq: string | number, q?: number}} DatabaseState
- */
-
-/** @param {import('../store/index.js').Store} store @param {Peer} peer @returns {Promise<DatabaseState>} */
+/** What identifies a database and its state. @param {import('../store/index.js').Store} store @param {Peer} peer */
 export async function databaseState (store, peer) {
   const database = await identityOf(peer)
   const info = await peer.info()
@@ -92,7 +80,8 @@ export async function databaseState (store, peer) {
 
 /**
  * Throws BACKUP_UNFIT when the database cannot continue a backup.
- * @param {string} file @param {DatabaseState} now @param {Peer} peer @param {import('./file.js').Keys} keys
+ * @param {string} file @param {Awaited<ReturnType<typeof databaseState>>} now
+ * @param {Peer} peer @param {import('./file.js').Keys} keys
  * @returns {Promise<{id: string, made: string, file: string, seq: string | number}>}
  */
 export async function checkBase (file, now, peer, keys) {

@@ -21,7 +21,6 @@ export class Bytes {
   #have = /** @type {Buffer} */ (Buffer.alloc(0))
   at = 0
 
-  /** @param {AsyncIterable<Uint8Array>} chunks */
   constructor (chunks) {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
@@ -73,10 +72,7 @@ export async function * openedStream (chunks, name, keys) {
   }
 }
 
-/**
- * Opens a file, which has to be closed.
- * @param {string} file @param {Keys} keys
- */
+/** Opens a file, which has to be closed. @param {string} file @param {Keys} keys */
 export async function openBackup (file, keys) {
   const { handle, size } = await openToRead(file)
   try {
@@ -101,7 +97,6 @@ export async function openBackup (file, keys) {
   }
 }
 
-/** @param {import('node:fs/promises').FileHandle} handle @param {number} at */
 async function * chunksOf (handle, at) {
   for (;;) {
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), { position: at })
@@ -122,10 +117,8 @@ async function openToRead (file) {
 
 function isSealed (start, name) {
   if (start.subarray(0, ARMOR.length).equals(ARMOR)) {
-    throw new TilecouchError('BACKUP_LOCKED', {
-      file: name,
-      why: 'it is encrypted as text (armor): open it with the program `age` first'
-    })
+    const why = 'it is encrypted as text (armor): open it with the program `age` first'
+    throw new TilecouchError('BACKUP_LOCKED', { file: name, why })
   }
   return start.subarray(0, AGE.length).equals(AGE)
 }
@@ -136,7 +129,8 @@ function unlock (start, name, { identities = [] }) {
     return openWith(start, identities)
   } catch (error) {
     if (!(error instanceof AgeError)) throw error
-    throw error.locked ? new TilecouchError('BACKUP_LOCKED', { file: name, why: error.message }) : damaged(name, error.message, 0)
+    if (!error.locked) throw damaged(name, error.message, 0)
+    throw new TilecouchError('BACKUP_LOCKED', { file: name, why: error.message })
   }
 }
 

@@ -1,7 +1,7 @@
-// The format of a backup file, which docs/backup.md describes, and its limits. Writer and reader share them: a document that exceeds a
-// limit is left out of a backup and named, because no reader would take the file. A file is:
-//   magic, then blocks: one header, documents, one trailer; then the length of the trailer, so that it is found from the end.
-//   A block: its kind, the lengths of its JSON (in gzip) and of the attachments, both of these, and a CRC-32 of all of it.
+// The format of a backup file, which docs/backup.md describes, and its limits. Writer and reader share them: a document
+// that exceeds a limit is left out of a backup and named, because no reader would take the file. A file is:
+//   magic, then blocks: one header, documents, one trailer; then the length of the trailer, to find it from the end.
+//   A block: its kind, the lengths of its JSON (in gzip) and of the attachments, both of these, and a CRC-32 of it all.
 import { promisify } from 'node:util'
 import { crc32, gzip as gzipWith } from 'node:zlib'
 import { TilecouchError } from '../errors.js'
@@ -11,8 +11,7 @@ export const FORMAT = 1
 export const MAGIC = Buffer.from(`tilecouch backup ${FORMAT}\n`)
 export const END = Buffer.from('end\n')
 
-/** Kinds of blocks. */
-export const HEADER = 'H'
+export const HEADER = 'H' // kinds of blocks
 export const DOCUMENTS = 'D'
 export const TRAILER = 'T'
 
@@ -36,16 +35,14 @@ const ID = 1000 // letters of an id; that of a tile has at most a hundred
 const REVISION = /^[A-Za-z0-9_.]{1,64}$/
 const NAME = 255 // letters of the name of an attachment
 
-const [QUOTE, BACKSLASH, COMMA, LIST, LIST_END, OBJECT, OBJECT_END] = [...'"\\,[]{}'].map(letter => letter.charCodeAt(0))
+const [QUOTE, BACKSLASH, COMMA, LIST, LIST_END, OBJECT, OBJECT_END] = Buffer.from('"\\,[]{}')
 
 const gzip = promisify(gzipWith)
 
 /**
  * @param {string} kind
  * @param {any} value JSON, or a value for JSON.stringify
- * @param {Uint8Array[] | ((json: Buffer) => Uint8Array[])} [bytes] after the JSON; a function gets its bytes in the
- *   file
- * @returns {Promise<Buffer>}
+ * @param {Uint8Array[] | ((json: Buffer) => Uint8Array[])} [bytes] after the JSON; a function gets the bytes of that
  */
 export async function encodeBlock (kind, value, bytes = []) {
   const json = await gzip(typeof value === 'string' ? value : JSON.stringify(value), { level: formatDefaults.level })
@@ -67,12 +64,7 @@ export function encodeFooter (length) {
   return footer
 }
 
-/**
- * `why` may quote the file: control characters are removed.
- * @param {string} file
- * @param {string} why
- * @param {number} [at] byte
- */
+/** `why` may quote the file: control characters go. @param {string} file @param {string} why @param {number} [at] byte */
 export const damaged = (file, why, at) =>
   new TilecouchError('BACKUP_DAMAGED', { file, at, why: why.slice(0, 300).replace(/\p{Cc}/gu, '\ufffd') })
 
@@ -110,9 +102,8 @@ export const damaged = (file, why, at) =>
 export const noCounts = () => ({ blocks: 0, documents: 0, deleted: 0, tiles: 0, attachments: 0, bytes: 0 })
 
 /**
- * Whether JSON exceeds a limit. A few bytes of gzip may be a million lists, or a million nested ones: they are counted
- * before any is parsed.
- * @param {Buffer} json @returns {string | undefined}
+ * Which limit JSON exceeds, if any. A few bytes of gzip may be a million lists, or a million nested ones: they are
+ * counted before any is parsed.
  */
 function excessOf (json) {
   const { values, depth: deepest } = formatDefaults
@@ -141,17 +132,13 @@ export function parseBounded (json) {
   return JSON.parse(json.toString())
 }
 
-/**
- * The JSON of a document, or the limit that it exceeds.
- * @param {any} doc
- * @returns {{json?: string, excess?: string}}
- */
+/** The JSON of a document, or the limit that it exceeds. @returns {{json?: string, excess?: string}} */
 export function boundedJson (doc) {
   try {
     const json = JSON.stringify(doc)
-    const bytes = Buffer.from(json)
-    // in the file it is inside a list in an object
-    const excess = bytes.length > formatDefaults.unpacked - 100 ? `more than ${formatDefaults.unpacked} bytes` : excessOf(Buffer.concat([Buffer.from('[['), bytes]))
+    const bytes = Buffer.from(`[[${json}`) // in the file it is inside a list in an object
+    const isLarge = bytes.length > formatDefaults.unpacked - 100
+    const excess = isLarge ? `more than ${formatDefaults.unpacked} bytes` : excessOf(bytes)
     return excess ? { excess } : { json }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
@@ -163,11 +150,8 @@ const isObject = value => typeof value === 'object' && value !== null && !Array.
 const isLength = value => Number.isSafeInteger(value) && value >= 0
 
 /**
- * The documents of a block, each with the bytes of its attachments. Anybody may have written the file: everything is
- * checked.
- * @param {any} block its JSON
- * @param {Buffer} bytes after it
- * @param {(why: string) => Error} wrong
+ * The documents of a block, with the bytes of their attachments. Anybody may have written the file: all is checked.
+ * @param {any} block its JSON @param {Buffer} bytes after it @param {(why: string) => Error} wrong
  * @returns {any[]}
  */
 export function documentsOf (block, bytes, wrong) {
@@ -177,7 +161,7 @@ export function documentsOf (block, bytes, wrong) {
   let at = 0
   for (const doc of block.docs) {
     const fault = documentFault(doc)
-    if (fault) throw wrong(`it holds an invalid document: ${fault}`)
+    if (fault) throw wrong(`it contains an invalid document: ${fault}`)
     for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
       const length = attachment.encoded_length ?? attachment.length
       attachment.data = bytes.subarray(at, at += length)

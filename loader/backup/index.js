@@ -64,16 +64,20 @@ export async function backup (store, target, options = {}) {
   const { base, force, recipients, identities, signer, signal, onProgress, limits } = options
   const peer = peerOf(store.couch)
   const before = await databaseState(store, peer)
-  const from = base === undefined ? null : await checkBase(base, before, peer, { identities, signedBy: signer && [signer] })
+  const signedBy = signer && [signer]
+  const from = base === undefined ? null : await checkBase(base, before, peer, { identities, signedBy })
   if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) {
-    throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why: 'the new backup would replace its base' })
+    const why = 'the new backup would replace its base'
+    throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why })
   }
   const sealed = recipients?.length ? sealFor(recipients) : undefined
-  const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy: signer && [signer] }
+  const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy }
   const sink = typeof target === 'string' ? await openFile(target, { force, keys }) : openStream(target)
   try {
     const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
-    const source = new BackupSource(peer, writer, { since: from?.seq ?? 0, limits: { ...backupDefaults, ...limits }, signal, onProgress })
+    const since = from?.seq ?? 0
+    const used = { ...backupDefaults, ...limits }
+    const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress })
     const id = randomUUID()
     await writer.begin({
       format: FORMAT,
@@ -84,16 +88,16 @@ export async function backup (store, target, options = {}) {
       database: before.database,
       name: store.couch.db,
       q: before.q,
-      since: from?.seq ?? 0,
+      since,
       base: from && { id: from.id, made: from.made, file: path.basename(from.file) }
     })
     const { moment, seq } = await source.run()
     const { purged } = feedPosition(await peer.info())
-    if (purged !== before.purged) {
-      throw new TilecouchError('BACKUP_OVERTAKEN', { url: store.url, why: 'documents were purged, and the change feed does not show that' })
-    }
+    if (purged !== before.purged) throw overtaken(store.url, 'documents were purged: the change feed does not show that')
     const noted = await noteBackup(peer, id, signal)
-    const { counts: { blocks, ...counts } } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security: await securityOf(store) })
+    const security = await securityOf(store)
+    const { counts } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security })
+    const { blocks: _, ...counted } = counts
     const { designs, refused, named } = source
     return {
       file: sink.name,
@@ -104,7 +108,7 @@ export async function backup (store, target, options = {}) {
       size: sealed ? sealed.sizeOf(writer.size) : writer.size,
       encrypted: Boolean(sealed),
       ...(signer && { signer: signer.id }),
-      ...counts,
+      ...counted,
       designs,
       refused,
       named,
@@ -115,6 +119,8 @@ export async function backup (store, target, options = {}) {
     throw signal?.aborted ? new TilecouchError('ABORTED') : error
   }
 }
+
+const overtaken = (url, why) => new TilecouchError('BACKUP_OVERTAKEN', { url, why })
 
 /** Copies revisions from the feed to the file. */
 class BackupSource {
@@ -133,7 +139,7 @@ class BackupSource {
     this.onProgress = onProgress
     this.snapshot = new SnapshotReader(peer, { since, limits, signal })
     this.copier = new RevisionCopier({
-      source: /** @type {any} */ ({ name: peer.name, fetch: (asked, options) => peer.fetch(asked, { ...options, latest: false }) }),
+      source: { name: peer.name, fetch: (asked, options) => peer.fetch(asked, { ...options, latest: false }) },
       target: /** @type {any} */ ({ name: 'the backup', write: docs => this.#write(docs) }),
       tally: newCopyTally(),
       onRefused: one => this.#refuse(one)
@@ -144,13 +150,15 @@ class BackupSource {
     await this.snapshot.readExisting(rows => this.#take(rows))
     for (let round = 0; round < this.limits.rounds; round++) {
       // a revision that does not exist any more has a successor, which comes with a later change
-      const end = await this.snapshot.readChanges(async pages => { for await (const rows of pages) await this.#take(rows) })
+      const end = await this.snapshot.readChanges(async pages => {
+        for await (const rows of pages) await this.#take(rows)
+      })
       if (!this.#missing.size) return end
     }
-    throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.url, why: `${[...this.#missing.keys()][0]} and ${this.#missing.size - 1} more did not exist any more when they were read` })
+    const [first] = this.#missing.keys()
+    throw overtaken(this.url, `${first} and ${this.#missing.size - 1} more did not exist any more when they were read`)
   }
 
-  /** @param {import('../../core/mirror/peer.js').Row[]} rows */
   async #take (rows) {
     this.#page++
     const own = rows.filter(({ id }) => !id.startsWith('_design/'))
@@ -164,7 +172,11 @@ class BackupSource {
 
   async #write (docs) {
     const page = this.#page
-    for (const { _attachments: attachments = {} } of docs) for (const attachment of Object.values(attachments)) decode(attachment)
+    for (const { _attachments: attachments = {} } of docs) {
+      for (const attachment of Object.values(attachments)) { // the embedded store does not say how many bytes there are
+        if (attachment.encoded_length === undefined) attachment.length = attachment.data.length
+      }
+    }
     const left = await this.writer.write(page, docs)
     for (const { _id: id, _rev: rev } of docs) this.#arrived(id, rev)
     const { counts, size } = this.writer
@@ -186,13 +198,6 @@ class BackupSource {
   }
 }
 
-/** The embedded store sends base64, and does not say how many bytes there are. */
-function decode (attachment) {
-  if (typeof attachment.data === 'string') attachment.data = Buffer.from(attachment.data, 'base64')
-  if (attachment.encoded_length === undefined) attachment.length = attachment.data.length
-}
-
-/** @param {import('../store/index.js').Store} store */
 async function securityOf (store) {
   try {
     return await store.security()

@@ -7,7 +7,8 @@ import { TilecouchError } from '../errors.js'
 import { unpack } from '../unpack.js'
 import { Bytes, openBackup, openedStream } from './file.js'
 import {
-  CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts, parseBounded
+  CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts,
+  parseBounded
 } from './format.js'
 import { SIGNATURE, checkSignature } from './signature.js'
 
@@ -18,8 +19,8 @@ const MOST_SHARDS = 256 // that a file may ask for
  * @typedef {import('./format.js').Header} Header
  * @typedef {import('./format.js').Trailer} Trailer
  * @typedef {{page: number, docs: any[]}} Documents page: of several pages with a document, the last one counts
- * @typedef {{kind: 'header', header: Header} | {kind: 'documents', documents: Documents} | {kind: 'trailer', trailer:
- *   Trailer}} Part
+ * @typedef {{kind: 'header', header: Header} | {kind: 'documents', documents: Documents} |
+ *   {kind: 'trailer', trailer: Trailer}} Part
  */
 
 /**
@@ -80,10 +81,8 @@ function checkMagic (bytes, name) {
   if (bytes.equals(MAGIC)) return
   const version = /^tilecouch backup (\d+)\n/.exec(bytes.toString('latin1'))?.[1]
   if (version && +version > FORMAT) {
-    throw new TilecouchError('CONFIG_INVALID', {
-      file: name,
-      why: `the backup has format ${version}, this tilecouch knows ${FORMAT}: upgrade it`
-    })
+    const why = `the backup has format ${version}, this tilecouch knows ${FORMAT}: upgrade it`
+    throw new TilecouchError('CONFIG_INVALID', { file: name, why })
   }
   throw damaged(name, MAGIC.indexOf(bytes) === 0 ? 'it is cut off' : 'it does not begin like a backup', 0)
 }
@@ -95,8 +94,9 @@ async function readBlock (bytes, name) {
   if (head.length < HEAD) throw cut()
   const kind = head.toString('latin1', 0, 1)
   const [json, rest] = [head.readUInt32BE(1), head.readUInt32BE(5)]
-  const isPossible = [HEADER, DOCUMENTS, TRAILER].includes(kind) && json <= formatDefaults.json && rest <= formatDefaults.bytes
-  if (!isPossible) throw damaged(name, 'no block begins here', at)
+  const isKind = [HEADER, DOCUMENTS, TRAILER].includes(kind)
+  const isTooLong = json > formatDefaults.json || rest > formatDefaults.bytes
+  if (!isKind || isTooLong) throw damaged(name, 'no block begins here', at)
   const body = await bytes.take(json + rest + CHECK)
   if (body.length < json + rest + CHECK) throw cut()
   if (crc32(body.subarray(0, -CHECK), crc32(head)) !== body.readUInt32BE(json + rest)) {
@@ -107,38 +107,34 @@ async function readBlock (bytes, name) {
   try {
     value = parseBounded(await unpack(packed, { limit: formatDefaults.unpacked }))
   } catch (error) {
-    throw damaged(name, `a block holds no JSON: ${error.message}`, at)
+    throw damaged(name, `a block is not JSON: ${error.message}`, at)
   }
   return { kind, value, packed, attachments: body.subarray(json, json + rest), head, body, at }
 }
 
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
-const isPlace = value => isText(value) || Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
+const isPlace = value => Number.isInteger(value) || (typeof value === 'string' && value.length < 100000)
 
 /** @returns {Header} */
 function checkHeader (value, name, at) {
   const { format, id, made, store, database, name: called, q, since, base } = value ?? {}
   const isShards = q === undefined || (Number.isInteger(q) && q > 0 && q <= MOST_SHARDS)
   const isBase = base === null || [base?.id, base?.made, base?.file].every(isText)
-  const isValid = format === FORMAT && [id, made, store, database, called].every(isText) && isShards && isPlace(since) && isBase
+  const isNamed = [id, made, store, database, called].every(isText)
+  const isValid = format === FORMAT && isNamed && isShards && isPlace(since) && isBase
   if (!isValid) throw damaged(name, 'its header lacks something', at)
   return value
 }
 
-/**
- * @param {any} block
- * @param {{id?: string, counts: any}} header
- * @param {Keys} keys
- * @param {string} name
- * @returns {Trailer}
- */
-function checkTrailer ({ value, packed, attachments, at }, { id, counts }, { signedBy }, name) {
+/** @returns {Trailer} */
+function checkTrailer (block, { id, counts }, keys, name) {
+  const { value, packed, attachments, at } = block
   const { moment, finished, seq, purged, sha256, signer, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
-  const isValid = ['store', 'tile'].includes(moment) && isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
-  if (!isValid) throw damaged(name, 'its trailer lacks something', at)
+  const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
+  if (!isComplete || !['store', 'tile'].includes(moment)) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
-  if (signedBy) checkSignature(signedBy, { signer, trailer: packed, signature: attachments }, name)
+  if (keys.signedBy) checkSignature(keys.signedBy, { signer, trailer: packed, signature: attachments }, name)
   if (Object.keys(counts).some(key => stated?.[key] !== counts[key])) throw damaged(name, 'its counts are wrong', at)
   return value
 }
@@ -153,10 +149,7 @@ async function checkEnd (bytes, length, name) {
   if ((await bytes.take(1)).length) throw damaged(name, 'it goes on after its end', at + FOOTER)
 }
 
-/**
- * The parts of a backup stream.
- * @param {AsyncIterable<Uint8Array>} stream @param {string} name @param {Keys} keys
- */
+/** The parts of a backup stream. @param {AsyncIterable<Uint8Array>} stream @param {string} name @param {Keys} keys */
 export const readStreamParts = (stream, name, keys) => readBackup(openedStream(stream, name, keys), name, keys)
 
 /** The parts of a file. @param {string} file @param {Keys} [keys] @returns {AsyncGenerator<Part>} */
@@ -169,11 +162,7 @@ export async function * readFileParts (file, keys = {}) {
   }
 }
 
-/**
- * Reads only the header and the trailer of a file.
- * @param {string} file @param {Keys} [keys]
- * @returns {Promise<{header: Header, trailer: Trailer}>}
- */
+/** Reads only the header and the trailer of a file. @param {string} file @param {Keys} [keys] */
 export async function readEnds (file, keys = {}) {
   const opened = await openBackup(file, keys)
   /** @template T @param {number} at @param {(bytes: Bytes) => Promise<T>} take */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
-import { peerOf } from '../mirror/peer.js'
+import { peerOf, removeLocal } from '../mirror/peer.js'
 import { ValidatingPeer } from '../mirror/validating-peer.js'
 import { versions } from '../store/columns.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
@@ -19,19 +19,9 @@ const MARK = 'tilecouch-restoring' // _local/…: the database is being restored
 // differs from a database that nobody has opened yet
 const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
 
-/**
- * @typedef {object} RestoreTarget
- * @property {boolean} resumed
- * @property {any} security as it is now
- * @property {(of: {chain: string[], q?: number}) => Promise<void>} begin closes the database; creates it if necessary
- * @property {() => Promise<void>} end
- */
+/** @typedef {Awaited<ReturnType<typeof openTarget>>} RestoreTarget */
 
-/**
- * @param {import('../store/couch.js').Couch} couch
- * @param {string[]} chain ids of the backups; empty while unknown
- * @returns {Promise<RestoreTarget>}
- */
+/** @param {import('../store/couch.js').Couch} couch @param {string[]} chain ids of the backups; empty while unknown */
 export async function openTarget (couch, chain) {
   const peer = peerOf(couch)
   const info = await infoOf(couch)
@@ -42,30 +32,28 @@ export async function openTarget (couch, chain) {
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
     if (mark && !isEmpty && String(mark.chain) !== String(of)) {
-      throw refuse('another restore was started there and not finished; remove the database to start anew')
+      throw refuse('another restore was started there and not finished; remove the database to start again')
     }
   }
   if (!mark && !isEmpty) throw refuse()
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
-    security,
+    security, // as it is now
+    /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} of */
     async begin ({ chain: of, q }) {
       check(of)
       if (!info) await createDatabase(couch, q)
       await new Store(couch).secure(CLOSED)
       await peer.updateLocal(MARK, () => ({ chain: of }))
     },
-    async end () {
-      const { _rev: rev } = await peer.getLocal(MARK) ?? {} // another run may have removed it
-      if (rev) await couch.find({ method: 'DELETE', path: `_local/${MARK}`, qs: { rev } })
-    }
+    end: () => removeLocal(couch, MARK)
   }
 }
 
 async function infoOf (couch) {
   try {
-    return await couch.request({ path: '' })
+    return await couch.info()
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') return undefined
     throw error
@@ -86,8 +74,8 @@ async function createDatabase (couch, q) {
  * validated here.
  */
 export class TargetWriter {
-  #docs = /** @type {Map<string, any>} */ (new Map()) // under way, by id and revision
-  #working = /** @type {Set<Promise<void>>} */ (new Set())
+  #docs = new Map() // under way, by id and revision
+  #working = new Set()
   #failure
   #copier
   #tally = newCopyTally()
@@ -124,8 +112,8 @@ export class TargetWriter {
 
   #find (asked) {
     const docs = asked.map(({ id, rev }) => this.#docs.get(`${id} ${rev}`))
-    const bytes = docs.reduce((sum, doc) => sum + Object.values(doc._attachments ?? {}).reduce((inner, { data }) => inner + data.length, 0), 0)
-    return { docs, bytes }
+    const attachments = docs.flatMap(doc => Object.values(doc._attachments ?? {}))
+    return { docs, bytes: attachments.reduce((sum, { data }) => sum + data.length, 0) }
   }
 
   /** Resolves when there is room for more. @param {any[]} docs */
@@ -171,7 +159,6 @@ function rowsOf (asked) {
 /**
  * The moment of a backup may lie between two requests of a load or removal, which does not continue in the restored
  * store: settles the tiles that it was writing.
- * @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal]
  */
 export async function settleUnfinished (couch, signal) {
   for (const { layer } of await new Store(couch).layers()) {

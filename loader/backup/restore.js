@@ -65,29 +65,26 @@ const NAMED = 20 // refused documents that are reported
  * @returns {Promise<RestoreSummary>}
  */
 export async function restore (files, url, options = {}) {
-  const { partial = false, dryRun = false, rights, identities, signedBy, q, signal, couch: settings, onProgress } = options
+  const { partial = false, dryRun = false, rights, identities, signedBy, q, signal, onProgress } = options
   const isStream = !Array.isArray(files)
   const keys = { identities, signedBy }
   if (partial && signedBy) {
-    throw new TilecouchError('BAD_OPTION', {
-      option: '--signed-by', value: null,
-      why: 'a part of a file is not signed; leave out --partial'
-    })
+    const why = 'a part of a file is not signed; leave out --partial'
+    throw new TilecouchError('BAD_OPTION', { option: '--signed-by', value: null, why })
   }
   const { links, unneeded } = isStream ? { links: [], unneeded: [] } : await chainOf(files, { partial, keys })
   const expected = await ExpectedDocuments.open()
   const work = new Restoring({ expected, partial, rights, signed: Boolean(signedBy), signal, onProgress })
   try {
-    const sources = isStream
+    work.sources = isStream
       ? [{ file: 'standard input', parts: () => readStreamParts(files, 'standard input', keys) }]
       : links.map(({ file }) => ({ file, parts: () => readFileParts(file, keys) }))
-    work.sources = sources
-    const couch = url === null ? null : new Couch(url, settings)
+    const couch = url === null ? null : new Couch(url, options.couch)
     const target = couch && await openTarget(couch, links.map(({ header }) => header.id))
     if (!isStream || dryRun) await work.readAll(target?.security)
     if (!isStream && !dryRun) await work.askRights()
     if (couch && target && !dryRun) await work.write(couch, target, { isStream, q })
-    return { ...work.summary(), files: sources.map(({ file }) => file), unneeded, dryRun }
+    return { ...work.summary(), unneeded, dryRun }
   } catch (error) {
     throw Object.assign(signal?.aborted ? new TilecouchError('ABORTED') : error, { written: work.written })
   } finally {
@@ -98,8 +95,8 @@ export async function restore (files, url, options = {}) {
 class Restoring {
   /** @type {{file: string, parts: () => AsyncGenerator<import('./reader.js').Part>}[]} */
   sources = []
-  /** Ids of the backups. @type {string[]} */
-  chain = []
+  chain = /** @type {string[]} */ ([]) // ids of the backups
+  written = 0 // revisions, also when something went wrong
   #header
   #trailer
   #trailers = /** @type {string[]} */ ([]) // of the files: a file must be the same when it is read again
@@ -111,12 +108,12 @@ class Restoring {
   #result = {
     resumed: false,
     refused: 0,
-    refusals: /** @type {any[]} */ ([]),
+    refusals: /** @type {RestoreSummary['refusals']} */ ([]),
     compared: 0,
     differences: 0,
     differing: /** @type {string[]} */ ([]),
     withheld: false,
-    access: /** @type {'restored' | 'closed'} */ ('closed'),
+    access: /** @type {RestoreSummary['access']} */ ('closed'),
     security: /** @type {any} */ (undefined)
   }
 
@@ -128,12 +125,10 @@ class Restoring {
     this.onProgress = onProgress
   }
 
-  /** Revisions, also when something went wrong. */
-  written = 0
-
   summary () {
     const { made, name } = this.#header
     return {
+      files: this.sources.map(({ file }) => file),
       of: { made, name, moment: this.#trailer?.moment, finished: this.#trailer?.finished },
       ...this.expected.counts(),
       ...this.#result,
@@ -227,14 +222,14 @@ class Restoring {
       onRefused: ({ id, rev, reason }) => this.#refuse(id, rev, reason),
       onProgress: done => onProgress?.({ step: 'writing', done, total })
     })
-    let isBegun = false
+    let begun
+    const begin = () => (begun ??= target.begin({ chain: this.chain, q: q ?? this.#header.q }))
     try {
       for await (const { documents: { docs }, rank, file } of this.#parts()) {
-        if (!isBegun) await target.begin({ chain: this.chain, q: q ?? this.#header.q })
-        isBegun = true
+        await begin()
         await writer.write(docs.filter(doc => isStream ? this.#add(doc, rank, file) : expected.has(doc._id, rank)))
       }
-      if (!isBegun) await target.begin({ chain: this.chain, q: q ?? this.#header.q })
+      await begin() // a backup may have no documents
     } finally {
       await writer.end()
       this.written = writer.written

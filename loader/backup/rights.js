@@ -25,7 +25,8 @@ function holders (security) {
   return {
     isReadByAll,
     admin: { names: admins.names, roles: admins.roles.filter(role => role !== ADMINS) },
-    write: own || mayAnyRead ? writers : NOBODY, // writers need to read; but when a store is opened later, those named may write
+    // writers need to read; in a store with its own list of writers, they may write as soon as it is opened to readers
+    write: own || mayAnyRead ? writers : NOBODY,
     read: isReadByAll ? NOBODY : readers
   }
 }
@@ -47,7 +48,8 @@ export function rightsBetween (before, after) {
   }
   if (next.isReadByAll !== old.isReadByAll) add(next.isReadByAll, 'read', 'everybody')
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (!KNOWN.includes(name) && !isDeepStrictEqual(before[name], after[name])) add(name in after, 'field', 'field', name)
+    if (KNOWN.includes(name) || isDeepStrictEqual(before[name], after[name])) continue
+    add(name in after, 'field', 'field', name)
   }
   return found
 }
@@ -86,8 +88,10 @@ export function inWords ({ gains, right, kind, name }) {
 export function plainSecurity (security) {
   if (!isObject(security)) return null
   const { readers, members = readers, admins, tilecouch, ...others } = security
-  const writers = isObject(tilecouch) && tilecouch.writers !== undefined ? { writers: lists(tilecouch.writers) } : {}
-  return { ...others, admins: lists(admins), members: lists(members), ...(isObject(tilecouch) && { tilecouch: { ...tilecouch, ...writers } }) }
+  const plain = { ...others, admins: lists(admins), members: lists(members) }
+  if (!isObject(tilecouch)) return plain
+  const { writers } = tilecouch
+  return { ...plain, tilecouch: { ...tilecouch, ...(writers !== undefined && { writers: lists(writers) }) } }
 }
 
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)

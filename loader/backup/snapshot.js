@@ -1,8 +1,7 @@
-// Reads the change feed of a store that is written to meanwhile, so that the result is the store as it was at one moment.
-//
-// Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing has changed since the
-// last place: at that moment everything was as recorded. The shards of one answer are not read at one moment; the empty next answer
-// shows that none of them changed in between.
+// Reads the change feed of a store while others write to it, so that the result is the store as it was at one
+// moment. Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing
+// has changed since the last place: at that moment everything was as recorded. The shards of one answer are not read at
+// one moment; the empty next answer shows that none of them changed in between.
 import { headId, isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { TemporaryDatabase } from '../spool.js'
@@ -10,8 +9,7 @@ import { TemporaryDatabase } from '../spool.js'
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
 
 export class SnapshotReader {
-  /** Number of changes at the beginning, as the feed says. @type {number | undefined} */
-  total
+  total = /** @type {number | undefined} */ (undefined) // changes at the beginning, as the feed says
   read = 0
 
   /**
@@ -51,19 +49,20 @@ export class SnapshotReader {
    * @returns {Promise<{moment: 'store' | 'tile', seq: string | number}>}
    */
   async readChanges (take) {
-    const noted = await ChangedRows.open()
+    const changed = await ChangedRows.open()
     try {
-      const end = await this.#wholeStore(noted) ?? await this.#tileByTile(noted)
-      await take(noted.pages(this.limits.page))
+      const end = await this.#wholeStore(changed) ?? await this.#tileByTile(changed)
+      await take(changed.pages(this.limits.page))
       return end
     } finally {
-      await noted.close()
+      await changed.close()
     }
   }
 
-  async #wholeStore (noted) {
+  async #wholeStore (changed) {
     for (let attempt = 0; attempt < this.limits.quiet; attempt++) {
-      if (!await this.#readOn(row => noted.add(row))) return { moment: /** @type {const} */ ('store'), seq: this.since }
+      const count = await this.#readOn(row => changed.add(row))
+      if (!count) return { moment: /** @type {const} */ ('store'), seq: this.since }
     }
   }
 
@@ -71,30 +70,28 @@ export class SnapshotReader {
    * For a store that changes all the time: a tile that did not change from one reading to the next is as it was at one
    * moment.
    */
-  async #tileByTile (noted) {
+  async #tileByTile (changed) {
     const seq = this.since // documents left out below come with the next backup
     const add = (tiles, row) => {
       const tile = tileOf(row.id)
       if (tile) tiles.set(tile, [...tiles.get(tile) ?? [], row])
       // a layer exists before its tiles; an edition ends after them, and comes with the next backup
-      else if (row.id.startsWith('layer:') && !row.deleted) noted.add(row)
+      else if (row.id.startsWith('layer:') && !row.deleted) changed.add(row)
     }
     /** @type {Map<string, Row[]>} tiles that have changed, each with its rows */
     let changing = new Map()
     await this.#readOn(row => add(changing, row))
     for (let attempt = 0; changing.size; attempt++) {
       if (attempt > this.limits.tries) {
-        throw new TilecouchError('BACKUP_OVERTAKEN', {
-          url: this.peer.name,
-          why: `the tile ${[...changing.keys()][0]} changed all the time`
-        })
+        const why = `the tile ${[...changing.keys()][0]} changed all the time`
+        throw new TilecouchError('BACKUP_OVERTAKEN', { url: this.peer.name, why })
       }
       const again = new Map()
       await this.#readOn(row => add(again, row))
       const unstable = new Map()
       for (const [tile, rows] of changing) {
         if (again.has(tile)) unstable.set(tile, [...rows, ...again.get(tile)])
-        else for (const row of rows) noted.add(row)
+        else for (const row of rows) changed.add(row)
       }
       changing = unstable
     }
@@ -119,31 +116,29 @@ const tileOf = id => isTileId(id) ? headId(id) : undefined
 
 /** The last row of each changed document, on disk: a writer may be quicker than the backup. */
 class ChangedRows {
-  #scratch
+  #temporary
   #insert
   #page
 
   static open () {
-    return TemporaryDatabase.open(scratch => new ChangedRows(scratch))
+    return TemporaryDatabase.open(temporary => new ChangedRows(temporary))
   }
 
-  /** @param {TemporaryDatabase} scratch */
-  constructor (scratch) {
-    this.#scratch = scratch
-    scratch.db.exec('CREATE TABLE noted (id TEXT PRIMARY KEY, row TEXT) WITHOUT ROWID; BEGIN')
-    this.#insert = scratch.db.prepare('INSERT OR REPLACE INTO noted VALUES (?, ?)')
-    this.#page = scratch.db.prepare('SELECT id, row FROM noted WHERE id > ? ORDER BY id LIMIT ?').raw()
+  /** @param {TemporaryDatabase} temporary */
+  constructor (temporary) {
+    this.#temporary = temporary
+    temporary.db.exec('CREATE TABLE changed (id TEXT PRIMARY KEY, row TEXT) WITHOUT ROWID; BEGIN')
+    this.#insert = temporary.db.prepare('INSERT OR REPLACE INTO changed VALUES (?, ?)')
+    this.#page = temporary.db.prepare('SELECT id, row FROM changed WHERE id > ? ORDER BY id LIMIT ?').raw()
   }
 
-  /** @param {Row} row */
   add (row) {
-    this.#scratch.work(() => this.#insert.run([row.id, JSON.stringify(row)]))
+    this.#temporary.work(() => this.#insert.run([row.id, JSON.stringify(row)]))
   }
 
-  /** @param {number} size */
   async * pages (size) {
     for (let last = ''; ;) {
-      const found = this.#scratch.work(() => /** @type {any[]} */ (this.#page.all(last, size)))
+      const found = this.#temporary.work(() => /** @type {any[]} */ (this.#page.all(last, size)))
       if (!found.length) return
       yield found.map(([, row]) => JSON.parse(row))
       last = found[found.length - 1][0]
@@ -151,6 +146,6 @@ class ChangedRows {
   }
 
   close () {
-    return this.#scratch.close()
+    return this.#temporary.close()
   }
 }

@@ -49,9 +49,8 @@ export class BackupWriter {
    */
   async write (page, docs) {
     const left = []
-    /** @type {{docs: any[], texts: string[], size: number}} */
-    let part = { docs: [], texts: [], size: 0 }
-    const parts = [part]
+    const newPart = () => ({ docs: /** @type {any[]} */ ([]), texts: /** @type {string[]} */ ([]), size: 0 })
+    const parts = [newPart()]
     for (const doc of docs) {
       const described = doc._attachments ? { ...doc, _attachments: withoutBytes(doc._attachments) } : doc
       const fault = documentFault(described)
@@ -60,15 +59,18 @@ export class BackupWriter {
         left.push({ doc, why: excess })
         continue
       }
-      if (part.docs.length && part.size + json.length > formatDefaults.wanted) parts.push(part = { docs: [], texts: [], size: 0 })
+      const last = parts[parts.length - 1]
+      const part = last.docs.length && last.size + json.length > formatDefaults.wanted ? newPart() : last
+      if (part !== last) parts.push(part)
       part.docs.push(doc)
       part.texts.push(json)
       part.size += json.length
     }
     for (const { docs: taken, texts } of parts) {
       if (!taken.length) continue
-      const attachments = taken.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data))
-      await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, attachments)
+      const attachments = taken.flatMap(doc => Object.values(doc._attachments ?? {}))
+      const bytes = attachments.map(({ data }) => data)
+      await this.#block(DOCUMENTS, `{"page":${page},"docs":[${texts}]}`, bytes)
       count(this.counts, taken)
     }
     return left
@@ -78,7 +80,8 @@ export class BackupWriter {
   async end (about) {
     await this.#queue
     const signer = this.#signer
-    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex'), ...(signer && { signer: signer.id }) }
+    const sha256 = this.#whole.digest('hex')
+    const trailer = { ...about, counts: this.counts, sha256, ...(signer && { signer: signer.id }) }
     const block = await encodeBlock(TRAILER, trailer, json => signer ? [sign(signer, json)] : [])
     await this.#append(block)
     await this.#append(encodeFooter(block.length))
@@ -104,13 +107,13 @@ export class BackupWriter {
   }
 }
 
-const withoutBytes = attachments => Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
+const withoutBytes = attachments =>
+  Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
 
 /**
- * A file, locked meanwhile.
+ * A file, locked while it is written.
  * @param {string} name
- * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces an existing file; keys: to read
- *   it once more
+ * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces a file; keys: to check it
  * @returns {Promise<Sink>}
  */
 export async function openFile (name, { force = false, keys = {} }) {
@@ -133,7 +136,7 @@ export async function openFile (name, { force = false, keys = {} }) {
     /** @type {import('node:fs/promises').FileHandle} */
     let handle
     try {
-      await rm(part, { force: true }) // of an earlier run; or a link or file of somebody else
+      await rm(part, { force: true }) // of an earlier run; or a link or file of another user
       handle = await open(part, 'wx', 0o600) // private layers are in it
     } catch (error) {
       await unlock()
@@ -166,21 +169,21 @@ export async function openFile (name, { force = false, keys = {} }) {
  * @returns {Promise<Sink>}
  */
 export async function sealSink (sink, { start, chunks }) {
-  let held = Buffer.alloc(0) // the last chunk is marked, and is not known before the end
+  let rest = Buffer.alloc(0) // the last chunk is marked, and is not known before the end
   let index = 0
   await sink.write(start)
   return {
     name: sink.name,
     async write (bytes) {
-      const all = Buffer.concat([held, bytes])
+      const all = Buffer.concat([rest, bytes])
       const parts = []
       let at = 0
       for (; all.length - at > PLAIN; at += PLAIN) parts.push(chunks.seal(all.subarray(at, at + PLAIN), index++, false))
-      held = all.subarray(at)
+      rest = all.subarray(at)
       if (parts.length) await sink.write(Buffer.concat(parts))
     },
     async finish () {
-      await sink.write(chunks.seal(held, index, true))
+      await sink.write(chunks.seal(rest, index, true))
       await sink.finish()
     },
     stop: () => sink.stop()
@@ -207,7 +210,8 @@ export function openStream (stream) {
   return {
     name,
     write: bytes => new Promise((resolve, reject) => {
-      const fail = error => reject(new TilecouchError('TARGET_UNWRITABLE', { value: name, why: error.message }, { cause: error }))
+      const fail = error =>
+        reject(new TilecouchError('TARGET_UNWRITABLE', { value: name, why: error.message }, { cause: error }))
       if (failure) return fail(failure)
       stream.write(bytes, error => error ? fail(error) : resolve(undefined))
     }),

@@ -1,28 +1,27 @@
-// Resolves conflicts between stores that were loaded independently: one revision of each document stays, and no version is lost.
-// Then every tile is settled by all statements about it. The result depends only on what is stored, so that each of the stores
-// can do it, in any order.
+// Resolves conflicts between stores that were loaded independently: one revision of each document stays, and no version
+// is lost. Then every tile is settled by all statements about it. The result depends only on what is stored, so that
+// each of the stores can do it, in any order.
 import { byLayer } from '../../core/ids.js'
 import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, soundOf } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { feedPositionOf, tilesSince } from '../load/baseline.js'
-import { peerOf } from '../mirror/peer.js'
 import { lostStatements } from '../prune/mark.js'
 import { changesOf, repeat } from '../repeat.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
-import { DocumentMerger } from './merge.js'
+import { isMergeable, mergeDocuments } from './merge.js'
 import { checkDocument } from './tile.js'
 import { sections } from './walk.js'
 
 /** Documents with several living leaves, and their number. */
 export const CONFLICTS = '_design/lifecycle/_view/conflicts'
 
-export const resolveDefaults = {
+const resolveDefaults = {
   page: 500, // conflicts read at once
   tiles: 100, // tiles settled together
-  passes: 5, // over the store: new conflicts may come meanwhile
-  look: 60000 // milliseconds between two passes of a live run when the feed shows no change
+  passes: 5, // over the store, since conflicts may appear meanwhile
+  look: 60000 // milliseconds between two passes of a live run if the change feed shows nothing
 }
 
 const MOST_SEEN = 10_000 // documents that are remembered, so that each is counted once
@@ -32,12 +31,12 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @property {number} conflicts documents with several living leaves
  * @property {number} ended losing leaves that were deleted; their versions are kept elsewhere
  * @property {number} past versions copied to the past
- * @property {number} contested among the past: those that had to move to an earlier second, since another image has theirs
+ * @property {number} contested among the past: those that moved to an earlier second, since another image has theirs
  * @property {number} promoted past versions that became heads, since they were newer
  * @property {number} merged documents of layers, editions and the store
  * @property {number} settled tiles without a conflict whose versions did not follow from the statements about them
- * @property {number} unknown statements of editions whose bytes are nowhere in this store
- * @property {number} left documents left as they are: another program wrote them
+ * @property {number} unknown statements of editions whose bytes are missing in this store
+ * @property {number} left documents that were left alone: another program wrote them
  * @property {number} refused documents that the store did not take
  * @property {{id: string, what: string, reason: string}[]} named the first of the unknown, left and refused
  *
@@ -47,7 +46,7 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @property {boolean} [dryRun] counts, and writes nothing
  * @property {AbortSignal} [signal]
  * @property {(tally: ResolveSummary) => void} [onProgress]
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live one
+ * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live run
  * @property {Partial<typeof resolveDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
  */
 
@@ -56,12 +55,14 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @param {ResolveOptions} [options]
  * @returns {Promise<ResolveSummary>}
  */
-export async function resolve (store, { layers, live = false, dryRun = false, signal, onProgress, onState, limits } = {}) {
+export async function resolve (store, { layers, live = false, onState, limits, ...options } = {}) {
   layers?.forEach(checkLayer)
-  const pass = new Pass(store, { layers, dryRun, signal, onProgress, limits: { ...resolveDefaults, ...limits } })
-  if (live) await repeat(() => pass.run(), { pause: () => pass.limits.look, wake: changesOf(store, signal), signal, onState, limits })
-  else await pass.run()
-  return { ...pass.tally }
+  const { signal } = options
+  const resolver = new Resolver(store, { ...options, layers, limits: { ...resolveDefaults, ...limits } })
+  const pause = () => resolver.limits.look
+  if (live) await repeat(() => resolver.run(), { pause, wake: changesOf(store, signal), signal, onState, limits })
+  else await resolver.run()
+  return { ...resolver.tally }
 }
 
 class ResolveTally extends Tally {
@@ -77,70 +78,71 @@ class ResolveTally extends Tally {
   refused = 0
 }
 
-class Pass {
+class Resolver {
   tally = new ResolveTally()
-  #isConflict = false // the tiles that are settled now are counted as conflicts already
-  #seen = new Set() // documents that are left or were refused: counted once
+  #isConflict = false // the tiles that are being settled are counted as conflicts already
+  #seen = new Set() // documents that were noted
+  /** Of the change feed, when every tile was settled. @type {Awaited<ReturnType<typeof feedPositionOf>> | undefined} */
+  #position
 
   /** @param {import('../store/index.js').Store} store @param {any} options */
-  constructor (store, { layers, dryRun, signal, onProgress, limits }) {
+  constructor (store, { layers, dryRun = false, signal, onProgress, limits }) {
     this.couch = store.couch
     this.layers = layers
     this.dryRun = dryRun
     this.signal = signal
     this.onProgress = onProgress
     this.limits = limits
-    const parts = {
-      tally: this.tally, dryRun, signal,
-      onLeft: (id, reason) => this.#tell('left', id, reason),
-      onRefused: (id, reason) => this.#tell('refused', id, reason)
-    }
-    const peer = peerOf(this.couch)
-    this.merger = new DocumentMerger(this.couch, peer, parts)
-    this.settler = new Settler(store, {
-      dryRun,
-      signal,
-      onSettled: (_, done) => this.#count(done),
-      onLeft: (id, reason) => this.#tell('left', id, reason),
-      onRefused: (id, reason) => this.#tell('refused', id, reason),
-      onUnknown: (id, { layer, time }) => this.#tell('unknown', id, `the image that ${formatReference(layer, time)} has is missing: load that edition again`)
-    })
+    const onSettled = (_, done) => this.#count(done)
+    this.settler = new Settler(store, { dryRun, signal, onSettled, note: this.#note })
   }
 
-  #tell (what, id, reason) {
-    if (this.#seen.has(`${what} ${id}`)) return
-    if (this.#seen.size < MOST_SEEN) this.#seen.add(`${what} ${id}`)
+  #note = (what, id, reason) => {
+    const key = `${what} ${id}`
+    if (this.#seen.has(key)) return
+    if (this.#seen.size < MOST_SEEN) this.#seen.add(key)
     this.tally.note(what, id, reason)
   }
 
-  /** Until no conflict is left that can be resolved. */
+  /** Until no conflict is left that can be resolved; then settles tiles without conflicts. */
   async run () {
-    for (let turn = 0; turn < this.limits.passes; turn++) {
-      const before = this.#done
-      await this.#once()
-      if (this.dryRun || this.#done === before) break
+    const { dryRun, limits, tally } = this
+    const changes = () => tally.ended + tally.past + tally.promoted + tally.merged
+    for (let pass = 0; pass < limits.passes; pass++) {
+      const before = changes()
+      await this.#resolveAll()
+      if (dryRun || changes() === before) break
     }
-    await this.#settle()
+    // the first time every tile, then those that were written since
+    const position = await feedPositionOf(this.couch, this.signal)
+    const since = this.#position && canContinue(this.#position, position) ? this.#position.since : undefined
+    await this.settler.run(this.layers, since)
+    if (!dryRun) this.#position = position
   }
 
-  /** @param {string[]} ids of heads */
-  async #tiles (ids) {
+  async #resolveAll () {
+    const { couch, layers, limits, signal, tally, dryRun } = this
+    for await (const page of conflicts(couch, { layers, page: limits.page, signal })) {
+      tally.conflicts += page.length
+      const tiles = new Set()
+      const others = []
+      for (const { id } of page) {
+        if (isTileId(id)) tiles.add(headId(id))
+        else if (isMergeable(id)) others.push(id)
+        else if (!id.startsWith('_design/')) this.#note('left', id, 'it is no document of a tile store')
+      }
+      await mergeDocuments(couch, others, { tally, dryRun, signal, note: this.#note })
+      const ids = [...tiles]
+      for (let at = 0; at < ids.length; at += limits.tiles) await this.#resolveTiles(ids.slice(at, at + limits.tiles))
+    }
+  }
+
+  async #resolveTiles (ids) {
     this.#isConflict = true
     for (const [layer, own] of byLayer(ids)) await this.settler.settle(layer, () => own)
     this.#isConflict = false
     if (this.dryRun) for (const id of ids) this.settler.rehearsed.add(id)
     this.onProgress?.(this.tally)
-  }
-
-  /** @type {Awaited<ReturnType<typeof feedPositionOf>> | undefined} */
-  #place
-
-  /** Settles tiles without conflicts: the first time every tile, then those that were written. */
-  async #settle () {
-    const place = await feedPositionOf(this.couch, this.signal)
-    const since = this.#place && canContinue(this.#place, place) ? this.#place.since : undefined
-    await this.settler.run(this.layers, since)
-    if (!this.dryRun) this.#place = place
   }
 
   /** @param {import('../../core/store/settle.js').Settled['done']} done */
@@ -155,130 +157,114 @@ class Pass {
     }
     this.onProgress?.(tally)
   }
-
-  get #done () {
-    const { ended, past, promoted, merged } = this.tally
-    return ended + past + promoted + merged
-  }
-
-  async #once () {
-    const { layers, limits, signal } = this
-    for await (const page of conflicts(this.couch, { layers, page: limits.page, signal })) {
-      this.tally.conflicts += page.length
-      const tiles = new Set()
-      const others = []
-      for (const { id } of page) {
-        if (isTileId(id)) tiles.add(headId(id))
-        else if (DocumentMerger.has(id)) others.push(id)
-        else if (!id.startsWith('_design/')) this.#tell('left', id, 'it is no document of a tile store')
-      }
-      await this.merger.resolve(others)
-      const ids = [...tiles]
-      for (let at = 0; at < ids.length; at += limits.tiles) {
-        await this.#tiles(ids.slice(at, at + limits.tiles))
-      }
-    }
-  }
 }
-
-/** @typedef {{id: string, layer: string | null, revs: string[]}} Conflict revs: the leaves that CouchDB does not show */
 
 /**
  * @param {import('../store/couch.js').Couch} couch
  * @param {{layers?: string[], page: number, signal?: AbortSignal}} options
- * @returns {AsyncGenerator<Conflict[]>} pages
+ * @returns {AsyncGenerator<{id: string}[]>} pages
  */
-export async function * conflicts (couch, { layers, page, signal }) {
+async function * conflicts (couch, { layers, page, signal }) {
   const ranges = layers?.map(layer => ({ startkey: [layer], endkey: [layer, {}] })) ?? [{}]
-  for (const range of ranges) {
-    for await (const rows of couch.viewPages(CONFLICTS, range, { page, signal })) yield rows.map(({ id, key: [layer], value }) => ({ id, layer, revs: value }))
-  }
+  for (const range of ranges) yield * couch.viewPages(CONFLICTS, range, { page, signal })
 }
 
-/**
- * How many documents of a layer have several living leaves.
- * @param {import('../store/couch.js').Couch} couch
- * @param {string} layer
- * @returns {Promise<number>}
- */
+/** The number of documents of a layer with several living leaves. @param {import('../store/couch.js').Couch} couch */
 export async function countConflicts (couch, layer) {
   const [row] = await couch.view(CONFLICTS, { startkey: [layer], endkey: [layer, {}] })
   return row?.value ?? 0
 }
 
-/** Settles the tiles of a store: see core/store/settle.js. */
 /**
- * @typedef {object} SettlerParts
+ * Settles the tiles of a store: see core/store/settle.js.
+ * @typedef {object} SettlerOptions
  * @property {boolean} [dryRun]
  * @property {AbortSignal} [signal]
- * @property {(id: string, done: import('../../core/store/settle.js').Settled['done']) => void} onSettled a tile that was written
- * @property {(id: string, reason: string) => void} onLeft
- * @property {(id: string, reason: string) => void} onRefused
- * @property {(id: string, statement: {layer: string, time: string}) => void} onUnknown
+ * @property {(id: string, done: import('../../core/store/settle.js').Settled['done']) => void} [onSettled] a tile was
+ * written
+ * @property {(what: 'left' | 'refused' | 'unknown', id: string, reason: string) => void} note
  */
-
 export class Settler {
   /** @type {Map<string, LayerStatements>} */
-  #said = new Map()
+  #statements = new Map()
   /** Layers that were met -> their documents. @type {Map<string, any>} */
-  #named = new Map()
-  /** Tiles of a dry run that were looked at. @type {Set<string>} */
+  #layers = new Map()
+  /** Tiles that were looked at in a dry run. @type {Set<string>} */
   rehearsed = new Set()
 
-  /** @param {import('../store/index.js').Store} store @param {SettlerParts} parts */
-  constructor (store, parts) {
+  /** @param {import('../store/index.js').Store} store @param {SettlerOptions} options */
+  constructor (store, options) {
     this.store = store
     this.couch = store.couch
     this.access = deterministicAccess(store.couch)
-    this.parts = parts
+    this.options = options
   }
 
-  /** @param {string[] | undefined} layers @param {string | number} [since] what has changed since that place alone */
+  /** @param {string[] | undefined} layers @param {string | number} [since] only what has changed since that position */
   async run (layers, since) {
-    const docs = layers ? new Map() : await this.#layers(since)
-    for (const layer of layers ?? docs.keys()) await this.settle(layer, said => this.#ids(said, since), docs.get(layer))
+    const docs = layers ? new Map() : await this.#findLayers(since)
+    for (const layer of layers ?? docs.keys()) {
+      await this.settle(layer, statements => this.#ids(statements, since), docs.get(layer))
+    }
   }
 
-  /** Those that have a document, and those that have tiles alone: its document may not have come yet. */
-  async #layers (since) {
-    if (since === undefined) for await (const section of sections(this.couch, this.parts.signal)) if ('layer' in section) this.#named.set(section.layer, undefined)
-    for (const doc of await this.store.layers()) this.#named.set(doc.layer, doc)
-    return this.#named
+  /** Layers with a document, and those that only have tiles: the document may not have arrived yet. */
+  async #findLayers (since) {
+    const layers = this.#layers
+    if (since === undefined) {
+      for await (const section of sections(this.couch, this.options.signal)) {
+        if ('layer' in section) layers.set(section.layer, undefined)
+      }
+    }
+    for (const doc of await this.store.layers()) layers.set(doc.layer, doc)
+    return layers
   }
 
-  /** @param {string} layer @param {(said: LayerStatements) => Iterable<string> | AsyncIterable<string>} idsOf of heads @param {any} [known] its document */
+  /**
+   * @param {string} layer
+   * @param {(statements: LayerStatements) => Iterable<string> | AsyncIterable<string>} idsOf heads
+   * @param {any} [known] document of the layer
+   */
   async settle (layer, idsOf, known) {
-    const { couch, access, parts: { dryRun, signal } } = this
-    const said = this.#said.get(layer) ?? new LayerStatements(couch, layer)
-    this.#said.set(layer, said)
+    const { couch, access, options: { dryRun, signal } } = this
+    const statements = this.#statements.get(layer) ?? new LayerStatements(couch, layer)
+    this.#statements.set(layer, statements)
     const doc = known ?? soundOf([await couch.get(layerId(layer))], 'layer')[0]
-    await settleAll(couch, layer, idsOf(said), { statements: said, access, dryRun, signal, onSettled: settled => this.#tell(settled, doc) })
+    const onSettled = settled => this.#report(settled, doc)
+    await settleAll(couch, layer, idsOf(statements), { statements, access, dryRun, signal, onSettled })
   }
 
-  async * #ids (said, since) {
-    const { layer, records: before } = said
-    await said.refresh()
-    const news = [...said.manifests, ...said.removals].filter(({ id }) => before.get(id) !== said.records.get(id))
-    const changed = since === undefined || news.some(({ id }) => id.startsWith('removed:')) ? undefined : await tilesSince(this.couch, layer, since, { signal: this.parts.signal })
-    if (!changed) return yield * everyTile(this.couch, said, this.parts.signal)
+  async * #ids (statements, since) {
+    const { couch, options: { signal } } = this
+    const { layer, records: before } = statements
+    await statements.refresh()
+    const { manifests, removals, records } = statements
+    const news = [...manifests, ...removals].filter(({ id }) => before.get(id) !== records.get(id))
+    const isAll = since === undefined || news.some(({ id }) => id.startsWith('removed:'))
+    const changed = isAll ? undefined : await tilesSince(couch, layer, since, { signal })
+    if (!changed) return yield * everyTile(couch, statements, signal)
     yield * changed
     for (const record of news) {
-      // of what a complete edition does not name it said something, too
-      if (record.complete) return yield * everyTile(this.couch, said, this.parts.signal)
-      for await (const id of tilesOf(said, record)) if (!changed.has(id)) yield id
+      // a complete edition says of tiles that it does not name that they are gone
+      if (record.complete) return yield * everyTile(couch, statements, signal)
+      for await (const id of tilesOf(statements, record)) if (!changed.has(id)) yield id
     }
   }
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */
-  #tell (settled, doc) {
-    const { onSettled, onLeft, onRefused, onUnknown } = this.parts
+  #report (settled, doc) {
+    const { onSettled, note } = this.options
     for (const [id, one] of settled) {
       const { done, error, odd } = one
       if (this.rehearsed.has(id)) continue
-      if (odd) onLeft(odd._id, `it is no valid tile: ${checkDocument(odd).problems[0]?.filter(Boolean).join(', ')}`)
-      else if (error) onRefused(id, error.message)
-      else if (done.length) onSettled(id, done)
-      for (const { time } of lostStatements(doc, one)) onUnknown(id, { layer: parseTileId(id).layer, time })
+      const [problem = []] = odd ? checkDocument(odd).problems : []
+      if (odd) note('left', odd._id, `it is no valid tile: ${problem.filter(Boolean).join(', ')}`)
+      else if (error) note('refused', id, error.message)
+      else if (done.length) onSettled?.(id, done)
+      for (const { time } of lostStatements(doc, one)) {
+        const edition = formatReference(parseTileId(id).layer, time)
+        note('unknown', id, `the image that ${edition} has is missing: load that edition again`)
+      }
     }
   }
 }

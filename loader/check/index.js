@@ -1,22 +1,21 @@
-// Checks a store, layers of it, or a file or folder of tiles: reads everything and goes on after each fault. With `fix` it
-// repairs the faults that have only one possible fix; for the others it says what a person can do.
+// Checks a store, layers of it, or a file or folder of tiles: reads everything and goes on after each fault. With `fix`
+// it repairs the faults that have only one possible fix; for the others it says what a person can do.
 //
 //   await check(store)                                       the whole store
 //   await check({ store, layer: 'osm', time: '2024-03-01' }) a layer; with a time, only what it showed then is decoded
 //   await check('city.mbtiles', { decode: true })            a file or folder
 import { checkLayer, formatReference } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
-import { LayerStatements } from '../../core/store/statements.js'
-import { peerOf } from '../mirror/peer.js'
 import { encodeId } from '../../core/couch/client.js'
+import { LayerStatements } from '../../core/store/statements.js'
+import { TilecouchError } from '../errors.js'
 import { BY_TILE } from '../store/reader.js'
-import { verifyFile } from '../verify/files.js'
+import { verifyFile } from '../verify/index.js'
 import { Report } from '../verify/report.js'
 import { Settler } from './conflicts.js'
 import { DesignDocuments } from './design-documents.js'
 import { repairLayer, verifyLayer } from './layer.js'
 import { unsettled } from './manifests.js'
-import { DocumentMerger } from './merge.js'
+import { isMergeable, mergeDocuments } from './merge.js'
 import { RepairQueue, RepairTally } from './repairs.js'
 import { checkMark, mark } from './upgrade.js'
 import { sections } from './walk.js'
@@ -45,7 +44,8 @@ import { sections } from './walk.js'
  * @property {number} faults
  * @property {number} warnings
  *
- * @typedef {{layer: string, tiles: number, versions: number, bytes: number, faults: number, warnings: number}} LayerChecked
+ * @typedef {{layer: string, tiles: number, versions: number, bytes: number, faults: number, warnings: number}}
+ * LayerChecked
  *
  * @typedef {object} CheckReport
  * @property {string} what was checked
@@ -81,8 +81,7 @@ export async function check (what, options = {}) {
     await run.run()
     return run.summary
   } catch (error) {
-    if (error instanceof TilecouchError) Object.assign(error, { summary: run.summary })
-    throw error
+    throw error instanceof TilecouchError ? Object.assign(error, { summary: run.summary }) : error
   }
 }
 
@@ -123,21 +122,19 @@ class StoreCheck {
   #outcome = new RepairTally()
   /** @type {RepairQueue | undefined} */
   #repairs
-  #documents = new Set() // names of layers that have a document
-  #tiles = new Set() // names of layers that have tiles
-  #editions = /** @type {Map<string, {count: number, first: string}>} */ (new Map())
+  #hasTiles = new Set() // names of layers that have tiles
 
   /** @param {Store | {store: Store, layer: string, time?: string}} what @param {CheckOptions} options */
   constructor (what, { layers, fix = false, from, onProgress, onFinding, ...options }) {
-    const one = 'store' in what ? what : undefined
+    this.one = 'store' in what ? what : undefined
     this.store = 'store' in what ? what.store : what
-    this.one = one
     this.couch = this.store.couch
-    this.layers = one ? [one.layer] : layers
+    this.layers = this.one ? [this.one.layer] : layers
     this.layers?.forEach(checkLayer)
-    this.options = { ...options, time: one?.time }
+    this.options = { ...options, time: this.one?.time }
     this.signal = options.signal
     this.onProgress = onProgress
+    this.designs = new DesignDocuments(this.store, this.signal)
     this.#repairs = fix ? new RepairQueue(this.store, { signal: this.signal, from, tally: this.#outcome }) : undefined
     this.report = new Report({
       onFault: finding => {
@@ -165,49 +162,47 @@ class StoreCheck {
   }
 
   async run () {
-    const designs = new DesignDocuments(this.store, this.signal)
-    if (this.layers) for (const layer of new Set(this.layers)) await this.#layer(layer)
-    else await this.#whole(designs)
+    if (this.layers) for (const layer of new Set(this.layers)) await this.#checkLayer(layer)
+    else await this.#checkAll()
     if (!this.#repairs) return
-    await this.#repair(this.#repairs, designs)
+    await this.#repair(this.#repairs)
     this.#repairs.end()
   }
 
-  /** @param {DesignDocuments} designs */
-  async #whole (designs) {
-    const ids = []
-    await checkMark(this.couch, this.report)
+  async #checkAll () {
+    const { report } = this
+    const designs = []
+    const documents = new Set() // names of layers that have a document
+    const editions = new Map() // ids, by layer
+    await checkMark(this.couch, report)
     for await (const section of sections(this.couch, this.signal)) {
       if ('layer' in section) {
-        this.#tiles.add(section.layer)
-        await this.#layer(section.layer)
+        this.#hasTiles.add(section.layer)
+        await this.#checkLayer(section.layer)
         continue
       }
-      for (const layer of section.layers) this.#documents.add(layer)
-      for (const { layer, id } of section.editions) {
-        const { count, first } = this.#editions.get(layer) ?? { count: 0, first: id }
-        this.#editions.set(layer, { count: count + 1, first })
-      }
-      for (const id of section.foreign) this.report.add('foreign-document', id)
-      ids.push(...section.designs)
+      for (const layer of section.layers) documents.add(layer)
+      for (const { layer, id } of section.editions) editions.set(layer, [...editions.get(layer) ?? [], id])
+      for (const id of section.foreign) report.add('foreign-document', id)
+      designs.push(...section.designs)
     }
-    for (const layer of this.#documents) if (!this.#tiles.has(layer)) await this.#layer(layer)
-    for (const [layer, { count, first }] of this.#editions) {
-      if (this.#documents.has(layer) || this.#tiles.has(layer)) continue
-      this.report.add('stray-edition', first, `${count} of the layer ${layer}`)
+    for (const layer of documents) if (!this.#hasTiles.has(layer)) await this.#checkLayer(layer)
+    for (const [layer, ids] of editions) {
+      if (documents.has(layer) || this.#hasTiles.has(layer)) continue
+      report.add('stray-edition', ids[0], `${ids.length} of the layer ${layer}`)
     }
-    await this.#layersInIndexOnly()
-    await designs.check(this.report, ids)
+    await this.#checkIndexedLayers()
+    await this.designs.check(report, designs)
   }
 
   /** @param {string} layer */
-  async #layer (layer) {
+  async #checkLayer (layer) {
     const { report } = this
     const before = this.summary
     const found = await verifyLayer(this.store, layer, {
       ...this.options,
       report,
-      between: async () => this.#repairs?.relieve(),
+      afterPage: async () => this.#repairs?.repairIfMany(),
       onProgress: ({ tiles, bytes, total }) => {
         this.#current = { tiles, bytes }
         const { faults, warnings } = report
@@ -230,49 +225,52 @@ class StoreCheck {
     await repairLayer(this.store, layer, found, this.#repairs)
   }
 
-  /** @param {string} layer @returns {Promise<boolean>} whether the versions of every tile follow from all statements now */
-  async #settle (layer) {
-    const explain = (id, why) => this.#outcome.explain(id, why)
-    const ignore = () => {}
-    await new Settler(this.store, { signal: this.signal, onSettled: ignore, onLeft: explain, onRefused: explain, onUnknown: ignore }).run([layer])
-    for await (const { how } of unsettled(this.couch, new LayerStatements(this.couch, layer, this.signal), this.signal)) if (how) return false
-    return true
-  }
-
-  /** Layers that are in the index and have no documents. */
-  async #layersInIndexOnly () {
+  /** Finds layers that are in the index and have no documents. */
+  async #checkIndexedLayers () {
     try {
       for (const { key: [layer], value } of await this.couch.view(BY_TILE, { group_level: 1 }, this.signal)) {
-        if (!this.#tiles.has(layer)) this.report.add('index-too-long', String(layer), `${value} in the index, no documents`)
+        if (this.#hasTiles.has(layer)) continue
+        this.report.add('index-too-long', String(layer), `${value} in the index, no documents`)
       }
     } catch (error) {
       if (error.code !== 'INDEX_MISSING') throw error
     }
   }
 
-  /** Faults that belong to no layer. @param {RepairQueue} queue @param {DesignDocuments} designs */
-  async #repair (queue, designs) {
+  #explain = (what, id, why) => {
+    if (what !== 'unknown') this.#outcome.explain(id, why)
+  }
+
+  /** @returns {Promise<boolean>} whether the versions of every tile follow from all statements now */
+  async #settle (layer) {
+    const { store, couch, signal } = this
+    await new Settler(store, { signal, note: this.#explain }).run([layer])
+    const statements = new LayerStatements(couch, layer, signal)
+    for await (const { why } of unsettled(couch, statements, signal)) if (why) return false
+    return true
+  }
+
+  /** Repairs faults that belong to no layer. @param {RepairQueue} queue */
+  async #repair (queue) {
+    const { designs } = this
     const where = found => found.map(finding => finding.where)
     await queue.repairAll(['no-mark', 'bad-mark'], () => mark(this.couch))
-    await this.#conflicts(queue, designs)
-    await queue.repairAll(['no-design', 'no-validation'], found => designs.bring(where(found)))
+    await this.#repairConflicts(queue)
+    await queue.repairAll(['no-design', 'no-validation'], found => designs.deploy(where(found)))
     await queue.repairAll(['left-staging'], found => designs.endStaging(where(found)))
     await queue.repairAll(['not-in-index', 'index-too-long'], () => designs.rebuild(['_design/versions']))
     await queue.repairAll(['wrong-sums'], () => designs.rebuild(['_design/sizes', '_design/versions']))
   }
 
   /** Of layers, editions, the mark and design documents; those of tiles were resolved before. */
-  async #conflicts (queue, designs) {
+  async #repairConflicts (queue) {
     const found = queue.take('conflict')
     if (!found) return
-    const explain = (id, why) => this.#outcome.explain(id, why)
-    const merger = new DocumentMerger(this.couch, peerOf(this.couch), {
-      tally: { merged: 0, ended: 0 }, signal: this.signal, onLeft: explain, onRefused: explain
-    })
-    await merger.resolve(found.some.map(({ where }) => where).filter(DocumentMerger.has))
+    const ids = found.some.map(({ where }) => where).filter(isMergeable)
+    await mergeDocuments(this.couch, ids, { tally: { merged: 0, ended: 0 }, signal: this.signal, note: this.#explain })
     for (const finding of found.some) {
       const { where } = finding
-      const why = where.startsWith('_design/') ? await designs.endConflicts([where]) : undefined
+      const why = where.startsWith('_design/') ? await this.designs.endConflicts([where]) : undefined
       const doc = await this.couch.find({ path: encodeId(where), qs: { conflicts: true } })
       if (doc?._conflicts?.length) this.#outcome.left(finding, typeof why === 'string' ? why : undefined)
       else this.#outcome.repair(finding)

@@ -1,176 +1,141 @@
-// Does the time index say what the documents say? Each page of documents is looked up in it by key, and in the end the
-// whole is counted: an index that has more than there is shows tiles that do not exist.
+// Compares the views of a layer with its documents: each page of documents is looked up in the time index, and at the
+// end the totals are compared. Differences do not count if a program wrote in between.
 import { sequenceNumber } from '../../core/feed-position.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
 import { BY_ZOOM } from '../store/stats.js'
 
-export class ByTile {
-  #couch
-  #layer
-  #signal
+/** Views that sum up tiles and bytes. @type {Record<string, {level: number, sumOf: (value: any) => Sum}>} */
+const SUMS = {
+  [BY_ZOOM]: { level: 3, sumOf: ([{ count, sum }]) => ({ tiles: count, bytes: sum }) },
+  [BY_AREA]: { level: 2, sumOf: ({ count, sum }) => ({ tiles: count, bytes: sum }) },
+  [BY_TIME]: { level: 1, sumOf: ({ count, sum }) => ({ tiles: count, bytes: sum }) }
+}
+
+/** @typedef {{tiles: number, bytes: number}} Sum */
+
+export class IndexCheck {
+  hasTimes = true // whether the time index exists
   #documents = 0
-  /** @type {Promise<any> | undefined} */
-  #before
+  #sequence = ''
+  /** What each view should sum up, by the rest of its keys. @type {Record<string, Map<string, Sum>>} */
+  #sums = { [BY_ZOOM]: new Map(), [BY_AREA]: new Map(), [BY_TIME]: new Map() }
 
   /** @param {import('../store/couch.js').Couch} couch @param {string} layer @param {AbortSignal} [signal] */
   constructor (couch, layer, signal) {
-    this.#couch = couch
-    this.#layer = layer
-    this.#signal = signal
-    this.isThere = true // until a look into it says otherwise
+    this.couch = couch
+    this.layer = layer
+    this.signal = signal
+  }
+
+  async begin () {
+    this.#sequence = await this.#currentSequence()
+  }
+
+  /** Changes with every write. */
+  async #currentSequence () {
+    const { update_seq: seq, doc_count: count } = await this.couch.request({ path: '', signal: this.signal })
+    return `${sequenceNumber(seq)} ${count}`
+  }
+
+  async #isUnchanged () {
+    return this.#sequence === await this.#currentSequence()
+  }
+
+  /** Counts a valid tile of the layer. @param {any} doc */
+  add ({ z, current, _attachments: { tile } = /** @type {any} */ ({}) }) {
+    const count = (view, key) => {
+      const { tiles, bytes } = this.#sums[view].get(key) ?? { tiles: 0, bytes: 0 }
+      this.#sums[view].set(key, { tiles: tiles + 1, bytes: bytes + (tile?.length ?? 0) })
+    }
+    count(BY_ZOOM, `${z} ${!tile ? 'gone' : current ? 'current' : 'past'}`)
+    if (current && tile) count(BY_AREA, `${z}`)
+    count(BY_TIME, '')
   }
 
   /**
-   * @param {any[]} page documents; those of other types the index leaves out
-   * @param {(id: string, why: string) => void} tell of each that the index does not have as it is
+   * @param {any[]} page documents
+   * @param {(id: string, why: string) => void} onDifferent
    */
-  async compare (page, tell) {
-    const docs = page.filter(({ type }) => type === 'tile')
-    if (!this.isThere || !docs.length) return
-    await (this.#before ??= this.#sequence())
-    const suspects = await this.#differing(docs)
-    if (!this.isThere) return
-    this.#documents += docs.filter(({ layer }) => layer === this.#layer).length
+  async compare (page, onDifferent) {
+    const docs = page.filter(({ type }) => type === 'tile') // the index leaves out others
+    if (!this.hasTimes || !docs.length) return
+    const suspects = await this.#differences(docs)
+    this.#documents += docs.filter(({ layer }) => layer === this.layer).length
     if (!suspects.size) return
-    // somebody may have written between the two looks: only what two looks at the same revision say counts
-    const again = (await this.#couch.docs([...suspects.keys()], { signal: this.#signal })).map(row => row.doc).filter(Boolean)
-    for (const [id, why] of await this.#differing(again)) {
-      const [{ doc }] = await this.#couch.docs([id], { signal: this.#signal })
-      if (doc?._rev === again.find(({ _id }) => _id === id)._rev) tell(id, why)
+    // a write may have come between the two requests: a difference counts if it is found twice at the same revision
+    const rows = await this.couch.docs([...suspects.keys()], { signal: this.signal })
+    const again = rows.map(row => row.doc).filter(Boolean)
+    for (const [id, why] of await this.#differences(again)) {
+      const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
+      if (doc?._rev === again.find(({ _id }) => _id === id)._rev) onDifferent(id, why)
     }
   }
 
   /** @returns {Promise<Map<string, string>>} id -> what differs */
-  async #differing (docs) {
-    const differing = new Map()
-    const rows = await this.#look({ keys: docs.map(({ layer, z, x, y, time }) => [layer, z, x, y, time]), reduce: false })
-    const values = new Map(rows.map(({ id, value }) => [id, value]))
-    for (const doc of docs) {
-      const why = difference(doc, values.get(doc._id))
-      if (why) differing.set(doc._id, why)
-    }
-    return differing
+  async #differences (docs) {
+    const keys = docs.map(({ layer, z, x, y, time }) => [layer, z, x, y, time])
+    const rows = await this.#view(BY_TILE, { keys, reduce: false })
+    if (!rows) this.hasTimes = false
+    const values = new Map(rows?.map(({ id, value }) => [id, value]))
+    const found = rows ? docs.map(doc => [doc._id, difference(doc, values.get(doc._id))]) : []
+    return new Map(found.filter(([, why]) => why))
   }
 
   /**
    * After the last page of a whole layer.
-   * @returns {Promise<string | undefined>} why it is too long
+   * @returns {Promise<string | undefined>} why the time index is too long
    */
-  async count () {
-    const [row] = await this.#look({ startkey: [this.#layer], endkey: [this.#layer, {}], group_level: 1 })
+  async compareLength () {
+    const [row] = this.hasTimes ? await this.#ofLayer(BY_TILE, 1) ?? [] : []
     const indexed = row?.value ?? 0
-    if (indexed <= this.#documents || (this.#before && await this.#before !== await this.#sequence())) return undefined
+    if (indexed <= this.#documents || !await this.#isUnchanged()) return undefined
     return `${indexed} in the index, ${this.#documents} documents`
   }
 
-  /** Rows of the index; none when there is no index. */
-  async #look (query) {
-    if (!this.isThere) return []
+  /**
+   * After the last page of a whole layer, if all of its documents are valid.
+   * @returns {Promise<string[]>} what differs
+   */
+  async compareSums () {
+    const differing = []
+    for (const [view, { level, sumOf }] of Object.entries(SUMS)) {
+      const rows = await this.#ofLayer(view, level)
+      if (!rows) continue
+      const counted = new Map(this.#sums[view])
+      const note = (key, has, { tiles, bytes }) => {
+        const name = view.replace(/^_design\/|_view\//g, '') // versions/by_time
+        differing.push(`${name}: ${key && `zoom ${key}: `}${has}, there are ${tiles} with ${bytes} bytes`)
+      }
+      for (const { key, value } of rows) {
+        const rest = key.slice(1).join(' ')
+        const [sum, own] = [sumOf(value), counted.get(rest) ?? { tiles: 0, bytes: 0 }]
+        counted.delete(rest)
+        if (sum.tiles !== own.tiles || sum.bytes !== own.bytes) note(rest, `${sum.tiles} with ${sum.bytes} bytes`, own)
+      }
+      for (const [key, own] of counted) note(key, 'nothing', own)
+    }
+    return differing.length && await this.#isUnchanged() ? differing : []
+  }
+
+  #ofLayer (view, level) {
+    return this.#view(view, { startkey: [this.layer], endkey: [this.layer, {}], group_level: level })
+  }
+
+  /** @returns {Promise<any[] | undefined>} rows; nothing if the store does not have the view */
+  async #view (view, query) {
     try {
-      return await this.#couch.view(BY_TILE, query, this.#signal)
+      return await this.couch.view(view, query, this.signal)
     } catch (error) {
       if (error.code !== 'INDEX_MISSING') throw error
-      this.isThere = false
-      return []
     }
   }
-
-  #sequence () {
-    return sequenceOf(this.#couch, this.#signal)
-  }
-}
-
-/**
- * The same before and after when nobody wrote in between.
- * @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal]
- */
-export async function sequenceOf (couch, signal) {
-  const { update_seq: seq, doc_count: count } = await couch.request({ path: '', signal })
-  return `${sequenceNumber(seq)} ${count}`
 }
 
 function difference (doc, value) {
   if (!value) return 'not in it'
-  const bytes = doc._attachments?.tile?.length ?? 0
-  const expected = { rev: doc._rev, bytes, expires: doc.expires ?? null, gone: !doc._attachments?.tile }
+  const image = doc._attachments?.tile
+  const expected = { rev: doc._rev, bytes: image?.length ?? 0, expires: doc.expires ?? null, gone: !image }
   return Object.keys(expected).filter(field => value[field] !== expected[field])
     .map(field => `${field} ${JSON.stringify(value[field])}, the document says ${JSON.stringify(expected[field])}`).join(', ')
-}
-
-// What the views of a layer sum up, beside what was counted: nobody sees a wrong sum, but estimates and totals stand on it.
-
-/** @typedef {{tiles: number, bytes: number}} Sum */
-
-export class Sums {
-  #couch
-  #layer
-  #signal
-  /** Of what each view sums up. @type {Record<string, Map<string, Sum>>} */
-  #counted = { [BY_ZOOM]: new Map(), [BY_AREA]: new Map(), [BY_TIME]: new Map() }
-  /** @type {Promise<string> | undefined} */
-  #before
-
-  /** @param {import('../store/couch.js').Couch} couch @param {string} layer @param {AbortSignal} [signal] */
-  constructor (couch, layer, signal) {
-    this.#couch = couch
-    this.#layer = layer
-    this.#signal = signal
-  }
-
-  async begin () {
-    await (this.#before ??= sequenceOf(this.#couch, this.#signal))
-  }
-
-  /** @param {any} doc a valid tile of the layer */
-  add ({ z, current, _attachments: { tile } = /** @type {any} */ ({}) }) {
-    const bytes = tile?.length ?? 0
-    this.#count(BY_ZOOM, `${z} ${!tile ? 'gone' : current ? 'current' : 'past'}`, bytes)
-    if (current && tile) this.#count(BY_AREA, `${z}`, bytes)
-    this.#count(BY_TIME, '', bytes)
-  }
-
-  #count (view, key, bytes) {
-    const sum = this.#counted[view].get(key) ?? { tiles: 0, bytes: 0 }
-    sum.tiles++
-    sum.bytes += bytes
-    this.#counted[view].set(key, sum)
-  }
-
-  /**
-   * After the last document, when all of them were valid.
-   * @param {(view: string, why: string) => void} tell
-   */
-  async compare (tell) {
-    const differing = []
-    for (const [view, { level, of }] of Object.entries(views)) {
-      const rows = await this.#rows(view, level)
-      if (!rows) continue
-      const counted = new Map(this.#counted[view])
-      for (const { key, value } of rows) {
-        const name = key.slice(1).join(' ')
-        const [said, own] = [of(value), counted.get(name) ?? { tiles: 0, bytes: 0 }]
-        counted.delete(name)
-        if (said.tiles !== own.tiles || said.bytes !== own.bytes) differing.push({ view, why: `${name && `zoom ${name}: `}${said.tiles} with ${said.bytes} bytes, there are ${own.tiles} with ${own.bytes}` })
-      }
-      for (const [name, own] of counted) differing.push({ view, why: `${name && `zoom ${name}: `}nothing, there are ${own.tiles} with ${own.bytes} bytes` })
-    }
-    // while somebody writes neither is right
-    if (differing.length && await this.#before === await sequenceOf(this.#couch, this.#signal)) for (const { view, why } of differing) tell(view, why)
-  }
-
-  async #rows (view, level) {
-    try {
-      return await this.#couch.view(view, { startkey: [this.#layer], endkey: [this.#layer, {}], group_level: level }, this.#signal)
-    } catch (error) {
-      if (error.code !== 'INDEX_MISSING') throw error
-    }
-  }
-}
-
-/** @type {Record<string, {level: number, of: (value: any) => Sum}>} */
-const views = {
-  [BY_ZOOM]: { level: 3, of: ([{ count, sum }]) => ({ tiles: count, bytes: sum }) },
-  [BY_AREA]: { level: 2, of: ({ count, sum }) => ({ tiles: count, bytes: sum }) },
-  [BY_TIME]: { level: 1, of: ({ count, sum }) => ({ tiles: count, bytes: sum }) }
 }

@@ -1,12 +1,13 @@
 // Repairs tiles, a few at a time. Each is read again with its whole past, and a write never destroys anything:
 //
-//   - a head is overwritten at the revision that was looked at
-//   - a past version never changes, not even for admins. It is written again beside the damaged leaf, as replicators write,
-//     and then the damaged leaf is deleted. A run that is killed in between leaves a conflict of the two; the next one makes
-//     the same revision again, and goes on
+//   - a head is overwritten at the revision that was checked
+//   - a past version never changes, not even for admins. It is written again beside the damaged leaf, as replicators
+//     do; then the damaged leaf is deleted. A run that is killed in between leaves a conflict; the next run makes the
+//     same revision again, and goes on
 //   - tiles whose versions are out of order are settled, as when conflicts are resolved
 import { hash } from 'node:crypto'
 import { batchesOf } from '../../core/batches.js'
+import { byLayer } from '../../core/ids.js'
 import { TILE_ATTACHMENT, inspectTile, isTileId, parsePeriod, parseTileId } from '../../core/index.js'
 import { imageAnew } from '../../core/store/documents.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
@@ -15,17 +16,19 @@ import { canonical, fieldsOf, headOf, leafOf, tombstone, written, readLeaves } f
 import { settleAll, deterministicAccess } from '../store/settle.js'
 import { digestOf } from '../store/tile.js'
 import { plainBytes } from './bytes.js'
-import { twice, wrongIn, wrongWith } from './tile.js'
+import { TIMES, endTwins, faultsIn, faultsOf } from './tile.js'
 
 const ROUNDS = 6 // over a tile: one repair may uncover another fault
-const REQUEST = { most: 200, bytes: 4 * 1024 * 1024 } // documents, and bytes of tiles
+const REQUEST = { most: 200, bytes: 4 * 1024 * 1024, sizeOf: doc => doc._attachments?.tile?.length ?? 0 }
+
+/** Faults of a document that `correct` can repair. */
+const REPAIRABLE = new Set([
+  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'stray-attachment', 'no-bytes', 'not-a-tile'
+])
 
 /**
- * @typedef {import('./tile.js').State} State
- *
- * @typedef {object} Damaged what is known of bytes, which is not seen in documents
- * @property {Set<string>} types ids of documents whose content type is not that of their bytes
- * @property {Set<string>} bytes ids of documents whose bytes are damaged
+ * @typedef {import('./tile.js').Leaves} Leaves
+ * @typedef {{old: any, doc: any}} Correction
  */
 
 export class TileRepair {
@@ -37,11 +40,10 @@ export class TileRepair {
    * @param {import('../store/index.js').Store} store
    * @param {object} options
    * @param {AbortSignal} [options.signal]
-   * @param {import('../store/index.js').Store} [options.from] where bytes are taken from that are damaged here
+   * @param {import('../store/index.js').Store} [options.from] a mirror, from which damaged bytes are replaced
    * @param {(id: string, reason: string) => void} options.onLeft
    */
   constructor (store, { signal, from, onLeft }) {
-    this.store = store
     this.couch = store.couch
     this.signal = signal
     this.from = from
@@ -52,34 +54,34 @@ export class TileRepair {
 
   /**
    * @param {string[]} ids of heads
-   * @param {Damaged} damaged
+   * @param {{types: Set<string>, bytes: Set<string>}} damaged ids of documents whose content type, or whose bytes are
+   * wrong
    * @returns {Promise<Set<string>>} faults that remain, as `code id`
    */
   async repair (ids, damaged) {
     this.repaired.clear()
     for (let round = 0; round < ROUNDS; round++) {
       const before = this.#writes
-      await this.#documents(await this.#read(ids), damaged)
+      await this.#repairDocuments(await this.#read(ids), damaged)
       await this.#settle(ids)
-      await this.#versions(await this.#read(ids))
+      await this.#repairVersions(await this.#read(ids))
       if (this.#writes === before) break
     }
-    return wrongWith(await this.#read(ids))
+    return faultsIn(await this.#read(ids))
   }
 
   /** Settles tiles whose versions are out of order. @param {string[]} ids of heads */
   async #settle (ids) {
-    for (const layer of new Set(ids.map(id => parseTileId(id).layer))) {
-      await settleAll(this.couch, layer, ids.filter(id => parseTileId(id).layer === layer), {
-        access: this.access,
-        signal: this.signal,
-        onSettled: settled => {
-          for (const [id, { done, error, odd }] of settled) {
-            this.#writes += done.length
-            if (error && !odd) this.onLeft(id, error.message)
-          }
-        }
-      })
+    const { couch, access, signal } = this
+    const options = { access, signal, onSettled: this.#count }
+    for (const [layer, own] of byLayer(ids)) await settleAll(couch, layer, own, options)
+  }
+
+  /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled */
+  #count = settled => {
+    for (const [id, { done, error, odd }] of settled) {
+      this.#writes += done.length
+      if (error && !odd) this.onLeft(id, error.message)
     }
   }
 
@@ -87,98 +89,106 @@ export class TileRepair {
     return readTileLeaves(this.couch, ids, this.signal)
   }
 
-  /** Documents that do not say what their ids and bytes say. @param {State[]} states @param {Damaged} damaged */
-  async #documents (states, { types, bytes }) {
-    const leaves = states.flatMap(({ heads, pasts }) => [...heads, ...pasts]).filter(doc => isTileId(doc._id))
-    const isWrong = doc => wrongIn(doc).some(([code]) => REPAIRABLE.has(code))
-    const wanted = leaves.filter(doc => isWrong(doc) || ((types.has(doc._id) || bytes.has(doc._id)) && !this.repaired.has(doc._id)))
-    const { most, bytes: size } = REQUEST
-    for await (const batch of batchesOf(wanted, { most, bytes: size, sizeOf: lengthOf })) {
-      const heads = []
-      const pasts = []
-      for (const { old, doc } of await this.#corrected(batch, bytes)) (old._id.includes('@') ? pasts : heads).push({ old, doc })
-      await this.#overwrite(heads)
-      await this.#replace(pasts)
+  /** Repairs documents that do not match their ids or bytes. @param {Leaves[]} tiles */
+  async #repairDocuments (tiles, { types, bytes }) {
+    const leaves = tiles.flatMap(({ heads, pasts }) => [...heads, ...pasts]).filter(doc => isTileId(doc._id))
+    const isWrong = doc => faultsOf(doc).some(([code]) => REPAIRABLE.has(code))
+    const isDamaged = ({ _id: id }) => (types.has(id) || bytes.has(id)) && !this.repaired.has(id)
+    for await (const batch of batchesOf(leaves.filter(doc => isWrong(doc) || isDamaged(doc)), REQUEST)) {
+      const corrections = await this.#correct(batch, bytes)
+      const isPast = ({ old }) => old._id.includes('@')
+      await this.#overwrite(corrections.filter(one => !isPast(one)))
+      await this.#replace(corrections.filter(isPast))
     }
   }
 
-  /** @returns {Promise<{old: any, doc: any}[]>} */
-  async #corrected (batch, damaged) {
+  /** @returns {Promise<Correction[]>} */
+  async #correct (batch, damaged) {
     const sound = batch.filter(({ _id }) => !damaged.has(_id))
-    const { docs } = await this.#fetch(sound)
+    const docs = await this.#fetch(sound)
     const found = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
-    const corrected = []
+    const corrections = []
     for (const old of sound) {
-      const whole = found.get(`${old._id} ${old._rev}`)
-      const doc = whole && repairDocument(whole)
-      if (doc && isSame(whole, doc)) this.repaired.add(old._id)
-      else if (doc) corrected.push({ old, doc })
+      const complete = found.get(`${old._id} ${old._rev}`)
+      const doc = complete && correct(complete)
+      if (doc && isSame(complete, doc)) this.repaired.add(old._id)
+      else if (doc) corrections.push({ old, doc })
     }
-    return [...corrected, ...await this.#fromMirror(batch.filter(({ _id }) => damaged.has(_id)))]
+    return [...corrections, ...await this.#takeFromMirror(batch.filter(({ _id }) => damaged.has(_id)))]
   }
 
-  /** One document whose bytes cannot be read does not cost the others. */
+  /** Documents with their bytes. One that cannot be read does not affect the others. @returns {Promise<any[]>} */
   async #fetch (docs) {
-    if (!docs.length) return { docs: [] }
+    if (!docs.length) return []
     const asked = docs.map(({ _id: id, _rev: rev }) => ({ id, rev }))
+    const { peer, signal } = this
     try {
-      return await this.peer.fetch(asked, { signal: this.signal })
+      return (await peer.fetch(asked, { signal })).docs
     } catch (error) {
       if (error.code !== 'BAD_ANSWER' && error.code !== 'COUCHDB_ERROR') throw error
       const found = []
       for (const one of docs.length > 1 ? asked : []) {
-        const { docs: [doc] = [] } = await this.peer.fetch([one], { signal: this.signal }).catch(reason => {
-          if (this.signal?.aborted) throw reason
+        const { docs: own } = await peer.fetch([one], { signal }).catch(reason => {
+          if (signal?.aborted) throw reason
           return { docs: [] }
         })
-        if (doc) found.push(doc)
+        found.push(...own)
       }
-      return { docs: found }
+      return found
     }
   }
 
-  /** Bytes from elsewhere, where they are what the document here says of them. @returns {Promise<{old: any, doc: any}[]>} */
-  async #fromMirror (batch) {
+  /** Takes bytes from the mirror if they match the document here. @returns {Promise<Correction[]>} */
+  async #takeFromMirror (batch) {
     if (!this.from || !batch.length) return []
     const rows = await this.from.couch.docs(batch.map(({ _id }) => _id), { attachments: true, signal: this.signal })
     return batch.flatMap((old, at) => {
-      const [said, image] = [old._attachments?.tile, rows[at].doc?._attachments?.tile]
-      const doc = image && repairDocument({ ...old, _attachments: { tile: image } })
-      if (doc && said && doc._attachments.tile.digest === said.digest) return [{ old, doc }]
+      const [own, image] = [old._attachments?.tile, rows[at].doc?._attachments?.tile]
+      const doc = image && correct({ ...old, _attachments: { tile: image } })
+      if (doc && own && doc._attachments.tile.digest === own.digest) return [{ old, doc }]
       this.onLeft(old._id, `its bytes are not at ${this.from?.url} either`)
       return []
     })
   }
 
-  /** @param {{old: any, doc: any}[]} heads */
+  /** @param {Correction[]} heads */
   async #overwrite (heads) {
-    if (!heads.length) return
-    const docs = heads.map(({ old, doc }) => ({ ...doc, ...imageAnew(doc), _rev: old._rev }))
-    for (const { id, ok, error, reason } of await this.couch.write(docs, this.signal)) this.#count(id, ok && !error, error, reason)
+    await this.#writeHeads(heads.map(({ old, doc }) => ({ ...doc, ...imageAnew(doc), _rev: old._rev })))
   }
 
-  #count (id, done, error, reason) {
-    if (!done) {
-      if (error !== 'conflict') this.onLeft(id, reason || error)
-      return
+  async #writeHeads (docs) {
+    if (!docs.length) return
+    for (const { id, ok, error, reason } of await this.couch.write(docs, this.signal)) {
+      if (ok && !error) this.#noteWrite(id)
+      else if (error !== 'conflict') this.onLeft(id, reason || error || '')
     }
+  }
+
+  #noteWrite (id) {
     this.#writes++
     this.repaired.add(id)
   }
 
-  /** @param {{old: any, doc: any}[]} pasts */
+  /** Writes revisions as a replicator does. @returns {Promise<Set<string>>} ids of those that were refused */
+  async #replicate (docs) {
+    const refused = docs.length ? await this.peer.write(docs, this.signal) : []
+    for (const { id, reason, error } of refused) this.onLeft(id, reason || error)
+    return new Set(refused.map(({ id }) => id))
+  }
+
+  /** @param {Correction[]} pasts */
   async #replace (pasts) {
     const places = await this.#writePasts(pasts)
-    const ends = places.filter(({ rev, old }) => rev && rev !== old._rev).map(({ old }) => tombstone(old._id, old._rev))
-    if (!ends.length) return
-    const refused = new Map((await this.peer.write(ends, this.signal)).map(({ id, reason, error }) => [id, reason || error]))
-    for (const { _id } of ends) this.#count(_id, !refused.has(_id), 'refused', refused.get(_id))
+    const replaced = places.filter(({ rev, old }) => rev && rev !== old._rev)
+    const ends = replaced.map(({ old }) => tombstone(old._id, old._rev))
+    const refused = await this.#replicate(ends)
+    for (const { _id } of ends) if (!refused.has(_id)) this.#noteWrite(_id)
   }
 
   /**
    * Writes past versions at the beginning of a branch of their own, or on a branch that was ended.
-   * @param {{old: any, doc: any}[]} pasts
-   * @returns {Promise<{old: any, rev?: string}[]>} the revision that stands now, if it does
+   * @param {Correction[]} pasts
+   * @returns {Promise<{old: any, rev?: string}[]>} rev: of the new leaf, if it is there
    */
   async #writePasts (pasts) {
     if (!pasts.length) return []
@@ -188,7 +198,7 @@ export class TileRepair {
       const isTaken = first._rev === old._rev || leaves.get(old._id)?.ended.some(({ _rev }) => isUnder(_rev, first))
       return isTaken ? written(doc, beginningFor(old._rev)) : first
     })
-    for (const { id, reason, error } of await this.peer.write(docs, this.signal)) this.onLeft(id, reason || error)
+    await this.#replicate(docs)
     const now = await readLeaves(this.couch, docs.map(({ _id }) => _id), this.signal)
     return pasts.map(({ old }, at) => {
       const rev = docs[at]._rev
@@ -196,73 +206,62 @@ export class TileRepair {
     })
   }
 
-  /** Tiles whose documents are valid, but do not make one timeline. @param {State[]} states */
-  async #versions (states) {
-    const sound = states.filter(({ heads, pasts }) => [...heads, ...pasts].every(doc => !wrongIn(doc).length))
+  /** Repairs tiles whose documents are valid, but do not make one timeline. @param {Leaves[]} tiles */
+  async #repairVersions (tiles) {
+    const sound = tiles.filter(({ heads, pasts }) => [...heads, ...pasts].every(doc => !faultsOf(doc).length))
     await this.#makeHeads(sound.filter(({ heads, pasts }) => !heads.length && pasts.length))
-    const ends = sound.flatMap(twice)
-    if (ends.length) {
-      const refused = await this.peer.write(ends, this.signal)
-      for (const { id, reason, error } of refused) this.onLeft(id, reason || error)
-      this.#writes += ends.length - refused.length
-    }
+    const ends = sound.flatMap(endTwins)
+    this.#writes += ends.length - (await this.#replicate(ends)).size
   }
 
-  /** The newest past version becomes the head again; it stands in the past until the head does. @param {State[]} states */
-  async #makeHeads (states) {
-    const { most, bytes } = REQUEST
-    const newest = states.map(({ pasts }) => pasts.map(leafOf).reduce((a, b) => b.time > a.time ? b : a).doc)
-    for await (const batch of batchesOf(newest, { most, bytes, sizeOf: lengthOf })) {
-      const { docs } = await this.#fetch(batch)
-      const heads = docs.map(doc => {
+  /** The newest past version becomes the head again; it stays in the past until then. @param {Leaves[]} tiles */
+  async #makeHeads (tiles) {
+    const newest = tiles.map(({ pasts }) => pasts.map(leafOf).reduce((a, b) => b.time > a.time ? b : a).doc)
+    for await (const batch of batchesOf(newest, REQUEST)) {
+      await this.#writeHeads((await this.#fetch(batch)).map(doc => {
         const { _id, ...head } = headOf(doc)
         return { _id, ...fieldsOf(head), ...imageAnew(doc) }
-      })
-      if (!heads.length) continue
-      for (const { id, ok, error, reason } of await this.couch.write(heads, this.signal)) this.#count(id, ok && !error, error, reason)
+      }))
     }
   }
 }
 
-const lengthOf = doc => doc._attachments?.tile?.length ?? 0
-
-const outline = doc => canonical([fieldsOf(doc), Object.entries(doc._attachments ?? {}).map(([name, { content_type: type }]) => [name, type])])
+const outline = doc => {
+  const attachments = Object.entries(doc._attachments ?? {})
+  return canonical([fieldsOf(doc), attachments.map(([name, { content_type: type }]) => [name, type])])
+}
 
 const isSame = (a, b) => outline(a) === outline(b)
 
 /** Whether a revision continues the branch that a document begins. */
 const isUnder = (rev, { _rev }) => rev === _rev || rev === tombstone('', _rev)._rev
 
-/** Where a branch begins that is made in place of a revision: it is nobody's, so that nothing is changed. @param {string} rev */
+/** An unused revision, where the branch begins that replaces a revision. @param {string} rev */
 const beginningFor = rev => `1-${hash('md5', `in place of ${rev}`)}`
 
-
-const TIMES = ['stored', 'expires', 'contested']
-
-/** Faults of a document that repairDocument() corrects where it can. */
-export const REPAIRABLE = new Set(['fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'stray-attachment', 'no-bytes', 'not-a-tile'])
-
 /**
- * A tile document as it should be: its id and its bytes count more than its fields. The result follows from the document
+ * A tile document as it should be: its id and bytes count more than its fields. The result follows from the document
  * alone, so that two mirrors that repair the same damage make the same document.
- * @param {any} doc with bytes, of a tile's id
- * @returns {any} nothing when it cannot be repaired as a whole
+ * @param {any} doc with bytes, and with the id of a tile
+ * @returns {any} nothing if it cannot be corrected completely
  */
-export function repairDocument (doc) {
+function correct (doc) {
   const { layer, z, x, y, time } = parseTileId(doc._id)
-  if (doc.type !== undefined && doc.type !== 'tile') return undefined // somebody else's
+  if (doc.type !== undefined && doc.type !== 'tile') return undefined // of another program
   const fields = fieldsOf(doc)
-  for (const field of TIMES) if (fields[field] !== undefined) fields[field] = secondOf(fields[field])
+  for (const field of TIMES) if (fields[field] !== undefined) fields[field] = exactTimeOf(fields[field])
   const image = imageOf(doc)
   const made = {
-    _id: doc._id, ...fields, type: 'tile', layer, z, x, y, current: time === undefined, time: time ?? secondOf(doc.time),
+    _id: doc._id,
+    ...fields,
+    ...{ type: 'tile', layer, z, x, y, current: time === undefined, time: time ?? exactTimeOf(doc.time) },
     ...(image && { _attachments: { [TILE_ATTACHMENT]: image } })
   }
-  return wrongIn(made).length ? undefined : made
+  return faultsOf(made).length ? undefined : made
 }
 
-/** A time that was written another way, but says one second. */
-function secondOf (text) {
+/** A time that was written in another form, if it names one second. */
+function exactTimeOf (text) {
   try {
     const { start, exact } = parsePeriod(text)
     return exact ? start : text
@@ -271,7 +270,7 @@ function secondOf (text) {
   }
 }
 
-/** The attachment that is the tile, by its name or by being the only one that can be. */
+/** The attachment that is the tile: by its name, or because it is the only one that can be. */
 function imageOf ({ gone, _attachments: attachments = {} }) {
   const [only, ...others] = Object.values(attachments)
   const own = attachments[TILE_ATTACHMENT]

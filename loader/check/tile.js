@@ -1,11 +1,12 @@
-// One tile document by itself: what the validation of the store demands, seen from outside, for stores that were filled
-// before it was deployed, by other programs or by replication.
+// Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds what the validation
+// function of the store refuses, in stores that were filled without it, by other programs or by replication.
 import { TILE_ATTACHMENT, isAhead, isExactTime, parseTileId, asOf } from '../../core/index.js'
 import { leafOf, tombstone } from '../store/revisions.js'
 
 /**
  * @param {any} doc
- * @returns {{address?: import('../../core/ids.js').VersionAddress, problems: import('../verify/decode.js').Problems}} address: none when it is no tile
+ * @returns {{address?: import('../../core/ids.js').VersionAddress, problems: import('../verify/decode.js').Problems}}
+ * address: unless it is no tile
  */
 export function checkDocument (doc) {
   let address
@@ -14,17 +15,18 @@ export function checkDocument (doc) {
   } catch (error) {
     return { problems: [['bad-id', error.details?.why]] }
   }
-  if (doc.type !== 'tile') return { problems: [['not-a-tile', `type ${JSON.stringify(doc.type)}`]] }
+  const show = (...fields) => fields.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', ')
+  if (doc.type !== 'tile') return { problems: [['not-a-tile', show('type')]] }
   /** @type {import('../verify/decode.js').Problems} */
   const problems = []
-  const add = (is, code, why) => { if (is) problems.push([code, why]) }
+  const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
 
   const wrong = ['layer', 'z', 'x', 'y'].filter(field => doc[field] !== address[field])
-  add(wrong.length, 'fields-disagree', wrong.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', '))
+  add(wrong.length, 'fields-disagree', show(...wrong))
   const isPast = address.time !== undefined
-  add(doc.current !== !isPast, 'wrong-current', `current ${JSON.stringify(doc.current)}`)
-  add(!isExactTime(doc.time), 'bad-time', `time ${JSON.stringify(doc.time)}`)
-  for (const field of ['stored', 'expires', 'contested']) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', `${field} ${JSON.stringify(doc[field])}`)
+  add(doc.current !== !isPast, 'wrong-current', show('current'))
+  add(!isExactTime(doc.time), 'bad-time', show('time'))
+  for (const field of TIMES) add(doc[field] !== undefined && !isExactTime(doc[field]), 'bad-time', show(field))
   add(isExactTime(doc.stored) && isAhead(doc.stored), 'odd-time', `stored ${doc.stored}`)
   add(isPast && isExactTime(doc.time) && doc.time !== address.time, 'time-disagrees', `time ${doc.time}`)
 
@@ -37,32 +39,37 @@ export function checkDocument (doc) {
   return { address, problems }
 }
 
-// The versions of every tile, put together as the documents pass in the order of their ids. A tile's past does not follow
-// its head at once: rows whose numbers go on with the same digits stand between (412, 4120, 4121, ..., 412@...). Those nest:
-// the heads whose past may still come are the ones whose id begins the id that passes, no more than a row has digits.
+/** Fields of a tile document with times, besides `time`. */
+export const TIMES = ['stored', 'expires', 'contested']
 
 /**
  * @typedef {{time: string, digest: string | null, current: boolean, doc: any}} TileVersion digest: null when gone
- * @typedef {{id: string, z: number, x: number, y: number, versions: TileVersion[]}} Tile versions: the head first, then the past as it stands
+ * @typedef {{id: string, z: number, x: number, y: number, versions: TileVersion[]}} Tile versions: the head first, then
+ * the past
  */
 
+/**
+ * Groups documents by tile, in the order of their ids. The past of a tile does not follow its head at once: rows that
+ * begin with the same digits are in between (412, 4120, 4121, ..., 412@...). So the heads whose past may still come are
+ * those whose id begins the current id, at most as many as a row has digits.
+ */
 export class Timelines {
   /** @type {Tile[]} */
   #open = []
 
   /**
-   * Takes the next document; answers the tiles that are whole by now.
+   * Takes the next document.
    * @param {import('../../core/ids.js').VersionAddress} address
    * @param {any} doc
-   * @returns {Tile[]}
+   * @returns {Tile[]} tiles that are complete now
    */
   add ({ layer, z, x, y, time }, doc) {
     const id = `${layer}:${z}:${x}:${y}`
-    const whole = this.#close(doc._id)
+    const complete = this.#close(doc._id)
     let tile = this.#open.at(-1)
     if (tile?.id !== id) this.#open.push(tile = { id, z, x, y, versions: [] })
     tile.versions.push(versionOf(doc, time))
-    return whole
+    return complete
   }
 
   /** The last tiles. */
@@ -71,13 +78,12 @@ export class Timelines {
   }
 
   #close (id) {
-    const whole = []
-    while (this.#open.length && !id.startsWith(this.#open[this.#open.length - 1].id)) whole.push(/** @type {Tile} */ (this.#open.pop()))
-    return whole
+    const last = this.#open.findLastIndex(tile => id.startsWith(tile.id))
+    return this.#open.splice(last + 1).reverse()
   }
 }
 
-/** The id says which version it is: what a document says against it is another fault. @param {any} doc @param {string} [time] */
+/** @param {any} doc @param {string} [time] as in its id, which counts more than its field */
 export const versionOf = (doc, time) => ({
   time: time ?? doc.time, digest: doc._attachments?.tile?.digest ?? null, current: time === undefined, doc
 })
@@ -90,14 +96,16 @@ export const versionOf = (doc, time) => ({
 export function checkTimeline ({ versions }) {
   const head = versions.find(version => version.current)
   const past = versions.filter(version => !version.current)
+  const newest = past.at(-1)
   if (!versions.length) return []
-  if (!head) return [['no-head', `${past.length} in the past, the newest of ${past.at(-1)?.time}`]]
+  if (!head) return [['no-head', `${past.length} in the past, the newest of ${newest?.time}`]]
   /** @type {import('../verify/decode.js').Problems} */
   const problems = []
-  const [newest] = past.slice(-1)
   if (newest && newest.time > head.time) problems.push(['head-too-old', `head of ${head.time}, past of ${newest.time}`])
   const twin = past.find(({ time }) => time === head.time)
-  if (twin && twin.digest !== head.digest) problems.push(['two-at-one-time', `${head.time}: ${head.digest} and ${twin.digest}`])
+  if (twin && twin.digest !== head.digest) {
+    problems.push(['two-at-one-time', `${head.time}: ${head.digest} and ${twin.digest}`])
+  }
   const places = new Map()
   for (const { time, digest, doc } of past) {
     const key = `${doc.contested ?? time} ${digest}`
@@ -107,44 +115,42 @@ export function checkTimeline ({ versions }) {
   return problems
 }
 
-/**
- * What a tile shows as of a time; nothing when it does not exist then.
- * @param {Tile} tile @param {string} [time]
- */
+/** What a tile shows as of a time, if anything. @param {Tile} tile @param {string} time */
 export function shownAt ({ versions }, time) {
   const sorted = [...versions].sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : +a.current - +b.current)
-  return time === undefined ? sorted.at(-1) : asOf(sorted, time)
+  return asOf(sorted, time)
 }
 
-// What is wrong with the living leaves of one tile, and which of them say the same. Pure.
-
-/** @typedef {{id: string, heads: any[], pasts: any[]}} State living leaves */
+/** @typedef {{id: string, heads: any[], pasts: any[]}} Leaves living leaves of a tile */
 
 /** Faults of one document by itself: conflicts are not among them. @param {any} doc */
-export const wrongIn = doc => checkDocument(doc).problems.filter(([code]) => code !== 'conflict')
+export const faultsOf = doc => checkDocument(doc).problems.filter(([code]) => code !== 'conflict')
 
-/** Versions that stand in two places of the past: the earlier one stays, as when conflicts are resolved. @param {State} state */
-export function twice ({ heads: [head], pasts }) {
+/** Deletions of versions that are in the past twice: the earlier one stays. @param {Leaves} leaves */
+export function endTwins ({ heads: [head], pasts }) {
   const seen = new Set()
-  return pasts.map(leafOf).filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1).flatMap(({ key, id, rev }) => {
+  const past = pasts.map(leafOf).filter(({ time }) => time !== head?.time).sort((a, b) => a.time < b.time ? -1 : 1)
+  return past.flatMap(({ key, id, rev }) => {
     if (seen.has(key)) return [tombstone(id, rev)]
     seen.add(key)
     return []
   })
 }
 
-/** @param {State[]} states @returns {Set<string>} `code id` */
-export function wrongWith (states) {
-  const wrong = new Set()
-  for (const { id, heads, pasts } of states) {
-    const ids = new Map()
+/** @param {Leaves[]} tiles @returns {Set<string>} faults, as `code id` */
+export function faultsIn (tiles) {
+  const faults = new Set()
+  for (const { id, heads, pasts } of tiles) {
+    const counts = new Map()
     for (const doc of [...heads, ...pasts]) {
-      for (const [code] of wrongIn(doc)) wrong.add(`${code} ${doc._id}`)
-      ids.set(doc._id, (ids.get(doc._id) ?? 0) + 1)
+      for (const [code] of faultsOf(doc)) faults.add(`${code} ${doc._id}`)
+      counts.set(doc._id, (counts.get(doc._id) ?? 0) + 1)
     }
-    for (const [doc, leaves] of ids) if (leaves > 1) wrong.add(`conflict ${doc}`)
-    const versions = [...heads.slice(0, 1).map(doc => versionOf(doc)), ...pasts.map(doc => versionOf(doc, doc._id.slice(id.length + 1)))]
-    for (const [code] of checkTimeline({ versions })) wrong.add(`${code} ${id}`)
+    for (const [doc, leaves] of counts) if (leaves > 1) faults.add(`conflict ${doc}`)
+    const past = pasts.map(doc => versionOf(doc, doc._id.slice(id.length + 1)))
+    for (const [code] of checkTimeline({ versions: [...heads.slice(0, 1).map(doc => versionOf(doc)), ...past] })) {
+      faults.add(`${code} ${id}`)
+    }
   }
-  return wrong
+  return faults
 }

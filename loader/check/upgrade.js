@@ -1,39 +1,35 @@
-// Brings a store that an earlier program wrote to the schema and design documents of this one, and checks the document that
-// marks a database as a store. Readers are served meanwhile: documents are changed one at a time, each to a form that both
-// programs read, and indexes are built beside the old ones.
+// Brings a store that an earlier program wrote to the schema and design documents of this one, and checks the document
+// that marks a database as a store. Readers are served meanwhile: documents are changed one at a time, each to a form
+// that both programs read, and indexes are built beside the old ones.
 import { STORE_ID, isExactTime, now, formatReference, parseDocumentId } from '../../core/index.js'
 import { SCHEMA, newMarker } from '../../core/store/marker.js'
 import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 
-/** @param {import('../store/couch.js').Couch} couch @param {import('../verify/report.js').Report} report */
 export async function checkMark (couch, report) {
   const doc = await couch.find({ path: STORE_ID, qs: { conflicts: true } })
   if (!doc) return report.add('no-mark', STORE_ID)
   if (doc._conflicts?.length) report.add('conflict', STORE_ID, `${doc._rev} and ${doc._conflicts}`)
-  for (const why of wrongWith(doc)) report.add('bad-mark', STORE_ID, why)
+  for (const why of faultsIn(doc)) report.add('bad-mark', STORE_ID, why)
 }
 
-function wrongWith ({ type, schema, created, published }) {
+function faultsIn ({ type, schema, created, published }) {
   return [
     ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),
     ...(isSchema(schema) ? [] : [`schema ${JSON.stringify(schema)}`]),
-    ...[created, published].filter(time => time !== undefined && !isExactTime(time)).map(time => `time ${JSON.stringify(time)}`)
+    ...[created, published].filter(time => time !== undefined && !isExactTime(time))
+      .map(time => `time ${JSON.stringify(time)}`)
   ]
 }
 
 const isSchema = schema => Number.isInteger(schema) && schema >= 1
 
-/**
- * Which schema the documents of a store have; 0 where nothing says it.
- * @param {any} doc
- * @returns {number}
- */
-export const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.schema : 0
+/** The schema of a store's documents; 0 if it is unknown. */
+const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.schema : 0
 
 /**
- * Marks a store, or corrects its mark. A store with design documents has been published, even if it is private now: a push
- * that finds the mark does not open it.
+ * Marks a store, or corrects its mark. A store with design documents has been published, even if it is private now: a
+ * push that finds the mark does not open it.
  * @param {import('../store/couch.js').Couch} couch
  * @param {number} [schema]
  * @returns {Promise<boolean>} whether it is valid now
@@ -46,7 +42,7 @@ export async function mark (couch, schema) {
     if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
     return { ...stored, type: fresh.type, schema: isSchema(stored.schema) ? stored.schema : fresh.schema }
   })
-  return wrongWith(doc).length === 0
+  return faultsIn(doc).length === 0
 }
 
 /**
@@ -55,11 +51,11 @@ export async function mark (couch, schema) {
  * @property {number} from the schema it finds
  * @property {string} name
  * @property {string} does for people
- * @property {(store: import('../store/index.js').Store, options: {signal?: AbortSignal, onProgress?: (done: {step: string, documents: number}) => void}) => Promise<void>} run
+ * @property {(store: import('../store/index.js').Store, options: UpgradeOptions) => Promise<void>} run
  *
  * Rules for a step:
- *   - it ends with the mark at schema `from + 1`, written last, so that a step that was killed is run again from its beginning
- *   - it may be run again over documents that it has changed already, and while the program of before writes more of them
+ *   - it writes the mark with schema `from + 1` last, so that a step that was killed is run again from its beginning
+ *   - it may be run again over documents that it has changed, and while the earlier program writes more of them
  *   - it walks the documents in pages (loader/check/walk.js) and overwrites each at the revision it has read
  *   - where the program of before could not read what it writes, it marks the store first: that program then refuses it
  * The next one goes to the end of this list, and SCHEMA of core/store/marker.js is raised by one.
@@ -86,19 +82,24 @@ export const steps = [
  */
 
 /**
- * @param {import('../store/index.js').Store} store one that this program may open: that of a newer schema is refused there
- * @param {object} [options]
- * @param {boolean} [options.dryRun] says what there is to do, and writes nothing
- * @param {AbortSignal} [options.signal]
- * @param {(done: {step: string, documents: number}) => void} [options.onProgress] of a step
- * @param {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [options.onPush] of a design document
+ * @typedef {object} UpgradeOptions
+ * @property {boolean} [dryRun] lists what there is to do, and writes nothing
+ * @property {AbortSignal} [signal]
+ * @property {(done: {step: string, documents: number}) => void} [onProgress] of a step
+ * @property {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [onPush] of a design document
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store that this program may open: a newer schema is refused there
+ * @param {UpgradeOptions} [options]
  * @returns {Promise<UpgradeSummary>}
  */
 export async function upgrade (store, { dryRun = false, signal, onProgress, onPush } = {}) {
   const { couch } = store
   const from = schemaOf(await couch.get(STORE_ID))
   const wanted = steps.filter(step => step.from >= from)
-  const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps: wanted.map(({ name, does }) => ({ name, does, done: false })), designs: [] })
+  const todo = wanted.map(({ name, does }) => ({ name, does, done: false }))
+  const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps: todo, designs: [] })
   if (!dryRun) {
     for (const [at, step] of wanted.entries()) {
       await step.run(store, { signal, onProgress })
@@ -109,12 +110,12 @@ export async function upgrade (store, { dryRun = false, signal, onProgress, onPu
   if (unstated) summary.unstated = unstated
   const docs = await ownDesigns()
   const there = await push(couch, docs, { dryRun: true })
-  // one without any is still being filled: a load is twice as quick without them
+  // a store without any is still being filled: a load is twice as fast without them
   if (there.every(({ action }) => action === 'new')) return { ...summary, skipped: 'the store was never published' }
   return { ...summary, designs: dryRun ? there : await push(couch, docs, { signal, onProgress: onPush }) }
 }
 
-/** How many editions have no manifest. @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
+/** The number of editions without a manifest. */
 async function countUnstated (couch, signal) {
   const ranges = ['edition:', 'manifest:'].map(startkey => ({ startkey, endkey: `${startkey}~` }))
   const [editions, manifests] = (await couch.ranges(ranges, signal)).map(rows => rows.flatMap(({ id }) => {

@@ -1,5 +1,5 @@
-// Every document of a layer's tiles, or of a part of it, in the order of their ids, page by page: the primary index is
-// never behind, and needs no view.
+// Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and what a database
+// consists of. The primary index is never behind, and needs no view.
 import { MAX_ZOOM, checkLayer, layerRange, STORE_ID, isLayer, parseDocumentId } from '../../core/index.js'
 
 export const walkDefaults = {
@@ -8,27 +8,28 @@ export const walkDefaults = {
   columns: 2000 // columns of one zoom that are asked for one by one; an area of more is picked out of the whole zoom
 }
 
-/** @typedef {{area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms}} Part */
-
 /**
+ * Documents of a layer's tiles, with _conflicts.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
- * @param {Part & {signal?: AbortSignal}} [options]
- * @returns {AsyncGenerator<any[]>} documents, with _conflicts where there are any
+ * @param {object} [options]
+ * @param {import('../../core/area.js').Area} [options.area]
+ * @param {import('../../core/grid.js').Zooms} [options.zooms]
+ * @param {AbortSignal} [options.signal]
+ * @returns {AsyncGenerator<any[]>}
  */
 export async function * walkDocuments (couch, layer, { area, zooms, signal } = {}) {
   checkLayer(layer)
   for await (const range of rangesOf(couch, layer, area, zooms, signal)) yield * walkRange(couch, range, signal)
 }
 
-/** Ranges of ids that hold every tile of the part, and something at all. */
+/** Ranges of ids that hold every tile of the part, without empty ones. */
 async function * rangesOf (couch, layer, area, zooms = { min: 0, max: MAX_ZOOM }, signal) {
-  if (!area && zooms.min === 0 && zooms.max === MAX_ZOOM) {
-    yield layerRange(layer) // and what is no tile's id in it
-    return
-  }
+  // of a whole layer also ids that are not a tile's
+  if (!area && zooms.min === 0 && zooms.max === MAX_ZOOM) return yield layerRange(layer)
   const levels = Array.from({ length: zooms.max - zooms.min + 1 }, (_, index) => zooms.min + index)
-  for await (const { z, ...range } of filled(couch, levels.map(level => ({ z: level, ...below(`${layer}:${level}:`) })), signal)) {
+  const ranges = levels.map(level => ({ z: level, ...below(`${layer}:${level}:`) }))
+  for await (const { z, ...range } of filled(couch, ranges, signal)) {
     const columns = area && columnsOf(area, z)
     if (!columns) yield range
     else yield * filled(couch, columns.map(x => below(`${layer}:${z}:${x}:`)), signal)
@@ -37,7 +38,7 @@ async function * rangesOf (couch, layer, area, zooms = { min: 0, max: MAX_ZOOM }
 
 const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` })
 
-/** Those of many ranges in which there is anything: an area has far more columns than a layer. */
+/** The ranges that are not empty: an area has far more columns than a layer. */
 async function * filled (couch, ranges, signal) {
   for (let at = 0; at < ranges.length; at += walkDefaults.probes) {
     const probed = ranges.slice(at, at + walkDefaults.probes)
@@ -56,17 +57,11 @@ function columnsOf (area, z) {
 }
 
 async function * walkRange (couch, range, signal) {
-  for await (const rows of couch.pages({ ...range, include_docs: true, conflicts: true }, { page: walkDefaults.page, ahead: true, signal })) {
+  const query = { ...range, include_docs: true, conflicts: true }
+  for await (const rows of couch.pages(query, { page: walkDefaults.page, ahead: true, signal })) {
     const docs = rows.map(row => row.doc).filter(Boolean)
     if (docs.length) yield docs
   }
-}
-
-// What a database is made of, in the order of its ids: ranges of layers, which are looked at by themselves, and what lies
-// between them. A layer is skipped over in one request, however many tiles it has.
-
-export const sectionDefaults = {
-  page: 500 // ids a request
 }
 
 /**
@@ -78,17 +73,20 @@ export const sectionDefaults = {
  */
 
 /**
+ * What a database consists of, in the order of ids: layers that have tiles, and pages of the documents between them. A
+ * layer is skipped in one request, however many tiles it has.
  * @param {import('../store/couch.js').Couch} couch
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<{layer: string} | Between>} layers that have anything in their range, and pages of what lies between
+ * @returns {AsyncGenerator<{layer: string} | Between>}
  */
 export async function * sections (couch, signal) {
+  const { page } = walkDefaults
   for (let startkey = ''; ;) {
-    const rows = await couch.page({ startkey, limit: sectionDefaults.page }, signal)
+    const rows = await couch.page({ startkey, limit: page }, signal)
     const at = rows.findIndex(({ id }) => layerOf(id) !== undefined)
     const between = at < 0 ? rows : rows.slice(0, at)
     if (between.length) yield sort(between.map(({ id }) => id))
-    if (at < 0 && rows.length < sectionDefaults.page) return
+    if (at < 0 && rows.length < page) return
     if (at < 0) startkey = rows[rows.length - 1].id + '\u0000'
     else {
       const layer = /** @type {string} */ (layerOf(rows[at].id))
@@ -111,8 +109,8 @@ function sort (ids) {
   const found = { layers: [], editions: [], designs: [], foreign: [] }
   for (const id of ids) {
     const { kind, layer = '' } = parseDocumentId(id) ?? {}
+    if (id === STORE_ID) continue
     if (id.startsWith('_design/')) found.designs.push(id)
-    else if (id === STORE_ID) continue
     else if (kind === 'layer') found.layers.push(layer)
     else if (kind === 'edition') found.editions.push({ id, layer })
     else if (!kind) found.foreign.push(id)

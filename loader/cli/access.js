@@ -1,19 +1,17 @@
 // tilecouch access
 import { Option } from 'commander'
-import { TilecouchError } from '../errors.js'
 import { accessOf, setAccess } from '../access.js'
 import { withStore } from './connect.js'
-import { collect } from './options.js'
+import { collect, refuse } from './options.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addAccessCommand (program, run) {
   program.command('access')
     .description('show or set who may read and write the store')
     .addOption(new Option('--public').conflicts(['private', 'readers', 'reader']))
-    .option('--private', 'only readers and writers read; those that are not named here lose access')
-    .option('--readers <roles>', 'only these roles (and the writers) read; separate them with commas')
+    .option('--private', 'only readers and writers read; who is not named here loses access')
+    .option('--readers <roles>', 'only these roles and the writers read; separate them with commas')
     .option('--reader <name>', 'only this user reads; repeatable', collect)
-    .option('--writers <roles>', 'only these roles write, instead of the role tilecouch-writer; separate them with commas')
+    .option('--writers <roles>', 'only these roles write (default: tilecouch-writer); separate them with commas')
     .option('--writer <name>', 'only this user writes; repeatable', collect)
     .option('--no-writers', 'only admins write')
     .addOption(new Option('--any-writer', 'the role tilecouch-writer writes, as in every store without its own writers')
@@ -53,36 +51,36 @@ const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_
 
 function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
   const hasWriters = typeof writers === 'string' || writer !== undefined
-  if (writers === false && writer) throw new TilecouchError('BAD_OPTION', { option: '--no-writers', value: writer[0], why: 'it contradicts --writer' })
+  if (writers === false && writer) refuse('--no-writers', writer[0], 'it contradicts --writer')
   const wanted = {
     ...(opens && { public: true }),
     ...(closes && { public: false }),
-    ...((readers !== undefined || reader) && { readers: { names: names(reader), roles: rolesOf('--readers', readers) } }),
-    ...(hasWriters && { writers: { names: names(writer), roles: rolesOf('--writers', writers || undefined) } }),
+    ...((readers !== undefined || reader) && { readers: groupOf(reader, '--readers', readers) }),
+    ...(hasWriters && { writers: groupOf(writer, '--writers', writers || undefined) }),
     ...(writers === false && { writers: { names: [], roles: [] } }),
     ...(anyWriter && { writers: null })
   }
   return Object.keys(wanted).length ? wanted : undefined
 }
 
-const names = (list = []) => [...new Set(list)]
-
-/** @param {string} option @param {string | undefined} text */
-function rolesOf (option, text) {
-  if (text === undefined) return []
-  const roles = text.split(',').map(role => role.trim())
-  if (roles.some(role => !role || role.startsWith('_'))) throw new TilecouchError('BAD_OPTION', { option, value: text })
-  return [...new Set(roles)]
+function groupOf (names = [], option, text) {
+  const roles = text === undefined ? [] : text.split(',').map(role => role.trim())
+  if (roles.some(role => !role || role.startsWith('_'))) refuse(option, text, 'it takes roles such as staff,surveyors')
+  return { names: [...new Set(names)], roles: [...new Set(roles)] }
 }
 
 /** @param {import('../access.js').Access} access */
 function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
-  const anybody = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
+  const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
+  const own = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
+  const write = isUnprotected
+    ? 'everybody who may read'
+    : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)
   return [
     url,
     `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
-    `writes:   ${anybody ? 'everybody who may read' : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)}`,
-    `admins:   ${named({ ...admins, roles: admins.roles.filter(role => role !== '_admin') }, 'those of the server')}`,
+    `writes:   ${write}`,
+    `admins:   ${named(own, 'those of the server')}`,
     ...warnings.map(({ text }) => `WARNING   ${text}`)
   ]
 }

@@ -70,8 +70,12 @@ Exit codes: 0 everything is restored, 1 something failed, differs or was refused
 function backupCommand (context, options, file) {
   const { output, signal } = context
   const toStream = file === STREAM
-  if (toStream && /** @type {any} */ (output.stdout).isTTY) throw new TilecouchError('BAD_OPTION', { option: 'the file', value: STREAM, why: 'standard output is a terminal' })
-  const keys = { recipients: recipientsOf(options), identities: identitiesOf(options, output), signer: signerOf(options, output) }
+  if (toStream && /** @type {any} */ (output.stdout).isTTY) throw bad('the file', STREAM, 'standard output is a terminal')
+  const keys = {
+    recipients: recipientsOf(options),
+    identities: identitiesOf(options, output),
+    signer: signerOf(options, output)
+  }
   return withPatientStore(context, options, async store => {
     const started = performance.now()
     const progress = new ProgressLine(output, 'documents')
@@ -81,13 +85,18 @@ function backupCommand (context, options, file) {
         force: options.force,
         ...keys,
         signal,
-        onProgress: ({ documents, total, size }) => progress.draw(documents, total && Math.max(total, documents), rate => [bytes(size), `${count(Math.round(rate))}/s`])
+        onProgress ({ documents, total, size }) {
+          const most = total && Math.max(total, documents)
+          progress.draw(documents, most, rate => [bytes(size), `${count(Math.round(rate))}/s`])
+        }
       })
       progress.end()
       const seconds = secondsSince(started)
-      // standard output carries the backup
-      if (toStream) output.stderr.write(output.json ? JSON.stringify({ ...summary, seconds }) + '\n' : backupWords(summary, seconds).map(line => line + '\n').join(''))
-      else output.result({ ...summary, seconds }, backupWords(summary, seconds))
+      const result = { ...summary, seconds }
+      const lines = describeBackup(summary, seconds)
+      // the backup is written to standard output
+      if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : lines.join('\n')}\n`)
+      else output.result(result, lines)
       return summary.refused ? 1 : 0
     } finally {
       progress.end()
@@ -96,23 +105,30 @@ function backupCommand (context, options, file) {
 }
 
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
-function backupWords ({ file, base, moment, documents, deleted, tiles, bytes: held, size, encrypted, signer, designs, refused, named, noted }, seconds) {
+function describeBackup (summary, seconds) {
+  const { file, base, moment, documents, deleted, tiles, size, encrypted, signer } = summary
+  const { designs, refused, named, noted } = summary
+  const since = base ? ` changed since ${base}` : ''
+  const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)`
   return [
-    `${file}: ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)${base ? ` changed since ${base}` : ''} in ${duration(seconds)}`,
-    `  ${bytes(held)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read again and verified`,
+    `${file}: ${content}${since} in ${duration(seconds)}`,
+    `  ${bytes(summary.bytes)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read again and verified`,
     moment === 'store'
       ? '  The whole store as it was at one moment'
       : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is missing',
-    ...(encrypted || signer ? [`  ${[encrypted && 'Encrypted', signer && `${encrypted ? 'signed' : 'Signed'} with the key ${signer}`].filter(Boolean).join(', ')}`] : []),
+    ...(encrypted ? ['  Encrypted'] : []),
+    ...(signer ? [`  Signed with the key ${signer}`] : []),
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
-    ...(noted ? [] : ['  The database is read-only, so it has no record of this backup: the next one may not notice if an older state is put back']),
-    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...named.map(({ id, reason }) => `    ${id}: ${reason}`)] : [])
+    ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
+    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named)] : [])
   ]
 }
 
+const reasons = refusals => refusals.map(({ id, reason }) => `    ${id}: ${reason}`)
+
 async function restoreCommand (context, options, files) {
   const isStream = files.includes(STREAM)
-  if (isStream && files.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'the files', value: STREAM, why: 'standard input takes one full backup and no other files' })
+  if (isStream && files.length > 1) throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
   const q = wholeNumber('--q', options.q, 3)
   const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
   const act = url => restoreInto(context, { ...options, ...keys }, isStream ? context.stdin : files, url, q)
@@ -122,11 +138,13 @@ async function restoreCommand (context, options, files) {
 
 const steps = { reading: 'Reading the files', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
-async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false, yes, closed, identities, signedBy }, files, url, q) {
+async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
+  const { partial, dryRun = false, yes, closed, identities, signedBy } = options
   const started = performance.now()
   let progress = new ProgressLine(output, 'documents')
   let shown
-  const confirm = Array.isArray(files) && !output.json ? confirmPrompt({ stdin, stderr: output.stderr, signal }) : undefined // standard input is a pipe: nobody can answer
+  const isPipe = !Array.isArray(files) // nobody can answer on standard input
+  const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
     progress.end()
     output.note(['The files give these rights in the database:', ...changes.map(change => `  ${inWords(change)}`)].join('\n'))
@@ -153,33 +171,53 @@ async function restoreInto ({ output, stdin, signal }, { partial, dryRun = false
     })
     progress.end()
     const seconds = secondsSince(started)
-    output.result({ ...summary, seconds }, restoreWords(summary, seconds, Boolean(signedBy)))
+    output.result({ ...summary, seconds }, describeRestore(summary, seconds, Boolean(signedBy)))
     return summary.refused + summary.differences + summary.damage.length || summary.withheld ? 1 : 0
   } catch (error) {
     progress.end()
-    if (error.written) output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. Run the command again, or remove the database.`)
+    if (error.written) {
+      output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. ` +
+        'Run the command again, or remove the database.')
+    }
     throw error
   }
 }
 
 /** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds @param {boolean} isProven */
-function restoreWords (summary, seconds, isProven) {
-  const { of, files, unneeded, dryRun, resumed, written, documents, deleted, tiles, bytes: held, refused, refusals, compared, differences, differing, damage, access, security, withheld, signer, rights, upstreams } = summary
-  const when = of.finished ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}` : `of the backup begun at ${of.made}`
+function describeRestore (summary, seconds, isProven) {
+  const { of, files, unneeded, dryRun, documents, deleted, tiles, damage, signer, rights, upstreams } = summary
+  const when = of.finished
+    ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}`
+    : `of the backup begun at ${of.made}`
+  const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(summary.bytes)})`
+  const proof = isProven ? ', as it must be' : '; whose key it is was not checked (--signed-by)'
+  const place = at => at === undefined ? '' : ` at byte ${at}`
   return [
     `${of.name} ${when}, from ${files.join(', ')}`,
-    `  ${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(held)}), and ${count(deleted)} deleted`,
-    ...(signer ? [`  Signed with the key ${signer}${isProven ? ', as it must be' : '; whose key it is was not checked (--signed-by)'}`] : []),
+    `  ${content}, and ${count(deleted)} deleted`,
+    ...(signer ? [`  Signed with the key ${signer}${proof}`] : []),
     ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ${hosts.join(', ')}`),
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
-    ...damage.map(({ file, at, why }) => `  ${file} is damaged${at === undefined ? '' : ` at byte ${at}`} (${why}): only what comes before was taken`),
-    ...(dryRun ? [...rights.map(change => `  By these files ${inWords(change)}`), ...(damage.length ? [] : ['  Every block, digest and count is right. Nothing was written.'])] : [
-      `  ${count(written)} written${resumed ? ', others were there from a run before' : ''} in ${duration(seconds)} (${count(Math.round(written / seconds))}/s); ${count(compared)} compared: ${differences ? `${count(differences)} differ` : 'all are as the files say'}`,
-      ...differing.map(what => `    ${what}`),
-      ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...refusals.map(({ id, reason }) => `    ${id}: ${reason}`)] : []),
-      ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):', ...rights.map(change => `    ${inWords(change)}`)] : []),
-      access === 'restored' ? `  Open as before: ${readers(security)}` : '  Only admins may use the database: look at it with `tilecouch check`, then open it with `tilecouch access`'
-    ])
+    ...damage.map(({ file, at, why }) => `  ${file} is damaged${place(at)} (${why}): only what comes before was taken`),
+    ...(dryRun ? rights.map(change => `  By these files ${inWords(change)}`) : describeWritten(summary, seconds)),
+    ...(dryRun && !damage.length ? ['  Every block, digest and count is right. Nothing was written.'] : [])
+  ]
+}
+
+function describeWritten (summary, seconds) {
+  const { resumed, written, refused, refusals, compared, differences, differing } = summary
+  const { access, security, withheld, rights } = summary
+  const rate = `${duration(seconds)} (${count(Math.round(written / seconds))}/s)`
+  const found = differences ? `${count(differences)} differ` : 'all are as the files say'
+  return [
+    `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} compared: ${found}`,
+    ...differing.map(what => `    ${what}`),
+    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals)] : []),
+    ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),
+    ...(withheld ? rights.map(change => `    ${inWords(change)}`) : []),
+    access === 'restored'
+      ? `  Open as before: ${readers(security)}`
+      : '  Only admins may use the database: look at it with `tilecouch check`, then open it with `tilecouch access`'
   ]
 }
 
@@ -190,22 +228,27 @@ function readers ({ members = /** @type {any} */ ({}) }) {
 
 // Private keys are read from files: everybody on the machine can see the command line.
 
+const NO_RECIPIENT = 'it must be a public age key such as age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj; ' +
+  'other kinds (ssh, plugins, age1pq) are not supported'
+const NO_IDENTITY = 'it must contain private age keys (AGE-SECRET-KEY-1…), one per line, as age-keygen writes them; ' +
+  'decrypt a file with a passphrase first (age -d)'
+const NO_SIGNER = 'it must contain a private key (Ed25519, PEM, no passphrase), as `openssl genpkey -algorithm ed25519` makes it'
+const NO_PUBLIC_KEY = 'it must contain a public key (Ed25519, PEM), as `openssl pkey -in KEY.pem -pubout` writes it'
+
 const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
 
 /** The lines of a file with keys, without comments. */
 const linesOf = file => readSecretFile(file, 'keys', MOST_KEYS).split(/\r?\n/).map(line => line.trim())
   .filter(line => line && !line.startsWith('#'))
 
-/** @param {{recipient?: string[], recipientsFile?: string[]}} options */
 function recipientsOf ({ recipient = [], recipientsFile = [] }) {
   const parse = (text, option, value) => {
     const found = parseRecipient(text)
-    if (!found) throw bad(option, value, 'it must be a public age key such as age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj; ' +
-        'other kinds (ssh, plugins, age1pq) are not supported')
+    if (!found) throw bad(option, value, NO_RECIPIENT)
     return found
   }
   const found = recipient.map(text => {
-    if (/^age-secret-key-/i.test(text)) throw bad('--recipient', 'AGE-SECRET-KEY-…', 'this is a private key, which opens backups; give the public key, which is in the same file')
+    if (/^age-secret-key-/i.test(text)) throw bad('--recipient', 'AGE-SECRET-KEY-…', 'it is a private key: give the public one')
     return parse(text, '--recipient', text)
   })
   for (const file of recipientsFile) {
@@ -216,32 +259,28 @@ function recipientsOf ({ recipient = [], recipientsFile = [] }) {
   return found
 }
 
-/** @param {{identity?: string[]}} options @param {import('./output.js').Output} output */
 function identitiesOf ({ identity = [] }, output) {
   return identity.flatMap(file => {
     warnIfReadable(file, output)
     const lines = linesOf(file)
     const found = lines.map(parseIdentity).filter(one => one !== undefined)
-    if (!found.length || found.length < lines.length) throw bad('--identity', file, 'it must contain private age keys (AGE-SECRET-KEY-1…), one per line, as age-keygen writes them; ' +
-        'decrypt a file with a passphrase first (age -d)')
+    if (!found.length || found.length < lines.length) throw bad('--identity', file, NO_IDENTITY)
     return found
   })
 }
 
-/** @param {{sign?: string}} options @param {import('./output.js').Output} output */
 function signerOf ({ sign }, output) {
   if (sign === undefined) return undefined
   warnIfReadable(sign, output)
   const found = parseSigner(readSecretFile(sign, 'keys', MOST_KEYS))
-  if (!found) throw bad('--sign', sign, 'it must contain a private key (Ed25519, PEM, no passphrase), as `openssl genpkey -algorithm ed25519` makes it')
+  if (!found) throw bad('--sign', sign, NO_SIGNER)
   return found
 }
 
-/** @param {{signedBy?: string[]}} options */
 function signersOf ({ signedBy }) {
   return signedBy?.map(file => {
     const found = parsePublicKey(readSecretFile(file, 'keys', MOST_KEYS))
-    if (!found) throw bad('--signed-by', file, 'it must contain a public key (Ed25519, PEM), as `openssl pkey -in KEY.pem -pubout` writes it')
+    if (!found) throw bad('--signed-by', file, NO_PUBLIC_KEY)
     return found
   })
 }

@@ -4,7 +4,6 @@ import { now, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
-import { repairs } from '../check/repairs.js'
 import { upgrade } from '../check/upgrade.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { openSource } from '../mirror/sides.js'
@@ -13,10 +12,9 @@ import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
-import { sayStates } from './following.js'
-import { areaIfAny, zoomsOf } from './options.js'
+import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { ProgressLine, reportEnd, reportStates } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -27,16 +25,16 @@ export function addCheckCommand (program, run) {
   program.command('check')
     .description('look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix')
     .argument('[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)')
-    .option('--fix', 'repair the faults that have only one possible fix')
-    .option('--from <env|url>', 'with --fix: take damaged bytes from this mirror, if they match the document')
+    .option('--fix')
+    .option('--from <env|url>')
     .option('--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs')
-    .option('--live', 'with --only conflicts --fix: run until stopped, whenever something changes')
-    .option('-z, --zoom <a-b>', 'only these zooms')
-    .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
-    .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
-    .option('--scheme <scheme>', 'how a folder or archive counts rows: xyz from the north, tms from the south (default: xyz; MBTiles tms)')
+    .option('--live')
+    .option('-z, --zoom <a-b>')
+    .option('--bbox <w,s,e,n>')
+    .option('--polygon <file>')
+    .option('--scheme <scheme>')
     .option('--no-decode', 'check the frame of every tile only, without decoding its pixels or features')
-    .option('--report <file>', 'write every finding to this file, one JSON object a line')
+    .option('--report <file>')
     .addHelpText('after', `
 Examples:
   tilecouch check --db production
@@ -48,9 +46,9 @@ Examples:
   tilecouch check --only conflicts --fix --live
   tilecouch check --only upgrade --fix
 
-Without --fix nothing is changed. Readers and loads go on meanwhile; a run that was stopped is run again. The exit code is 0 if
-there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs, docs/exports.md those of
-files. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+Without --fix nothing is changed. Readers and loads go on meanwhile; run a check that was stopped again. The exit code
+is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs,
+docs/exports.md those of files. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(checkCommand))
 }
 
@@ -60,12 +58,11 @@ async function checkCommand (context, options, names) {
   const target = await targetOf(names)
   const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme }
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
-  const refuse = (option, why) => { throw new TilecouchError('BAD_OPTION', { option, value: options[option.slice(2)] ?? true, why }) }
-  if (fix && isPart) refuse('--fix', 'it takes whole layers, as they are now')
-  if (only && isPart) refuse('--only', 'it takes whole layers, as they are now')
-  if (only === 'upgrade' && target.layers) refuse('--only', 'upgrade concerns the whole store: leave out the layers')
-  if (isPart && !target.file && !target.layers) refuse('--zoom', 'name a layer, file or folder, too')
-  if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', 'name one layer')
+  if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
+  if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')
+  if (only === 'upgrade' && target.layers) refuse('--only', only, 'upgrade concerns the whole store: leave out the layers')
+  if (isPart && !target.file && !target.layers) refuse('--zoom', options.zoom ?? true, 'name a layer, file or folder, too')
+  if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
   const settings = { ...part, fix, decode, signal: context.signal }
   if (target.file) return checkWith(context, options, target.file, settings)
   return withPatientStore(context, options, async store => {
@@ -79,8 +76,7 @@ async function checkCommand (context, options, names) {
 }
 
 function checkOptions ({ only, fix, live, from, scheme, report: file }) {
-  const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-  if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme)
+  if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
   if (only !== undefined && !ONLY.includes(only)) refuse('--only', only, `it is ${ONLY.join(' or ')}`)
   if (from !== undefined && (!fix || only)) refuse('--from', from, 'it goes with --fix, and not with --only')
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
@@ -93,12 +89,12 @@ async function targetOf (names) {
   if (!names.length) return {}
   if (names.length === 1 && await stat(name).then(() => true, () => false)) return { file: name }
   const references = names.map(text => {
-    // no layer has such a name: a file was meant
+    // no layer has such a name: it must be a file
     if (/[\\/]|\.[a-z]+$/i.test(text.replace(/@.*/, ''))) throw new TilecouchError('SOURCE_NOT_FOUND', { value: text })
     return parseReference(text)
   })
   const timed = references.find(({ time }) => time !== undefined)
-  if (timed && names.length > 1) throw new TilecouchError('BAD_OPTION', { option: 'WHAT', value: names.join(' '), why: 'a layer with a time is checked by itself' })
+  if (timed && names.length > 1) refuse('WHAT', names.join(' '), 'a layer with a time is checked by itself')
   return { layers: references.map(({ layer }) => layer), time: timed?.time }
 }
 
@@ -121,8 +117,9 @@ async function checkWith ({ output }, { report: file, decode }, what, settings) 
         ...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])
       ])
     }), (summary, seconds, ended) => {
-      // a store of which nothing was read says nothing
-      if (!ended || summary.kind !== 'store' || summary.layers.length || summary.faults + summary.warnings) report(output, summary, { seconds, file, decode, ended })
+      const { kind, layers, faults: wrong, warnings } = summary
+      const isNothing = ended && kind === 'store' && !layers.length && !wrong && !warnings
+      if (!isNothing) report(output, summary, { seconds, file, decode, ended })
     })
     return (checked.repair ?? checked).faults ? 1 : 0
   } finally {
@@ -130,25 +127,26 @@ async function checkWith ({ output }, { report: file, decode }, what, settings) 
   }
 }
 
-/** @param {import('./output.js').Output} output @param {import('../check/index.js').CheckReport} summary @param {any} how */
 function report (output, summary, { seconds, file, decode, ended }) {
   const { what, kind, layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, checked, repair } = summary
   const read = [
-    ...(layers ? [plural(layers.length, 'layer')] : []), plural(tiles, 'tile'), ...(versions === undefined ? [] : [plural(versions, 'version')])
+    ...(layers ? [plural(layers.length, 'layer')] : []),
+    plural(tiles, 'tile'),
+    ...(versions === undefined ? [] : [plural(versions, 'version')])
   ]
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
   const title = [...(layers ? [] : [kind]), ...(ended ? [ended] : [])].join(', ')
-  const repairable = Object.entries(kinds).filter(([code]) => repairs[code]).reduce((sum, [, number]) => sum + number, 0)
+  const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
   output.result({ ...summary, seconds }, [
     `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
-    `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...(checked ? checkedWords(checked, decode) : [])].join(', ')}`,
+    `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)].join(', ')}`,
     ...findingLines(summary, { file, advise: !repair }),
     ...(repair ? repairLines(repair) : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
   ])
 }
 
 /** What was checked, in words. */
-const checkedWords = (/** @type {Record<string, any>} */ { decoded, gone, index }, decode) => [
+const checkedWords = ({ decoded, gone, index } = /** @type {Record<string, any>} */ ({}), decode) => [
   ...(decoded === undefined ? [] : [decode ? `${count(decoded)} decoded` : 'none decoded']),
   ...(gone ? [`${count(gone)} gone`] : []),
   ...(index === undefined ? [] : [index ? 'time index compared' : 'no time index'])
@@ -162,7 +160,7 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   return [
     '',
     sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
-    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${repairs[code]?.fix ?? 'taken from the mirror'})`),
+    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${faults[code].fix ?? 'taken from the mirror'})`),
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(({ code, where, why, reason }) => `  ${code} ${where}${reason || why ? `: ${reason ?? why}` : ''}`),
     ...moreLine(left, SHOWN),
@@ -189,7 +187,7 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
 function following (output) {
   let ended = 0
   return {
-    onState: sayStates(output, 'Resolving conflicts as they come.'),
+    onState: reportStates(output, 'Resolving conflicts as they come.'),
     onProgress: tally => {
       if (tally.ended === ended) return
       output.line(`${now()}  ${plural(tally.ended - ended, 'losing revision')} deleted, ${count(tally.ended)} in all`)
@@ -214,8 +212,9 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
 /** --only upgrade */
 async function upgradeWith ({ output, signal }, { fix = false }, store) {
   const started = performance.now()
-  const pushed = (/** @type {any} */ { id, step, done }) => step === 'swap' ? `${id}: deployed` : `${id}: building its index${done === undefined ? '' : `, ${done} %`}`
-  const summary = await upgrade(store, { dryRun: !fix, signal, onPush: event => output.note(pushed(event)) })
+  const onPush = (/** @type {any} */ { id, step, done }) => output.note(
+    step === 'swap' ? `${id}: deployed` : `${id}: building its index${done === undefined ? '' : `, ${done} %`}`)
+  const summary = await upgrade(store, { dryRun: !fix, signal, onPush })
   const { from, to, steps, designs, skipped, unstated = 0 } = summary
   const behind = designs.filter(({ action }) => action !== 'unchanged')
   const todo = fix ? '' : 'to do: '

@@ -1,6 +1,5 @@
 // tilecouch copy: copy a layer, or move it to another name.
 import { checkLayer, formatReference, parseReference } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { copyLayer } from '../copy/index.js'
 import { moveLayer } from '../copy/move.js'
 import { resolveDatabase } from '../couchapp/environments.js'
@@ -8,9 +7,11 @@ import { openSource } from '../mirror/sides.js'
 import { Store } from '../store/index.js'
 import { withPatientStore } from './connect.js'
 import { failureLines } from './load-report.js'
-import { areaIfAny, zoomsOf } from './options.js'
+import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { ProgressLine, reportEnd } from './progress.js'
+
+const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep its terms of use.'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addCopyCommand (program, run) {
@@ -18,16 +19,16 @@ export function addCopyCommand (program, run) {
     .description('copy a layer, or a part of it, with its past; or give it another name')
     .argument('<from>', 'a layer, or layer@time: as it was then; the copy is not updated')
     .argument('[to]', 'the name of the copy; with --from the same unless given')
-    .option('--from <env|url>', 'another store to copy from, such as a restored backup')
-    .option('--bbox <w,s,e,n>', 'tiles that touch this box, in degrees')
-    .option('--polygon <file>', 'tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
-    .option('-z, --zoom <a-b>', 'these zooms')
-    .option('--history', 'with the past (the default)')
+    .option('--from <env|url>')
+    .option('--bbox <w,s,e,n>')
+    .option('--polygon <file>')
+    .option('-z, --zoom <a-b>')
+    .option('--history')
     .option('--no-history', 'without the past')
-    .option('--move', 'remove the layer under its old name when all of it is copied and compared')
-    .option('--purge', 'with --move: leave no trace of the old name (CouchDB only)')
-    .option('--i-have-permission', 'copy into another layer although the terms of the upstream forbid it')
-    .option('-n, --dry-run', 'only say what would be done')
+    .option('--move', 'remove the layer under its old name after all of it was copied and compared')
+    .option('--purge')
+    .option('--i-have-permission')
+    .option('-n, --dry-run')
     .addHelpText('after', `
 Examples:
   tilecouch copy osm osm-backup
@@ -36,19 +37,19 @@ Examples:
   tilecouch copy osm --from http://localhost:5984/restored
   tilecouch copy osm openstreetmap --move
 
-A copy into an existing layer merges the two, as replication would: the newest version becomes the head, older ones go to the past,
-and of two images of one time the one of the later run counts. Run it again to bring what has come meanwhile. When only a part is
-copied, its versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a
-move that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+A copy into an existing layer merges the two, as replication would: the newest version becomes the head, older ones go
+to the past, and of two images of one time the one of the later run counts. Run it again to copy later additions. Of a
+part, versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a move
+that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(copyCommand))
 }
 
 async function copyCommand (context, options, name, to) {
   if (options.move) return moveCommand(context, options, name, to)
-  if (options.purge) throw new TilecouchError('BAD_OPTION', { option: '--purge', value: true, why: 'it goes with --move' })
+  if (options.purge) refuse('--purge', true, 'it goes with --move')
   const { output, signal } = context
   const { layer, time } = parseReference(name)
-  if (to === undefined && options.from === undefined) throw new TilecouchError('BAD_OPTION', { option: 'TO', value: '', why: 'it is left out only with --from' })
+  if (to === undefined && options.from === undefined) refuse('TO', '', 'it is left out only with --from')
   const target = checkLayer(to ?? layer)
   const settings = {
     time,
@@ -59,14 +60,18 @@ async function copyCommand (context, options, name, to) {
     dryRun: Boolean(options.dryRun)
   }
   return withPatientStore(context, options, async store => {
-    const source = options.from === undefined ? undefined : new Store(openSource(await resolveDatabase(options.from, { side: 'TILECOUCH_FROM' }) ?? options.from, { retries: 3 }))
+    const { from } = options
+    const url = from && (await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from)
     const progress = new ProgressLine(output)
     const summary = await reportEnd(progress, () => copyLayer(store, layer, target, {
       ...settings,
-      ...(source && { source }),
+      ...(url && { source: new Store(openSource(url, { retries: 3 })) }),
       signal,
       onProgress: ({ tiles, bytes: size }) => progress.draw(tiles, undefined, rate => [bytes(size), `${count(Math.round(rate))}/s`])
-    }), (copied, seconds, ended) => reportCopy(output, copied, { ...settings, name: formatReference(layer, time), seconds, how: ended ? ` (${ended})` : '' }))
+    }), (copied, seconds, ended) => {
+      const how = ended ? ` (${ended})` : ''
+      reportCopy(output, copied, { ...settings, name: formatReference(layer, time), seconds, how })
+    })
     return summary.failed + summary.moved ? 1 : 0
   })
 }
@@ -75,10 +80,10 @@ function reportCopy (output, summary, { name, dryRun, time, seconds, how }) {
   const { to, tiles, versions, bytes: size, unchanged, extended, editions, moved } = summary
   output.result({ ...summary, dryRun, seconds }, [
     `${name} to ${to}${how}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
-    `  ${plural(versions, 'version')} ${dryRun ? 'would be ' : ''}copied (${bytes(size)}), ${count(unchanged)} were there`,
-    ...(extended ? [`  ${plural(extended, 'tile')} ${extended === 1 ? 'holds' : 'hold'} longer`] : []),
+    `  ${plural(versions, 'version')} ${dryRun ? 'would be ' : ''}copied (${bytes(size)}), ${count(unchanged)} existed`,
+    ...(extended ? [`  ${plural(extended, 'tile')} ${extended === 1 ? 'expires' : 'expire'} later now`] : []),
     ...(editions ? [`  ${plural(editions, 'edition')} copied`] : []),
-    ...(time === undefined ? [] : ['  The copy is not updated: its tiles do not expire, and a new layer gets the upstream only if its terms must go along.']),
+    ...(time === undefined ? [] : [NOT_UPDATED]),
     ...(moved ? [`  ${plural(moved, 'version')} kept changing: run it again`] : []),
     ...failureLines(summary)
   ])
@@ -86,10 +91,12 @@ function reportCopy (output, summary, { name, dryRun, time, seconds, how }) {
 
 async function moveCommand (context, options, from, to) {
   const { output, signal } = context
-  const refuse = option => { throw new TilecouchError('BAD_OPTION', { option, value: true, why: 'it does not go with --move' }) }
-  if (to === undefined) throw new TilecouchError('BAD_OPTION', { option: 'TO', value: '', why: 'name the layer' })
-  for (const name of ['from', 'bbox', 'polygon', 'zoom']) if (options[name] !== undefined) refuse(`--${name}`)
-  if (options.history === false) refuse('--no-history')
+  if (to === undefined) refuse('TO', '', 'name the layer')
+  const { from: source, bbox, polygon, zoom, history } = options
+  const others = { '--from': source, '--bbox': bbox, '--polygon': polygon, '--zoom': zoom, '--no-history': history === false || undefined }
+  for (const [option, value] of Object.entries(others)) {
+    if (value !== undefined) refuse(option, value, 'it does not go with --move')
+  }
   const dryRun = Boolean(options.dryRun)
   return withPatientStore(context, options, async store => {
     const progress = new ProgressLine(output)
@@ -97,7 +104,9 @@ async function moveCommand (context, options, from, to) {
       dryRun,
       purge: Boolean(options.purge),
       signal,
-      onProgress: ({ step, tiles, bytes: size }) => progress.draw(tiles, undefined, () => [step === 'copy' ? 'copied' : 'removed under the old name', bytes(size)])
+      onProgress: ({ step, tiles, bytes: size }) => progress.draw(tiles, undefined, () => [
+        step === 'copy' ? 'copied' : 'removed under the old name', bytes(size)
+      ])
     }), (summary, seconds, ended) => { if (!ended) reportMove(output, summary, { dryRun, seconds }) })
     return done || (dryRun && !failed) ? 0 : 1
   })

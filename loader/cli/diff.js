@@ -1,15 +1,14 @@
 // tilecouch diff
 import path from 'node:path'
-import { TilecouchError } from '../errors.js'
 import { diff } from '../diff/index.js'
 import { GeoJsonReport, ListReport } from '../diff/reports.js'
 import { referenceOf } from '../diff/sides.js'
 import { formatOf } from '../export/target.js'
 import { schemes } from '../sources/index.js'
 import { withPatientStore } from './connect.js'
-import { areaIfAny, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, secondsSince, table } from './output.js'
-import { ProgressLine } from './progress.js'
+import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { bytes, count, duration, plural, table } from './output.js'
+import { ProgressLine, reportEnd } from './progress.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDiffCommand (program, run) {
@@ -17,17 +16,17 @@ export function addDiffCommand (program, run) {
     .description('compare two times of a layer, two layers, or a layer and an archive; export only what changed')
     .argument('<from>', 'layer[@time]; a file or folder of tiles (./osm is never a layer); or the address of another store, for the same layer there')
     .argument('<to>', 'the same')
-    .option('-z, --zoom <a-b>', 'only these zooms')
-    .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
-    .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, what lies in both')
-    .option('--report <file>', 'write every tile that differs to this file, one JSON object a line; - for standard output')
+    .option('-z, --zoom <a-b>')
+    .option('--bbox <w,s,e,n>')
+    .option('--polygon <file>')
+    .option('--report <file>')
     .option('--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any')
     .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
     .option('--export <target>', 'write only what changed to a folder, .mbtiles or .zip, for `tilecouch load` elsewhere')
-    .option('--format <format>', 'with --export: folder, mbtiles or zip (default: as the name of the target says)')
-    .option('--scheme <scheme>', 'with --export: how a folder or a zip counts rows, xyz from the north or tms from the south (default: xyz)')
-    .option('--force', 'with --export: replace a file that is there')
-    .option('--i-have-permission', 'with --export: although the terms of the upstream forbid it')
+    .option('--format <format>')
+    .option('--scheme <scheme>')
+    .option('--force')
+    .option('--i-have-permission')
     .option('--exit-code', 'end with 1 when anything differs, as git diff does')
     .addHelpText('after', `
 Examples:
@@ -51,38 +50,36 @@ async function diffCommand (context, options, from, to) {
     const reports = await openReports(options, `${from} -> ${to}`, output)
     const files = Object.values(reports)
     const progress = new DiffProgress(output, store, [from, to], wanted)
-    const started = performance.now()
-    const ended = (summary, how = '') => {
-      progress.end()
-      if (summary) report(output, { ...summary, seconds: secondsSince(started) }, { ...options, ...reports }, how)
-    }
     try {
-      const summary = await diff(store, from, to, {
-        ...wanted, target, scheme, format, force, permission,
-        onTile: async change => { for (const each of files) await each.add(change) },
-        onProgress: tally => progress.show(tally)
-      })
-      for (const each of files) await each.finish()
-      ended(summary)
-      return summary.missing || summary.export?.missing || (options.exitCode && differenceOf(summary)) ? 1 : 0
+      const summary = await reportEnd(progress, async () => {
+        const compared = await diff(store, from, to, {
+          ...wanted, target, scheme, format, force, permission,
+          onTile: async change => { for (const each of files) await each.add(change) },
+          onProgress: tally => progress.show(tally)
+        })
+        for (const each of files) await each.finish()
+        return compared
+      }, (found, seconds, how) => report(output, { ...found, seconds }, { ...options, ...reports }, how))
+      const isDifferent = options.exitCode && differenceOf(summary)
+      return summary.missing || summary.export?.missing || isDifferent ? 1 : 0
     } catch (error) {
       for (const each of files) await each.discard()
-      ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
       throw error
     }
   })
 }
 
-async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, ...options }, output) {
-  const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-  if (!schemes.includes(scheme)) refuse('--scheme', scheme)
-  if (options.everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
+async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, everyZoom }, output) {
+  if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
+  if (everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
   if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
-  if (geojson === '-') refuse('--geojson', geojson, 'name a file: only at the end it is known which zoom is the deepest')
+  if (geojson === '-') refuse('--geojson', geojson, 'name a file: it is rewritten when a deeper zoom is found')
   if (target === undefined && format !== undefined) refuse('--format', format, 'it goes with --export')
-  if (target !== undefined && await formatOf(target, format) === 'mbtiles' && scheme === 'tms') refuse('--scheme', scheme, 'MBTiles has rows of its own')
+  if (target !== undefined && await formatOf(target, format) === 'mbtiles' && scheme === 'tms') {
+    refuse('--scheme', scheme, 'MBTiles always counts rows from the south')
+  }
   const names = [target, file, geojson].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
-  if (new Set(names).size < names.length) refuse('--report, --geojson, --export', names[0], 'each needs a name of its own')
+  if (new Set(names).size < names.length) refuse('--report, --geojson, --export', names[0], 'each needs its own name')
 }
 
 async function openReports ({ report: file, geojson, everyZoom }, name, { stdout }) {
@@ -100,29 +97,37 @@ async function openReports ({ report: file, geojson, everyZoom }, name, { stdout
 
 const differenceOf = ({ tiles }) => tiles.added + tiles.removed + tiles.changed
 
-function report (output, summary, { report: file, geojson, polygons }, ended) {
+function report (output, summary, { report: file, geojson, polygons }, how) {
   const { from, to, tiles, bytes: size, zooms, missing, seconds, export: exported } = summary
   const different = differenceOf(summary)
+  const share = `${different ? count(different) : 'none'} of ${plural(different + tiles.same, 'tile')}`
+  const title = `${from.name} -> ${to.name}${how ? ` (${how})` : ''}`
+  const added = `${count(tiles.added)} added (${bytes(size.added)})`
+  const removed = `${count(tiles.removed)} removed (${bytes(size.removed)})`
+  const changed = `${count(tiles.changed)} changed (now ${bytes(size.changed)})`
+  const rowOf = ({ z, tiles: each, bytes: { added: more, changed: other } }) =>
+    [z, each.added, each.removed, each.changed, each.same, bytes(more + other)]
   const lines = [
-    `${from.name} -> ${to.name}${ended && ` (${ended})`}: ${different ? count(different) : 'none'} of ${plural(different + tiles.same, 'tile')} ${different === 1 ? 'differs' : 'differ'}, in ${duration(seconds)}`,
-    `  ${count(tiles.added)} added (${bytes(size.added)}), ${count(tiles.removed)} removed (${bytes(size.removed)}), ${count(tiles.changed)} changed (now ${bytes(size.changed)}), ${count(tiles.same)} the same`
+    `${title}: ${share} ${different === 1 ? 'differs' : 'differ'}, in ${duration(seconds)}`,
+    `  ${added}, ${removed}, ${changed}, ${count(tiles.same)} the same`
   ]
   if (missing) lines.push(`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`)
-  if (zooms.length) {
-    lines.push('', ...table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(({ z, tiles: each, bytes: { added, changed } }) =>
-      [z, each.added, each.removed, each.changed, each.same, bytes(added + changed)])))
+  if (zooms.length) lines.push('', ...table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(rowOf)))
+  if (exported) lines.push('', ...exportLines(exported, to.layer, how))
+  if (!how && polygons) {
+    const zoom = polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
+    lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${zoom}`)
   }
-  if (exported) lines.push('', ...exportLines(exported, to.layer, ended))
-  if (!ended && polygons) lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`}`)
   if (file === '-') output.note(lines.join('\n'))
   else output.result(summary, lines)
 }
 
-function exportLines ({ target, tiles, bytes: size, gone, kept, missing, time }, layer, ended) {
+function exportLines ({ target, tiles, bytes: size, gone, kept, missing, time }, layer, how) {
+  const reused = kept ? `, ${count(kept)} of them of an earlier run` : ''
   return [
-    `${target}: ${plural(tiles, 'tile')} (${bytes(size)})${kept ? `, ${count(kept)} of them there already` : ''}, ${count(gone)} gone`,
+    `${target}: ${plural(tiles, 'tile')} (${bytes(size)})${reused}, ${count(gone)} gone`,
     ...(missing ? [`  ${count(missing)} not written: they were deleted from the store meanwhile`] : []),
-    ...(ended ? [] : [`  Load it with: tilecouch load ${target} --layer ${layer}${time ? '' : ' --time …'}`])
+    ...(how ? [] : [`  Load it with: tilecouch load ${target} --layer ${layer}${time ? '' : ' --time …'}`])
   ]
 }
 
@@ -131,7 +136,7 @@ class DiffProgress extends ProgressLine {
   #total
   #stop = new AbortController()
 
-  /** Tiles are counted beside, where a bar can show it. That they cannot be counted is the diff's to say. */
+  /** Counts the tiles meanwhile, if a bar can show it; the diff itself reports errors. */
   constructor (output, store, references, { area, zooms }) {
     super(output)
     if (output.json || !output.isTerminal) return

@@ -4,28 +4,28 @@ import { TilecouchError } from '../errors.js'
 import { doctor } from '../doctor/index.js'
 import { writeMetrics } from '../doctor/metrics.js'
 import { withDatabase } from './connect.js'
-import { wholeNumber } from './options.js'
+import { refuse, wholeNumber } from './options.js'
 import { bytes, count, plural } from './output.js'
 
 const WIDTH = 80 // columns
 const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDoctorCommand (program, run) {
   program.command('doctor')
-    .description('check a CouchDB and its store for problems, and with --fix prepare and repair them')
+    .description('find problems of a CouchDB and its store; with --fix, prepare and repair them')
     .option('--fix')
-    .option('--cors <origins>', 'pages of these origins may read every database of the server: https://maps.example.org, or *')
-    .option('--allow-viewer', 'browsers may run the viewer that CouchDB serves, from every database of the server; ' +
-      '`tilecouch serve` does not need it')
+    .option('--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
+      'database of the server')
+    .option('--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
+      'server; `tilecouch serve` does not need it')
     .option('--q <n>')
     .option('--n <n>')
-    .option('--expected-tiles <n>', 'tiles that the store will have, with all versions, such as 40M: advises --q and --n, and creates ' +
-      'the database with them')
+    .option('--expected-tiles <n>', 'number of tiles, with all versions, such as 40M: advises --q and --n, and --fix ' +
+      'creates the database with them')
     .option('--tile-bytes <n>', 'bytes per tile, for --expected-tiles (default: 10000)')
-    .option('--mirrors', 'also ask the stores at the other end of its mirrors for their clocks')
+    .option('--mirrors', 'also check the clocks of the stores that mirrors copy from and to')
     .option('--gateway <url>')
-    .option('--metrics <file>', 'also write the findings for Prometheus, to a .prom file that node_exporter reads')
+    .option('--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus')
     .addHelpText('after', `
 Examples:
   tilecouch doctor --db http://admin@localhost:5984/tiles
@@ -35,7 +35,8 @@ Examples:
   tilecouch doctor --mirrors --gateway http://localhost:9090 --json
   tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 
-Without --fix nothing is changed. Some checks need admin rights; skipped checks are listed. The exit code is 1 when a finding is bad.`)
+Without --fix nothing is changed. Some checks need admin rights; skipped checks
+are listed. The exit code is 1 when a finding is bad.`)
     .action(run(doctorCommand))
 }
 
@@ -58,7 +59,7 @@ async function doctorCommand (context, options) {
   })
 }
 
-/** Without --fix no embedded store is created. @param {import('./program.js').Context} context */
+/** Without --fix no embedded store is created. */
 const readOnly = context => ({
   ...context,
   openEmbedded: async dir => {
@@ -67,30 +68,31 @@ const readOnly = context => ({
   }
 })
 
-/** @param {string | undefined} value such as `40M` */
+/** Parses `40M`. */
 function tilesOf (value) {
   if (value === undefined) return undefined
   const [, number, unit] = /^(\d{1,12}(?:\.\d{1,3})?)([kMG]?)$/.exec(value) ?? []
   const tiles = Math.round(+number * UNITS[unit])
-  if (!(tiles > 0)) throw new TilecouchError('BAD_OPTION', { option: '--expected-tiles', value })
-  return tiles
+  return tiles > 0 ? tiles : refuse('--expected-tiles', value, 'it takes a number such as 500000 or 40M')
 }
 
-const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' }
+const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' } // the worst first
 const INDENT = ' '.repeat(9)
 
 /** Problems in full, what is right in one line per area. @param {import('../doctor/index.js').Report} report */
 export function describe ({ url, server, counts, findings, advice, seconds }) {
-  const said = Object.entries(MARK).filter(([state]) => counts[state]).map(([state]) => `${counts[state]} ${state}`)
+  const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
+  const fixable = findings.filter(one => one.fixable).map(({ check }) => check)
+  const isFixed = one => one.fixed !== undefined
   return [
-    `${url}`,
-    `${server}: ${said.length ? `${said.join(', ')}, ` : ''}${counts.ok} ok, in ${seconds.toFixed(1)} s`,
+    url,
+    `${server}: ${states.join('')}${counts.ok} ok, in ${seconds.toFixed(1)} s`,
     ...findings.filter(({ state }) => state === 'bad' || state === 'warning').flatMap(one => ['', ...full(one)]),
     ...shardLines(advice),
-    ...findings.filter(({ fixed }) => fixed !== undefined).flatMap(one => ['', ...wrap(`${'FIXED'.padEnd(9)}${titleOf(one)}was: ${one.fixed}`, INDENT)]),
-    ...unknowns(findings.filter(({ state }) => state === 'unknown')),
-    ...fine(findings.filter(({ state, fixed }) => state === 'ok' && fixed === undefined)),
-    ...(findings.some(({ fixable }) => fixable) ? ['', '`tilecouch doctor --fix` repairs: ' + findings.filter(({ fixable }) => fixable).map(({ check }) => check).join(', ')] : []),
+    ...findings.filter(isFixed).flatMap(one => ['', ...wrap(`FIXED    ${titleOf(one)}was: ${one.fixed}`, INDENT)]),
+    ...grouped('UNKNOWN', findings.filter(({ state }) => state === 'unknown'), ({ found }) => found, unknownLine),
+    ...grouped('ok', findings.filter(one => one.state === 'ok' && !isFixed(one)), ({ area }) => area, okLine),
+    ...(fixable.length ? ['', ...wrap(`\`tilecouch doctor --fix\` repairs: ${fixable.join(', ')}`, '')] : []),
     ...(counts.bad ? ['', `${plural(counts.bad, 'problem')} cannot wait.`] : [])
   ]
 }
@@ -106,20 +108,19 @@ function full ({ state, area, check, found, why, advice }) {
   ]
 }
 
-/** The checks that were skipped, grouped by reason. */
-function unknowns (findings) {
-  if (!findings.length) return []
-  const reasons = new Map()
-  for (const { area, check, found } of findings) reasons.set(found, [...reasons.get(found) ?? [], check === area ? area : `${area} ${check}`])
-  return ['', ...[...reasons].flatMap(([found, names]) => wrap(`${MARK.unknown.padEnd(9)}${names.join(', ')}: ${found}`, INDENT))]
+/** Findings in a line per group. */
+function grouped (mark, findings, keyOf, lineOf) {
+  const groups = new Map()
+  for (const one of findings) groups.set(keyOf(one), [...groups.get(keyOf(one)) ?? [], one])
+  const lines = [...groups].flatMap(([key, group]) => wrap(mark.padEnd(9) + lineOf(key, group), INDENT))
+  return lines.length ? ['', ...lines] : []
 }
 
-function fine (findings) {
-  if (!findings.length) return []
-  const areas = new Map()
-  for (const { area, check, found } of findings) areas.set(area, [...areas.get(area) ?? [], check === area ? found : `${check} ${found}`])
-  return ['', ...[...areas].flatMap(([area, names]) => wrap(`${'ok'.padEnd(9)}${area}: ${names.join('; ')}`, INDENT))]
-}
+const unknownLine = (found, group) =>
+  `${group.map(({ area, check }) => check === area ? area : `${area} ${check}`).join(', ')}: ${found}`
+
+const okLine = (area, group) =>
+  `${area}: ${group.map(({ check, found }) => check === area ? found : `${check} ${found}`).join('; ')}`
 
 /** Lines of a terminal. A word is never cut, so that it can be copied. */
 function wrap (text, indent) {
@@ -134,7 +135,6 @@ function wrap (text, indent) {
   return [...lines, line]
 }
 
-/** @param {import('../doctor/shards.js').Advice} [advice] */
 function shardLines (advice) {
   if (!advice) return []
   const { q, n, tiles, nodes, bytes: size, shardDocs, shardBytes, notes } = advice

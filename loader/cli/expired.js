@@ -1,34 +1,27 @@
-// Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with --dry-run
-// both list them.
+// Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with
+// --dry-run both list them.
 import { now } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { expire } from '../expired/index.js'
 import { withPatientStore } from './connect.js'
-import { sayStates } from './following.js'
-import { timeOrAgo, wholeNumber } from './options.js'
-import { bytes, count, moreLine, plural, table } from './output.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { refuse, timeOrAgo, wholeNumber } from './options.js'
+import { bytes, count, countWords, moreLine, plural, table } from './output.js'
+import { ProgressLine, reportEnd, reportStates } from './progress.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const LIVE_PATIENCE = 30 // seconds for the upstream of a layer, before the others have their turn
 
-/** @param {import('commander').Command} command */
 export const addExpiredOptions = command => command
-  .option('--all', 'of every layer')
-  .option('--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ago than 7d; with --dry-run it may be yet to come')
+  .option('--all')
+  .option('--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ' +
+    'ago than 7d; with --dry-run also a time to come')
   .option('--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`)
 
-/**
- * @param {import('./program.js').Context} context
- * @param {any} options
- * @param {string[]} names of layers
- * @param {Pick<import('../expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action
- */
+/** @param {Pick<import('../expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action */
 export async function expiredCommand (context, options, names, action) {
   const { output, signal } = context
   if (options.all ? names.length : !names.length) {
-    throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: names.join(' '), why: 'name layers, or add --all' })
+    refuse('LAYER', names.join(' '), 'name layers, or add --all')
   }
   const { live = false, dryRun = false, json } = options
   const settings = {
@@ -47,7 +40,8 @@ export async function expiredCommand (context, options, names, action) {
     let listed = 0
     const tally = await reportEnd(progress, () => expire(store, {
       ...settings,
-      ...(live ? following(output) : { onProgress: done => progress.draw(done.expired, undefined, () => partsOf(action.action, done)) }),
+      onProgress: done => progress.draw(done.expired, undefined, () => partsOf(action.action, done)),
+      ...(live && following(output)),
       onTile: ({ id, expires, seconds, bytes: size }) => {
         if (!listed++) output.line('expired               ago      bytes  tile')
         output.line(`${expires}  ${ago(seconds).padEnd(7)}  ${bytes(size).padStart(6)}  ${id}`)
@@ -72,34 +66,40 @@ function ago (seconds) {
 }
 
 const partsOf = (action, { changed, unchanged, failed, removed, ended }) => action === 'refresh'
-  ? [`${count(changed)} changed`, `${count(unchanged)} unchanged`, ...(failed ? [`${count(failed)} failed`] : [])]
-  : action === 'remove' ? [`${count(removed)} removed`, `${count(ended)} gone`] : []
+  ? [`${count(changed)} changed`, `${count(unchanged)} unchanged`, ...countWords({ failed })]
+  : [`${count(removed)} removed`, `${count(ended)} gone`]
 
 /** With --live: a line when something was done, and when the store goes and comes. */
 function following (output) {
-  const fields = ['changed', 'unchanged', 'missing', 'failed', 'removed', 'ended']
-  let before = /** @type {Record<string, number>} */ ({})
+  let before = {}
   return {
-    onState: sayStates(output, 'Waiting for tiles to expire.'),
-    onProgress: tally => {
-      const news = fields.filter(field => tally[field] > (before[field] ?? 0))
-      if (news.length) output.line(`${now()}  ${news.map(field => `${count(tally[field] - (before[field] ?? 0))} ${field === 'ended' ? 'gone' : field}`).join(', ')}`)
-      before = Object.fromEntries(fields.map(field => [field, tally[field]]))
+    onState: reportStates(output, 'Waiting for tiles to expire.'),
+    onProgress: ({ changed, unchanged, missing, failed, removed, ended }) => {
+      const counts = { changed, unchanged, missing, failed, removed, gone: ended }
+      const added = Object.entries(counts).map(([what, number]) => [what, number - (before[what] ?? 0)])
+      const news = countWords(Object.fromEntries(added))
+      if (news.length) output.line(`${now()}  ${news.join(', ')}`)
+      before = counts
     }
   }
 }
 
 function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
   const would = dryRun ? 'would be ' : ''
-  const layers = Object.entries(tally.layers).filter(([, { tiles }]) => tiles)
+  const rows = Object.entries(tally.layers).filter(([, { tiles }]) => tiles)
+    .map(([layer, { tiles, bytes: size, first, last }]) => [layer, tiles, bytes(size), first, last])
+  const isTabled = rows.length > 1 || (dryRun && rows.length)
+  const { gone } = tally
   const lines = [
     ...(tally.listed.length ? [''] : []),
     `${plural(tally.expired, 'tile')} ${tally.expired === 1 ? 'has' : 'have'} expired (${bytes(tally.bytes)})${how}`,
-    ...(layers.length > 1 || dryRun ? table(['layer', 'tiles', 'size', 'first', 'last'], layers.map(([layer, { tiles, bytes: size, first, last }]) => [layer, tiles, bytes(size), first, last])).slice(layers.length ? 0 : 1).map(line => `  ${line}`) : []),
+    ...(isTabled ? table(['layer', 'tiles', 'size', 'first', 'last'], rows).map(line => `  ${line}`) : []),
     ...(dryRun && tally.listed.length < tally.expired ? [`  ${count(tally.listed.length)} of them are listed; --limit lists more`] : []),
     ...(action === 'refresh' ? dryRun ? ['  they would be fetched again'] : refreshed(tally) : []),
     ...(action === 'remove' ? removed(tally, would) : []),
-    ...(tally.gone && action !== 'refresh' ? [`  besides, ${plural(tally.gone, 'tile')} ${tally.gone === 1 ? 'is' : 'are'} gone, and may be fetched again with \`tilecouch seed --expired\``] : []),
+    ...(gone && action !== 'refresh'
+      ? [`  ${plural(gone, 'tile')} more ${gone === 1 ? 'is' : 'are'} gone: \`tilecouch seed --expired\` asks the upstream again`]
+      : []),
     ...tally.skipped.map(({ layer, reason }) => `  skipped: ${layer}: ${reason}`),
     ...tally.troubles.map(({ layer, reason }) => `  given up for now: ${layer}: ${reason}`),
     ...tally.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what}: ${id}: ${reason}`),
@@ -109,10 +109,10 @@ function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
 }
 
 const refreshed = ({ changed, unchanged, fresh, missing, outside, failed, left }) => [
-  `  ${count(changed)} changed, ${count(unchanged)} unchanged and hold longer`,
+  `  ${count(changed)} changed, ${count(unchanged)} unchanged, which expire later now`,
   ...(fresh ? [`  ${count(fresh)} were fetched by another program meanwhile`] : []),
-  ...(missing ? [`  ${count(missing)} stay as they are: the upstream has none any more`] : []),
-  ...(outside ? [`  ${count(outside)} stay as they are: they are outside of what the upstream has`] : []),
+  ...(missing ? [`  ${count(missing)} kept: the upstream has them no more`] : []),
+  ...(outside ? [`  ${count(outside)} kept: they are outside of the upstream's area or zooms`] : []),
   ...(failed ? [`  ${count(failed)} failed: run it again to try them again`] : []),
   ...(left ? [`  ${count(left)} were not fetched: run it again`] : [])
 ]

@@ -11,18 +11,14 @@ import { schemes } from '../sources/index.js'
 import { exportTree, nginxConfig } from '../tree/index.js'
 import { HIDDEN } from '../tree/paths.js'
 import { withPatientStore } from './connect.js'
-import { areaIfAny, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, secondsSince, table } from './output.js'
-import { ProgressLine } from './progress.js'
+import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
+import { ProgressLine, reportEnd } from './progress.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 const SHOWN_FAILURES = 20 // lines; --json has more
 const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
 
-/** @type {(option: string, value: unknown, why: string) => never} */
-const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addExportCommand (program, run) {
   program.command('export')
     .description('write a layer, as it is or as it was, to a folder, .mbtiles, .pmtiles or .zip')
@@ -31,13 +27,13 @@ export function addExportCommand (program, run) {
     .option('--bbox <w,s,e,n>')
     .option('--polygon <file>')
     .option('-z, --zoom <a-b>')
-    .option('--format <format>', 'folder, mbtiles, pmtiles or zip (default: from the name of the target)')
+    .option('--format <format>')
     .option('--scheme <scheme>')
     .option('--history')
-    .option('--cache', 'MBTiles: as a tile cache for martin, with the time each tile was fetched and expires, and its ETag')
+    .option('--cache', 'MBTiles as a cache for martin: with the time at which each tile expires, and its ETag')
     .option('--force')
     .option('--i-have-permission')
-    .option('--tree', 'every edition as files for nginx (see docs/file-trees.md)')
+    .option('--tree', 'write every edition as files for nginx (docs/file-trees.md)')
     .option('--live')
     .option('--nginx <file>', 'with --tree: write an nginx configuration to this file')
     .option('--gateway <url>')
@@ -49,9 +45,9 @@ Examples:
   tilecouch export osm history/osm@{time}.mbtiles --history
   tilecouch export osm /srv/tiles --tree --live --nginx /etc/nginx/conf.d/tiles.conf
 
---history writes every edition to a target of its own: {time} in the name becomes its time, else @time is added. --gateway goes with
---nginx: requests for what the files lack go there.
-A file gets its final name only when it is complete. Run an export that was stopped again: it continues, except a zip. A folder that
+--history writes each edition to its own target: {time} in the name becomes its
+time, else @time is added. A file gets its final name only when it is complete.
+Run an export that was stopped again: it continues, except a zip. A folder that
 an export wrote is updated by the next one.`)
     .action(run(exportCommand))
 }
@@ -64,79 +60,75 @@ async function exportCommand (context, options, reference, target) {
     signal: context.signal
   }
   if (options.tree) {
-    return withPatientStore(context, options, store => writeTree(context, store, options, { layer, time, folder: target, ...settings }))
+    checkTreeOptions(options, layer, time)
+    const what = { layer, folder: target, ...settings }
+    return withPatientStore(context, options, store => writeTree(context, store, options, what))
   }
   for (const name of ['live', 'nginx', 'gateway']) {
     if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it needs --tree')
   }
   const { history, scheme = 'xyz', cache, force } = options
   if (history && time !== undefined) refuse('--history', reference, 'name the layer without a time')
-  if (!schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
+  if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it takes xyz or tms')
   const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, options.format)
   if (scheme === 'tms' && !['folder', 'zip'].includes(format)) refuse('--scheme', scheme, `${format} defines its rows itself`)
   if (cache && format !== 'mbtiles') refuse('--cache', format, 'it needs MBTiles')
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
-  if (history) return withPatientStore(context, options, store => writeHistory(context, store, checkLayer(layer), target, all))
-  const when = time === undefined ? undefined : endOf(time)
-  return withPatientStore(context, options, store => writeOne(context, store, layer, target, { ...all, time: when }, reference))
+  if (history) {
+    checkLayer(layer)
+    return withPatientStore(context, options, store => writeHistory(context, store, layer, target, all))
+  }
+  const one = { ...all, time: time === undefined ? undefined : endOf(time) }
+  return withPatientStore(context, options, store => writeOne(context, store, layer, target, one, reference))
 }
 
+const endWords = ended => ended ? ` (${ended})` : ''
+
 async function writeOne ({ output }, store, layer, target, settings, reference) {
-  const started = performance.now()
   const progress = new ExportProgress(output)
-  const ended = (summary, how = '') => {
-    progress.end()
-    if (summary) report(output, { ...summary, seconds: secondsSince(started) }, `${reference}${how && ` (${how})`}`, settings)
-  }
-  try {
-    ended(await exportLayer(store, layer, target, { ...settings, onProgress: progress.shower }))
-  } catch (error) {
-    ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
-    throw error
-  }
+  await reportEnd(progress, () => exportLayer(store, layer, target, { ...settings, onProgress: progress.shower }),
+    (summary, seconds, ended) => report(output, { ...summary, seconds }, reference + endWords(ended), settings))
 }
 
 function report (output, summary, title, { scheme }) {
   const { target, format, tiles, written, kept, missing, removed, size, distinct, minzoom, maxzoom, seconds } = summary
+  const zooms = minzoom === undefined ? '' : ` of zoom ${minzoom === maxzoom ? minzoom : `${minzoom}-${maxzoom}`}`
+  const speed = `${count(Math.round(written / seconds))}/s`
   const lines = [
-    `${title} -> ${target}: ${plural(tiles, 'tile')}${minzoom === undefined ? '' : ` of zoom ${minzoom === maxzoom ? minzoom : `${minzoom}-${maxzoom}`}`} in ${duration(seconds)} (${count(Math.round(written / seconds))}/s)`,
+    `${title} -> ${target}: ${plural(tiles, 'tile')}${zooms} in ${duration(seconds)} (${speed})`,
     `  ${bytes(summary.bytes)} of tiles: ${count(written)} written${kept ? `, ${count(kept)} there already` : ''}`
   ]
   if (removed) lines.push(`  ${plural(removed, 'file')} removed: no longer in the layer`)
   if (missing) lines.push(`  ${count(missing)} not written: they were deleted from the store meanwhile`)
-  if (size !== undefined && format !== 'folder') lines.push(`  The file has ${bytes(size)}${distinct !== undefined && distinct < tiles ? `: ${count(distinct)} different images, each in it once` : ''}`)
-  if (size !== undefined && format === 'folder') lines.push(`  Rows count from the ${scheme === 'tms' ? 'south (TMS)' : 'north (XYZ)'}; the time of each file is the time of its tile`)
+  if (size !== undefined && format === 'folder') {
+    const south = scheme === 'tms' ? 'south (TMS)' : 'north (XYZ)'
+    lines.push(`  Rows count from the ${south}; the time of each file is the time of its tile`)
+  } else if (size !== undefined) {
+    const images = distinct < tiles ? `: ${count(distinct)} different images, each in it once` : ''
+    lines.push(`  The file has ${bytes(size)}${images}`)
+  }
   output.result(summary, lines)
 }
 
 async function writeHistory ({ output }, store, layer, target, settings) {
-  const started = performance.now()
-  let progress = new ExportProgress(output)
-  const ended = (summary, how = '') => {
-    progress.end()
-    if (summary) reportHistory(output, { ...summary, seconds: secondsSince(started) }, `${layer}${how && ` (${how})`}`)
-  }
-  try {
-    ended(await exportHistory(store, layer, target, {
-      ...settings,
-      onTarget (name, time, index, editions) {
-        progress.end()
-        output.note(`${formatReference(layer, time)} -> ${name} (${index + 1} of ${editions})`)
-        progress = new ExportProgress(output)
-      },
-      onProgress: progress.shower && (summary => progress.show(summary))
-    }))
-  } catch (error) {
-    ended(error.summary, error.code === 'ABORTED' ? 'stopped' : 'given up')
-    throw error
-  }
+  const progress = new ExportProgress(output)
+  await reportEnd(progress, () => exportHistory(store, layer, target, {
+    ...settings,
+    onTarget (name, time, index, editions) {
+      progress.restart()
+      output.note(`${formatReference(layer, time)} -> ${name} (${index + 1} of ${editions})`)
+    },
+    onProgress: progress.shower
+  }), (summary, seconds, ended) => reportHistory(output, { ...summary, seconds }, layer + endWords(ended)))
 }
 
 function reportHistory (output, summary, title) {
   const { exports, skipped, empty, seconds } = summary
+  const rows = exports.map(one => [one.target, one.tiles, one.written, one.kept, bytes(one.size)])
+  const lines = rows.length ? table(['target', 'tiles', 'written', 'there already', 'size'], rows) : []
   output.result(summary, [
     `${title}: ${plural(exports.length, 'edition')} in ${duration(seconds)}`,
-    ...(exports.length ? table(['target', 'tiles', 'written', 'there already', 'size'], exports.map(one => [one.target, one.tiles, one.written, one.kept, bytes(one.size)])).map(line => `  ${line}`) : []),
+    ...lines.map(line => `  ${line}`),
     ...skipped.map(name => `  ${name} exists and was skipped (--force replaces it)`),
     ...empty.map(time => `  ${time}: no tiles then`)
   ])
@@ -151,26 +143,18 @@ class ExportProgress extends ProgressLine {
   /** @param {import('../export/index.js').ExportSummary & {total?: number}} progress */
   show ({ tiles, total, bytes: size, kept, missing }) {
     this.draw(tiles, total, rate => [
-      bytes(size), `${count(Math.round(rate))}/s`, ...(kept ? [`${count(kept)} there already`] : []), ...(missing ? [`${count(missing)} missing`] : [])
+      bytes(size), `${count(Math.round(rate))}/s`, ...countWords({ 'there already': kept, missing })
     ])
   }
 }
 
-/**
- * @param {import('./program.js').Context} context
- * @param {import('../store/index.js').Store} store
- * @param {Record<string, any>} options of the command line
- * @param {{layer: string, time?: string, folder: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms}} what
- */
-async function writeTree (context, store, options, { layer, time, folder, area, zooms }) {
-  const { output, signal } = context
-  checkTreeOptions(options, layer, time)
+async function writeTree ({ output, signal }, store, options, { layer, folder, area, zooms }) {
   const { live: follow = false, force = false } = options
   if (follow) store.couch.options.retries = LIVE_RETRIES
   const started = performance.now()
   const progress = new TreeProgress(output, area || zooms ? undefined : await currentTiles(store, layer))
   const messages = new TreeMessages(output, { layer, folder, started, progress })
-  if (options.nginx !== undefined) await writeNginxConfig(store, options.nginx, { layer, folder, gateway: options.gateway, force })
+  if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
   try {
     const summary = await exportTree(store, layer, folder, {
       area,
@@ -188,13 +172,14 @@ async function writeTree (context, store, options, { layer, time, folder, area, 
     return summary.failed && !follow ? 1 : 0
   } catch (error) {
     progress.end()
-    if (error.summary) reportTree(output, error.summary, started, { event: error.code === 'ABORTED' ? 'stopped' : 'given up' }, follow)
+    const event = error.code === 'ABORTED' ? 'stopped' : 'given up'
+    if (error.summary) reportTree(output, error.summary, started, { event }, follow)
     throw error
   }
 }
 
 function checkTreeOptions (options, layer, time) {
-  if (time !== undefined) refuse('--tree', `${layer}@${time}`, 'a tree has every edition: name the layer without a time')
+  if (time !== undefined) refuse('--tree', `${layer}@${time}`, 'a tree has all editions: name no time')
   for (const name of ['history', 'format', 'scheme', 'cache']) {
     if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it cannot be combined with --tree')
   }
@@ -205,9 +190,9 @@ function checkTreeOptions (options, layer, time) {
 const currentTiles = (store, layer) => store.count(layer).then(({ tiles }) => tiles, () => undefined)
 
 /** The nginx configuration of all layers with trees in the folder. A file that somebody edited is not replaced. */
-async function writeNginxConfig (store, file, { layer, folder, gateway, force }) {
+async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, folder) {
   const names = new Set([layer, ...await treesIn(folder)])
-  const layers = (await store.layers()).filter(doc => names.has(doc.layer)).map(doc => ({ layer: doc.layer, ttl: doc.ttl }))
+  const layers = (await store.layers()).filter(doc => names.has(doc.layer))
   const text = nginxConfig({ root: folder, gateway, layers })
   try {
     const before = await readFile(file, 'utf8').catch(error => {
@@ -215,7 +200,9 @@ async function writeNginxConfig (store, file, { layer, folder, gateway, force })
       throw error
     })
     if (before === text) return
-    if (before !== undefined && !force) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
+    if (before !== undefined && !force) {
+      throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
+    }
     await writeFile(`${file}.new`, text)
     await rename(`${file}.new`, file)
   } catch (error) {
@@ -231,12 +218,10 @@ async function treesIn (folder) {
 function reportTree (output, summary, started, ended, follow = Boolean(ended)) {
   const seconds = secondsSince(started)
   const value = { ...summary, seconds }
-  if (output.json && follow) {
-    output.stdout.write(JSON.stringify({ ...ended, ...value }) + '\n')
-    return
-  }
+  if (output.json && follow) return output.event({ ...ended, ...value })
+  const title = `${summary.layer} -> ${summary.folder}${endWords(ended?.event)}`
   output.result(value, [
-    `${summary.layer} -> ${summary.folder}${ended ? ` (${ended.event})` : ''}: ${plural(summary.tiles, 'tile')} looked at in ${duration(seconds)}`,
+    `${title}: ${plural(summary.tiles, 'tile')} looked at in ${duration(seconds)}`,
     ...treeLines(summary),
     `  ${plural(summary.trees.length, 'tree')}: ${few(summary.trees)}`,
     ...(summary.links.length ? [`  ${plural(summary.links.length, 'link')}: ${few(summary.links)}`] : [])
@@ -246,10 +231,12 @@ function reportTree (output, summary, started, ended, follow = Boolean(ended)) {
 const few = names => names.length > 6 ? `${names.slice(0, 3).join(', ')} … ${names.at(-1)}` : names.join(', ')
 
 function treeLines ({ written, bytes: size, linked, copied, kept, removed, failed, failures = [] }) {
+  const named = failures.slice(0, SHOWN_FAILURES).map(({ id, time, reason }) => `    ${id}${time ? `@${time}` : ''}  ${reason}`)
   return [
-    `  ${plural(written, 'file')} written (${bytes(size)}), ${plural(linked, 'hard link')}, ${count(kept)} up to date, ${count(removed)} removed`,
+    `  ${plural(written, 'file')} written (${bytes(size)}), ${plural(linked, 'hard link')}, ` +
+      `${count(kept)} up to date, ${count(removed)} removed`,
     ...(copied ? [`  ${count(copied)} copied: the file system has no hard links`] : []),
-    ...(failed ? [`  ${count(failed)} left out:`, ...failures.slice(0, SHOWN_FAILURES).map(({ id, time, reason }) => `    ${id}${time ? `@${time}` : ''}  ${reason}`)] : []),
+    ...(failed ? [`  ${count(failed)} left out:`, ...named] : []),
     ...(failed > SHOWN_FAILURES ? [`    … and ${count(failed - SHOWN_FAILURES)} more`] : [])
   ]
 }
@@ -261,7 +248,6 @@ class TreeMessages {
   #before = ''
   #begun = false
 
-  /** @param {import('./output.js').Output} output @param {{layer: string, folder: string, started: number, progress: TreeProgress}} what */
   constructor (output, { layer, folder, started, progress }) {
     this.output = output
     this.layer = layer
@@ -278,17 +264,21 @@ class TreeMessages {
     const before = this.#before
     this.#before = state
     if (output.json) {
-      output.stdout.write(JSON.stringify({ event: state, layer, time: new Date().toISOString(), ...(error && { error, reason }), ...(state === 'following' && this.tally) }) + '\n')
-      return
+      const tally = state === 'following' && this.tally
+      const time = new Date().toISOString()
+      return output.event({ event: state, layer, time, ...(error && { error, reason }), ...tally })
     }
+    const wasAway = before === 'away'
     if (state === 'away') output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. The files are still served.`)
-    else if (state === 'following' && this.#begun) output.note(`${before === 'away' ? 'The store is back: following' : 'Up to date again, following'} the changes of ${layer}.`)
-    else if (state === 'following') this.#following()
-    else if (before) output.note(`${before === 'away' ? 'The store is back. ' : ''}Comparing the files of ${layer} with the store …`)
+    else if (state === 'following' && this.#begun) {
+      output.note(`${wasAway ? 'The store is back: following' : 'Up to date again, following'} the changes of ${layer}.`)
+    } else if (state === 'following') this.#following()
+    else if (before) output.note(`${wasAway ? 'The store is back. ' : ''}Comparing the files of ${layer} with the store …`)
   }
 
   tree (name, there) {
-    if (this.output.json) this.output.stdout.write(JSON.stringify({ event: there ? 'tree' : 'tree removed', tree: name, time: new Date().toISOString() }) + '\n')
+    const event = { event: there ? 'tree' : 'tree removed', tree: name, time: new Date().toISOString() }
+    if (this.output.json) this.output.event(event)
     else if (this.#begun) { // the first ones are reported together
       this.progress.end()
       this.output.note(there ? `${name} is complete and served from now on` : `${name} is removed: its edition is gone`)
@@ -299,14 +289,14 @@ class TreeMessages {
     const { output, layer, folder, started } = this
     this.#begun = true
     const seconds = (performance.now() - started) / 1000
-    output.note([`${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`, ...(this.tally ? treeLines(this.tally) : [])].join('\n'))
+    const title = `${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`
+    output.note([title, ...(this.tally ? treeLines(this.tally) : [])].join('\n'))
   }
 }
 
 class TreeProgress extends ProgressLine {
   quiet = false // true while single changes are followed
 
-  /** @param {import('./output.js').Output} output @param {number} [total] */
   constructor (output, total) {
     super(output)
     this.total = total
@@ -316,7 +306,8 @@ class TreeProgress extends ProgressLine {
   show ({ tiles, written, linked, kept, bytes: size }) {
     if (this.quiet) return
     this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, rate => [
-      `${count(Math.round(rate))}/s`, `${count(written)} written (${bytes(size)})`, `${count(linked)} linked`, ...(kept ? [`${count(kept)} up to date`] : [])
+      `${count(Math.round(rate))}/s`, `${count(written)} written (${bytes(size)})`, `${count(linked)} linked`,
+      ...countWords({ 'up to date': kept })
     ])
   }
 }

@@ -1,11 +1,11 @@
-// What was found to be wrong, for people: a table of its kinds, and all of it in a file.
+// Findings for people: a table of their kinds, and all of them in a file.
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { TilecouchError } from '../errors.js'
 import { faults } from '../verify/faults.js'
 import { table } from './output.js'
 
 /**
- * @param {{faults: number, warnings: number, kinds: Record<string, number>, examples: Record<string, import('../verify/report.js').Finding>}} summary
+ * @param {any} summary of a check
  * @param {{file?: string, advise?: boolean}} [options] file: of the whole report
  */
 export function findingLines ({ faults: wrong, warnings, kinds, examples }, { file, advise = true } = {}) {
@@ -27,13 +27,13 @@ const rank = code => faults[code].level === 'fault' ? 0 : 1
 
 const GATHERED = 64e3 // characters written at once
 
-/** Findings on their way into a file. Written at once, not by and by: they may come faster than they could wait in memory. */
+/** Writes findings to a file, synchronously: they may come faster than a stream writes them. */
 export class FindingList {
   #file
   #name
   #lines = ''
 
-  /** @param {string} name what was in it is lost */
+  /** @param {string} name of the file, which is emptied */
   constructor (name) {
     this.#name = name
     this.#file = this.#attempt(() => openSync(name, 'w'))

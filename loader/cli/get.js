@@ -5,7 +5,6 @@ import { TilecouchError } from '../errors.js'
 import { withStore } from './connect.js'
 import { bytes } from './output.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addGetCommand (program, run) {
   program.command('get')
     .description('save one tile, as it is now or as it was')
@@ -13,22 +12,19 @@ export function addGetCommand (program, run) {
     .argument('<z/x/y>')
     .requiredOption('-o, --output <file>', 'file to write; - for standard output')
     .addHelpText('after', '\nExample:\n  tilecouch get osm@2023 10/300/412 -o then.png')
-    .action(run((context, options, ...args) => withStore(context, options, store => saveTile(context, store, options.output, args))))
+    .action(run((context, options, reference, tile) =>
+      withStore(context, options, store => saveTile(context, store, options.output, reference, tile))))
 }
 
-/** @param {import('./program.js').Context} context @param {import('../store/index.js').Store} store @param {string} file @param {any[]} args */
-async function saveTile ({ output }, store, file, [reference, tile]) {
+async function saveTile ({ output }, store, file, reference, tile) {
   const { layer, time } = parseReference(reference)
   const { z, x, y } = parseTilePath(tile)
   const found = time ? await store.at(layer, z, x, y, time) : await store.head(layer, z, x, y)
-  if (file === '-') {
-    output.stdout.write(found.bytes)
-    return
-  }
+  if (file === '-') return void output.stdout.write(found.bytes)
   try {
     await writeFile(file, found.bytes)
   } catch (error) {
-    throw new TilecouchError('BAD_OPTION', { option: '--output', value: `${file}: ${error.message}` }, { cause: error })
+    throw new TilecouchError('TARGET_UNWRITABLE', { value: file, why: error.message }, { cause: error })
   }
   const { bytes: content, ...facts } = found
   output.result({ ...facts, file }, [`${file}: ${found.type}, ${bytes(content.length)}, as of ${found.time}`])

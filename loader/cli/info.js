@@ -3,9 +3,9 @@ import { expiryOf, parseReference, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
 import { withStore } from './connect.js'
+import { refuse } from './options.js'
 import { bytes, count, plural, table } from './output.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addInfoCommand (program, run) {
   program.command('info')
     .description('list the layers; show a layer, an edition, or all versions of a tile')
@@ -26,17 +26,19 @@ function infoCommand (context, options, reference, tile) {
     if (reference === undefined) return listLayers(store, output)
     const { layer, time } = parseReference(reference)
     if (tile === undefined) return time ? showEdition(store, layer, time, output) : showLayer(store, layer, output)
-    if (time) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: reference, why: 'name the layer without a time: a tile is shown with all its versions' })
+    if (time) refuse('LAYER', reference, 'name the layer without a time: a tile is shown with all its versions')
     return showTile(store, layer, tile, output)
   })
 }
 
 async function listLayers (store, output) {
   const layers = await store.layers()
-  const described = await Promise.all(layers.map(async layer => ({ ...layer, stats: await statsOf(store, layer.layer) })))
-  output.result(described, described.length
-    ? table(['layer', 'name', 'tiles', 'versions', 'size', 'first', 'last'], described.map(({ layer, name, stats }) =>
-      [layer, name, ...(stats ? [stats.tiles, stats.versions, bytes(stats.bytes), stats.first, stats.last] : ['', '', '', '', ''])]))
+  const describe = async layer => ({ ...layer, stats: await statsOf(store, layer.layer) })
+  const described = await Promise.all(layers.map(describe))
+  const rows = described.map(({ layer, name, stats }) =>
+    [layer, name, stats?.tiles, stats?.versions, stats && bytes(stats.bytes), stats?.first, stats?.last])
+  output.result(described, rows.length
+    ? table(['layer', 'name', 'tiles', 'versions', 'size', 'first', 'last'], rows)
     : ['No layers yet. Load one with: tilecouch load FOLDER --layer NAME'])
 }
 
@@ -61,7 +63,9 @@ async function showLayer (store, layer, output) {
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
     ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
-    ...(manifests.count ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`] : []),
+    ...(manifests.count
+      ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`]
+      : []),
     ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
     ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`] : []),
     '',
@@ -77,13 +81,15 @@ async function showLayer (store, layer, output) {
   output.result({ ...doc, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
 }
 
-const stateOf = ({ finished, failed, complete }) => !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
+const stateOf = ({ finished, failed, complete }) =>
+  !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
 
 async function showEdition (store, layer, time, output) {
   const [doc, coverage] = await Promise.all([store.layer(layer), store.coverage(layer, time)])
   const { tiles, blocks, bounds, byZoom, complete, area, zooms, roots, changed, unchanged } = coverage
   const box = corners => corners.map(value => +value.toFixed(4)).join(', ')
-  const reach = [area ? 'of its area' : 'of the layer', ...(zooms ? [`at zoom ${zooms.min} to ${zooms.max}`] : [])].join(' ')
+  const reach = `${area ? 'of its area' : 'of the layer'}${zooms ? ` at zoom ${zooms.min} to ${zooms.max}` : ''}`
+  const rows = byZoom.map(zoom => [zoom.z, zoom.tiles, zoom.blocks, box(zoom.bounds)])
   output.result(coverage, [
     `${layer}@${coverage.time}${doc.name ? ` - ${doc.name}` : ''}`,
     ...(roots.length
@@ -94,7 +100,7 @@ async function showEdition (store, layer, time, output) {
     ...(area ? [`area ${JSON.stringify(area)}`] : []),
     ...(changed === undefined ? [] : [`${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`]),
     ...roots.map(root => `root ${root}`),
-    ...(byZoom.length ? ['', ...table(['zoom', 'tiles', 'blocks', 'bounds'], byZoom.map(zoom => [zoom.z, zoom.tiles, zoom.blocks, box(zoom.bounds)]))] : [])
+    ...(rows.length ? ['', ...table(['zoom', 'tiles', 'blocks', 'bounds'], rows)] : [])
   ])
 }
 
@@ -102,12 +108,12 @@ async function showTile (store, layer, tile, output) {
   const { z, x, y } = parseTilePath(tile)
   const [doc, versions] = await Promise.all([store.layer(layer), store.versions(layer, z, x, y)])
   if (!versions.length) throw new TilecouchError('TILE_NOT_FOUND', { id: `${layer} ${tile}` })
-  const rows = versions.map(version => {
-    const { time, stored, current, gone, type, size, checked, contested } = version
+  const value = versions.map(version =>
+    ({ ...version, expires: version.current ? expiryOf(version, doc) : version.expires ?? null }))
+  const rows = value.map(({ time, stored, expires, current, gone, type, size, checked, contested }) => {
     const notes = [current && 'current', checked && `checked ${checked}`, contested && `loaded for ${contested}`]
-    const expires = current ? expiryOf(version, doc) ?? 'never' : version.expires
-    return [time, stored, expires, gone ? 'gone' : type, gone ? '' : bytes(size), notes.filter(Boolean).join(', ')]
+    const until = expires ?? (current ? 'never' : '')
+    return [time, stored, until, gone ? 'gone' : type, gone ? '' : bytes(size), notes.filter(Boolean).join(', ')]
   })
-  const value = versions.map(version => ({ ...version, expires: version.current ? expiryOf(version, doc) : version.expires ?? null }))
   output.result(value, table(['time', 'stored', 'expires', 'type', 'size', ''], rows))
 }

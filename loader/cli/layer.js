@@ -1,22 +1,21 @@
 // tilecouch layer
 import { checkLayer, checkRetention, parseBbox, parseDuration } from '../../core/index.js'
-import { isPublished, publish } from '../publish.js'
 import { Store } from '../store/index.js'
 import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
+import { publishNew } from './load.js'
 import { wholeNumber, zoomsOf } from './options.js'
 import { count } from './output.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLayerCommand (program, run) {
   const command = program.command('layer')
     .description('create a layer or edit its settings; without options, show it')
     .argument('<layer>')
     .option('--title <text>')
     .option('--description <text>', 'what the layer shows')
-    .option('--attribution <text>', 'source of the data, which maps display')
+    .option('--attribution <text>', 'source of the data; maps display it')
     .option('--ttl <duration>')
     .option('--no-ttl', 'tiles do not expire')
     .option('--zoom-range <a-b>', 'zooms that the layer has')
@@ -28,10 +27,11 @@ export function addLayerCommand (program, run) {
     .option('--offline', 'allow offline downloads (default)')
     .option('--no-offline', 'forbid offline downloads')
   addRetentionOptions(command)
-    .option('--no-retention', 'no retention policy: the whole past is kept, also by `tilecouch prune --all`')
+    .option('--no-retention', 'no retention policy: keep the whole past')
     .addHelpText('after', `
 Examples:
-  tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d --attribution "© OpenStreetMap contributors"
+  tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d
+  tilecouch layer osm --attribution "© OpenStreetMap contributors"
   tilecouch layer relief --upstream relief-wms.json --zoom-range 0-15 --bounds 5.9,45.8,10.5,47.8
   tilecouch layer osm --no-upstream
   tilecouch layer aerial --no-offline
@@ -42,17 +42,16 @@ Examples:
 }
 
 async function layerCommand (context, options, layer) {
-  const { output, signal } = context
+  const { output } = context
   checkLayer(layer)
   const fields = await fieldsOf(options)
-  if (!Object.keys(fields).length) return withStore(context, options, async store => show(output, await store.layer(layer)))
+  if (!Object.keys(fields).length) {
+    return withStore(context, options, async store => show(output, await store.layer(layer)))
+  }
   return withDatabase(context, options, async url => {
     const store = await Store.create(url, { public: false })
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
-    if (!await isPublished(store)) {
-      output.note('Deploying the design documents and building their indexes …')
-      await publish(store, { signal })
-    }
+    await publishNew(context, store)
     show(output, doc)
   })
 }

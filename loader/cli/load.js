@@ -1,31 +1,30 @@
 // tilecouch load
-import { parseDuration, parseReference, startOf } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
+import { checkLayer, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { load } from '../load.js'
 import { isPublished, publish } from '../publish.js'
+import { estimate } from '../seed/plan.js'
 import { loadSet, openSet } from '../set.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withDatabase } from './connect.js'
-import { announceSource, countLines, failureLines, rate, reportLoad, warningLines } from './load-report.js'
-import { areaIfAny, wholeNumber, zoomsOf } from './options.js'
-import { bytes, count, duration, plural, secondsSince } from './output.js'
-import { Progress, ProgressLine } from './progress.js'
+import { countLines, failureLines, rate, reportLoad, warningLines } from './load-report.js'
+import { areaIfAny, refuse, wholeNumber, zoomsOf } from './options.js'
+import { bytes, count, countWords, duration, plural, secondsSince } from './output.js'
+import { Progress, ProgressLine, announce } from './progress.js'
 import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
 
 const SHOWN_FAILURES = 5 // lines per edition of a dated set; --json has more
-const SHOWN_NAMES = 5 // of files in a dated set that are no sources
+const SHOWN_NAMES = 5 // of files in a dated set that hold no tiles
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addLoadCommand (program, run) {
   program.command('load')
     .description('load tiles as an edition of a layer, or dated sources as several editions')
-    .argument('[source...]', 'a folder of z/x/y.ext, .mbtiles, .pmtiles, .zip, .tar or .tar.gz; or the address of a .pmtiles, ' +
-      'a tile server or another store (see docs/sources.md)')
+    .argument('[source...]', 'a folder of z/x/y.ext, an .mbtiles, .pmtiles, .zip, .tar or .tar.gz; or the address of ' +
+      'a .pmtiles, a tile server or another store (docs/sources.md)')
     .requiredOption('-l, --layer <name>')
-    .option('-t, --time <time>', 'when the map looked like this, such as 2024-03-01 (default: as the source says, else now)')
+    .option('-t, --time <time>', 'when the map looked like this, such as 2024-03-01 (default: that of the source, else now)')
     .option('--title <text>')
     .option('--ttl <duration>')
     .option('-z, --zoom <a-b>')
@@ -34,10 +33,10 @@ export function addLoadCommand (program, run) {
     .option('--scheme <scheme>')
     .option('--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"')
     .option('--any-size', 'accept tiles with another number of pixels than the layer has')
-    .option('--dated', 'the names of the sources contain times: load each as the edition of its time, in order of time')
-    .option('--source-layer <layer[@time]>', 'from another store, or without a source from this one: load this layer, as of this time')
+    .option('--dated', 'the names of the sources contain times: load each source as the edition of its time')
+    .option('--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one')
     .option('--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
-    .option('--upstream <file>')
+    .option('--upstream <file|url>')
     .option('--rate <n/s>')
     .option('--concurrency <n>')
     .option('--contact <text>')
@@ -55,14 +54,13 @@ Examples:
   tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --rate 10/s
   tilecouch load http://couch.example.org:5984/tiles --source-layer osm@2023 --layer osm --time 2023-12-31
 
-Run a load that was stopped again, with the same --time: it skips what is already there. The exit code is 0 only if every tile was
-stored.`)
+Run a load that was stopped again, with the same --time: it skips what is
+already there. The exit code is 0 only if every tile was stored.`)
     .action(run(loadCommand))
 }
 
 async function loadCommand (context, options, names) {
-  const { layer } = parseReference(options.layer)
-  if (layer !== options.layer) throw new TilecouchError('BAD_LAYER', { value: options.layer })
+  const layer = checkLayer(options.layer)
   const settings = {
     layer,
     time: options.time === undefined ? undefined : startOf(options.time),
@@ -74,7 +72,9 @@ async function loadCommand (context, options, names) {
     concurrency: wholeNumber('--store-concurrency', options.storeConcurrency, 6),
     signal: context.signal
   }
-  const selection = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme: options.scheme, signal: context.signal }
+  const selection = {
+    area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme: options.scheme, signal: context.signal
+  }
   checkTogether(options, names)
   if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
   const { name, ...more } = await sourceOf(context, options, names, layer)
@@ -83,31 +83,36 @@ async function loadCommand (context, options, names) {
 
 /** Refuses options that contradict each other. */
 function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }, names) {
-  const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
   if (upstream !== undefined && names.length) refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
-  if (upstream === undefined && from === undefined && !names.length) refuse('<source>', '', 'name a source')
-  if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated, which loads each as the edition of its time')
-  if (!dated) return
+  if (upstream === undefined && from === undefined && !names.length) refuse('<source>', null, 'name a source')
+  if (!dated) {
+    if (names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
+    return
+  }
   if (time !== undefined) refuse('--time', time, 'with --dated the times come from the names')
   if (upstream !== undefined || !names.length) refuse('--dated', upstream ?? from, 'it takes files and folders')
-  if (from !== undefined || idTemplate !== undefined) refuse('--dated', from ?? idTemplate, 'a load takes one time of a store; to load a whole history see docs/sources.md')
+  if (from !== undefined || idTemplate !== undefined) {
+    refuse('--dated', from ?? idTemplate, 'a load takes one time of a store; to load a whole history see docs/sources.md')
+  }
 }
 
 /** The source to open, and its options. Without a name: the store that is loaded into. */
 async function sourceOf ({ output }, options, [name], layer) {
   const from = options.sourceLayer === undefined ? { layer } : parseReference(options.sourceLayer)
-  if (options.upstream === undefined && !(name && isUrl(name))) {
-    if (name === undefined || (options.sourceLayer === undefined && options.idTemplate === undefined)) return { name, from, layer }
-    // an environment, as for --db; but the name and password belong to the store that is loaded into
-    return { name: await resolveDatabase(name, { side: null }), from, layer, home: await resolveDatabase(options.db) ?? '', idTemplate: options.idTemplate }
+  const { idTemplate } = options
+  const isRemote = options.upstream !== undefined || (name && isUrl(name))
+  if (!isRemote && (name === undefined || (options.sourceLayer === undefined && idTemplate === undefined))) {
+    return { name, from, layer }
   }
+  const home = await resolveDatabase(options.db) ?? '' // its name and password are sent nowhere else
+  if (!isRemote) return { name: await resolveDatabase(name, { side: null }), from, layer, home, idTemplate }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
   return {
     name: upstream?.url ?? name,
     layer,
     from,
-    home: await resolveDatabase(options.db) ?? '', // its name and password are sent nowhere else
-    idTemplate: options.idTemplate,
+    home,
+    idTemplate,
     upstream,
     rate: rateOf(options.rate),
     requests: requestsOf('--concurrency', options.concurrency),
@@ -131,11 +136,12 @@ async function openShown (output, name, opening) {
 
 async function loadOne (context, options, { settings, opening, name }) {
   const { output } = context
-  let source = name === undefined ? undefined : await openShown(output, name, opening) // reports its errors before a store is created
+  // opened before a store is created
+  let source = name === undefined ? undefined : await openShown(output, name, opening)
   try {
     return await filled(context, options, async (store, url) => {
       source ??= await openSource(url, { ...opening, home: url })
-      await announceSource(output, store, source, settings.layer)
+      if (source.counts) announce(output, settings.layer, await estimate(store, settings.layer, source.counts))
       const progress = new Progress(output, source)
       const started = performance.now()
       const { area, zooms } = opening
@@ -151,11 +157,14 @@ async function loadOne (context, options, { settings, opening, name }) {
           },
           onProgress: (summary, tuner) => progress.show(summary, tuner)
         })
-        return { result, report: () => reportLoad(output, result, { started, time: settings.time ? undefined : source?.time }) }
+        const time = settings.time ? undefined : source?.time
+        return { result, report: () => reportLoad(output, result, { started, time }) }
       } catch (error) {
         progress.end()
-        if (begun && !settings.time && !source.time) output.note(`To continue this edition, run the load again with --time ${begun}. Without it, a new edition begins.`)
-        if (error.summary) reportLoad(output, { ...error.summary, layer: settings.layer }, { started, ended: error.code === 'ABORTED' ? 'stopped' : 'failed' })
+        if (begun && !settings.time && !source.time) {
+          output.note(`To continue this edition, run the load again with --time ${begun}. Without it, a new edition begins.`)
+        }
+        if (error.summary) reportLoad(output, { ...error.summary, layer: settings.layer }, { started, ended: endOf(error) })
         throw error
       } finally {
         progress.end()
@@ -166,30 +175,25 @@ async function loadOne (context, options, { settings, opening, name }) {
   }
 }
 
-/**
- * Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go.
- * @param {import('./program.js').Context} context
- * @param {any} options
- * @param {(store: Store, url: string) => Promise<{result: {failed: number}, report: () => void}>} action
- */
-const filled = ({ output, signal, ...context }, options, action) => withDatabase({ output, signal, ...context }, options, async url => {
+const endOf = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
+
+/** Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go. */
+const filled = (context, options, action) => withDatabase(context, options, async url => {
   const store = await Store.create(url, { public: false })
   const { result, report } = await action(store, url)
-  if (!await isPublished(store)) {
-    output.note('Deploying the design documents and building their indexes …')
-    await publish(store, { signal })
-  }
+  await publishNew(context, store)
   report()
   return result.failed ? 1 : 0
 })
 
-/**
- * Loads sources with times in their names.
- * @param {import('./program.js').Context} context
- * @param {any} options
- * @param {string[]} names
- * @param {{settings: any, selection: any}} how
- */
+/** Publishes a store that was never published. @param {import('./program.js').Context} context @param {Store} store */
+export async function publishNew ({ output, signal }, store) {
+  if (await isPublished(store)) return
+  output.note('Deploying the design documents and building their indexes …')
+  await publish(store, { signal })
+}
+
+/** Loads sources with times in their names. */
 async function loadDatedSet (context, options, names, { settings, selection }) {
   const { output } = context
   const set = await openSet(names, { ...selection, onProblem: error => output.note(`Also: ${error.message}`) })
@@ -200,7 +204,7 @@ async function loadDatedSet (context, options, names, { settings, selection }) {
     let progress
     let began = started
     try {
-      const result = /** @type {any} */ (await loadSet(store, set, {
+      const result = await loadSet(store, set, {
         ...settings,
         onBegin: (member, index, source) => {
           began = performance.now()
@@ -211,11 +215,11 @@ async function loadDatedSet (context, options, names, { settings, selection }) {
           progress?.end()
           printEdition(output, edition, secondsSince(began))
         }
-      }))
+      })
       return { result, report: () => reportSet(output, result, { started }) }
     } catch (error) {
       progress?.end()
-      if (error.summary) reportSet(output, error.summary, { started, ended: error.code === 'ABORTED' ? 'stopped' : 'failed', of: set.members.length })
+      if (error.summary) reportSet(output, error.summary, { started, ended: endOf(error), of: set.members.length })
       throw error
     }
   })
@@ -228,36 +232,34 @@ function announceSet (output, { members, passedOver }) {
   output.note(`${plural(members.length, 'source')}, from ${members[0].time} to ${members.at(-1).time}`)
   if (!passedOver.length) return
   const more = passedOver.length - SHOWN_NAMES
-  output.note(`Skipped, not tiles: ${passedOver.slice(0, SHOWN_NAMES).map(plain).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`)
+  const named = passedOver.slice(0, SHOWN_NAMES).map(plain).join(', ')
+  output.note(`Skipped, not tiles: ${named}${more > 0 ? ` and ${count(more)} more` : ''}`)
 }
 
-/**
- * @param {import('./output.js').Output} output
- * @param {any} edition
- * @param {number} seconds
- */
 function printEdition (output, { time, name, skipped, ...result }, seconds) {
   const begin = `${time}  ${plain(name)}: `
   if (skipped) return output.line(`${begin}loaded before`)
   const parts = [
-    `${count(result.created)} new`, `${count(result.advanced)} changed`, ...(result.backfilled ? [`${count(result.backfilled)} into the past`] : []),
-    ...(result.gone ? [`${count(result.gone)} of them gone`] : []), `${count(result.unchanged)} unchanged`, ...(result.failed ? [`${count(result.failed)} failed`] : [])
+    `${count(result.created)} new`, `${count(result.advanced)} changed`,
+    ...countWords({ 'into the past': result.backfilled, 'of them gone': result.gone }),
+    `${count(result.unchanged)} unchanged`, ...countWords({ failed: result.failed })
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
-  for (const line of [...failureLines(result, SHOWN_FAILURES), ...(result.warnings ?? []).flatMap(warningLines)]) output.line(line)
+  const warnings = (result.warnings ?? []).flatMap(warningLines)
+  for (const line of [...failureLines(result, SHOWN_FAILURES), ...warnings]) output.line(line)
 }
 
-/**
- * @param {import('./output.js').Output} output
- * @param {any} result of loadSet, or as far as it came
- * @param {{started: number, ended?: string, of?: number}} how of: editions there were to load
- */
-function reportSet (output, result, { started, ended, of = 0 }) {
+/** The result of loadSet, or what it did until it ended; of: editions to load. */
+function reportSet (output, result, /** @type {any} */ { started, ended, of }) {
   const seconds = secondsSince(started)
-  const skipped = result.editions.filter(edition => edition.skipped).length
-  const title = ended ? `${result.layer} (${ended}): ${count(result.editions.length)} of ${plural(of, 'edition')}` : `${result.layer}: ${plural(result.editions.length, 'edition')}`
-  output.result({ ...result, seconds }, !ended && skipped === result.editions.length ? [`${title}, all loaded before`] : [
-    `${title}, ${skipped ? `${count(skipped)} loaded before, ` : ''}${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
+  const { layer, editions, tiles } = result
+  const skipped = editions.filter(edition => edition.skipped).length
+  const title = ended
+    ? `${layer} (${ended}): ${count(editions.length)} of ${plural(of, 'edition')}`
+    : `${layer}: ${plural(editions.length, 'edition')}`
+  const before = skipped ? `${count(skipped)} loaded before, ` : ''
+  output.result({ ...result, seconds }, !ended && skipped === editions.length ? [`${title}, all loaded before`] : [
+    `${title}, ${before}${plural(tiles, 'tile')} in ${duration(seconds)} (${rate(tiles, seconds)}/s)`,
     ...countLines(result),
     ...(result.failed ? [`  ${count(result.failed)} failed`] : []),
     ...(ended ? ['  Run it again to continue.'] : [])

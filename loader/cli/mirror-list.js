@@ -13,7 +13,8 @@ export const mirrorListCommand = (context, options) => withDatabase(context, opt
 
 async function forgetCommand (output, url, id) {
   const forgotten = await forgetMirror(url, id)
-  output.result(forgotten, [`Forgotten: ${id}, at ${forgotten.where.join(' and ')}.${forgotten.where.length < 2 ? ' The other side did not answer.' : ''}`])
+  const other = forgotten.where.length < 2 ? ' The other side did not answer.' : ''
+  output.result(forgotten, [`Forgotten: ${id}, at ${forgotten.where.join(' and ')}.${other}`])
 }
 
 /** @param {Awaited<ReturnType<typeof listMirrors>>} listed */
@@ -36,7 +37,8 @@ function describe ({ url, mirrors, unseen }) {
     `${url}: ${plural(mirrors.length, 'mirror')}`,
     ...(mirrors.length ? table(HEAD, rows) : []),
     ...mirrors.flatMap(notesOn),
-    ...unseen.map(({ by, why }) => `Mirrors by ${by === 'couchdb' ? 'CouchDB\'s replicator' : 'tilecouch'} are not listed: ${why}.`)
+    ...unseen.map(({ by, why }) =>
+      `Mirrors by ${by === 'couchdb' ? 'CouchDB\'s replicator' : 'tilecouch'} are not listed: ${why}.`)
   ]
 }
 
@@ -56,7 +58,7 @@ const RETRY = {
 }
 
 const ADVICE = {
-  dead: (id, seen) => `no sign of life since ${seen}. Start it again, or: tilecouch mirror --forget ${id}`,
+  dead: (id, seen) => `no heartbeat since ${seen}. Start it again, or: tilecouch mirror --forget ${id}`,
   unfinished: (id, seen) => `interrupted at ${seen}. Run it again: it goes on from there.`,
   unknown: () => 'only the other side knows, and it does not answer.'
 }

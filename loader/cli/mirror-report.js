@@ -3,7 +3,10 @@ import { bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents that were refused
-const KINDS = { layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store', others: 'other document' }
+const KINDS = {
+  layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store',
+  others: 'other document'
+}
 
 /** @typedef {import('../mirror/index.js').MirrorStatus} Status */
 
@@ -23,7 +26,11 @@ export class MirrorProgress extends ProgressLine {
     // changes are read before their documents are written
     const done = Math.max(0, changes - (missing - docs - absent - refused))
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
-      plural(tiles, 'tile'), `${count(Math.round(tiles / seconds))}/s`, bytes(size), ...(missing ? [] : ['nothing missing']), ...(lacking ? [`${count(lacking)} refused`] : [])
+      plural(tiles, 'tile'),
+      `${count(Math.round(tiles / seconds))}/s`,
+      bytes(size),
+      ...(missing ? [] : ['nothing missing']),
+      ...(lacking ? [`${count(lacking)} refused`] : [])
     ])
   }
 }
@@ -58,9 +65,12 @@ export class MirrorReport {
     progress.end()
     if (output.json) this.#event(state, status)
     else if (state === 'away') output.note(`Away: ${reason} [${error}]. Trying again until it is back.`)
-    else if (state === 'following') output.note(this.#wasComplete ? `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.` : this.#described(status, 'up to date, following the changes').join('\n'))
-    else if (before === 'away') output.note('Back: reading what has changed …')
-    if (state === 'following') this.#wasComplete = true
+    else if (before === 'away' && state !== 'following') output.note('Back: reading what has changed …')
+    if (state !== 'following') return
+    const again = `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.`
+    const first = () => this.#described(status, 'up to date, following the changes').join('\n')
+    if (!output.json) output.note(this.#wasComplete ? again : first())
+    this.#wasComplete = true
   }
 
   /** Before the indexes are built, which may take a while. @param {Status} status */
@@ -74,17 +84,21 @@ export class MirrorReport {
     const { output, progress, live, dryRun, from, to } = this
     progress.end()
     if (live && output.json) return this.#event(how || 'stopped', status)
-    output.result({ from, to, dryRun, ...this.#value(status), seconds: secondsSince(this.#started) }, this.#described(status, how))
-    if (how && !dryRun) output.note(status.upToDate === undefined ? 'Run it again: it goes on where it was.' : 'The mirror was complete. Run it again: it goes on with later changes.')
+    output.result({ from, to, dryRun, ...this.#value(status) }, this.#described(status, how))
+    if (!how || dryRun) return
+    output.note(status.upToDate === undefined
+      ? 'Run it again: it goes on where it was.'
+      : 'The mirror was complete. Run it again: it goes on with later changes.')
   }
 
   #event (event, status) {
-    const { from, to } = this
-    this.output.stdout.write(JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status), seconds: secondsSince(this.#started) }) + '\n')
+    const { from, to, output } = this
+    output.stdout.write(`${JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status) })}\n`)
   }
 
   #value ({ upToDate, refusals, ...status }) {
-    return { ...status, failures: refusals.slice(0, SHOWN), ...(upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }) }
+    const known = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
+    return { ...status, failures: refusals.slice(0, SHOWN), ...known, seconds: secondsSince(this.#started) }
   }
 
   #described (status, how) {
@@ -93,7 +107,8 @@ export class MirrorReport {
     const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
     const rate = this.#wasComplete ? '' : `, ${count(Math.round(tiles / seconds))}/s` // a live mirror mostly waits
     const unknown = status.unknown.map(layer => `  The source has no layer ${layer}`)
-    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), ...this.#refusals(status), 'Nothing was changed.']
+    const refused = this.#refusals(status)
+    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), ...refused, 'Nothing was changed.']
     return [
       title,
       ...unknown,
@@ -102,14 +117,17 @@ export class MirrorReport {
         : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them ` +
           `(${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
       ...(absent ? [`  The source does not have ${count(absent)} of them any more`] : []),
-      ...this.#refusals(status),
+      ...refused,
       ...(ready ? describeReady(ready, this.pushed) : []),
-      ...(status.since === undefined ? [] : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
+      ...(status.since === undefined
+        ? []
+        : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
     ]
   }
 
   #forecast ({ missing, lacked = {} }) {
-    const kinds = Object.entries(KINDS).filter(([kind]) => lacked[kind]).map(([kind, noun]) => plural(lacked[kind], noun))
+    const present = Object.entries(KINDS).filter(([kind]) => lacked[kind])
+    const kinds = present.map(([kind, noun]) => plural(lacked[kind], noun))
     return [missing ? `  Would copy ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
   }
 
@@ -129,15 +147,17 @@ export class MirrorReport {
  * @param {string} to address of the target, or the options that name it
  */
 function describeReady ({ designs, skipped, access }, to) {
-  const brought = designs.filter(({ action }) => ['new', 'changed', 'carried'].includes(action)).length
-  const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id)
+  const deployed = designs.filter(({ action }) => ['new', 'changed', 'copied'].includes(action)).length
+  const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id).join(', ')
   return [
-    ...(skipped ? [`  Design documents were not deployed: ${skipped} An admin deploys them with: tilecouch push ${to}`] : []),
-    ...(different.length ? [`  Left as they are, though this tilecouch deploys others: ${different.join(', ')}. To replace them: tilecouch push ${to}`] : []),
-    ...(brought ? [`  ${plural(brought, 'design document')} deployed, indexes built`] : []),
+    ...(skipped
+      ? [`  Design documents were not deployed: ${skipped} An admin deploys them with: tilecouch push ${to}`]
+      : []),
+    ...(different ? [`  Other design documents were kept: ${different}. To replace them: tilecouch push ${to}`] : []),
+    ...(deployed ? [`  ${plural(deployed, 'design document')} deployed, indexes built`] : []),
     ...(access === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
     ...(access === 'closed'
-      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, name them in its _security:',
+      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to _security:',
           `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
       : [])
   ]

@@ -11,10 +11,14 @@ import { MirrorProgress, MirrorReport } from './mirror-report.js'
 import { areaIfAny, zoomsOf } from './options.js'
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
+const WITH_PASSWORDS = `PUT it to _replicator on a CouchDB as an admin. Add names and passwords to source and target:
+"auth": {"basic": {"username": …, "password": …}}.
+First create the target with its validation and rights (tilecouch push TO, tilecouch access): see docs/mirrors.md.`
+const ONE_IS_LOCAL = 'One address is of this machine only: name it as the CouchDB that replicates reaches it.'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addMirrorCommand (program, run) {
-  const split = (value, before = /** @type {string[]} */ ([])) => [...before, ...value.split(',').map(name => name.trim())]
+  const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
   program.command('mirror')
     .description('copy a store to another one, all of it or a part, once or live; or list the mirrors of a store')
     .argument('[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data')
@@ -25,7 +29,7 @@ export function addMirrorCommand (program, run) {
     .option('-z, --zoom <a-b>', 'only these zooms')
     .option('--current', 'only the present, without the past')
     .option('--since <time>', 'of the past, only versions that were still visible then, and later ones')
-    .option('--live', 'go on with every change until Ctrl-C, also when a side is away meanwhile')
+    .option('--live', 'go on with every change until Ctrl-C, also after a side was away')
     .option('-n, --dry-run', 'count what would be copied, and change nothing')
     .option('--public', 'let everybody read the mirror, also if not everybody may read the source')
     .option('--print-replicator', 'print the _replicator document for CouchDB\'s own replicator that does the same, and copy nothing')
@@ -103,19 +107,19 @@ function check (options, from, to) {
 
 /** The document on standard output, what to do with it on standard error. */
 async function printReplicator ({ output }, wanted, from, to) {
-  if ([from, to].includes(EMBEDDED)) throw new TilecouchError('REPLICATOR_CANNOT', { what: 'use an embedded store', why: 'a CouchDB cannot reach it' })
-  const [source, target] = [await resolveDatabase(from, { side: 'TILECOUCH_FROM' }), await resolveDatabase(to, { side: 'COUCHDB' })]
+  if ([from, to].includes(EMBEDDED)) {
+    throw new TilecouchError('REPLICATOR_CANNOT', { what: 'use an embedded store', why: 'a CouchDB cannot reach it' })
+  }
+  const source = await resolveDatabase(from, { side: 'TILECOUCH_FROM' })
+  const target = await resolveDatabase(to, { side: 'COUCHDB' })
   const doc = await replicatorDocument(/** @type {string} */ (source), /** @type {string} */ (target), wanted)
   output.result(doc, [JSON.stringify(doc, null, 2)])
   const [here, other] = [doc.target.url, doc.source.url].map(url => new URL(url).hostname)
-  output.note([
-    'PUT it to _replicator on a CouchDB as an admin. Names and passwords go into source and target: "auth": {"basic": {"username": …, "password": …}}.',
-    'First create the target with its validation and rights (tilecouch push TO, tilecouch access): see docs/mirrors.md.',
-    ...(LOOPBACK.test(here) !== LOOPBACK.test(other) ? ['One address is of this machine only: name it as the CouchDB that replicates reaches it.'] : [])
-  ].join('\n'))
+  output.note(WITH_PASSWORDS)
+  if (LOOPBACK.test(here) !== LOOPBACK.test(other)) output.note(ONE_IS_LOCAL)
 }
 
-/** Calls an action with the URLs of both sides; an embedded store is open meanwhile. */
+/** Calls an action with the URLs of both sides; an embedded store is open until it ends. */
 async function withSides (context, { data, dryRun }, names, action) {
   let embedded
   try {

@@ -3,51 +3,82 @@ import { addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 
-/**
- * What an option means, for every command that has it: `--help` shows this text. A command declares only the flag.
- * @type {Record<string, string>}
- */
+/** What an option means, in every command that has it. @type {Record<string, string>} */
 export const meanings = {
   '--access-keys-file': 'file with the keys of the gateway, one id:secret per line',
-  '--all': 'everything: prune: every layer with a retention policy; remove: the whole layer',
+  '--all': 'everything',
   '--bbox': 'only tiles that touch this box, in degrees',
   '--compact': 'free disk space afterwards: auto (if it is worth it), always or never',
   '--concurrency': 'requests to the tile server at a time (default: as the layer says, else 4)',
-  '--contact': 'mail address or page that the User-Agent names to tile servers (default: TILECOUCH_CONTACT)',
+  '--contact': 'mail address or page, which tile servers see in the User-Agent (default: TILECOUCH_CONTACT)',
   '--current': 'only the present, not the past',
   '--data': 'folder of the embedded store (default: ./data)',
-  '--db': 'the store: a URL, an environment of .couchapprc, or the name of a database on this machine',
+  '--db': 'the store: a URL, an environment of .couchapprc, or a database on this machine',
   '--dry-run': 'show what would be done, and change nothing',
-  '--expired': 'only expired tiles: seed fetches them again, prune removes them',
-  '--fix': 'repair faults that have only one possible fix; doctor: also create the database and publish the store, but change no setting that other databases share, unless --cors or --allow-viewer is given',
-  '--force': 'replace files that exist; write into a folder that is not empty',
-  '--format': 'format: folder, mbtiles, pmtiles or zip (default: from the name of the target)',
-  '--from': 'another store to take from: a URL, an environment of .couchapprc, or the name of a database on this machine',
+  '--expired': 'only expired tiles',
+  '--fix': 'repair faults that have only one possible fix',
+  '--force': 'replace existing files, and write into folders that are not empty',
+  '--format': 'folder, mbtiles, pmtiles or zip (default: by the name of the target)',
+  '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
   '--identity': 'file with private age keys that open encrypted backups; repeatable',
   '--json': 'print JSON, for programs',
-  '--layer': 'name of the layer; mirror, check and serve take several, separated by commas',
+  '--layer': 'name of the layer',
   '--live': 'keep running until Ctrl-C and act on changes',
   '--n': 'copies of each shard in a cluster, for a new database',
   '--password-file': 'file with the password of the database (default: COUCHDB_PASSWORD_FILE)',
   '--polygon': 'only tiles that touch the polygons of this GeoJSON file; with --bbox, tiles that touch both',
-  '--port': 'port to listen on (default: up: 5984 or the next free one; serve: 8080)',
+  '--port': 'port to listen on',
   '--public': 'everybody may read, without a name',
   '--public-url': 'the address at which clients reach the gateway (default: TILECOUCH_PUBLIC_URL)',
-  '--purge': 'leave no trace of what is removed, not even that it existed (CouchDB only, needs a server admin)',
+  '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
   '--q': 'shards of a new database',
-  '--rate': 'requests a second to the tile server, such as 10/s or 30/m (default: as the layer says)',
+  '--rate': 'requests to the tile server, such as 10/s or 30/m (default: as the layer says)',
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
-  '--report': 'write every fault, or tile that differs, to this file, one JSON object per line; - for standard output',
-  '--since': 'only versions from this time on (2024-03 is the start of that month); mirror and serve also take those still valid then',
-  '--title': 'title that people read; load --dated replaces {name} and {time} in it',
+  '--report': 'write every finding to this file, one JSON object per line; - for standard output',
+  '--since': 'only versions from this time on (2024-03: from the start of that month)',
+  '--title': 'title that people read',
   '--ttl': 'tiles of the layer expire after this long, such as 7d',
-  '--until': 'up to this time; 2024-03 is the end of that month',
-  '--upstream': 'the tile server: a JSON file that describes it (docs/upstreams.md), or the template of its addresses',
-  '--upstream-networks': 'private networks and hosts that tile servers may be in, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)',
+  '--until': 'up to this time (2024-03: to the end of that month)',
+  '--upstream': 'the tile server: the template of its addresses, or a JSON file that describes it (docs/upstreams.md)',
+  '--upstream-networks':
+    'private networks and hosts that tile servers may be in, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)',
   '--zoom': 'only these zooms'
+}
+
+/** What an option means in one command besides, added to its meaning. @type {Record<string, Record<string, string>>} */
+const details = {
+  check: { '--fix': '. A whole check also resolves conflicts and marks the store' },
+  diff: { '--report': '. A finding is a tile that differs' },
+  doctor: {
+    '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases share ' +
+      'only with --cors or --allow-viewer'
+  },
+  export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
+  load: { '--title': '. With --dated, {name} and {time} in it are replaced' },
+  mirror: { '--layer': '; separate several with commas', '--since': ', and those still valid then' },
+  prune: { '--all': ': all layers with a retention policy; with --expired, all layers', '--expired': ': remove them' },
+  remove: { '--all': ': the whole layer' },
+  seed: { '--all': ': all layers', '--expired': ': fetch them again' },
+  serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
+  up: { '--port': ' (default: 5984, or the next free one)' }
+}
+
+/**
+ * What `--help` shows: a command declares a flag, and a text only if no other command has it.
+ * @param {string} command @param {import('commander').Option} option
+ */
+export const meaningOf = (command, { long = '', description }) =>
+  meanings[long] === undefined ? description : meanings[long] + (details[command]?.[long] ?? '')
+
+/**
+ * Refuses an option.
+ * @param {string} option @param {unknown} value @param {string} why what it takes @returns {never}
+ */
+export function refuse (option, value, why) {
+  throw new TilecouchError('BAD_OPTION', { option, value, why })
 }
 
 /** Of an option that may be repeated. @param {string} value @param {string[]} [before] */
@@ -63,36 +94,39 @@ const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
  */
 export function wholeNumber (option, value, digits) {
   if (value === undefined) return undefined
-  if (!/^[1-9]\d*$/.test(value) || value.length > digits) throw new TilecouchError('BAD_OPTION', { option, value })
+  if (!/^[1-9]\d*$/.test(value) || value.length > digits) {
+    refuse(option, value, `it takes a number from 1 to ${'9'.repeat(digits)}`)
+  }
   return +value
 }
 
-/**
- * The area of --bbox and --polygon; throws BAD_AREA when there is neither.
- * @param {{bbox?: string, polygon?: string}} options polygon: a GeoJSON file
- */
+/** The area of --bbox and --polygon, a GeoJSON file; throws BAD_AREA when there is neither. */
 export const areaOf = async ({ bbox, polygon }) =>
-  parseArea({ bbox, polygon: polygon === undefined ? undefined : await readGeoJson(polygon) })
+  parseArea({ bbox, polygon: polygon === undefined ? undefined : readGeoJson(polygon) })
 
 /** As areaOf, for commands that take everything where no area is named. */
 export const areaIfAny = async options =>
   options.bbox === undefined && options.polygon === undefined ? undefined : areaOf(options)
 
-/** @param {string | undefined} zoom as in --zoom */
+/** Of --zoom, if it is given. */
 export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
 
 /** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
 export const timeOrAgo = text =>
   /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
 
-async function readGeoJson (file) {
-  let text
+/** @param {string} file @param {number} [most] bytes */
+export function readTextFile (file, most) {
   try {
-    text = String(readSmallFile(file, MOST_GEOJSON))
+    return String(readSmallFile(file, most))
   } catch (error) {
     if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file })
     throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
   }
+}
+
+function readGeoJson (file) {
+  const text = readTextFile(file, MOST_GEOJSON)
   try {
     return JSON.parse(text.replace(/^\ufeff/, '')) // some editors write a byte order mark
   } catch (error) {

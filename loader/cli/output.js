@@ -1,7 +1,7 @@
 // What a command prints: lines and tables for people, one JSON object for programs. Results go to standard output,
 // progress and errors to standard error.
 import { scrub } from '../../core/index.js'
-import { count } from '../text.js'
+import { bytes, count } from '../text.js'
 
 export { bytes, count, duration, plural, table } from '../text.js'
 
@@ -26,12 +26,18 @@ export class Output {
    * @param {string[]} lines what people read
    */
   result (value, lines) {
-    this.stdout.write(this.json ? JSON.stringify(value, null, 2) + '\n' : lines.map(line => plain(line) + '\n').join(''))
+    const text = this.json ? [JSON.stringify(value, null, 2)] : lines.map(plain)
+    this.stdout.write(text.map(line => line + '\n').join(''))
   }
 
   /** A line of a result that is printed piece by piece; programs get all of it at the end. */
   line (text) {
     if (!this.json) this.stdout.write(plain(text) + '\n')
+  }
+
+  /** With --json: an event of a command that keeps running, an object in one line. */
+  event (value) {
+    this.stdout.write(JSON.stringify(value) + '\n')
   }
 
   note (text) {
@@ -40,7 +46,10 @@ export class Output {
 
   error (error, cause) {
     if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
-    else this.stderr.write(`tilecouch: ${plain(error.message)} [${error.code}]\n${error.advice ? `  ${error.advice}\n` : ''}`)
+    else {
+      this.stderr.write(`tilecouch: ${plain(error.message)} [${error.code}]\n`)
+      if (error.advice) this.stderr.write(`  ${error.advice}\n`)
+    }
     if (cause) this.stderr.write(plain(scrub(cause.stack)) + '\n')
   }
 }
@@ -48,5 +57,21 @@ export class Output {
 /** With milliseconds. @param {number} started from performance.now() */
 export const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
 
-/** Follows a list that was cut: how many more there are. @param {number} all @param {number} shown @returns {string[]} */
+/** `3 failed`, for each count that is not 0. @param {Record<string, number | null | undefined>} counts */
+export const countWords = counts =>
+  Object.entries(counts).filter(([, number]) => number).map(([what, number]) => `${count(number ?? 0)} ${what}`)
+
+/**
+ * The space that a compaction freed.
+ * @param {import('../compact.js').Compaction} [compaction] @param {string} [when] of --compact
+ */
+export function diskWords (compaction, when) {
+  if (!compaction || when === 'never') return []
+  const { before, after, done, why } = compaction
+  if (!before.file) return done ? ['Disk: compacted; the size of this store is unknown'] : []
+  const sizes = ({ file, views }) => `${bytes(file)} and ${bytes(views.file)} of indexes`
+  return [done ? `Disk: ${sizes(before)} before, ${sizes(after)} after` : `Disk: ${sizes(before)}; not compacted: ${why}`]
+}
+
+/** Follows a list that was cut: how many more there are. */
 export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []

@@ -1,5 +1,5 @@
 // Questions on a terminal, and the passwords that the addresses of a command lack. Questions go to standard error: the
-// result may be piped on.
+// result may be piped.
 import { createInterface } from 'node:readline'
 import { TilecouchError } from '../errors.js'
 import { readableSecretFiles, useDataFolder, usePrompt, withPassword } from '../secrets.js'
@@ -7,19 +7,18 @@ import { readableSecretFiles, useDataFolder, usePrompt, withPassword } from '../
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE, CTRL_U] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015']
 const LACKS_PASSWORD = /^https?:\/\/[^/@:]+@/i
 
-/** @typedef {{stdin?: any, stderr?: any, signal?: AbortSignal}} Streams */
-
 /**
  * Before a command begins: finds out where passwords are, and asks for those that its arguments lack.
  * @param {{passwordFile?: string, data?: string}} options
  * @param {any[]} args of the command: addresses of stores among them
- * @param {{output: import('./output.js').Output, stdin?: any}} context
  * @returns {Promise<any[]>} the arguments, with passwords
  */
 export async function completePasswords ({ passwordFile, data = './data' }, args, { output, stdin }) {
   if (passwordFile !== undefined) process.env.COUCHDB_PASSWORD_FILE = passwordFile
   useDataFolder(data)
-  usePrompt(passwordPrompt({ stdin, stderr: output.stderr }), text => output.note(text))
+  const streams = { stdin, stderr: output.stderr }
+  const prompt = (user, host) => readHidden(`Password of ${user} at ${host}: `, streams)
+  usePrompt(isTerminal(streams) ? prompt : undefined, text => output.note(text))
   for (const file of readableSecretFiles()) output.note(`Everybody on this machine may read the password in ${file}: chmod 600`)
   const complete = async arg => {
     if (typeof arg === 'string') return LACKS_PASSWORD.test(arg) ? withPassword(arg) : arg
@@ -33,22 +32,8 @@ export async function completePasswords ({ passwordFile, data = './data' }, args
 
 const isTerminal = ({ stdin, stderr }) => stdin.isTTY && stderr.isTTY
 
-/**
- * Asks for a password; undefined without a terminal.
- * @param {Streams} [streams]
- * @returns {import('../secrets.js').Ask | undefined}
- */
-export function passwordPrompt ({ stdin = process.stdin, stderr = process.stderr } = {}) {
-  if (!isTerminal({ stdin, stderr })) return undefined
-  return (user, host) => readHidden(`Password of ${user} at ${host}: `, { stdin, stderr })
-}
-
-/**
- * Asks a question that only "y" or "yes" affirms; undefined without a terminal.
- * @param {Streams} [streams]
- * @returns {((question: string) => Promise<boolean>) | undefined}
- */
-export function confirmPrompt ({ stdin = process.stdin, stderr = process.stderr, signal } = {}) {
+/** Asks a question that only "y" or "yes" affirms; undefined without a terminal. */
+export function confirmPrompt ({ stdin, stderr, signal }) {
   if (!isTerminal({ stdin, stderr })) return undefined
   return question => new Promise((resolve, reject) => {
     const lines = createInterface({ input: stdin, output: stderr, terminal: false, signal })
@@ -61,12 +46,7 @@ export function confirmPrompt ({ stdin = process.stdin, stderr = process.stderr,
   })
 }
 
-/**
- * Reads a line without showing it.
- * @param {string} question
- * @param {Streams} streams
- * @returns {Promise<string>}
- */
+/** Reads a line without showing it. @returns {Promise<string>} */
 export function readHidden (question, { stdin, stderr }) {
   return new Promise((resolve, reject) => {
     let text = ''

@@ -17,7 +17,7 @@ import { addInfoCommand } from './info.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addMirrorCommand } from './mirror.js'
-import { meanings } from './options.js'
+import { meaningOf } from './options.js'
 import { Output } from './output.js'
 import { completePasswords } from './passwords.js'
 import { addPruneCommand } from './prune.js'
@@ -28,33 +28,70 @@ import { addTokenCommand } from './token.js'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
+const FIRST = 'Get started:'
+
 /** The commands by task, as `tilecouch --help` lists them. `up` and `serve` are in server/. */
 export const groups = {
-  'Get started:': ['up', 'doctor'],
-  'Load tiles:': ['load', 'seed', 'layer'],
-  'Look:': ['info', 'get', 'diff', 'check'],
-  'Serve maps:': ['serve', 'mirror'],
-  'Keep and tidy up:': ['backup', 'restore', 'prune', 'remove'],
-  'Move tiles:': ['export', 'copy'],
-  'Administer:': ['push', 'access', 'token']
+  [FIRST]: {
+    up: 'start a store with a demo map',
+    doctor: 'find problems of a CouchDB and its store; --fix solves them'
+  },
+  'Load tiles:': {
+    load: 'load tiles as an edition of a layer',
+    seed: 'fetch the tiles of an area from a tile server',
+    layer: 'create a layer, or show and change its settings'
+  },
+  'Look:': {
+    info: 'show layers, editions and the versions of a tile',
+    get: 'save one tile to a file',
+    diff: 'compare two times, layers or archives',
+    check: 'find faults in a store or in files; --fix repairs them'
+  },
+  'Serve maps:': {
+    serve: 'start the gateway, an HTTP server for maps',
+    mirror: 'copy a store to another one, once or live'
+  },
+  'Keep and tidy up:': {
+    backup: 'write the store to one file',
+    restore: 'create a database from a backup',
+    prune: 'remove past versions by rules, or expired tiles',
+    remove: 'remove tiles, versions, editions or a layer'
+  },
+  'Move tiles:': {
+    export: 'write a layer to a folder, .mbtiles, .pmtiles or .zip',
+    copy: 'copy or rename a layer'
+  },
+  'Administer:': {
+    push: 'deploy the design documents',
+    access: 'show or set who may read and write',
+    token: 'create a token for private layers'
+  }
 }
 
 const commands = [
-  addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand, addDiffCommand, addCheckCommand,
-  addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand, addExportCommand, addCopyCommand, addPushCommand,
-  addAccessCommand, addTokenCommand
+  addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand, addDiffCommand,
+  addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand, addExportCommand, addCopyCommand,
+  addPushCommand, addAccessCommand, addTokenCommand
 ]
 
 const DATA = './data' // folder of the embedded store
 
-/** Commands that open no store, and those whose stores are arguments. */
-const WITHOUT_DB = ['mirror', 'token']
+const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json']
+const FOR_ALL = 'Options of all commands:'
 
 const HELP = `
-Which store: --db, else COUCHDB_URL, else the environment "default" of .couchapprc (not for up and serve), else the embedded
-store in --data.
-Passwords: an address needs only the name (http://anna@localhost:5984/tiles). The password is asked for, or taken from
-COUCHDB_PASSWORD, COUCHDB_PASSWORD_FILE or --password-file.`
+First steps:
+  tilecouch up
+  tilecouch load tiles/ --layer osm --time 2024-03-01
+  tilecouch info
+
+The store is named by --db, else by COUCHDB_URL, else by the environment
+"default" of .couchapprc (not for up and serve). If nothing names one, it is the
+embedded store in the folder of --data.
+
+An address needs only a user name: http://anna@localhost:5984/tiles. Its
+password is in COUCHDB_PASSWORD, in the file of COUCHDB_PASSWORD_FILE or of
+--password-file; else a terminal asks for it.`
 
 /** Exit codes. Anything but 0 means that something that was asked for was not done. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
@@ -67,13 +104,14 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
  * @property {any} [stdin]
  * @property {AbortSignal} signal aborted by Ctrl-C
  *
- * @typedef {(action: (context: Context, options: any, ...args: any[]) => Promise<number | void>) => (...args: any[]) => Promise<void>} Run
- * wraps the action of a command, which returns the exit code
+ * @typedef {(context: Context, options: any, ...args: any[]) => Promise<number | void>} Action returns the exit code
+ *
+ * @typedef {(action: Action) => (...args: any[]) => Promise<void>} Run wraps the action of a command
  */
 
 /**
  * @param {object} environment
- * @param {Context['openEmbedded']} environment.openEmbedded opens the embedded store of server/, which this folder does not import
+ * @param {Context['openEmbedded']} environment.openEmbedded opens the embedded store, which is in server/
  * @param {(program: Command, run: Run) => void} [environment.extend] adds the commands of server/
  * @param {{stdin?: any, stdout?: NodeJS.WritableStream, stderr?: NodeJS.WritableStream}} [environment.streams]
  */
@@ -83,7 +121,9 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     .description(description)
     .version(version)
     .addHelpText('after', HELP)
-    .addHelpCommand(new Command('help').argument('[command]').description('show the options of a command').helpGroup('Get started:'))
+    .helpOption('-h, --help', 'show this help')
+    .configureHelp({ subcommandTerm: command => command.name() })
+    .addHelpCommand(new Command('help').argument('[command]').summary('show the options of a command').helpGroup(FIRST))
     .showHelpAfterError('(see --help)')
     .exitOverride()
     .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
@@ -102,7 +142,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       const given = await completePasswords(options, args.slice(0, -2), { output, stdin })
       exitCode = await action({ output, openEmbedded, stdin, signal: interrupt.signal }, options, ...given) ?? EXIT.ok
     } catch (error) {
-      const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+      const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message })
       output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
       exitCode = known.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
     } finally {
@@ -114,7 +154,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   extend?.(program, run)
   for (const command of program.commands) {
     addCommonOptions(command)
-    for (const option of command.options) option.description = meanings[option.long ?? ''] ?? option.description
+    for (const option of command.options) option.description = meaningOf(command.name(), option)
   }
   arrange(program)
 
@@ -134,19 +174,23 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
 }
 
 function addCommonOptions (command) {
-  const add = option => command.options.some(({ long }) => long === option.long) || command.addOption(option.helpGroup('Options of all commands:'))
-  if (!WITHOUT_DB.includes(command.name())) add(new Option('--db <env|url>'))
-  if (!WITHOUT_DB.includes(command.name())) add(new Option('--data <folder>'))
-  add(new Option('--password-file <file>'))
-  add(new Option('--json'))
+  const isWithoutStore = command.name() === 'token'
+  for (const flags of isWithoutStore ? COMMON.slice(2) : COMMON) {
+    const option = new Option(flags)
+    const own = command.options.find(({ long }) => long === option.long)
+    if (own) own.helpGroup(FOR_ALL)
+    else command.addOption(option.helpGroup(FOR_ALL))
+  }
+  command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(FOR_ALL))
 }
 
 /** Sorts the commands into their groups. @param {Command} program */
 function arrange (program) {
-  const order = Object.values(groups).flat()
+  const order = Object.values(groups).flatMap(group => Object.keys(group))
   const all = /** @type {Command[]} */ (program.commands)
   all.sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()))
-  for (const [heading, names] of Object.entries(groups)) {
-    for (const command of all.filter(one => names.includes(one.name()))) command.helpGroup(heading)
+  for (const [heading, group] of Object.entries(groups)) {
+    const own = all.filter(command => group[command.name()])
+    for (const command of own) command.helpGroup(heading).summary(group[command.name()])
   }
 }

@@ -1,15 +1,16 @@
-// The progress of a long command: a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
-import { bytes, count, duration, secondsSince } from './output.js'
+// Messages of long commands. Progress is a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
+import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
+const MANY = 1e6 // tiles to be fetched
 const LINE_PAUSE = 5000 // milliseconds between two lines
 
 export class ProgressLine {
   #started = performance.now()
   #shown = 0
 
-  /** @param {import('./output.js').Output} output @param {string} [counted] noun */
+  /** @param {import('./output.js').Output} output @param {string} [counted] noun in the plural */
   constructor (output, counted = 'tiles') {
     this.output = output
     this.counted = counted
@@ -25,13 +26,11 @@ export class ProgressLine {
   draw (tiles, total, parts) {
     if (!this.#isDue()) return
     const rate = tiles / ((performance.now() - this.#started) / 1000)
-    this.#write([...this.#begin(tiles, total), ...parts(rate), ...(total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : [])].join('  '))
+    const eta = total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : []
+    this.#write([...this.#begin(tiles, total), ...parts(rate), ...eta].join('  '))
   }
 
-  /**
-   * Of an archive that is read before its tiles are known.
-   * @param {{bytes: number, total: number}} done
-   */
+  /** Of an archive that is read before its tiles are known. */
   drawReading ({ bytes: done, total }) {
     if (this.#isDue()) this.#write(`Reading: ${bytes(done)} of ${bytes(total)}`)
   }
@@ -52,11 +51,19 @@ export class ProgressLine {
     if (!total) return [`${count(tiles)} ${this.counted}`]
     const done = Math.min(1, tiles / total)
     const filled = Math.round(done * BAR)
-    return [`[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`, `${count(tiles)}/${count(total)} ${this.counted}`]
+    const bar = `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`
+    return [bar, `${count(tiles)}/${count(total)} ${this.counted}`]
   }
 
   end () {
     if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+  }
+
+  /** For the next of several tasks. */
+  restart () {
+    this.end()
+    this.#started = performance.now()
+    this.#shown = this.output.isTerminal ? 0 : this.#started
   }
 }
 
@@ -115,17 +122,45 @@ export class Progress extends ProgressLine {
     }
   }
 
-  /** @param {import('../store/writer.js').WriteSummary} summary @param {import('../store/tuner.js').Tuner} tuner */
   show ({ tiles, missing, bytes: size, unchanged, failed }, tuner) {
     this.draw(tiles + missing, this.#total, rate => [
-      bytes(size), `${count(Math.round(rate))}/s`, ...(unchanged ? [`${count(unchanged)} unchanged`] : []),
-      ...(missing ? [`${count(missing)} missing`] : []), ...(failed ? [`${count(failed)} failed`] : []), `${tuner.batch}x${tuner.concurrency}`,
-      ...(this.#title ? [this.#title] : [])
+      bytes(size), `${count(Math.round(rate))}/s`, ...countWords({ unchanged, missing, failed }),
+      `${tuner.batch}x${tuner.concurrency}`, ...(this.#title ? [this.#title] : [])
     ])
   }
 
   end () {
     this.#ended = true
     super.end()
+  }
+}
+
+/**
+ * Notes how many tiles a command is about to fetch.
+ * @param {import('./output.js').Output} output @param {string} layer @param {import('../seed/plan.js').Plan} plan
+ */
+export function announce (output, layer, { tiles, bytes: size, zooms }) {
+  const rows = zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])
+  output.note([
+    `${layer}: ${plural(tiles, 'tile')}, ${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
+    ...table(['zoom', 'tiles', 'about'], rows).map(line => `  ${line}`),
+    ...(tiles > MANY
+      ? [`More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. Ctrl-C stops.`]
+      : [])
+  ].join('\n'))
+}
+
+/**
+ * Messages of commands that keep running (--live): the store is away, or back.
+ * @param {import('./output.js').Output} output
+ * @param {string} waiting the first message
+ * @returns {(state: {state: 'following' | 'away', error?: any}) => void} for `onState` of loader/repeat.js
+ */
+export function reportStates (output, waiting) {
+  let wasAway = false
+  return ({ state, error }) => {
+    if (state === 'away') output.note(`The store is away: ${error.message}. Trying again.`)
+    else output.note(wasAway ? 'The store is back.' : `${waiting} Ctrl-C ends it.`)
+    wasAway = state === 'away'
   }
 }

@@ -1,17 +1,15 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { checkLayer, now, parseDuration } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { prune, pruneAll } from '../prune/index.js'
 import { withPatientStore } from './connect.js'
-import { diskWords } from './disk.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
-import { sayStates } from './following.js'
-import { bytes, count, plural, secondsSince, table } from './output.js'
-import { ProgressLine } from './progress.js'
+import { refuse } from './options.js'
+import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
+import { ProgressLine, reportStates } from './progress.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
-const RETRIES = 2 // of a request of a live one: that the store is away is said soon, and waited out
+const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const COMPACT = ['auto', 'always', 'never']
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
@@ -20,17 +18,17 @@ export function addPruneCommand (program, run) {
     .description('remove the past versions that the retention policy of a layer does not keep, or expired tiles')
     .argument('[layers...]', 'one layer; with --expired also several')
   addExpiredOptions(addRetentionOptions(command))
-    .option('--expired', 'remove expired tiles instead; a tile with a past keeps it, and is gone from the time it expired')
+    .option('--expired')
     .option('--with-past', 'with --expired: remove the past of such tiles as well')
-    .option('--purge', 'leave no trace of what is removed (CouchDB only)')
-    .option('--compact <when>', 'compact the store afterwards: auto (when it is worth it), always, never', 'auto')
-    .option('-n, --dry-run', 'only say what would be removed; with --expired, list the tiles')
-    .option('--live', 'with --all or --expired: run until stopped, and prune again and again')
+    .option('--purge')
+    .option('--compact <when>', '', 'auto')
+    .option('-n, --dry-run')
+    .option('--live')
     .option('--every <duration>', 'with --live: time between two rounds', '1h')
     .addHelpText('after', `
-A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays as it is,
-and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer applies
-(\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own time, or else by
+A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
+the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer
+applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own time, or else by
 the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
 
 Examples:
@@ -49,30 +47,33 @@ async function pruneCommand (context, options, layers) {
   checkOptions(options)
   if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
   const [layer, ...more] = layers
-  if (more.length) throw new TilecouchError('BAD_OPTION', { option: 'LAYER', value: layers.join(' '), why: 'name one layer, or add --all' })
+  if (more.length) refuse('LAYER', layers.join(' '), 'name one layer, or add --all')
   const settings = settingsOf(options, layer)
-  return withPatientStore(context, options, store => layer ? pruneOne(context, store, layer, settings) : pruneEvery(context, store, settings))
+  return withPatientStore(context, options, store => layer
+    ? pruneOne(context, store, layer, settings)
+    : pruneEvery(context, store, settings))
 }
 
 function checkOptions (options) {
   const { expired = false } = options
-  const wrong = (option, why) => { throw new TilecouchError('BAD_OPTION', { option: `--${option}`, value: options[option] ?? true, why }) }
-  if (!expired) for (const name of ['withPast', 'before', 'limit']) if (options[name] !== undefined) wrong(name.replace('P', '-p'), 'it goes with --expired')
-  if (expired && retentionOf(options)) wrong('expired', 'a retention policy does not go with it')
+  const ofExpired = { '--with-past': options.withPast, '--before': options.before, '--limit': options.limit }
+  for (const [option, value] of expired ? [] : Object.entries(ofExpired)) {
+    if (value !== undefined) refuse(option, value, 'it goes with --expired')
+  }
+  if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
 }
 
 /** @param {any} options @param {string} [layer] */
 function settingsOf (options, layer) {
   const { all = false, purge = false, dryRun = false, live = false, compact } = options
-  const wrong = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
-  if (all === Boolean(layer)) wrong('LAYER', layer ?? '', 'name a layer, or add --all')
+  if (all === Boolean(layer)) refuse('LAYER', layer ?? '', 'name a layer, or add --all')
   if (layer) checkLayer(layer)
   const policy = retentionOf(options)
-  if (all && policy) wrong('--all', true, 'each layer has its own policy: leave out --keep-…')
-  if (live && (layer || dryRun)) wrong('--live', true, 'it goes with --all, and not with --dry-run')
-  if (!COMPACT.includes(compact)) wrong('--compact', compact)
+  if (all && policy) refuse('--all', true, 'each layer has its own policy: leave out --keep-…')
+  if (live && (layer || dryRun)) refuse('--live', true, 'it goes with --all, and not with --dry-run')
+  if (!COMPACT.includes(compact)) refuse('--compact', compact, `it is ${COMPACT.join(', ')}`)
   const every = parseDuration(options.every)
-  if (every < 1) wrong('--every', options.every)
+  if (every < 1) refuse('--every', options.every, 'it is a second or more')
   return { policy, purge, dryRun, compact, live, every }
 }
 
@@ -84,7 +85,8 @@ async function pruneOne ({ output, signal }, store, layer, settings) {
   try {
     const summary = await prune(store, layer, { ...options, ...watch, signal })
     watch.end()
-    output.result({ ...summary, seconds: secondsSince(started) }, [...report(summary, options.dryRun), ...diskWords(summary.compaction)])
+    const lines = [...report(summary, options.dryRun), ...diskWords(summary.compaction)]
+    output.result({ ...summary, seconds: secondsSince(started) }, lines)
     return failed(summary) ? 1 : 0
   } finally {
     watch.end()
@@ -98,7 +100,8 @@ async function pruneEvery ({ output, signal }, store, settings) {
   const started = performance.now()
   const watch = watchOf(output, options)
   try {
-    const round = await pruneAll(store, { ...options, signal, ...(options.live ? liveWatch(output, options.every) : watch) })
+    const reports = options.live ? liveWatch(output, options.every) : watch
+    const round = await pruneAll(store, { ...options, signal, ...reports })
     watch.end()
     output.result({ ...round, seconds: secondsSince(started) }, options.live ? [] : roundWords(round, options.dryRun))
     return round.failed.length || round.layers.some(failed) ? 1 : 0
@@ -109,7 +112,7 @@ async function pruneEvery ({ output, signal }, store, settings) {
 
 const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
 
-/** What is said before anything goes, and on the way. */
+/** Reports the plan before anything is removed, and the progress. */
 function watchOf (output, { dryRun }) {
   const progress = new ProgressLine(output, 'versions')
   return {
@@ -118,16 +121,18 @@ function watchOf (output, { dryRun }) {
       output.note(`${layer} keeps ${retentionWords(policy).join('; ')}.`)
       if (!dryRun) output.note(`Of ${plural(moments.total, 'moment')} ${count(moments.kept)} stay. Removing what they do not need …`)
     },
-    onProgress: ({ looked, total, versions }) => progress.draw(looked, total, () => [`${count(versions)} go`]),
+    onProgress: ({ looked, total, versions }) => progress.draw(looked, total, () => [`${count(versions)} removed`]),
     end: () => progress.end()
   }
 }
 
 function liveWatch (output, every) {
   return {
-    onState: sayStates(output, `Pruning every ${count(every)} s.`),
+    onState: reportStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
-      const lines = [...round.layers.filter(({ versions, editions }) => versions + editions).flatMap(summary => report(summary, false)), ...failures(round), ...(round.compaction?.done ? diskWords(round.compaction) : [])]
+      const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
+      const disk = round.compaction?.done ? diskWords(round.compaction) : []
+      const lines = [...pruned.flatMap(summary => report(summary, false)), ...failures(round), ...disk]
       for (const line of lines) output.line(`${now()}  ${line}`)
     }
   }
@@ -138,26 +143,29 @@ function roundWords (round, dryRun) {
   return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun ? [''] : [])]), ...failures(round), ...diskWords(round.compaction)]
 }
 
-const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was left as it is: ${reason}`)
+const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`)
 
 /** @param {import('../prune/index.js').PruneSummary} summary @param {boolean} dryRun */
 function report (summary, dryRun) {
   const { layer, moments, tiles, versions, bytes: size, heads, editions, changed, refused, named, missing } = summary
+  const removed = `${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(size)})`
+  const all = `${removed}${editions ? ` and ${plural(editions, 'edition')}` : ''}`
+  const kept = `${plural(moments.kept, 'moment')} of ${count(moments.total)}`
   return [
     ...(dryRun ? momentTable(summary) : []),
     ...missing.map(time => `${layer} has no edition ${time}, which its policy names`),
     versions || editions
-      ? `${layer}: ${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(size)})${editions ? ` and ${plural(editions, 'edition')}` : ''} ${dryRun ? 'would go' : 'went'}; ${plural(moments.kept, 'moment')} of ${count(moments.total)} ${dryRun ? 'would stay' : 'stayed'}`
-      : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need all there is`,
-    ...(heads ? [`  ${plural(heads, 'tile')} of which nothing was left but that they were gone`] : []),
+      ? `${layer}: ${all} ${dryRun ? 'would be removed' : 'removed'}; ${kept} ${dryRun ? 'would stay' : 'stayed'}`
+      : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need every version`,
+    ...(heads ? [`  ${plural(heads, 'tile')} had only versions that say it is gone`] : []),
     ...(changed ? [`  ${plural(changed, 'document')} changed meanwhile: run it again`] : []),
     ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused').map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
     ...(refused > SHOWN ? [`  ${plural(refused, 'document')} not removed in all`] : [])
   ]
 }
 
-function momentTable ({ moments: { total, told } }) {
-  const rows = (total > SHOWN ? told.filter(({ by }) => by.length) : told).slice(0, SHOWN)
+function momentTable ({ moments: { total, listed } }) {
+  const rows = (total > SHOWN ? listed.filter(({ by }) => by.length) : listed).slice(0, SHOWN)
   const omitted = total - rows.length
   return [
     ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(({ time, title, edition, by, versions, going, bytes: size }) => (

@@ -7,21 +7,21 @@ import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addPushCommand (program, run) {
   program.command('push')
     .description('deploy the design documents, or write them as couchapp folders')
     .argument('[env]', 'the store, as for --db')
     .option('-n, --dry-run')
-    .option('--app <folder>', 'deploy your own couchapp: a folder with _design/, views/ and attachments/')
-    .option('--folder <folder>', 'deploy nothing: write classic couchapp folders, for couchapp, erica and couchdb-push')
+    .option('--app <folder>', 'take your own couchapp: a folder with _design/, views/ and attachments/')
+    .option('--folder <folder>', 'deploy nothing: write couchapp folders, for couchapp, erica and couchdb-push')
     .addHelpText('after', `
 Examples:
   tilecouch push
   tilecouch push production --dry-run
   tilecouch push --folder build/couchapp
 
-Readers never wait: new indexes are built before the design documents are replaced.`)
+Readers never wait: new indexes are built before the design documents are
+replaced.`)
     .action(run(pushCommand))
 }
 
@@ -44,7 +44,7 @@ async function pushCommand (context, options, target) {
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
-      ...(opened ? ['The store is public: everybody may read it; admins and the role tilecouch-writer may write.'] : []),
+      ...(opened ? ['Everybody may read the store; admins and the role tilecouch-writer may write.'] : []),
       options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
     ])
   })

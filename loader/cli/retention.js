@@ -1,20 +1,20 @@
-// The policy of a layer as it is typed and as it is told.
+// The retention policy of a layer: its options, and its description in words.
 import { checkRetention, parseDuration } from '../../core/index.js'
-import { wholeNumber } from './options.js'
+import { collect, wholeNumber } from './options.js'
 import { count, plural } from './output.js'
 
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' }
 const UNITS = { year: 31536000, week: 604800, day: 86400, hour: 3600, minute: 60, second: 1 } // seconds
 
-/** @param {import('commander').Command} command */
 export function addRetentionOptions (command) {
   command.option('--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded')
   for (const [rule, period] of Object.entries(PERIODS)) {
-    command.option(`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''}`)
+    const which = rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''
+    command.option(`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${which}`)
   }
   return command
     .option('--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d')
-    .option('--keep-edition <time|all>', 'keep the edition of this time, or all of a partial one such as 2023; may be given several times', (value, all = /** @type {string[]} */ ([])) => [...all, value])
+    .option('--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable', collect)
 }
 
 /**
@@ -23,9 +23,10 @@ export function addRetentionOptions (command) {
  * @returns {import('../../core/retention.js').Retention | undefined}
  */
 export function retentionOf ({ keepLast, keepWithin, keepEdition, ...options }) {
+  const valueOf = rule => options[`keep${rule[0].toUpperCase()}${rule.slice(1)}`]
   const policy = {
     last: wholeNumber('--keep-last', keepLast, 7),
-    ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, wholeNumber(`--keep-${rule}`, options[`keep${rule[0].toUpperCase()}${rule.slice(1)}`], 7)])),
+    ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, wholeNumber(`--keep-${rule}`, valueOf(rule), 7)])),
     within: keepWithin === undefined ? undefined : parseDuration(keepWithin),
     editions: keepEdition?.includes('all') ? true : keepEdition
   }
@@ -34,12 +35,12 @@ export function retentionOf ({ keepLast, keepWithin, keepEdition, ...options }) 
 
 /** @param {import('../../core/retention.js').Retention} policy @returns {string[]} */
 export function retentionWords ({ last, within, editions, ...counts }) {
-  const periods = Object.entries(PERIODS).filter(([rule]) => counts[rule]).map(([rule, period]) => plural(counts[rule], period))
+  const periods = Object.keys(PERIODS).filter(rule => counts[rule]).map(rule => plural(counts[rule], PERIODS[rule]))
   return [
     ...(last ? [last === 1 ? 'the newest moment' : `the newest ${count(last)} moments`] : []),
     ...(periods.length ? [`the newest moment of each of the last ${list(periods)} that have any`] : []),
     ...(within ? [`everything since ${span(within)} before the newest moment`] : []),
-    ...(editions === true ? ['every edition'] : editions?.length ? [`${editions.length === 1 ? 'the edition' : 'the editions'} ${list(editions)}`] : [])
+    ...(editions === true ? ['every edition'] : editions?.length ? [`the editions ${list(editions)}`] : [])
   ]
 }
 

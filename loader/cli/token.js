@@ -1,11 +1,10 @@
 // tilecouch token
 import { endOf, fromSeconds, parseDuration } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
 import { newKey, parseKeys, readKeys, signToken } from '../token.js'
+import { refuse } from './options.js'
 
 const LOCAL = 'http://127.0.0.1:8080/'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addTokenCommand (program, run) {
   program.command('token')
     .description('create a token for private layers of a gateway, and addresses with it')
@@ -15,15 +14,17 @@ export function addTokenCommand (program, run) {
     .option('--access-keys-file <file>')
     .option('--key <id>', 'sign with this key (default: the last)')
     .option('--public-url <url>')
-    .option('--new-key', 'print a new key instead, a line for the file of keys')
+    .option('--new-key', 'print a new key, a line for the file of keys, instead of a token')
     .addHelpText('after', `
 Examples:
   tilecouch token --new-key >> access-keys
   tilecouch token survey --for 7d --access-keys-file access-keys --public-url https://maps.example.org/
   TOKEN=$(tilecouch token "*" --for 1h --json | jq -r .token)
 
-Everybody who has the token has access: treat it as a password. A single token cannot be revoked. It ends at its time, or when its key is
-removed from the gateway. The keys may also be in TILECOUCH_ACCESS_KEYS, or their file in TILECOUCH_ACCESS_KEYS_FILE.`)
+Everybody who has the token has access: treat it as a password. A single token
+cannot be revoked. It ends at its time, or when its key is removed from the
+gateway. The keys may also be in TILECOUCH_ACCESS_KEYS, or their file in
+TILECOUCH_ACCESS_KEYS_FILE.`)
     .action(run(tokenCommand))
 }
 
@@ -31,19 +32,18 @@ async function tokenCommand ({ output }, options, layers) {
   if (options.newKey) return printKey(output, options, layers)
   const keys = await keysOf(options, process.env)
   const until = untilOf(options, Date.now())
-  const value = describe(layers, signToken({ layers, until }, keys, options.key), until, options.publicUrl ?? (process.env.TILECOUCH_PUBLIC_URL || LOCAL))
+  const url = options.publicUrl ?? (process.env.TILECOUCH_PUBLIC_URL || LOCAL)
+  const value = describe(layers, signToken({ layers, until }, keys, options.key), until, url)
   output.result(value, lines(value))
 }
 
 function printKey (output, options, layers) {
-  if (layers.length || options.for || options.until) throw bad('--new-key', true, 'it creates a key and no token: use it alone')
+  if (layers.length || options.for || options.until) refuse('--new-key', true, 'it creates a key and no token: use it alone')
   const { id, secret } = newKey()
   output.result({ id, secret }, [`${id}:${secret}`])
   output.note('Append this new key to the file of keys and restart the gateway: new tokens are signed with it.\n' +
     'Tokens of other keys stay valid as long as their keys are in the file.')
 }
-
-const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
 
 /** From a file or the environment: everybody on the machine can see the command line. */
 async function keysOf ({ accessKeysFile }, env) {
@@ -52,7 +52,9 @@ async function keysOf ({ accessKeysFile }, env) {
   const keys = {}
   if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parsed(env.TILECOUCH_ACCESS_KEYS))
   if (file) Object.assign(keys, await readKeys(file))
-  if (!Object.keys(keys).length) throw bad('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` creates one')
+  if (!Object.keys(keys).length) {
+    refuse('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` creates one')
+  }
   return keys
 }
 
@@ -60,21 +62,23 @@ function parsed (text) {
   try {
     return parseKeys(text)
   } catch (error) {
-    throw bad('TILECOUCH_ACCESS_KEYS', '(not shown)', error.message)
+    return refuse('TILECOUCH_ACCESS_KEYS', '(not shown)', error.message)
   }
 }
 
-/** @param {{for?: string, until?: string}} options @param {number} now milliseconds @returns {number} seconds */
+/** In seconds; now: milliseconds. */
 function untilOf ({ for: time, until }, now) {
-  if ((time === undefined) === (until === undefined)) throw bad('--for', time ?? null, 'give the time that the token is valid: --for 7d, or --until 2026-12-24T18:00:00Z')
+  if ((time === undefined) === (until === undefined)) {
+    refuse('--for', time ?? null, 'give the time that the token is valid: --for 7d, or --until 2026-12-24T18:00:00Z')
+  }
   if (time !== undefined) return Math.floor(now / 1000) + parseDuration(time)
   const end = Date.parse(endOf(String(until)))
-  if (end <= now) throw bad('--until', until, 'the time must be in the future')
+  if (end <= now) refuse('--until', until, 'the time must be in the future')
   return Math.floor(end / 1000)
 }
 
 function describe (layers, token, until, url) {
-  if (!URL.canParse(url) || !/^https?:/.test(url)) throw bad('--public-url', url, 'it takes an http(s) URL')
+  if (!URL.canParse(url) || !/^https?:/.test(url)) refuse('--public-url', url, 'it takes an http(s) URL')
   const base = url.endsWith('/') ? url : `${url}/`
   const query = `?token=${token}`
   const [layer = 'LAYER'] = layers.filter(name => !/[*!]/.test(name))

@@ -1,59 +1,45 @@
-// What several commands are told of upstreams: where they are, how much they may be asked, and the keys to them.
+// Options of the commands that fetch from tile servers.
 import { checkUpstream } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../regular-file.js'
 import { Networks } from '../upstream/networks.js'
-import { wholeNumber } from './options.js'
+import { readTextFile, refuse, wholeNumber } from './options.js'
 
 const MOST_AT_ONCE = 64 // requests, as in an upstream
 
-/** A template, or a file that says more. Checked before anything is opened. @param {string} text */
+/** A template of addresses, or a file with all settings. @param {string} text */
 export async function readUpstream (text) {
-  const upstream = /^https?:\/\//i.test(text) ? templateOf(text) : await readJson(text)
+  const isTemplate = /^https?:\/\//i.test(text)
+  const upstream = isTemplate ? { type: /\{tilematrix\}/i.test(text) ? 'wmts' : 'xyz', url: text } : readJson(text)
   checkUpstream(upstream)
   return upstream
 }
 
-/** The settings of an address that says all there is to say. @param {string} url */
-const templateOf = url => ({ type: /\{tilematrix\}/i.test(url) ? 'wmts' : 'xyz', url })
-
-async function readJson (file) {
-  let text
-  try {
-    text = String(readSmallFile(file))
-  } catch (error) {
-    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: file }, { cause: error }) : new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
-  }
+function readJson (file) {
+  const text = readTextFile(file)
   try {
     return JSON.parse(text)
   } catch {
-    throw new TilecouchError('CONFIG_INVALID', { file, why: 'it is not JSON' }) // what it says instead might be a password
+    throw new TilecouchError('CONFIG_INVALID', { file, why: 'it is not JSON' }) // an excerpt might show a password
   }
 }
 
-/** `10/s`, `30/m`, `0.5`: requests a second. @param {string | undefined} text */
+/** Requests a second, of `10/s`, `30/m` or `0.5`. @param {string | undefined} text */
 export function rateOf (text) {
   if (text === undefined) return undefined
   const match = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([smh]))?$/.exec(text)
   const rate = match ? +match[1] / ({ s: 1, m: 60, h: 3600 })[match[2] ?? 's'] : NaN
-  if (!(rate >= 0.01 && rate <= 1000)) throw new TilecouchError('BAD_OPTION', { option: '--rate', value: text })
-  return rate
+  return rate >= 0.01 && rate <= 1000 ? rate : refuse('--rate', text, 'it takes a rate such as 10/s or 30/m')
 }
 
-/** Requests in flight. @param {string} option as the message names it @param {string | undefined} text */
+/** Requests at a time. */
 export function requestsOf (option, text) {
   const value = wholeNumber(option, text, 2)
-  if (value !== undefined && value > MOST_AT_ONCE) throw new TilecouchError('BAD_OPTION', { option, value: text })
-  return value
+  return value === undefined || value <= MOST_AT_ONCE ? value : refuse(option, text, `at most ${MOST_AT_ONCE}`)
 }
 
-/** The flag of every command that asks upstreams. */
-export const NETWORKS_FLAG = /** @type {const} */ (['--upstream-networks <list>', 'inner networks, addresses and hosts that upstreams may be at, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)'])
-
-/** @param {{upstreamNetworks?: string}} options */
 export function networksOf ({ upstreamNetworks = process.env.TILECOUCH_UPSTREAM_NETWORKS ?? '' }) {
   const networks = upstreamNetworks.split(',').map(name => name.trim()).filter(Boolean)
-  new Networks(networks) // what is wrong is said at the door
+  new Networks(networks) // throws for a bad name
   return networks
 }
 
@@ -66,5 +52,5 @@ export function secretsOf (text) {
   } catch {
     // the text is secret: no message repeats it
   }
-  throw new TilecouchError('BAD_OPTION', { option: 'TILECOUCH_UPSTREAM_HEADERS', value: 'not a JSON object' })
+  return refuse('TILECOUCH_UPSTREAM_HEADERS', '(not shown)', 'it takes JSON, {"host": {"header": "value"}}')
 }

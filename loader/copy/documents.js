@@ -1,4 +1,5 @@
-// Copies the documents of a layer and of its editions. What the terms of the tiles forbid stays forbidden.
+// Copies the documents of a layer: its own, those of its editions, manifests and removals. The copy keeps the terms of
+// use.
 import { isDeepStrictEqual } from 'node:util'
 import {
   blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId
@@ -16,9 +17,14 @@ const BLOCKS = 50 // read and written at once
 /**
  * The document of the copy.
  * @param {Record<string, any>} here of the layer that is copied
- * @param {Record<string, any> | undefined} there the document that is there
- * @param {{to: string, time?: string, area?: import('../../core/area.js').Area, zooms?: import('../../core/grid.js').Zooms, renaming?: string, permission?: boolean}} how
- * time: the copy is not updated; renaming: the name of the layer that is moved here
+ * @param {Record<string, any> | undefined} there the document of the target, if it exists
+ * @param {object} options
+ * @param {string} options.to
+ * @param {string} [options.time] the copy is not updated
+ * @param {import('../../core/area.js').Area} [options.area]
+ * @param {import('../../core/grid.js').Zooms} [options.zooms]
+ * @param {string} [options.renaming] the layer that is moved
+ * @param {boolean} [options.permission]
  */
 export function layerOf (here, there, { to, time, area, zooms, renaming, permission }) {
   const fields = fieldsOf(here)
@@ -27,51 +33,53 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {
     if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
+    const { offline, format } = fields
     const pruned = lastPrune(fields, there)
-    return { ...there, ...reachOf(fields, there), ...(pruned && { pruned }), ...(fields.offline === false && { offline: false }), ...(!there.format && fields.format && { format: fields.format }) }
+    return {
+      ...there,
+      ...reachOf(fields, there),
+      ...(pruned && { pruned }),
+      ...(offline === false && { offline }),
+      ...(!there.format && format && { format })
+    }
   }
   const { renaming: _, ttl, upstream, ...rest } = fields
   return {
     ...rest,
     ...(time === undefined && { ttl, upstream }),
-    ...(host && { upstream }), // its host tells the terms
+    ...(host && { upstream }), // its host decides on the terms
     ...partOf(fields, area, zooms),
     ...own
   }
 }
 
-/** The zooms and bounds of both together. */
+/** The zooms and bounds of two layers together. */
 function reachOf (a, b) {
   const reach = {
     minzoom: Math.min(a.minzoom ?? 30, b.minzoom ?? 30),
     maxzoom: Math.max(a.maxzoom ?? 0, b.maxzoom ?? 0),
     bounds: a.bounds && b.bounds ? union(a.bounds, b.bounds) : undefined // without bounds it reaches everywhere
   }
-  return Object.fromEntries(Object.entries(reach).filter(([field, value]) => value !== null && (field in a || field in b)))
+  const isKnown = ([field, value]) => value !== null && (field in a || field in b)
+  return Object.fromEntries(Object.entries(reach).filter(isKnown))
 }
 
-/** The zooms and bounds of the part that was copied. */
-function partOf (/** @type {Record<string, any>} */ { bounds, minzoom, maxzoom }, area, zooms) {
-  return {
-    ...(area && { bounds: intersection(bounds, area.bbox) }),
-    ...(zooms && zoomsOf({ min: Math.max(minzoom ?? 0, zooms.min), max: Math.min(maxzoom ?? 30, zooms.max) }, zooms))
-  }
+/** The zooms and bounds of the part that is copied. */
+function partOf (/** @type {Record<string, any>} */ { bounds, minzoom = 0, maxzoom = 30 }, area, zooms) {
+  const both = zooms && { min: Math.max(minzoom, zooms.min), max: Math.min(maxzoom, zooms.max) }
+  const { min, max } = both?.min > both?.max ? zooms : both ?? {}
+  return { ...(area && { bounds: intersection(bounds, area.bbox) }), ...(zooms && { minzoom: min, maxzoom: max }) }
 }
 
-/** The intersection; if it is empty, the box that was asked for. */
+/** The intersection of two boxes; the second if it is empty. */
 function intersection (a, b) {
   if (!a) return b
-  const [west, south, east, north] = [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])]
+  const [west, south] = [Math.max(a[0], b[0]), Math.max(a[1], b[1])]
+  const [east, north] = [Math.min(a[2], b[2]), Math.min(a[3], b[3])]
   return south > north ? b : [west, south, east, north]
 }
 
-const zoomsOf = (both, asked) => both.min > both.max ? { minzoom: asked.min, maxzoom: asked.max } : { minzoom: both.min, maxzoom: both.max }
-
-/**
- * @param {import('../store/couch.js').Couch} couch
- * @param {string} to
- * @param {(there: Record<string, any> | undefined) => Record<string, any>} make
- */
+/** @param {(there: Record<string, any> | undefined) => Record<string, any>} make */
 export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
   if (!stored) checkNewLayer(to)
   const there = stored && fieldsOf(checkSound(stored))
@@ -80,9 +88,9 @@ export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored 
 })
 
 /**
- * Copies editions; one that is there already stays.
+ * Copies editions; one that exists stays.
  * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
- * @param {{from: string, to: string, time?: string, isOurs?: boolean}} how isOurs: the editions there were copied before
+ * @param {{from: string, to: string, time?: string, isOurs?: boolean}} how isOurs: existing ones were copied before
  * @returns {Promise<number>} written
  */
 export async function copyEditions (source, target, { from, to, time, isOurs }) {
@@ -90,7 +98,7 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
   for (const edition of await source.editions(from)) {
     if (time !== undefined && edition.time > time) continue
     await target.couch.update(editionId(to, edition.time), stored => {
-      const { baseline, from: _, ...fields } = fieldsOf(edition) // the feed of that store
+      const { baseline, from: _, ...fields } = fieldsOf(edition) // both are of that store's change feed
       const doc = { type: 'edition', ...fields, layer: to }
       if (stored && (!isOurs || isDeepStrictEqual(fieldsOf(stored), doc))) return undefined
       written++
@@ -103,39 +111,38 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
 /**
  * Copies manifests and removals, before the versions that follow from them.
  * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
- * @param {{from: string, to: string, time?: string}} how
  * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
  */
 export async function copyManifests (source, target, { from, to, time }) {
-  const said = new LayerStatements(source.couch, from)
+  const here = new LayerStatements(source.couch, from)
   const there = new LayerStatements(target.couch, to)
-  await Promise.all([said.open(), there.open()])
-  await copyRemovals(said, target.couch, to)
-  for (const manifest of said.manifests) {
-    if ((time !== undefined && manifest.time > time) || there.runs.has(manifest.run)) continue
-    const blocks = Object.entries(await said.blocksOf(manifest)).flatMap(([place, names]) => names.map(name => ({ place, name })))
-    for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
-      const rows = await source.couch.docs(some.map(({ place, name }) => blockId(from, place, name)), { attachments: true })
-      const docs = rows.flatMap(({ doc }, at) => doc ? [blockDocument(blockId(to, some[at].place, some[at].name), to, some[at].place, doc._attachments.digests.data)] : [])
-      await target.couch.writeAll(docs)
-    }
+  await Promise.all([here.open(), there.open()])
+  const put = (id, doc) => target.couch.update(id, stored => stored ? undefined : JSON.parse(JSON.stringify(doc)))
+  // removals concern only the runs of the source: the target may have statements of its own
+  const runs = [...here.runs]
+  for (const { run, since, until, area, zooms, tiles } of here.removals) {
+    if (!runs.some(one => one < run)) continue
+    const what = { since, until, area, zooms, tiles }
+    await put(removedId(to, run), { type: 'removed', layer: to, run, ...what, runs, finished: now() })
+  }
+  for (const manifest of here.manifests) {
     const { time: own, run, parts = [] } = manifest
+    if ((time !== undefined && own > time) || there.runs.has(run)) continue
+    const blocks = Object.entries(await here.blocksOf(manifest))
+      .flatMap(([place, names]) => names.map(name => ({ place, name })))
+    for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
+      const ids = some.map(({ place, name }) => blockId(from, place, name))
+      const rows = await source.couch.docs(ids, { attachments: true })
+      await target.couch.writeAll(rows.flatMap(({ doc }, at) => {
+        const { place, name } = some[at]
+        return doc ? [blockDocument(blockId(to, place, name), to, place, doc._attachments.digests.data)] : []
+      }))
+    }
     // the last part last: from then on the manifest counts
     for (const part of [...parts.keys(), undefined]) {
       const [{ doc }] = await source.couch.docs([manifestId(from, own, run, part)])
-      if (doc) await target.couch.update(manifestId(to, own, run, part), stored => stored ? undefined : { ...fieldsOf(doc), layer: to })
+      if (doc) await put(manifestId(to, own, run, part), { ...fieldsOf(doc), layer: to })
     }
   }
-  return new Set([...said.manifests, ...said.removals].map(({ run }) => run))
-}
-
-/** Copies removals, limited to the runs of the source: the target may have statements of its own. @param {import('../../core/store/statements.js').LayerStatements} said */
-async function copyRemovals (said, couch, to) {
-  const runs = [...said.runs]
-  for (const { run, since, until, area, zooms, tiles } of said.removals) {
-    if (!runs.some(one => one < run)) continue
-    await couch.update(removedId(to, run), stored => stored ? undefined : JSON.parse(JSON.stringify({
-      type: 'removed', layer: to, run, since, until, area, zooms, tiles, runs, finished: now()
-    })))
-  }
+  return new Set([...here.manifests, ...here.removals].map(({ run }) => run))
 }

@@ -1,35 +1,50 @@
-// Gives a layer another name: copies it, compares, and deletes each document under the old name at the revision that was
-// compared. Until the end the new layer says whose copy it is, so that a move that was killed continues when it is run again.
+// Gives a layer another name: copies it, compares, and deletes each document under the old name at the revision that
+// was compared. Until the end the new layer says whose copy it is, so that a move that was killed continues when it is
+// run again.
 import { isDeepStrictEqual } from 'node:util'
 import { checkLayer, editionId, layerId, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { peerOf } from '../mirror/peer.js'
 import { endLeaves, readTiles } from '../remove/documents.js'
-import { documentsFrom, statementPrefixes } from '../remove/index.js'
+import { revisionsFrom, statementPrefixes } from '../remove/index.js'
 import { Remover } from '../remove/remover.js'
 import { fieldsOf } from '../store/revisions.js'
-import { copyAll, isEmptyLayer } from './index.js'
-import { extensionOf, stands } from './tiles.js'
+import { Tally, copyAll, isEmptyLayer } from './index.js'
+import { extensionOf, hasVersion } from './tiles.js'
 
-const TILES = 200 // compared in one go
+const TILES = 200 // compared together
 const ROUNDS = 5 // while a load writes under the old name
+
+/**
+ * @typedef {object} MoveOptions
+ * @property {boolean} [dryRun]
+ * @property {boolean} [purge] leave no trace of the old name
+ * @property {AbortSignal} [signal]
+ * @property {(progress: {step: 'copy' | 'remove', tiles: number, bytes: number}) => void} [onProgress]
+ * @property {Partial<typeof import('./tiles.js').copyDefaults>} [limits]
+ *
+ * @typedef {Omit<Awaited<ReturnType<typeof copyAll>>, 'moved'>} Copied
+ */
 
 /**
  * @param {import('../store/index.js').Store} store
  * @param {string} from
  * @param {string} to a name that is free
- * @param {{dryRun?: boolean, purge?: boolean, signal?: AbortSignal, onProgress?: (progress: {step: 'copy' | 'remove', tiles: number, bytes: number}) => void, limits?: Partial<typeof import('./tiles.js').copyDefaults>}} [options]
- * @returns {Promise<Omit<Awaited<ReturnType<typeof copyAll>>, 'moved'> & {left: number, done: boolean}>} left: tiles that still have the old name
+ * @param {MoveOptions} [options]
+ * @returns {Promise<Copied & {left: number, done: boolean}>} left: tiles that still have the old name
  */
 export async function moveLayer (store, from, to, { dryRun = false, purge, signal, onProgress, limits } = {}) {
   const { couch } = store
-  if (checkLayer(from) === checkLayer(to)) throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is the name of the layer' })
+  if (checkLayer(from) === checkLayer(to)) {
+    throw new TilecouchError('BAD_OPTION', { option: 'TO', value: to, why: 'it is the name of the layer' })
+  }
   const [here, there] = await Promise.all([from, to].map(layer => couch.get(layerId(layer))))
   const isOurs = there?.renaming === from
-  const total = { from, to, tiles: 0, versions: 0, bytes: 0, unchanged: 0, extended: 0, editions: 0, failed: 0, failures: [], left: 0, done: false }
-  const note = peerOf(couch)
-  if (!here && there && !isOurs && (await note.getLocal(noteOf(from)))?.to === to) return { ...total, done: true }
+  const { moved, fail, ...counts } = new Tally()
+  const total = { from, to, ...counts, left: 0, done: false }
+  const peer = peerOf(couch)
+  if (!here && there && !isOurs && (await peer.getLocal(noteIdOf(from)))?.to === to) return { ...total, done: true }
   if (!here && !isOurs) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
   if (there ? !isOurs : !await isEmptyLayer(couch, to)) throw new TilecouchError('LAYER_EXISTS', { layer: to })
 
@@ -48,7 +63,7 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
   }
   total.done = !await couch.get(layerId(from)) && await isEmptyLayer(couch, from)
   if (total.done) {
-    await note.updateLocal(noteOf(from), () => ({ to })) // first: it replaces the field `renaming`
+    await peer.updateLocal(noteIdOf(from), () => ({ to })) // first: it replaces the field `renaming`
     await couch.update(layerId(to), stored => {
       const { renaming, ...fields } = stored ?? {}
       return renaming === from ? fields : undefined
@@ -58,20 +73,22 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
 }
 
 /** A local document that says where a layer was moved to, for a move that is repeated. */
-const noteOf = from => `tilecouch-renamed-${from}`
+const noteIdOf = from => `tilecouch-renamed-${from}`
 
 /** Deletes every tile that is the same under both names. @returns {Promise<number>} tiles that stay */
 async function endTiles (store, from, to, { purge, signal, onProgress }) {
   const { couch } = store
-  const remover = new Remover(store, { purge, signal, onProgress: ({ tiles, bytes }) => onProgress?.({ step: 'remove', tiles, bytes }) })
+  const report = ({ tiles, bytes }) => onProgress?.({ step: 'remove', tiles, bytes })
+  const remover = new Remover(store, { purge, signal, onProgress: report })
   let left = 0
   for await (const tiles of batchesOf(store.listTiles(from, { signal }), { most: TILES, bytes: Infinity })) {
-    const [heres, theres] = await Promise.all([from, to].map(layer => readTiles(couch, tiles.map(({ z, x, y }) => tileId(layer, z, x, y)), signal)))
+    const read = layer => readTiles(couch, tiles.map(({ z, x, y }) => tileId(layer, z, x, y)), signal)
+    const [heres, theres] = await Promise.all([from, to].map(read))
     for (const [index, tile] of tiles.entries()) {
       const { head, pasts } = heres[index]
       const there = theres[index]
-      const whole = [...pasts, ...(head ? [head] : [])].every(doc => stands(doc, there)) && !(head && extensionOf(head, there.head))
-      if (whole) await remover.take(tile, tile.versions)
+      const isCopied = [...pasts, ...(head ? [head] : [])].every(doc => hasVersion(there, doc))
+      if (isCopied && !(head && extensionOf(head, there.head))) await remover.take(tile, tile.versions)
       else left++
     }
   }
@@ -80,14 +97,14 @@ async function endTiles (store, from, to, { purge, signal, onProgress }) {
   return left + changed
 }
 
-/** Deletes the documents of editions, then the layer's, if the new name has the same. @returns {Promise<boolean>} whether all were deleted */
+/** Deletes the documents of editions, then the layer's, if the new name has the same. @returns whether all are deleted */
 async function endDocuments (store, from, to) {
   const { couch } = store
   if (!await isEmptyLayer(couch, from)) return false
   const times = (await store.editions(from)).map(({ time }) => time)
   for (const idOf of [...times.map(time => layer => editionId(layer, time)), layerId]) {
     const [here, there] = (await couch.docs([from, to].map(idOf))).map(({ doc }) => doc)
-    if (idOf === layerId) await endSaid(couch, from)
+    if (idOf === layerId) await endStatements(couch, from)
     const { renaming, ...fields } = fieldsOf(there ?? {})
     const { baseline, from: _, ...own } = fieldsOf(here ?? {}) // an edition's are not copied
     if (here && !isDeepStrictEqual({ ...own, layer: to }, fields)) return false
@@ -96,9 +113,9 @@ async function endDocuments (store, from, to) {
   return true
 }
 
-/** Deletes the statements under the old name: the new one has them. @param {import('../store/couch.js').Couch} couch @param {string} layer */
-async function endSaid (couch, layer) {
+/** Deletes the statements under the old name: the new one has them. */
+async function endStatements (couch, layer) {
   for (const prefix of statementPrefixes(layer)) {
-    for await (const docs of documentsFrom(couch, prefix)) await endLeaves(couch, docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))
+    for await (const revisions of revisionsFrom(couch, prefix, undefined)) await endLeaves(couch, revisions)
   }
 }

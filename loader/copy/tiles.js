@@ -1,6 +1,6 @@
-// The tiles of a layer, with their past, under another name or in another store. CouchDB has nothing that would spare the
-// way through here: attachments belong to one document, and its COPY keeps fields that the new id gives the lie. Through the
-// client, many at once, it takes a third of the time (docs/expiry.md).
+// Copies the tiles of a layer, with their past, to another name or another store. CouchDB cannot do it by itself:
+// attachments belong to one document, and its COPY keeps fields that do not match the new id. Through the client, many
+// at once, it takes a third of the time (docs/expiry.md).
 import { pMapIterable } from 'p-map'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -24,12 +24,13 @@ export const copyDefaults = {
 /**
  * @typedef {import('../store/list.js').ListedTile} ListedTile
  * @typedef {import('../remove/documents.js').StoredTile} StoredTile
+ * @typedef {import('../../core/store/settle.js').Incoming & {size: number, isNewest: boolean}} Incoming
  *
  * @typedef {object} TilesOptions
  * @property {string} to layer
  * @property {string} [time] exact: as of which
  * @property {boolean} history
- * @property {boolean} isNew nothing stands there yet
+ * @property {boolean} isNew the target is empty
  * @property {import('./index.js').Tally} tally
  * @property {typeof copyDefaults} limits
  * @property {boolean} dryRun
@@ -37,25 +38,26 @@ export const copyDefaults = {
  * @property {(tally: import('./index.js').Tally) => void} [onProgress]
  */
 
-export class Copier {
+export class TileCopier {
   #access
-  #said
+  #statements
 
-  /** @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target @param {TilesOptions} options */
+  /** @param {TilesOptions} options */
   constructor (source, target, options) {
     this.source = source
     this.target = target
     this.options = options
     this.tally = options.tally
     this.#access = tileAccess(target)
-    this.#said = new LayerStatements(target, options.to)
+    this.#statements = new LayerStatements(target, options.to)
   }
 
   /** @param {AsyncIterable<ListedTile>} tiles */
   async copy (tiles) {
     const { limits, signal, onProgress } = this.options
-    const batches = batchesOf(tiles, { most: limits.tiles, bytes: limits.bytes, sizeOf: ({ versions }) => versions.reduce((sum, { size }) => sum + size, 0) })
-    const copied = pMapIterable(batches, batch => this.#some(batch), { concurrency: limits.concurrency })
+    const bytesOf = ({ versions }) => versions.reduce((sum, { size }) => sum + size, 0)
+    const batches = batchesOf(tiles, { most: limits.tiles, bytes: limits.bytes, sizeOf: bytesOf })
+    const copied = pMapIterable(batches, batch => this.#copyBatch(batch), { concurrency: limits.concurrency })
     for await (const tally of copied) {
       onProgress?.(tally)
       if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -63,30 +65,30 @@ export class Copier {
   }
 
   /** @param {ListedTile[]} tiles */
-  async #some (tiles) {
+  async #copyBatch (tiles) {
     const { to, isNew, signal, dryRun } = this.options
     if (signal?.aborted) return this.tally
     const heres = await readTiles(this.source, tiles.map(({ id }) => id), signal)
     const ids = tiles.map(({ z, x, y }) => tileId(to, z, x, y))
-    const theres = isNew ? ids.map(id => /** @type {StoredTile} */ ({ id, pasts: [] })) : await readTiles(this.target, ids, signal)
+    /** @type {StoredTile[]} */
+    const theres = isNew ? ids.map(id => ({ id, pasts: [] })) : await readTiles(this.target, ids, signal)
     const extensions = []
-    /** @type {{id: string, seen: any, isNewest: boolean}[]} */
     const wanted = []
     for (const [index, here] of heres.entries()) {
       const [head, ...rest] = this.#wanted(here)
       if (!head) continue
       this.tally.tiles++
       const there = theres[index]
-      const holdsOn = extensionOf(head, there.head, this.options)
-      if (holdsOn) extensions.push(holdsOn)
-      for (const seen of [head, ...rest]) {
-        if (stands(seen, there)) this.tally.unchanged++
-        else wanted.push({ id: ids[index], seen, isNewest: seen === head })
+      const extension = extensionOf(head, there.head, this.options)
+      if (extension) extensions.push(extension)
+      for (const listed of [head, ...rest]) {
+        if (hasVersion(there, listed)) this.tally.unchanged++
+        else wanted.push({ id: ids[index], listed, isNewest: listed === head })
       }
     }
     if (dryRun) {
       this.tally.versions += wanted.length
-      for (const { seen } of wanted) this.tally.bytes += sizeOf(seen)
+      for (const { listed } of wanted) this.tally.bytes += listed._attachments?.tile?.length ?? 0
       return this.tally
     }
     if (extensions.length) this.tally.extended += (await extendHeads(this.target, extensions, { signal })).extended.size
@@ -98,54 +100,56 @@ export class Copier {
   #wanted ({ head, pasts }) {
     const { time, history } = this.options
     // a copy that a load has made of its head is the same version
-    const all = [...pasts.filter(doc => !head || !isSameVersion(doc, head)), ...(head ? [head] : [])].sort((a, b) => a.time < b.time ? -1 : 1)
+    const others = pasts.filter(doc => !head || !isSameVersion(doc, head))
+    const all = [...others, ...(head ? [head] : [])].sort((a, b) => a.time < b.time ? -1 : 1)
     const wanted = time === undefined ? all : all.filter(doc => doc.time <= time)
     const newest = wanted.pop()
     if (!newest || (!history && shownBy(newest) === null)) return []
     return [newest, ...(history ? wanted : [])]
   }
 
-  /** @param {{id: string, seen: any, isNewest: boolean}[]} wanted */
+  /** @param {{id: string, listed: any, isNewest: boolean}[]} wanted */
   async #write (wanted) {
     if (!wanted.length) return
     const { to, time, isNew, signal } = this.options
-    const rows = await this.source.docs(wanted.map(({ seen }) => seen._id), { attachments: true, signal })
-    /** @type {Map<string, {mine: import('../../core/store/settle.js').Incoming & {size: number}, isNewest: boolean}[]>} */
+    const rows = await this.source.docs(wanted.map(({ listed }) => listed._id), { attachments: true, signal })
+    /** @type {Map<string, Incoming[]>} */
     const byTile = new Map()
     for (const [index, { doc }] of rows.entries()) {
-      const { id, seen, isNewest } = wanted[index]
-      // whoever wrote it meanwhile: the next pass finds where it is now
-      if (!doc || !isSameVersion(doc, seen)) this.tally.moved++
-      else byTile.set(id, [...byTile.get(id) ?? [], { mine: incomingOf(doc, to, isNewest ? time : undefined), isNewest }])
+      const { id, listed, isNewest } = wanted[index]
+      // another program wrote it meanwhile: the next pass copies it
+      if (!doc || !isSameVersion(doc, listed)) this.tally.moved++
+      else byTile.set(id, [...byTile.get(id) ?? [], incomingOf(doc, to, isNewest, time)])
     }
     const left = isNew ? await this.#writeNew(byTile) : [...byTile.keys()]
     if (!left.length) return
     const settled = await settleTiles(this.#access, left, {
-      knownOf: ids => this.#said.knownOf(ids, { isFresh: true }),
-      incomingOf: id => (byTile.get(id) ?? []).map(({ mine }) => mine),
+      knownOf: ids => this.#statements.knownOf(ids, { isFresh: true }),
+      incomingOf: id => byTile.get(id) ?? [],
       signal
     })
     for (const [id, { error, done }] of settled) {
       if (error) this.tally.fail(id, error)
-      else {
-        for (const { mine } of byTile.get(id) ?? []) {
-          this.#count(mine, done.some(({ want }) => want?.time === mine.time && want?.content === mine.content))
-        }
+      else for (const version of byTile.get(id) ?? []) {
+        this.#count(version, done.some(({ want }) => want?.time === version.time && want?.content === version.content))
       }
     }
   }
 
-  /** Into a layer that was empty: nothing to compare with. Answers the tiles of which something was there all the same. */
+  /** Writes into an empty layer. @returns {Promise<string[]>} tiles that another program wrote meanwhile */
   async #writeNew (byTile) {
-    const docs = [...byTile].flatMap(([id, versions]) => versions.map(({ mine, isNewest }) => ({ ...mine.documentOf(), _id: isNewest ? id : `${id}@${mine.time}`, current: isNewest })))
+    const idOf = (id, { isNewest, time }) => isNewest ? id : `${id}@${time}`
+    const docs = [...byTile].flatMap(([id, versions]) => versions.map(version => (
+      { ...version.documentOf(), _id: idOf(id, version), current: version.isNewest }
+    )))
     const byId = new Map((await this.target.write(docs, this.options.signal)).map(answer => [answer.id, answer]))
     const left = []
     for (const [id, versions] of byTile) {
-      const answers = versions.map(({ mine, isNewest }) => byId.get(isNewest ? id : `${id}@${mine.time}`) ?? { error: 'no answer' })
+      const answers = versions.map(version => byId.get(idOf(id, version)) ?? { error: 'no answer' })
       const refused = answers.find(({ error }) => isRefusal(error))
       if (refused) this.tally.fail(id, new TilecouchError('REFUSED', { id, reason: refused.reason || refused.error }))
       else if (answers.some(({ error }) => error)) left.push(id)
-      else for (const { mine } of versions) this.#count(mine, true)
+      else for (const version of versions) this.#count(version, true)
     }
     return left
   }
@@ -159,33 +163,33 @@ export class Copier {
   }
 }
 
-/** Whether a version stands in a tile. @param {any} doc @param {StoredTile} there */
-export const stands = (doc, { head, pasts }) => [head, ...pasts].some(other => other && isSameVersion(doc, other))
+/** @param {StoredTile} tile @param {any} doc */
+export const hasVersion = ({ head, pasts }, doc) => [head, ...pasts].some(other => other && isSameVersion(doc, other))
 
-const sizeOf = doc => doc._attachments?.tile?.length ?? 0
-
-/**
- * A version that is to be written, with every field it has.
- * @param {any} doc with bytes @param {string} layer @param {string} [until] it stands still as of then: it does not expire
- */
-function incomingOf (doc, layer, until) {
+/** With a time, the newest version does not expire: the copy is fixed. @param {any} doc with bytes */
+function incomingOf (doc, layer, isNewest, time) {
+  const isFixed = isNewest && time !== undefined
+  const version = isFixed ? asOfThen(doc, time) : doc
   const { z, x, y } = doc
-  const own = until === undefined ? doc : asOfThen(doc, until)
-  const { expires, ...fields } = fieldsOf(own)
-  const { time, content, run, seen, contested } = versionIn(own)
-  const document = { ...fields, ...(until === undefined && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc) }
-  return { time, content, run, seen, contested, inManifest: false, size: doc._attachments?.tile?.data.length ?? 0, documentOf: () => document }
+  const { expires, ...fields } = fieldsOf(version)
+  const { time: own, content, run, seen, contested } = versionIn(version)
+  const document = {
+    ...fields, ...(!isFixed && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc)
+  }
+  const size = doc._attachments?.tile?.data.length ?? 0
+  return { time: own, content, run, seen, contested, inManifest: false, isNewest, size, documentOf: () => document }
 }
 
-/** Without what was said of it later. @param {any} doc @param {string} until */
-function asOfThen ({ seen = [], origin, ...doc }, until) {
+/** Without what was added to it later. @param {any} doc @param {string} time */
+function asOfThen ({ seen = [], origin, ...doc }, time) {
   const { checked, ...rest } = origin ?? {}
-  const then = seen.filter(([at]) => at <= until)
-  return { ...doc, ...(origin && { origin: checked > until ? rest : origin }), ...(then.length && { seen: then }) }
+  const then = seen.filter(([at]) => at <= time)
+  return { ...doc, ...(origin && { origin: checked > time ? rest : origin }), ...(then.length && { seen: then }) }
 }
 
-/** What makes the head of the copy hold as long as the one it is a copy of. */
+/** What makes the head of the copy expire as late as the original. */
 export function extensionOf (head, there, { time } = /** @type {{time?: string}} */ ({})) {
-  if (time !== undefined || !there || !isSameVersion(head, there) || (head.expires ?? '') <= (there.expires ?? '')) return undefined
+  if (time !== undefined || !there || !isSameVersion(head, there)) return undefined
+  if ((head.expires ?? '') <= (there.expires ?? '')) return undefined
   return { id: there._id, rev: there._rev, expires: head.expires, ...(head.origin && { origin: head.origin }) }
 }

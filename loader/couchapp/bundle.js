@@ -1,5 +1,6 @@
-// The files that browsers load: the viewer, and the client library for other people's pages, each as one bundle. Leaflet is
-// never inside: the viewer and script tags use the global L, ES modules import it. PouchDB is a file of its own.
+// The files that browsers load: the viewer, and the client library for other people's pages, each as one bundle.
+// Leaflet is never inside: the viewer and script tags use the global L, ES modules import it. PouchDB is a separate
+// file.
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,7 +35,8 @@ export const besides = {
 export const TARGETS = ['chrome111', 'firefox114', 'safari16.4']
 
 // a clear error when Leaflet is missing
-const LEAFLET = 'if (!globalThis.L) throw new Error("tilecouch needs Leaflet: load leaflet.js first")\nexport default globalThis.L'
+const LEAFLET = 'if (!globalThis.L) throw new Error("tilecouch needs Leaflet: load leaflet.js first")\n' +
+  'export default globalThis.L'
 
 /** @type {import('esbuild').Plugin} */
 const globalLeaflet = {
@@ -46,20 +48,21 @@ const globalLeaflet = {
 }
 
 /**
- * Makes bundles. The same sources give the same bytes in every folder, so that unchanged bundles are not deployed again.
+ * Makes bundles. The same sources give the same bytes in every folder, so that unchanged bundles are not deployed
+ * again.
  * @param {Record<string, Bundle>} bundles
  * @param {string} [folder] that the entries are in
- * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[], imports: string[]}>>} inputs: the files in it, relative to the folder;
- *   imports: what the page must provide
+ * @returns {Promise<Record<string, {bytes: Buffer, inputs: string[], imports: string[]}>>} inputs: the files in it,
+ *   relative to the folder; imports: what the page must provide
  */
 export async function bundle (bundles, folder = root) {
   const esbuild = await import('esbuild') // slow to load, and only needed to deploy
-  const made = await Promise.all(Object.entries(bundles).map(async ([name, options]) => [name, await one(esbuild, options, folder)]))
-  return Object.fromEntries(made)
+  const build = async ([name, options]) => [name, await bundleOne(esbuild, options, folder)]
+  return Object.fromEntries(await Promise.all(Object.entries(bundles).map(build)))
 }
 
 /** @param {typeof import('esbuild')} esbuild @param {Bundle} bundle @param {string} folder */
-async function one (esbuild, { entry, format, leaflet }, folder) {
+async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
   /** @type {import('esbuild').BuildOptions & {write: false, metafile: true}} */
   const options = {
     entryPoints: [entry],
@@ -80,18 +83,26 @@ async function one (esbuild, { entry, format, leaflet }, folder) {
     external: leaflet === 'external' ? ['leaflet'] : [],
     plugins: leaflet === 'global' ? [globalLeaflet] : []
   }
-  const { outputFiles, warnings, metafile } = await esbuild.build(options).catch(error => refuse(folder, entry, error.errors ?? [{ text: error.message }]))
+  const failed = error => refuse(folder, entry, error.errors ?? [{ text: error.message }])
+  const { outputFiles: [file], warnings, metafile } = await esbuild.build(options).catch(failed)
   if (warnings.length) refuse(folder, entry, warnings) // such as an import of something that is not exported
   const [{ imports }] = Object.values(metafile.outputs)
-  return { bytes: Buffer.from(outputFiles[0].contents), inputs: Object.keys(metafile.inputs).sort(), imports: [...new Set(imports.map(({ path: name }) => name))] }
+  return {
+    bytes: Buffer.from(file.contents),
+    inputs: Object.keys(metafile.inputs).sort(),
+    imports: [...new Set(imports.map(({ path: name }) => name))]
+  }
 }
 
-/** @param {string} folder @param {string} entry @param {{text: string, location?: {file: string, line: number} | null}[]} problems @returns {never} */
-function refuse (folder, entry, [{ text, location }]) {
+/** @returns {never} */
+function refuse (folder, entry, /** @type {any} */ [{ text, location }]) {
   invalid(path.join(folder, location?.file ?? entry), location ? `line ${location.line}: ${text}` : text)
 }
 
-/** Refuses a couchapp that cannot be composed. @param {string} file shown relative to the current folder @param {string} why @returns {never} */
+/**
+ * Refuses a couchapp that cannot be composed.
+ * @param {string} file shown relative to the current folder @param {string} why @returns {never}
+ */
 export function invalid (file, why) {
   throw new TilecouchError('COUCHAPP_INVALID', { file: path.relative(process.cwd(), file) || file, why })
 }
@@ -102,23 +113,24 @@ const WORKER = 'sw.js'
 /** @typedef {Record<string, {type: string, bytes: Buffer}>} Files */
 
 /**
- * Gives the viewer a version made from the content of all its files. The version is written into every address in the page, so that
- * files of two versions are never mixed; the list of files is written into the service worker.
+ * Gives the viewer a version made from the content of all its files. The version is written into every address in the
+ * page, so that files of two versions are never mixed; the list of files is written into the service worker.
  * @param {Files} files @param {(name: string) => boolean} isPart false: the file belongs to other pages
  */
 export function stamp (files, isPart) {
   const names = Object.keys(files).filter(isPart).sort()
   const version = digest(names.map(name => `${name} ${digest(files[name].bytes)}\n`).join('')).slice(0, 16)
-  const page = withDigests(files[PAGE].bytes.toString(), files).replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => names.includes(name) ? `${name}?v=${version}` : name)
+  // browsers run no scripts with other digests, and CouchDB's policy allows only these
+  const page = files[PAGE].bytes.toString()
+    .replace(/(?<=<script src="([^"]+)" integrity=")(?=")/g, (_, name) => integrityOf(files[name].bytes))
+    .replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => names.includes(name) ? `${name}?v=${version}` : name)
   files[PAGE].bytes = Buffer.from(page)
   const shell = Object.fromEntries(names.filter(name => name !== WORKER).map(name => [name, digest(files[name].bytes)]))
-  files[WORKER].bytes = Buffer.concat([Buffer.from(`const SHELL=${JSON.stringify({ version, files: shell })};\n`), files[WORKER].bytes])
+  const list = `const SHELL=${JSON.stringify({ version, files: shell })};\n`
+  files[WORKER].bytes = Buffer.concat([Buffer.from(list), files[WORKER].bytes])
 }
 
-/** Writes the digests of the scripts into the page: browsers run no others, and CouchDB's policy allows only these. */
-const withDigests = (page, files) => page.replace(/(?<=<script src="([^"]+)" integrity=")(?=")/g, (_, name) => integrityOf(files[name].bytes))
-
 /** The value of the attribute `integrity`. @param {Buffer} bytes */
-export const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest('base64')}`
+const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest('base64')}`
 
 const digest = content => createHash('sha256').update(content).digest('hex')

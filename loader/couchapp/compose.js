@@ -1,5 +1,6 @@
-// Composes design documents from _design/<name>/**, views/<name>/** and attachments/**. Stricter than the couchapp tools: it refuses
-// files that it does not understand, since a file that is silently left out is missed only in production.
+// Composes design documents from _design/<name>/**, views/<name>/** and attachments/**. Stricter than the couchapp
+// tools: it refuses files that it does not understand, since a file that is silently left out is missed only in
+// production.
 import { createHash } from 'node:crypto'
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
@@ -31,7 +32,16 @@ const contentTypes = {
   '.txt': 'text/plain; charset=utf-8'
 }
 
-/** @typedef {{_id: string, language: string, views?: Record<string, {map: string, reduce?: string}>, _attachments?: Record<string, {content_type: string, data: string}>, couchapp: {signatures: Record<string, string>}, [field: string]: any}} DesignDocument */
+/**
+ * @typedef {object} Deployed
+ * @property {string} _id
+ * @property {string} language
+ * @property {Record<string, {map: string, reduce?: string}>} [views]
+ * @property {Record<string, {content_type: string, data: string}>} [_attachments]
+ * @property {{signatures: Record<string, string>}} couchapp
+ *
+ * @typedef {Deployed & Record<string, any>} DesignDocument
+ */
 
 /**
  * The design documents of a couchapp, those with views first: the others read their indexes.
@@ -42,12 +52,15 @@ export async function compose (folder = root) {
   const designs = await readTree(path.join(folder, '_design'), { wanted: true })
   const views = await readTree(path.join(folder, 'views'))
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
-  const attachments = await (path.resolve(folder) === path.resolve(root) ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
+  const isOwn = path.resolve(folder) === path.resolve(root)
+  const attachments = await (isOwn ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
   const docs = []
   for (const name of names) {
     const where = `_design/${name}`
-    if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof (designs[name] ?? {}) !== 'object') fail(where, 'a design document is a folder with a lower case name')
-    const fields = /** @type {Record<string, any>} */ (designs[name] ?? {})
+    const fields = designs[name] ?? {}
+    if (!/^[a-z][a-z0-9_-]*$/.test(name) || typeof fields !== 'object') {
+      fail(where, 'a design document is a folder with a lower case name')
+    }
     if (fields.views && views[name]) fail(where, `there are views in _design/${name}/views and in views/${name}`)
     if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
     const own = views[name] ?? fields.views
@@ -55,14 +68,14 @@ export async function compose (folder = root) {
     for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }
-    const held = name === VIEWER ? attachments : {}
+    const files = name === VIEWER ? attachments : {}
     docs.push({
       _id: `_design/${name}`,
       language: 'javascript',
       ...fields,
       ...(own && { views: own }),
-      ...(Object.keys(held).length && { _attachments: inline(held) }),
-      couchapp: { signatures: signatures(held) }
+      ...(Object.keys(files).length && { _attachments: inline(files) }),
+      couchapp: { signatures: signatures(files) }
     })
   }
   return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))

@@ -1,4 +1,4 @@
-// Which database a command means: an environment of .couchapprc, a URL, or the name of a database on this machine, as in couchapp.
+// Which database a command means: an environment of .couchapprc, a URL, or a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
@@ -15,10 +15,15 @@ export const DEFAULT_DATABASE = 'tiles'
 /**
  * First what was typed, then COUCHDB_URL, then the environment "default".
  * @param {string} [target] from --db
- * @param {{cwd?: string, home?: string, env?: NodeJS.ProcessEnv, side?: import('../secrets.js').Side | null}} [options] side: whose name and password to use; null: none
+ * @param {object} [options]
+ * @param {string} [options.cwd]
+ * @param {string} [options.home]
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {import('../secrets.js').Side | null} [options.side] whose name and password to use; null: none
  * @returns {Promise<string | null>} the URL of a database; null: the embedded store
  */
-export async function resolveDatabase (target, { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB' } = {}) {
+export async function resolveDatabase (target, options = {}) {
+  const { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB' } = options
   const { url, file } = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
   if (!url || !side) return url
   if (file) refuseForeignServer(url, file, side, env)
@@ -64,14 +69,15 @@ async function projectEnvironments (folder) {
   // in a folder like /tmp anybody could have put it there
   const environments = isWorldWritable(folder) ? null : await readEnvironments(file)
   if (environments) {
-    if (Object.values(environments).some(({ db }) => IS_URL.test(db) && namesSomebody(db))) throw new TilecouchError('PASSWORD_IN_FILE', { file })
+    const isUnsafe = Object.values(environments).some(({ db }) => IS_URL.test(db) && hasUser(db))
+    if (isUnsafe) throw new TilecouchError('PASSWORD_IN_FILE', { file })
     return { file, environments }
   }
   const parent = path.dirname(folder)
   return parent === folder ? { environments: {} } : projectEnvironments(parent)
 }
 
-const namesSomebody = url => URL.canParse(url) ? new URL(url).username + new URL(url).password !== '' : url.includes('@')
+const hasUser = url => URL.canParse(url) ? new URL(url).username + new URL(url).password !== '' : url.includes('@')
 
 /** ~/.couchapp.conf belongs to the user and may contain passwords, as in couchapp. */
 const userEnvironments = async home => await readEnvironments(path.join(home, '.couchapp.conf')) ?? {}
@@ -91,7 +97,8 @@ async function readEnvironments (file) {
     throw new TilecouchError('CONFIG_INVALID', { file, why: `not a JSON object${jsonErrorLine(text)}` })
   }
   for (const [name, environment] of Object.entries(environments)) {
-    if (typeof environment?.db !== 'string') throw new TilecouchError('CONFIG_INVALID', { file, why: `environment ${name} needs { "db": "URL" }` })
+    if (typeof environment?.db === 'string') continue
+    throw new TilecouchError('CONFIG_INVALID', { file, why: `environment ${name} needs { "db": "URL" }` })
   }
   return environments
 }

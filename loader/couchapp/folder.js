@@ -17,7 +17,9 @@ export async function composeFolder (target, source) {
     // tells couchapp that this folder is an application
     await write(path.join(folder, '.couchapprc'), '{}\n')
     for (const [key, value] of Object.entries(fields)) await writeField(folder, key, value)
-    for (const [name, { data }] of Object.entries(_attachments)) await write(path.join(folder, '_attachments', name), Buffer.from(data, 'base64'))
+    for (const [name, { data }] of Object.entries(_attachments)) {
+      await write(path.join(folder, '_attachments', name), Buffer.from(data, 'base64'))
+    }
     folders.push(folder)
   }
   return folders
@@ -25,7 +27,9 @@ export async function composeFolder (target, source) {
 
 async function writeField (folder, key, value) {
   if (typeof value === 'string') return write(path.join(folder, /^[(_]/.test(value) ? `${key}.js` : key), value)
-  if (Array.isArray(value) || typeof value !== 'object') return write(path.join(folder, `${key}.json`), JSON.stringify(value, null, 2))
+  if (Array.isArray(value) || typeof value !== 'object') {
+    return write(path.join(folder, `${key}.json`), JSON.stringify(value, null, 2))
+  }
   for (const [inner, part] of Object.entries(value)) await writeField(path.join(folder, key), inner, part)
 }
 

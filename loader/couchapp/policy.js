@@ -1,16 +1,18 @@
 // The Content-Security-Policy under which browsers run the viewer, and what other policies allow.
 import { VIEWER, ownDesigns } from './compose.js'
 
-const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'self'"
 
 /** For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work. */
 export const VIEWER_CSP = `default-src 'self'; ${REST}`
 
 /**
- * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer, by their
- * digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
+ * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer,
+ * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
  */
-export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
+export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
+  `connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
@@ -19,13 +21,14 @@ async function digests () {
 }
 
 /**
- * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server, with the session of
- * the visitor: none; those named by their digest; those of everybody who may attach a page
+ * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server, with the
+ * session of the visitor: none; those named by their digest; those of everybody who may attach a page
  */
 
 /** @param {string | null} policy null: none is sent @returns {Lets} */
 export function letsRun (policy) {
-  const directives = new Map((policy ?? '').split(';').map(text => text.trim().split(/\s+/)).reverse().map(([name, ...values]) => [name.toLowerCase(), values.map(value => value.toLowerCase())]))
+  const parts = (policy ?? '').toLowerCase().split(';').map(text => text.trim().split(/\s+/)).reverse() // the first one counts
+  const directives = new Map(parts.map(([name, ...values]) => [name, values]))
   const sandbox = directives.get('sandbox')
   if (sandbox && !(sandbox.includes('allow-scripts') && sandbox.includes('allow-same-origin'))) return 'nothing'
   const scripts = directives.get('script-src') ?? directives.get('default-src')
@@ -33,13 +36,16 @@ export function letsRun (policy) {
   return /** @type {const} */ (['anything', 'digests', 'nothing']).find(each => lets.includes(each)) ?? 'anything'
 }
 
-/** @param {string[] | undefined} sources @returns {Lets} */
+/** @returns {Lets} */
 function sourcesLet (sources) {
   if (!sources?.every(source => /^'(none|sha\d{3}-.*)'$/.test(source))) return 'anything'
   return sources.some(source => source !== "'none'") ? 'digests' : 'nothing'
 }
 
-/** Whether two policies differ only in their digests, as those of two versions of tilecouch do. @param {string} one @param {string} other */
+/**
+ * Whether two policies differ only in their digests, as those of two versions of tilecouch do.
+ * @param {string} one @param {string} other
+ */
 export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
 
 const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '')

@@ -20,7 +20,10 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
 /**
  * @param {import('../store/couch.js').Couch} couch
  * @param {import('./compose.js').DesignDocument[]} docs
- * @param {{dryRun?: boolean, signal?: AbortSignal, onProgress?: (event: {id: string, step: 'index' | 'swap', done?: number}) => void}} [options]
+ * @param {object} [options]
+ * @param {boolean} [options.dryRun]
+ * @param {AbortSignal} [options.signal]
+ * @param {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [options.onProgress]
  * @returns {Promise<Pushed[]>}
  */
 export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
@@ -39,13 +42,15 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
     if (staged) await buildIndex(couch, doc, signal, onProgress)
     onProgress?.({ id: doc._id, step: 'swap' })
     await couch.update(doc._id, stored => difference(stored, doc)?.length === 0 ? undefined : doc)
-    if (doc.views) await warm(couch, doc._id, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
+    if (doc.views) await warmViews(couch, doc._id, doc, signal, onProgress)
     if (staged) {
       await untilCommitted(couch, doc._id, signal)
       await removeStaging(couch, doc)
     }
   }
-  if (!dryRun && pushed.some(({ fields }) => fields.includes('views'))) await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
+  if (!dryRun && pushed.some(({ fields }) => fields.includes('views'))) {
+    await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
+  }
   return /** @type {Pushed[]} */ (pushed)
 }
 
@@ -60,7 +65,8 @@ function difference (stored, doc) {
 }
 
 // the bytes are compared by couchapp.signatures; here only what is attached under which type
-const outline = (attachments = {}) => Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type }]) => [name, type]))
+const outline = (attachments = {}) =>
+  Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type }]) => [name, type]))
 
 async function buildIndex (couch, doc, signal, onProgress) {
   const { views, language, options } = doc
@@ -68,7 +74,7 @@ async function buildIndex (couch, doc, signal, onProgress) {
     // only views: a staged validation function would already be in force
     await couch.update(doc._id + STAGING, () => ({ language, views, ...(options && { options }) }))
     try {
-      return await warm(couch, doc._id + STAGING, firstView(doc), { signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done }) })
+      return await warmViews(couch, doc._id + STAGING, doc, signal, onProgress)
     } catch (error) {
       // another push ended meanwhile and removed it; if it deployed the same document, the index is built
       if (error.details?.status !== 404 || attempt >= ATTEMPTS) throw error
@@ -77,7 +83,9 @@ async function buildIndex (couch, doc, signal, onProgress) {
   }
 }
 
-const firstView = doc => Object.keys(doc.views)[0]
+const warmViews = (couch, id, doc, signal, onProgress) => warm(couch, id, Object.keys(doc.views)[0], {
+  signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done })
+})
 
 /**
  * CouchDB commits indexes only every few seconds. When the staging document is removed, what was not committed would

@@ -1,18 +1,19 @@
-// The tiles of two sides, in the order of ids, and whether their versions differ. Another version may hold the same bytes: where
-// sizes are equal the digests decide, which are read in batches, a few at once.
+// Compares the tiles of two sides, in the order of ids. Another version may have the same bytes: if sizes are equal the
+// digests decide, which are read in batches, a few at once.
 import { pMapIterable } from 'p-map'
+import { batchesOf } from '../../core/batches.js'
 import { asOf, compareIds } from '../../core/index.js'
 import { digestsOf } from '../store/digests.js'
 
 export const compareDefaults = {
-  batch: 500, // tiles whose digests are asked for together
-  pairs: 5000, // tiles in a batch at most, those that need no digest included
+  batch: 500, // tiles whose digests are read together
+  pairs: 5000, // tiles in a batch at most, including those that need no digest
   concurrency: 3 // batches in flight
 }
 
 /**
- * @typedef {'added' | 'removed' | 'changed' | 'same' | 'missing'} Kind missing: one of its versions was listed, and then nowhere
- * @typedef {Pair & {change: Kind}} Change
+ * @typedef {Pair & {change: 'added' | 'removed' | 'changed' | 'same' | 'missing'}} Change missing: a version was
+ * listed, and then deleted
  */
 
 /**
@@ -22,26 +23,14 @@ export const compareDefaults = {
  * @returns {AsyncGenerator<Change>} in the order of the pairs
  */
 export async function * changesOf (store, pairs, { signal }) {
-  const { concurrency } = compareDefaults
-  for await (const compared of pMapIterable(batches(pairs), batch => compare(store, batch, signal), { concurrency })) yield * compared
+  const { concurrency, pairs: most, batch } = compareDefaults
+  const batches = batchesOf(pairs, { most, bytes: batch, sizeOf: pair => changeBySize(pair) ? 0 : 1 })
+  const compared = pMapIterable(batches, some => compare(store, some, signal), { concurrency })
+  for await (const changes of compared) yield * changes
 }
 
-async function * batches (pairs) {
-  let batch = []
-  let open = 0
-  for await (const pair of pairs) {
-    batch.push(pair)
-    if (!verdict(pair)) open++
-    if (open < compareDefaults.batch && batch.length < compareDefaults.pairs) continue
-    yield batch
-    batch = []
-    open = 0
-  }
-  if (batch.length) yield batch
-}
-
-/** What is known without digests. */
-function verdict ({ from, to }) {
+/** What is known without digests. @param {{from?: any, to?: any}} pair */
+function changeBySize ({ from, to }) {
   if (!from) return 'added'
   if (!to) return 'removed'
   if (from === to || (from.id !== undefined && from.id === to.id && from.time === to.time)) return 'same'
@@ -49,12 +38,14 @@ function verdict ({ from, to }) {
 }
 
 async function compare (store, pairs, signal) {
-  const open = pairs.filter(pair => !verdict(pair))
+  const open = pairs.filter(pair => !changeBySize(pair))
   const digests = await digestsOf(store, open.flatMap(({ from, to }) => [from, to]), signal)
-  return pairs.map(pair => ({ ...pair, change: verdict(pair) ?? judge(digests.get(pair.from), digests.get(pair.to)) }))
+  const changeByDigest = ({ from, to }) => {
+    const [before, after] = [digests.get(from), digests.get(to)]
+    return before === undefined || after === undefined ? 'missing' : before === after ? 'same' : 'changed'
+  }
+  return pairs.map(pair => ({ ...pair, change: changeBySize(pair) ?? changeByDigest(pair) }))
 }
-
-const judge = (before, after) => before === undefined || after === undefined ? 'missing' : before === after ? 'same' : 'changed'
 
 /**
  * A tile that exists on one side at least.
@@ -62,10 +53,10 @@ const judge = (before, after) => before === undefined || after === undefined ? '
  * @property {number} z
  * @property {number} x
  * @property {number} y
- * @property {import('./sides.js').Entry} [from] nothing where the tile does not exist
+ * @property {import('./sides.js').Entry} [from] nothing if the tile does not exist
  * @property {import('./sides.js').Entry} [to]
- * @property {import('../store/list.js').Listed[]} [versions] all of it, where both sides are of one layer
- * @property {string} [since] when it went, where the later side knows
+ * @property {import('../store/list.js').Listed[]} [versions] all of the tile, if both sides are of one layer
+ * @property {string} [since] when it became gone, if the later side knows
  */
 
 /**
@@ -76,7 +67,9 @@ const judge = (before, after) => before === undefined || after === undefined ? '
  * @returns {AsyncGenerator<Pair>}
  */
 export const pairsOf = (store, from, to, wanted) =>
-  from.layer !== undefined && from.layer === to.layer ? withinLayer(store.listTiles(from.layer, wanted), from, to) : sideBySide(from.entries(), to.entries())
+  from.layer !== undefined && from.layer === to.layer
+    ? withinLayer(store.listTiles(from.layer, wanted), from, to)
+    : sideBySide(from.entries(), to.entries())
 
 /**
  * @param {AsyncIterable<import('../store/list.js').ListedTile>} tiles
@@ -86,20 +79,14 @@ export const pairsOf = (store, from, to, wanted) =>
  */
 export async function * withinLayer (tiles, from, to) {
   for await (const { z, x, y, versions } of tiles) {
-    const [before, after] = [shown(versions, from.time), shown(versions, to.time)]
-    if (exists(before) || exists(after)) yield { z, x, y, versions, from: exists(before), to: exists(after), ...(after?.gone && { since: after.time }) }
+    const [before, after] = [from, to].map(({ time }) => time === undefined ? versions.at(-1) : asOf(versions, time))
+    const shown = version => version?.gone ? undefined : version
+    const pair = { z, x, y, versions, from: shown(before), to: shown(after), ...(after?.gone && { since: after.time }) }
+    if (pair.from || pair.to) yield pair
   }
 }
 
-const shown = (versions, time) => time === undefined ? versions.at(-1) : asOf(versions, time)
-
-const exists = version => version?.gone ? undefined : version
-
-/**
- * @param {AsyncIterable<import('./sides.js').Entry>} from
- * @param {AsyncIterable<import('./sides.js').Entry>} to
- * @returns {AsyncGenerator<Pair>}
- */
+/** @returns {AsyncGenerator<Pair>} */
 async function * sideBySide (from, to) {
   const walks = [from, to].map(entries => entries[Symbol.asyncIterator]())
   const next = async index => (await walks[index].next()).value

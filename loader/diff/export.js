@@ -1,5 +1,5 @@
-// Exports only the differences: new and changed tiles with their later bytes, and the names of tiles that are gone. Loaded into a
-// store that is like the earlier side, they make it like the later one.
+// Exports only the differences: new and changed tiles with their later bytes, and the names of tiles that are gone.
+// Loaded into a store that is like the earlier side, they make it like the later one.
 import { digestsOf } from '../store/digests.js'
 import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
@@ -10,20 +10,20 @@ import { TIME_KEY } from '../formats/metadata.js'
 /**
  * @typedef {object} ExportOptions
  * @property {string} target
- * @property {string} [format] folder, mbtiles or zip; the name of the target tells unless given
+ * @property {string} [format] folder, mbtiles or zip; unless given, by the name of the target
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
- * @property {boolean} [force] replace what is there
+ * @property {boolean} [force] replace what exists
  * @property {boolean} [permission] although the terms of the layer's upstream forbid it
  *
  * @typedef {object} ExportSummary
  * @property {string} target
  * @property {string} format
- * @property {string} [time] of the edition it becomes when it is loaded without any
+ * @property {string} [time] of the edition that it becomes if it is loaded without a time
  * @property {number} tiles in the target
  * @property {number} bytes of them
- * @property {number} gone said to be gone
+ * @property {number} gone listed as gone
  * @property {number} written
- * @property {number} kept there already from a run before
+ * @property {number} kept written by an earlier run
  * @property {number} missing deleted from the store before they could be read: the diff lacks them
  * @property {number} [size] of the target
  * @property {number} [distinct] contents in it
@@ -51,9 +51,11 @@ export class ChangesTarget {
     if (kind === 'pmtiles') throw refuse('PMTiles cannot say that a tile is gone: write a folder, MBTiles or a zip')
     checkTerms(to.doc, permission)
     const diff = [from, to].map(exactName).join('..')
-    const metadata = aboutOf(to.doc, kind, Boolean(area || zooms))
+    const metadata = metadataOf(to.doc, kind, Boolean(area || zooms))
     const run = JSON.stringify({ store: await store.identity(), diff, area: area?.key, zooms, scheme })
-    const opened = await openTarget(target, { format: kind, layer: to.layer, doc: to.doc, run, diff, area, zooms, scheme, force, metadata })
+    const opened = await openTarget(target, {
+      format: kind, layer: to.layer, doc: to.doc, run, diff, area, zooms, scheme, force, metadata
+    })
     return new ChangesTarget(store, from, to, opened, metadata)
   }
 
@@ -72,13 +74,14 @@ export class ChangesTarget {
    */
   async take (changes, signal) {
     const onMissing = () => { this.#counted.missing++ }
-    for await (const tile of this.#store.fetch(/** @type {any} */ (this.#lacking(changes)), { signal, onMissing })) {
+    const toWrite = /** @type {any} */ (this.#toWrite(changes))
+    for await (const tile of this.#store.fetch(toWrite, { signal, onMissing })) {
       await this.#opened.add(tile)
       this.#counted.written++
     }
   }
 
-  async * #lacking (changes) {
+  async * #toWrite (changes) {
     for await (const { z, x, y, to, since } of changes) {
       const time = to?.time ?? since
       if (time !== undefined && (this.#last === undefined || time > this.#last)) this.#last = time
@@ -95,7 +98,7 @@ export class ChangesTarget {
     return this.#opened.has({ ...to, digest: (await digestsOf(this.#store, [to])).get(to) })
   }
 
-  /** @param {() => AsyncIterable<import('./changes.js').Change>} again walks once more, for what a run before left */
+  /** @param {() => AsyncIterable<import('./changes.js').Change>} again to remove what an earlier run left */
   async finish (again) {
     if (this.#opened.tidies) {
       for await (const { z, x, y, change, from, to, versions = [from, to].filter(Boolean) } of again()) {
@@ -108,10 +111,11 @@ export class ChangesTarget {
     return { ...this.summary, ...ended }
   }
 
-  /** When the later side came to be as it is, where that is later than the earlier one. */
+  /** The last change of the later side, if it is later than the earlier side. */
   get #time () {
-    const [from, to] = [this.#from, this.#to]
-    return from.layer === to.layer && this.#last !== undefined && from.time !== undefined && this.#last > from.time ? this.#last : undefined
+    const [from, to, last] = [this.#from, this.#to, this.#last]
+    if (from.layer !== to.layer || last === undefined || from.time === undefined) return undefined
+    return last > from.time ? last : undefined
   }
 
   /** @returns {ExportSummary} */
@@ -120,7 +124,7 @@ export class ChangesTarget {
     return { target: name, format, ...(this.#time && { time: this.#time }), tiles, bytes, ...this.#counted }
   }
 
-  /** Keeps what a later run can use; nothing after finish(). */
+  /** Keeps what a later run can use; does nothing after finish(). */
   stop () {
     return this.#opened.stop()
   }
@@ -130,17 +134,18 @@ export class ChangesTarget {
 const exactName = ({ name, layer, time }) => layer === undefined || time === undefined ? name : `${layer}@${time}`
 
 /**
- * What a diff says of its tiles is what the whole of them is to say: `mbtiles apply-patch` copies it. What is not known of
- * the whole is left out. So is its hash: over the bytes of all tiles in order, it would mean to read both sides whole, where a
- * diff reads what changed. LayerStatements to be unknown, it marks the diff, and no hash of before stays in what was patched.
+ * The metadata of a diff describe the complete later side: `mbtiles apply-patch` copies them. Those that are unknown
+ * are left out. The hash over the bytes of all tiles would need both sides to be read completely, while a diff only
+ * reads what changed. So it is written as unknown: that marks the diff, and the earlier hash does not stay in a patched
+ * file.
  */
-function aboutOf (doc, format, isPart) {
-  const whole = isPart ? {} : doc
+function metadataOf (doc, format, isPart) {
+  const { bounds, center, minzoom, maxzoom } = isPart ? /** @type {Record<string, any>} */ ({}) : doc
   return /** @type {Record<string, any>} */ ({
-    bounds: whole.bounds?.join(','),
-    center: whole.center?.join(','),
-    minzoom: whole.minzoom,
-    maxzoom: whole.maxzoom,
+    bounds: bounds?.join(','),
+    center: center?.join(','),
+    minzoom,
+    maxzoom,
     ...(format === 'mbtiles' && { [HASH_AFTER]: null })
   })
 }

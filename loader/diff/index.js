@@ -1,5 +1,5 @@
-// Compares two times of a layer, two layers, or a layer and an archive: counts the differences by zoom, lists them tile by tile,
-// and exports them. Memory does not grow with the number of tiles.
+// Compares two times of a layer, two layers, or a layer and an archive: counts the differences by zoom, lists them tile
+// by tile, and exports them. Memory does not grow with the number of tiles.
 import { TilecouchError } from '../errors.js'
 import { changesOf, pairsOf, withinLayer } from './changes.js'
 import { ChangesTarget } from './export.js'
@@ -11,12 +11,13 @@ import { openSides } from './sides.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {AbortSignal} [signal]
- * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in the order of ids; waited for
+ * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
+ * the order of ids; awaited
  * @property {(tally: Tally) => void} [onProgress] after every tile
  * @property {string} [target] where to export what changed: a folder, .mbtiles or .zip
- * @property {string} [format] of the target, where its name does not tell
+ * @property {string} [format] of the target; unless given, by its name
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows
- * @property {boolean} [force] replace a target that is there
+ * @property {boolean} [force] replace a target that exists
  * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
  *
  * @typedef {Summary & {export?: import('./export.js').ExportSummary}} DiffSummary
@@ -46,23 +47,25 @@ export async function diff (store, from, to, { onTile, onProgress, area, zooms, 
       pairs = () => withinLayer(store.listNamed(known.layer, known.differing(), { signal }), sides[0], sides[1])
       onProgress?.(tally)
     }
-    if (target !== undefined) exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
+    if (target !== undefined) {
+      exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
+    }
     begun = true
-    const told = tell(changes(), { tally, onTile, onProgress, signal })
-    if (exported) await exported.take(told, signal)
-    else await walk(told)
+    const different = differing(changes(), { tally, onTile, onProgress, signal })
+    if (exported) await exported.take(different, signal)
+    else while (!(await different.next()).done);
     const summary = tally.summary(sides[0], sides[1])
     return exported ? { ...summary, export: await exported.finish(changes) } : summary
   } catch (error) {
     throw begun ? Object.assign(error, { summary: summaryOf() }) : error
   } finally {
-    await exported?.stop().catch(() => {}) // what went wrong before says more
+    await exported?.stop().catch(() => {}) // an earlier error says more
     for (const side of sides) await side.close()
   }
 }
 
-/** Counts every tile, and gives those that differ. */
-async function * tell (changes, { tally, onTile, onProgress, signal }) {
+/** Counts every tile, and yields those that differ. */
+async function * differing (changes, { tally, onTile, onProgress, signal }) {
   for await (const change of changes) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     tally.add(change)
@@ -72,11 +75,6 @@ async function * tell (changes, { tally, onTile, onProgress, signal }) {
     }
     onProgress?.(tally)
   }
-}
-
-async function walk (changes) {
-  const steps = changes[Symbol.asyncIterator]()
-  while (!(await steps.next()).done);
 }
 
 /**
@@ -89,11 +87,13 @@ async function walk (changes) {
  *   to: {name: string, layer?: string, time?: string},
  *   missing: number,
  *   zooms: (Counts & {z: number})[]
- * }} Summary missing: tiles of which a version vanished while they were compared
+ * }} Summary missing: tiles of which a version was deleted while they were compared
  */
 
 /** @returns {Counts} */
-const empty = () => ({ tiles: { added: 0, removed: 0, changed: 0, same: 0 }, bytes: { added: 0, removed: 0, changed: 0 } })
+const empty = () => ({
+  tiles: { added: 0, removed: 0, changed: 0, same: 0 }, bytes: { added: 0, removed: 0, changed: 0 }
+})
 
 export class Tally {
   tiles = 0 // looked at
@@ -145,4 +145,5 @@ const nameOf = ({ name, layer, time }) => ({ name, ...(layer && { layer }), ...(
 const total = (sum, part) => ({ tiles: plus(sum.tiles, part.tiles), bytes: plus(sum.bytes, part.bytes) })
 
 /** @template {Record<string, number>} T @param {T} a @param {T} b @returns {T} */
-const plus = (a, b) => /** @type {any} */ (Object.fromEntries(Object.entries(a).map(([kind, value]) => [kind, value + b[kind]])))
+const plus = (a, b) =>
+  /** @type {any} */ (Object.fromEntries(Object.entries(a).map(([kind, value]) => [kind, value + b[kind]])))

@@ -2,17 +2,15 @@
 import { once } from 'node:events'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { tileBounds } from '../../core/index.js'
+import { union } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
 
 const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
 
-/**
- * What is told of a tile that differs.
- * @param {import('./changes.js').Change} change
- */
-export function describeChange ({ z, x, y, change, from, to, since }) {
+/** @param {import('./changes.js').Change} change */
+function describeChange ({ z, x, y, change, from, to, since }) {
   return { z, x, y, change, from: from?.time ?? null, to: to?.time ?? since ?? null, bytes: (to ?? from)?.size ?? 0 }
 }
 
@@ -22,9 +20,9 @@ export class ListReport {
   tiles = 0
 
   /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
-  static open = async (file, stdout) => new ListReport(file === '-' ? new Stream(stdout) : await WholeFile.open(file))
+  static open = async (file, stdout) => new ListReport(file === '-' ? new Stream(stdout) : await AtomicFile.open(file))
 
-  /** @param {WholeFile | Stream} out */
+  /** @param {AtomicFile | Stream} out */
   constructor (out) {
     this.#out = out
   }
@@ -62,23 +60,23 @@ export class GeoJsonReport {
   #everyZoom
   #deepest = -1
   #separator = ''
-  /** @type {import('../../core/grid.js').Bbox | undefined} */
   #bounds
 
   /**
    * @param {string} file
-   * @param {{name: string, everyZoom?: boolean}} options everyZoom: polygons for the tiles of every zoom, not of the deepest alone
+   * @param {{name: string, everyZoom?: boolean}} options everyZoom: polygons for the tiles of every zoom, not of the
+   * deepest alone
    */
-  static open = async (file, options) => new GeoJsonReport(await WholeFile.open(file), options)
+  static open = async (file, options) => new GeoJsonReport(await AtomicFile.open(file), options)
 
-  /** @param {WholeFile} out @param {{name: string, everyZoom?: boolean}} options */
+  /** @param {AtomicFile} out @param {{name: string, everyZoom?: boolean}} options */
   constructor (out, { name, everyZoom = false }) {
     this.#out = out
     this.#begin = `{"type":"FeatureCollection","name":${JSON.stringify(name)},"features":[`
     this.#everyZoom = everyZoom
   }
 
-  /** The zoom of the polygons, where they are of one. */
+  /** The zoom of the polygons, if all are of one. */
   get zoom () {
     return this.#everyZoom || this.#deepest < 0 ? undefined : this.#deepest
   }
@@ -86,18 +84,18 @@ export class GeoJsonReport {
   /** @param {import('./changes.js').Change} change */
   async add (change) {
     const { z, x, y } = change
-    // zooms come as ids do, 10 before 9: which is the deepest is known at the end only
+    // zooms come in the order of ids, 10 before 9: only at the end is it known which is the deepest
     if (!this.#everyZoom && z < this.#deepest) return
     if (!this.#everyZoom && z > this.#deepest) await this.#restart()
     this.#deepest = Math.max(z, this.#deepest)
     this.tiles++
-    const bounds = /** @type {import('../../core/grid.js').Bbox} */ (tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS)))
-    this.#widen(bounds)
+    const bounds = tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS))
+    this.#bounds = union(this.#bounds, bounds)
     const [west, south, east, north] = bounds
     const feature = {
       type: 'Feature',
       properties: describeChange(change),
-      // the outline goes counterclockwise; no tile reaches over the antimeridian
+      // counterclockwise; no tile crosses the antimeridian
       geometry: { type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] }
     }
     await this.#out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
@@ -111,25 +109,19 @@ export class GeoJsonReport {
     this.tiles = 0
   }
 
-  /** @param {import('../../core/grid.js').Bbox} bounds */
-  #widen ([west, south, east, north]) {
-    const all = this.#bounds
-    this.#bounds = all ? [Math.min(all[0], west), Math.min(all[1], south), Math.max(all[2], east), Math.max(all[3], north)] : [west, south, east, north]
-  }
-
   async finish () {
-    await this.#out.write(`${this.#separator ? '' : this.#begin}\n]${this.#bounds ? `,"bbox":${JSON.stringify(this.#bounds)}` : ''}}\n`)
+    const bbox = this.#bounds ? `,"bbox":${JSON.stringify(this.#bounds)}` : ''
+    await this.#out.write(`${this.#separator ? '' : this.#begin}\n]${bbox}}\n`)
     await this.#out.finish()
   }
 
   discard () { return this.#out.discard() }
 }
 
-/* A text file that gets its final name only when it is complete; nothing is left of one that was given up. */
+const BUFFER = 65536 // characters collected before they are written
 
-const BUFFER = 65536 // characters gathered before they are written
-
-export class WholeFile {
+/** A text file that gets its final name only when it is complete. */
+class AtomicFile {
   #file
   #part
   #handle
@@ -140,16 +132,16 @@ export class WholeFile {
   static async open (file) {
     let unlock
     try {
-      if ((await stat(file).catch(() => undefined))?.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it is a folder' })
+      const isFolder = (await stat(file).catch(() => undefined))?.isDirectory()
+      if (isFolder) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it is a folder' })
       unlock = await lock(`${file}.part-lock`, file)
-      return new WholeFile(file, await open(`${file}.part`, 'w'), unlock)
+      return new AtomicFile(file, await open(`${file}.part`, 'w'), unlock)
     } catch (error) {
       await unlock?.()
       throw explain(error, file)
     }
   }
 
-  /** Use `WholeFile.open`. */
   constructor (file, handle, unlock) {
     this.#file = file
     this.#part = `${file}.part`

@@ -1,5 +1,5 @@
-// The two sides of a comparison: a layer as of a time; or an archive, a folder or another store. Each gives what it holds in
-// the order of ids.
+// The two sides of a comparison: a layer as of a time; or an archive, a folder or another store. Each gives what it
+// holds in the order of ids.
 import { stat } from 'node:fs/promises'
 import { pMapIterable } from 'p-map'
 import { MAX_ZOOM, endOf, formatReference, parseReference } from '../../core/index.js'
@@ -55,8 +55,10 @@ export async function openSides (store, [from, to], wanted) {
 
 /**
  * @param {import('../store/index.js').Store} store
- * @param {string} text `osm@2023`, `osm`, or a file or folder: a layer where the store has one of that name, which `./osm` never is
- * @param {Wanted & {other: string}} wanted other: the other side, whose layer and time an address of a store is asked for
+ * @param {string} text `osm@2023`, `osm`, or a file or folder: a layer where the store has one of that name, which
+ * `./osm` never is
+ * @param {Wanted & {other: string}} wanted other: the other side, whose layer and time an address of a store is asked
+ * for
  * @returns {Promise<Side>}
  */
 async function openSide (store, text, { other, ...wanted }) {
@@ -97,7 +99,12 @@ async function openFile (name, { area, zooms, signal, other, home }) {
   const opening = { area, zooms, signal, from: referenceOf(other), home }
   const source = await openSource(name, opening)
   // an address may hold a password
-  return { name: /^https?:/i.test(name) ? source.name : name, doc: source.fields, entries: () => digested(source, signal), close: () => source.close() }
+  return {
+    name: /^https?:/i.test(name) ? source.name : name,
+    doc: source.fields,
+    entries: () => digested(source, signal),
+    close: () => source.close()
+  }
 }
 
 /** A layer and its time, where a text may mean one. @param {string} text */

@@ -2,26 +2,29 @@
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { TilecouchError } from '../errors.js'
 import { count, duration, plural } from '../text.js'
+import { bad, ok, unknown, warning } from './inspection.js'
 
 const MOST = 16 * 1024 * 1024 // bytes of metrics
 const OPEN = 2 // of tilecouch_upstream_circuit
 
-/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
-
-/** @type {import('./inspection.js').Condition[]} */
 export const gatewayConditions = [
-  { area: 'gateway', check: 'health', needs: 'anybody', look: withGateway(health) },
-  { area: 'gateway', check: 'metrics', needs: 'somebody who reaches its port for monitoring', look: withGateway(metrics) }
+  { area: 'gateway', check: 'health', needs: 'anybody', look: ifNamed(health) },
+  { area: 'gateway', check: 'metrics', needs: 'somebody who reaches its port for monitoring', look: ifNamed(metrics) }
 ]
 
-/** Looks only when a gateway was named. @param {(inspection: Inspection, base: string) => Promise<Found | Found[]>} look */
-function withGateway (look) {
-  return async inspection => inspection.subject.gateway === undefined ? undefined : look(inspection, inspection.subject.gateway)
+/** Looks only when a gateway was named. */
+function ifNamed (look) {
+  return async inspection => {
+    const { gateway } = inspection.subject
+    return gateway && look(inspection, gateway)
+  }
 }
 
 /** The URL that /health and /metrics follow. @param {string} address */
 export function baseOf (address) {
-  if (!/^https?:/.test(address) || !URL.canParse(address)) throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address })
+  if (!/^https?:/.test(address) || !URL.canParse(address)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address, why: 'it takes an http(s) URL' })
+  }
   return address.replace(/\/*$/, '/')
 }
 
@@ -38,51 +41,68 @@ async function read (inspection, url) {
   }
 }
 
-/** @param {Inspection} inspection @returns {Promise<Found>} */
 async function health (inspection, base) {
   const { status, text } = await read(inspection, new URL('health', base))
-  if (!status) return { state: 'bad', found: `${base} does not answer`, why: 'It serves nobody.', advice: 'systemctl status tilecouch; journalctl -u tilecouch' }
-  let said
-  try {
-    said = JSON.parse(text)
-  } catch {
-    return { state: 'unknown', found: `${base}health answers ${status}, but is not a gateway's`, advice: 'If it has a port for monitoring (--ops-port), name that.' }
+  if (!status) {
+    return bad(`${base} does not answer`, 'It serves nobody.', 'systemctl status tilecouch; journalctl -u tilecouch')
   }
-  const { status: state = 'unknown', version, mirror, error } = said
-  const found = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${mirror.lag === null ? 'never complete' : `${duration(mirror.lag)} behind`}` : ''}`
-  if (state === 'ok') return { state: 'ok', found }
-  return { state: 'bad', found, why: state === 'behind' ? 'It is further behind than --max-lag allows.' : `Its store does not answer${error ? ` (${error})` : ''}.`, advice: 'Check its store, and the network.' }
+  let answer
+  try {
+    answer = JSON.parse(text)
+  } catch {
+    return unknown(`${base}health answers ${status}, but is not a gateway's`,
+      'If it has a port for monitoring (--ops-port), name that.')
+  }
+  const { status: state = 'unknown', version, mirror, error } = answer
+  const lag = mirror && (mirror.lag === null ? 'never complete' : `${duration(mirror.lag)} behind`)
+  const found = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${lag}` : ''}`
+  if (state === 'ok') return ok(found)
+  const why = state === 'behind'
+    ? 'It is further behind than --max-lag allows.'
+    : `Its store does not answer${error ? ` (${error})` : ''}.`
+  return bad(found, why, 'Check its store, and the network.')
 }
 
-/** @returns {Promise<Found | Found[]>} */
 async function metrics (inspection, base) {
   const { status, text } = await read(inspection, new URL('metrics', base))
-  if (status !== 200) return { state: 'unknown', found: 'it does not show its metrics here', advice: 'Name its port for monitoring (--ops-port); without such a port it shows them with the option publicMetrics.' }
+  if (status !== 200) {
+    return unknown('it does not show its metrics here',
+      'Name its port for monitoring (--ops-port); without such a port it shows them with the option publicMetrics.')
+  }
   const samples = parseMetrics(text)
-  const of = name => samples.filter(sample => sample.name === name)
-  const open = of('tilecouch_upstream_circuit').filter(({ value }) => value === OPEN).map(({ labels }) => labels.layer)
-  const found = /** @type {Found[]} */ ([])
-  if (open.length) found.push({ state: 'bad', found: `the upstream of ${open.join(', ')} is not asked for a while after failures`, why: 'Missing tiles are not fetched; expired ones are still shown.', advice: 'Check that upstream; the gateway tries it again by itself.' })
-  const [follower] = of('tilecouch_follower_up')
-  if (follower?.value === 0) found.push({ state: 'warning', found: 'it does not receive the changes of its store', why: 'Tiles in its memory may be old.', advice: 'See its log; it reconnects by itself.' })
-  const all = of('tilecouch_requests_total').reduce((sum, { value }) => sum + value, 0)
-  const failed = of('tilecouch_requests_total').filter(({ labels }) => labels.outcome === 'failed').reduce((sum, { value }) => sum + value, 0)
-  if (failed > 0.01 * all) found.push({ state: 'warning', found: `${plural(failed, 'request')} of ${count(all)} failed since it was started`, why: 'That is more than one in a hundred.', advice: 'See its log.' })
-  return found.length ? found : { state: 'ok', found: `${plural(all, 'request')} answered, ${count(failed)} failed` }
+  const valuesOf = name => samples.filter(sample => sample.name === name)
+  const sum = list => list.reduce((total, { value }) => total + value, 0)
+  const found = []
+  const circuits = valuesOf('tilecouch_upstream_circuit')
+  const open = circuits.filter(({ value }) => value === OPEN).map(({ labels }) => labels.layer)
+  if (open.length) {
+    found.push(bad(`the upstream of ${open.join(', ')} is not asked for a while after failures`,
+      'Missing tiles are not fetched; expired ones are still shown.',
+      'Check that upstream; the gateway tries it again by itself.'))
+  }
+  const [follower] = valuesOf('tilecouch_follower_up')
+  if (follower?.value === 0) {
+    found.push(warning('it does not receive the changes of its store', 'Tiles in its memory may be old.',
+      'See its log; it reconnects by itself.'))
+  }
+  const requests = valuesOf('tilecouch_requests_total')
+  const [all, failed] = [sum(requests), sum(requests.filter(({ labels }) => labels.outcome === 'failed'))]
+  if (failed > 0.01 * all) {
+    found.push(warning(`${plural(failed, 'request')} of ${count(all)} failed since it was started`,
+      'That is more than one in a hundred.', 'See its log.'))
+  }
+  return found.length ? found : ok(`${plural(all, 'request')} answered, ${count(failed)} failed`)
 }
 
-/**
- * The text format of Prometheus, one sample per line.
- * @param {string} text
- * @returns {{name: string, labels: Record<string, string>, value: number}[]}
- */
-export function parseMetrics (text) {
+/** Parses the text format of Prometheus, one sample per line. @param {string} text */
+function parseMetrics (text) {
   const samples = []
   for (const line of text.split('\n')) {
     const [, name, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? []
     if (!name) continue
-    const labels = Object.fromEntries([...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, text_]) => [label, text_.replace(/\\(.)/g, (_, letter) => letter === 'n' ? '\n' : letter)]))
-    samples.push({ name, labels, value: value === '+Inf' ? Infinity : Number(value) })
+    const plain = escaped => escaped.replace(/\\(.)/g, (_, letter) => letter === 'n' ? '\n' : letter)
+    const pairs = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label, escaped]) => [label, plain(escaped)])
+    samples.push({ name, labels: Object.fromEntries(pairs), value: value === '+Inf' ? Infinity : Number(value) })
   }
   return samples
 }

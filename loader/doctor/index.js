@@ -1,5 +1,5 @@
-// The doctor: looks at everything that makes a store fail over the years, and with `fix` repairs what can be repaired. Without
-// `fix` nothing is written, no index is built, and every request has a time limit.
+// The doctor: looks at everything that makes a store fail over the years, and with `fix` repairs what can be repaired.
+// Without `fix` nothing is written, no index is built, and every request has a time limit.
 //
 //   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
 //   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
@@ -13,26 +13,24 @@ import { databaseConditions } from './database.js'
 import { diskConditions } from './disk.js'
 import { baseOf, gatewayConditions } from './gateway.js'
 import { indexConditions } from './indexes.js'
-import { Inspection, STATES, doctorDefaults, worstFirst } from './inspection.js'
+import { Inspection, STATES, bad, doctorDefaults, ok } from './inspection.js'
 import { layerConditions } from './layers.js'
 import { mirrorConditions } from './mirrors.js'
 import { identify, serverConditions } from './server.js'
 import { parseOrigins, settingConditions } from './settings.js'
 
-export { doctorDefaults } from './inspection.js'
-
-/** Everything that is looked at; repaired in this order. */
+/** Everything that is looked at; repaired in this order. @type {import('./inspection.js').Condition[]} */
 const conditions = [
-  ...serverConditions, ...settingConditions, ...databaseConditions, ...indexConditions, ...accessConditions, ...diskConditions,
-  ...clockConditions, ...mirrorConditions, ...layerConditions, ...gatewayConditions
+  ...serverConditions, ...settingConditions, ...databaseConditions, ...indexConditions, ...accessConditions,
+  ...diskConditions, ...clockConditions, ...mirrorConditions, ...layerConditions, ...gatewayConditions
 ]
 
 /** Errors after which nothing else can be found out. */
 const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWER'])
 
 /**
- * @typedef {Omit<import('./inspection.js').Finding, 'fix'> & {fixable?: boolean, fixed?: string}} Finding fixable: --fix repairs
- * it; fixed: what was found before it was repaired
+ * @typedef {Omit<import('./inspection.js').Finding, 'fix'> & {fixable?: boolean, fixed?: string}} Finding
+ * fixable: --fix repairs it; fixed: what was found before it was repaired
  *
  * @typedef {object} Report
  * @property {string} url without a password
@@ -45,7 +43,7 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWE
  * @property {number} seconds it took
  *
  * @typedef {object} Options
- * @property {boolean} [fix] repair what can be repaired. What other databases of the server share is left alone, but for:
+ * @property {boolean} [fix] repair what can be repaired. Settings that other databases share change only with:
  * @property {string} [cors] origins, separated by commas, or `*`: pages of these may read every database of the server
  * @property {boolean} [allowViewer] browsers may run the scripts of the viewer, from every database of the server
  * @property {() => number} [clock] milliseconds since 1970
@@ -78,26 +76,29 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
       if (error.code === 'DATABASE_NOT_FOUND') return false
       throw error
     })
-    await Promise.all(conditions.filter(condition => isThere || condition.server).map(condition => inspection.look(condition)))
+    const possible = conditions.filter(condition => isThere || condition.server)
+    await Promise.all(possible.map(condition => inspection.look(condition)))
   } catch (error) {
     if (signal?.aborted || !HOPELESS.has(error.code)) throw error
     const why = `Nothing else can be checked${error.code === 'UNREACHABLE' ? ', and nobody is served' : ''}.`
-    inspection.add('server', 'answer', { state: 'bad', found: error.message, why, ...(error.advice && { advice: error.advice }) })
+    inspection.add('server', 'answer', bad(error.message, why, error.advice))
   } finally {
     waiting.end()
   }
   if (signal?.aborted) throw new TilecouchError('ABORTED')
   for (const [name, [area, check]] of fixed) {
-    if (!inspection.findings.some(finding => nameOf(finding) === name)) inspection.add(area, check, { state: 'ok', found: 'fixed' })
+    if (inspection.findings.every(finding => nameOf(finding) !== name)) inspection.add(area, check, ok('fixed'))
   }
-  const findings = worstFirst(inspection.findings).map(finding => publicFinding(finding, fixed))
+  const worstFirst = STATES.flatMap(state => inspection.findings.filter(finding => finding.state === state))
+  const findings = worstFirst.map(finding => publicFinding(finding, fixed))
   const advice = await inspection.advice().catch(() => undefined)
+  const counted = STATES.map(state => [state, findings.filter(finding => finding.state === state).length])
   return {
     url: scrub(inspection.couch.url),
     server,
     time: inspection.now,
     state: findings[0]?.state ?? 'unknown',
-    counts: /** @type {any} */ (Object.fromEntries(STATES.map(state => [state, findings.filter(finding => finding.state === state).length]))),
+    counts: /** @type {any} */ (Object.fromEntries(counted)),
     findings,
     ...(advice && { advice }),
     seconds: +((performance.now() - started) / 1000).toFixed(3)
@@ -126,7 +127,7 @@ async function repair (inspect) {
 
 const nameOf = ({ area, check }) => `${area} ${check}`
 
-/** @param {import('./inspection.js').Finding} finding @param {Map<string, [string, string, string]>} fixed @returns {Finding} */
+/** @param {import('./inspection.js').Finding} finding @returns {Finding} */
 function publicFinding ({ fix, ...finding }, fixed) {
   const [, , before] = finding.state === 'ok' ? fixed.get(nameOf(finding)) ?? [] : []
   return { ...finding, ...(fix && { fixable: true }), ...(before !== undefined && { fixed: before }) }

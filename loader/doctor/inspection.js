@@ -1,5 +1,5 @@
-// One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be looked at
-// becomes a finding of its own, and the others go on.
+// One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be
+// looked at becomes a finding of its own, and the others go on.
 import { fromSeconds } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
@@ -33,7 +33,7 @@ export const doctorDefaults = {
   lost: 86400, // seconds that a mirror is behind when it counts as broken
   expired: 1000, // expired tiles
   unfinished: 86400, // seconds that a load may take
-  doomed: 0.2 // share of the sample that the retention policy does not keep
+  notKept: 0.2 // share of the sample that the retention policy does not keep
 }
 
 /**
@@ -55,7 +55,7 @@ export const doctorDefaults = {
  * @property {string} area
  * @property {string} check
  * @property {string} needs who can see it
- * @property {(inspection: Inspection) => Promise<Found | Found[] | void>} look
+ * @property {(inspection: Inspection) => Promise<Found | Found[] | void>} look nothing: no finding
  * @property {boolean} [server] it is about the server: looked at without a database, too
  * @property {boolean} [couchOnly] not of the embedded store
  * @property {boolean} [fixable] its findings may have a fix
@@ -65,7 +65,7 @@ export const doctorDefaults = {
  * @property {string} [folder] of the embedded store
  * @property {string} [gateway] address that /health follows
  * @property {boolean} [mirrors] ask the stores at the other end of mirrors for their clocks
- * @property {import('../couchapp/compose.js').DesignDocument[]} [docs] that should be deployed (default: those of this package)
+ * @property {import('../couchapp/compose.js').DesignDocument[]} [docs] to be deployed (default: those of this package)
  * @property {string} [cors] origins that should be allowed
  * @property {boolean} [allowViewer] the scripts of the viewer should be allowed
  * @property {number} [tiles] that the store will have
@@ -74,19 +74,31 @@ export const doctorDefaults = {
  * @property {number} [n] copies
  */
 
+/** @param {string} found @param {Finding['figures']} [figures] @returns {Found} */
+export const ok = (found, figures) => ({ state: 'ok', found, figures })
+
+/** @param {string} found @param {string} [advice] @returns {Found} */
+export const unknown = (found, advice) => ({ state: 'unknown', found, advice })
+
+/** @typedef {(found: string, why: string, advice: string, more?: Pick<Finding, 'figures' | 'fix'>) => Found} Problem */
+
+/** @type {Problem} */
+export const warning = (found, why, advice, more) => ({ state: 'warning', found, why, advice, ...more })
+
+/** @type {Problem} */
+export const bad = (found, why, advice, more) => ({ state: 'bad', found, why, advice, ...more })
+
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
 /** Only reads, asks once and not for long, and never builds an index. */
-export class ReadOnlyCouch extends Couch {
+class ReadOnlyCouch extends Couch {
   #bounds
 
-  /** @param {string} url @param {{patience: number, signal?: AbortSignal}} bounds patience: milliseconds a request may take */
   constructor (url, bounds) {
     super(url, { retries: 0 })
     this.#bounds = bounds
   }
 
-  /** @param {import('../store/couch.js').CouchRequest} request */
   async request (request) {
     if (!['GET', 'HEAD', 'POST', undefined].includes(request.method)) throw new TilecouchError('READ_ONLY')
     const { patience, signal } = this.#bounds
@@ -108,7 +120,10 @@ export class Inspection {
   uuid
   #answers = new Map()
 
-  /** @param {Subject} subject @param {{limits: Limits, clock: () => number, signal?: AbortSignal}} options clock: milliseconds since 1970 */
+  /**
+   * @param {Subject} subject
+   * @param {{limits: Limits, clock: () => number, signal?: AbortSignal}} options clock: milliseconds since 1970
+   */
   constructor (subject, { limits, clock, signal }) {
     this.subject = subject
     this.couch = new ReadOnlyCouch(subject.url, { patience: limits.patience, signal })
@@ -123,7 +138,10 @@ export class Inspection {
     return this.couch.request(request)
   }
 
-  /** Runs a task once for all conditions. @template T @param {string} name @param {() => Promise<T>} task @returns {Promise<T>} */
+  /**
+   * Runs a task once for all conditions.
+   * @template T @param {string} name @param {() => Promise<T>} task @returns {Promise<T>}
+   */
   once (name, task) {
     if (!this.#answers.has(name)) this.#answers.set(name, task())
     return this.#answers.get(name)
@@ -138,7 +156,10 @@ export class Inspection {
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
   membership = () => this.once('membership', () => this.ask({ path: '_membership', server: true }))
 
-  /** The shards that so many tiles need, if their number is known. @returns {Promise<import('./shards.js').Advice | undefined>} */
+  /**
+   * The shards that so many tiles need, if their number is known.
+   * @returns {Promise<import('./shards.js').Advice | undefined>}
+   */
   advice = () => this.once('advice', async () => {
     const { tiles, tileBytes } = this.subject
     if (tiles === undefined || this.embedded) return undefined
@@ -160,20 +181,16 @@ export class Inspection {
       const found = await look(this)
       for (const one of found ? [found].flat() : []) this.add(area, check, one)
     } catch (error) {
-      this.add(area, check, { state: 'unknown', ...reasonOf(error, needs, this.signal) })
+      this.add(area, check, reasonOf(error, needs, this.signal))
     }
   }
 }
 
-/** @returns {{found: string, advice?: string}} */
 function reasonOf (error, needs, signal) {
-  if (CLOSED.has(error.code)) return { found: `only ${needs} sees it` }
+  if (CLOSED.has(error.code)) return unknown(`only ${needs} sees it`)
   if (signal?.aborted || error.name === 'AbortError' || error.details?.silent) {
-    return { found: 'the server did not answer in time', advice: 'Try again when it has less to do.' }
+    return unknown('the server did not answer in time', 'Try again when it has less to do.')
   }
-  if (error instanceof TilecouchError) return { found: error.message, ...(error.advice && { advice: error.advice }) }
-  return { found: `the check failed: ${error.message}` }
+  if (error instanceof TilecouchError) return unknown(error.message, error.advice)
+  return unknown(`the check failed: ${error.message}`)
 }
-
-/** The worst first; those of one state in the order of the checks. @param {Finding[]} findings */
-export const worstFirst = findings => STATES.flatMap(state => findings.filter(finding => finding.state === state))

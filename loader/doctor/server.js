@@ -2,10 +2,8 @@
 import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { plural } from '../text.js'
+import { bad, ok, unknown, warning } from './inspection.js'
 
-/** @typedef {import('./inspection.js').Inspection} Inspection @typedef {import('./inspection.js').Found} Found */
-
-/** @type {import('./inspection.js').Condition[]} */
 export const serverConditions = [
   { area: 'server', check: 'version', needs: 'anybody', server: true, look: version },
   { area: 'server', check: 'nodes', needs: 'a server admin', server: true, couchOnly: true, look: nodes },
@@ -17,8 +15,8 @@ export const serverConditions = [
 ]
 
 /**
- * Faults of CouchDB versions that concern tiles: attachments, compaction, replication, purging, design functions. From the release
- * notes of 3.3 to 3.5, with the number of the issue there.
+ * Faults of CouchDB versions that concern tiles: attachments, compaction, replication, purging, design functions. From
+ * the release notes of 3.3 to 3.5, with the number of the issue there.
  * @type {{fixed: string, issue: string, what: string, only?: 'purged' | 'quickjs'}[]}
  */
 export const faults = [
@@ -35,41 +33,48 @@ export const faults = [
   { fixed: '3.5.2', issue: '#5751', what: 'QuickJS leaks memory and may crash', only: 'quickjs' }
 ]
 
-/** Who answers; asked before everything else. @param {Inspection} inspection @returns {Promise<string>} in words */
+/**
+ * Who answers; asked before everything else.
+ * @param {import('./inspection.js').Inspection} inspection
+ * @returns {Promise<string>} in words
+ */
 export async function identify (inspection) {
   const answer = await inspection.couch.find({ server: true }).catch(error => {
     if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
     throw error
   })
   if (!answer?.couchdb) return 'a server that does not say what it is'
-  if (typeof answer.version !== 'string') throw new TilecouchError('BAD_ANSWER', { url: inspection.couch.serverUrl, why: 'it has no version' })
+  if (typeof answer.version !== 'string') {
+    throw new TilecouchError('BAD_ANSWER', { url: inspection.couch.serverUrl, why: 'it has no version' })
+  }
   inspection.embedded = /embedded/i.test(answer.vendor?.name ?? '')
   inspection.version = answer.version
   inspection.uuid = answer.uuid
   return inspection.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
 }
 
-/** @param {Inspection} inspection @returns {Promise<Found>} */
 async function version (inspection) {
   const { version: running, embedded } = inspection
-  if (running === undefined) return { state: 'unknown', found: 'the server does not say that it is CouchDB', advice: 'Name the database itself, not a gateway.' }
-  if (embedded) return { state: 'ok', found: running }
+  if (running === undefined) {
+    return unknown('the server does not say that it is CouchDB', 'Name the database itself, not a gateway.')
+  }
+  if (embedded) return ok(running)
   const [major, minor] = numbersOf(running)
   if (major !== 3 || minor < 3) {
-    return { state: 'bad', found: running, why: 'Other versions are not tested; CouchDB 4 has no rewrites, lists and shows.', advice: 'Use CouchDB 3.3 to 3.5.' }
+    return bad(running, 'Other versions are not tested; CouchDB 4 has no rewrites, lists and shows.',
+      'Use CouchDB 3.3 to 3.5.')
   }
   const { purge_seq: purges } = await inspection.info().catch(() => ({ purge_seq: 0 }))
   // only admins may see which JavaScript engine runs
-  const engine = await inspection.ask({ path: '_node/_local/_versions', server: true }).then(answer => answer?.javascript_engine?.name, () => undefined)
+  const engine = await inspection.ask({ path: '_node/_local/_versions', server: true })
+    .then(answer => answer?.javascript_engine?.name, () => undefined)
   const known = faultsOf(running, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
-  if (!known.length) return { state: 'ok', found: running }
-  return {
-    state: 'warning',
-    found: `${running} has ${plural(known.length, 'known fault')} that concern${known.length === 1 ? 's' : ''} tiles`,
-    why: known.map(({ what, issue }) => `${what} (${issue})`).join('; '),
-    advice: `Upgrade to CouchDB ${known.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
-    figures: { faults: known.length }
-  }
+  if (!known.length) return ok(running)
+  const concern = known.length === 1 ? 'concerns' : 'concern'
+  return warning(`${running} has ${plural(known.length, 'known fault')} that ${concern} tiles`,
+    known.map(({ what, issue }) => `${what} (${issue})`).join('; '),
+    `Upgrade to CouchDB ${known.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
+    { figures: { faults: known.length } })
 }
 
 const numbersOf = text => (/^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []).slice(1).map(part => +(part ?? 0))
@@ -83,30 +88,26 @@ export function isBefore (one, other) {
 }
 
 /** @param {string} running version @param {Partial<Record<'purged' | 'quickjs', boolean>>} server what applies to it */
-export const faultsOf = (running, server) => faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
+export const faultsOf = (running, server) =>
+  faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
 
-/** @param {Inspection} inspection @returns {Promise<Found>} */
 async function nodes (inspection) {
   const { all_nodes: reached, cluster_nodes: wanted } = await inspection.membership()
   const away = wanted.filter(node => !reached.includes(node))
   const figures = { nodes: wanted.length, away: away.length }
-  if (!away.length) return { state: 'ok', found: plural(wanted.length, 'node'), figures }
-  return {
-    state: 'bad', figures,
-    found: `${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
-    why: 'Data that only these nodes have can be neither read nor written.',
-    advice: 'Start them again, or remove them from _nodes.'
-  }
+  if (!away.length) return ok(plural(wanted.length, 'node'), figures)
+  return bad(`${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
+    'Data that only these nodes have can be neither read nor written.',
+    'Start them again, or remove them from _nodes.', { figures })
 }
 
-/** @param {Inspection} inspection @returns {Promise<Found>} */
 async function maintenance (inspection) {
   const answer = await inspection.couch.find({ path: '_up', server: true })
-  if (answer?.status === 'ok') return { state: 'ok', found: 'ok' }
-  return { state: 'bad', found: `${answer?.status ?? 'not found'}`, why: 'Load balancers send no requests there.', advice: 'couchdb/maintenance_mode = false' }
+  if (answer?.status === 'ok') return ok('ok')
+  return bad(answer?.status ?? 'not found', 'Load balancers send no requests there.', 'couchdb/maintenance_mode = false')
 }
 
-/** @param {Inspection} inspection @param {string} name @returns {Promise<Found | void>} nothing when it is there */
+/** Finds nothing when the database is there. */
 async function systemDatabase ({ couch, subject }, name) {
   const info = await couch.find({ path: name, server: true }).catch(error => {
     if (error.code === 'DATABASE_NOT_FOUND') return undefined
@@ -114,8 +115,7 @@ async function systemDatabase ({ couch, subject }, name) {
     throw error
   })
   if (info) return
-  return {
-    state: 'warning', found: 'does not exist', why: 'Users and replication need it.', advice: 'tilecouch doctor --fix',
+  return warning('does not exist', 'Users and replication need it.', 'tilecouch doctor --fix', {
     fix: () => new Couch(subject.url, { retries: 2 }).request({ method: 'PUT', path: name, server: true })
-  }
+  })
 }

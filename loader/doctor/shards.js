@@ -1,5 +1,5 @@
-// How many shards and copies a database needs for a number of tiles. CouchDB distributes documents evenly over shards by their
-// ids; one process writes, compacts and indexes a shard, which is moved or split as a whole.
+// How many shards and copies a database needs for a number of tiles. CouchDB distributes documents evenly over shards
+// by their ids; one process writes, compacts and indexes a shard, which is moved or split as a whole.
 
 export const adviceDefaults = {
   tileBytes: 10000, // bytes per tile, if nothing else is known
@@ -35,11 +35,14 @@ export function adviseShards ({ tiles, nodes = 1, tileBytes = adviceDefaults.til
   const q = powerOfTwo(Math.min(wanted, most))
   const notes = []
   if (wanted > most) {
-    notes.push(`More than ${most} shards slow down every request more than they help. Put layers into databases of their own: each is a store.`)
+    notes.push(`More than ${most} shards slow down every request more than they help. ` +
+      'Put layers into databases of their own: each is a store.')
   }
-  if (n === 1) notes.push('One node keeps one copy. A mirror on another machine, or a cluster of three nodes, survives its loss.')
+  if (n === 1) notes.push('One node keeps one copy. A mirror elsewhere, or a cluster of three nodes, survives its loss.')
   if (n === 2) notes.push('With two copies, a write is complete only when both nodes are up. Three nodes are safer.')
-  if ((q * n) % nodes) notes.push(`${q * n} copies of shards cannot be distributed evenly over ${nodes} nodes; use a multiple of ${n} nodes.`)
+  if ((q * n) % nodes) {
+    notes.push(`${q * n} shards cannot be distributed evenly over ${nodes} nodes; use a multiple of ${n} nodes.`)
+  }
   return { q, n, tiles, nodes, bytes, shardDocs: Math.round(tiles / q), shardBytes: bytes / q, notes }
 }
 
@@ -56,10 +59,20 @@ export function compareShards (advice, { q, n, db }) {
   const how = []
   if (q < advice.q) {
     const jobs = Math.ceil(Math.log2(advice.q / q))
-    how.push(`q of an existing database grows only by splitting shards, while it serves: POST /_reshard/jobs with {"type": "split", "db": "${db}"} doubles it${jobs > 1 ? ` (${jobs} times, one after the other)` : ''}. Each split needs space for a second copy of the shard and its indexes.`)
-    how.push('Or create a new database with --q and fill it with `tilecouch mirror`.')
+    const times = jobs > 1 ? ` (${jobs} times, one after the other)` : ''
+    how.push(
+      'q of an existing database grows only by splitting shards, while it serves: ' +
+        `POST /_reshard/jobs with {"type": "split", "db": "${db}"} doubles it${times}.`,
+      'Each split needs space for a second copy of the shard and its indexes.',
+      'Or create a new database with --q and fill it with `tilecouch mirror`.')
   }
-  if (n < advice.n) how.push('To add copies, edit the shard map (CouchDB: Shard Management), or create a new database and fill it with `tilecouch mirror`.')
-  if (q > 4 * advice.q) how.push(`Shards cannot be merged. ${q} only make views and feeds slower; a new database with --q ${advice.q}, filled with \`tilecouch mirror\`, has fewer.`)
+  if (n < advice.n) {
+    how.push('To add copies, edit the shard map (CouchDB: Shard Management), ' +
+      'or create a new database and fill it with `tilecouch mirror`.')
+  }
+  if (q > 4 * advice.q) {
+    how.push(`Shards cannot be merged. ${q} only make views and feeds slower;`,
+      `a new database with --q ${advice.q}, filled with \`tilecouch mirror\`, has fewer.`)
+  }
   return { fits: q >= advice.q && n >= advice.n, how }
 }

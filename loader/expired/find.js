@@ -1,4 +1,5 @@
-// Finds expired tiles, by the same rule as the gateway, to the second: two indexes say where to look, the documents decide.
+// Finds expired tiles by the same rule as the gateway, to the second: two indexes say where to look, the documents
+// decide.
 import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSeconds } from '../../core/index.js'
 import { versionIn } from '../../core/store/settle.js'
 import { describe } from '../store/reader.js'
@@ -8,22 +9,21 @@ const STORED = '_design/lifecycle/_view/stored' // [layer, stored], of tiles wit
 const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**
- * @typedef {import('../store/reader.js').StoredVersion & {expires: string, seen: import('../../core/store/settle.js').Seen[]}} Expired a head; expires: when,
- * by its own field or by the ttl of its layer
- *
- * @typedef {object} What
- * @property {Map<string, Record<string, any>>} layers their documents by name
- * @property {boolean} all also of layers without a document
- * @property {string} at tiles that had expired by then
- * @property {string} [since] only tiles that expired after that
- * @property {number} page rows a request
- * @property {AbortSignal} [signal]
+ * @typedef {import('../../core/store/settle.js').Seen} Seen
+ * @typedef {import('../store/reader.js').StoredVersion & {expires: string, seen: Seen[]}} Expired a head; expires: by
+ * its own field or by the ttl of its layer
  */
 
 /**
- * Pages of expired tiles, the earliest first: first tiles with a time of their own, then by the ttl of each layer.
+ * Pages of expired tiles, the earliest first: first tiles with the field `expires`, then by the ttl of each layer.
  * @param {import('../store/couch.js').Couch} couch
- * @param {What} what
+ * @param {object} options
+ * @param {Map<string, Record<string, any>>} options.layers name -> document
+ * @param {boolean} options.all also of layers without a document
+ * @param {string} options.at tiles that had expired by then
+ * @param {string} [options.since] only tiles that expired after that
+ * @param {number} options.page rows a request
+ * @param {AbortSignal} [options.signal]
  * @returns {AsyncGenerator<Expired[]>}
  */
 export async function * findExpired (couch, { layers, all, at, since, page, signal }) {
@@ -35,10 +35,12 @@ export async function * findExpired (couch, { layers, all, at, since, page, sign
       if (expired.length) yield expired
     }
   }
-  yield * read(EXPIRING, { ...(since && { startkey: [since, {}] }), endkey: [at, {}] }, ({ key }) => all || layers.has(key[1]))
+  const range = { ...(since && { startkey: [since, {}] }), endkey: [at, {}] }
+  yield * read(EXPIRING, range, ({ key }) => all || layers.has(key[1]))
   for (const [layer, { ttl }] of ttls(layers)) {
     const [from, to] = [since, at].map(time => time && before(time, ttl))
-    if (to) yield * read(STORED, { startkey: from ? [layer, from, {}] : [layer], endkey: [layer, to, {}] }, () => true)
+    const startkey = from ? [layer, from, {}] : [layer]
+    if (to) yield * read(STORED, { startkey, endkey: [layer, to, {}] }, () => true)
   }
 }
 
@@ -57,18 +59,13 @@ function expiredOf (doc, layers, at, isOwn) {
   return expires !== null && expires <= at ? [{ ...describe(doc), ...address, expires, seen: versionIn(doc).seen }] : []
 }
 
-/**
- * When the next tile expires after a time, if one does. It may belong to another layer.
- * @param {import('../store/couch.js').Couch} couch
- * @param {{layers: Map<string, Record<string, any>>, after: string, signal?: AbortSignal}} what
- * @returns {Promise<string | undefined>}
- */
+/** When the next tile expires after a time, if one does. @returns {Promise<string | undefined>} */
 export async function nextExpiry (couch, { layers, after, signal }) {
   const [own] = await couch.view(EXPIRING, { startkey: [after, {}], limit: 1, reduce: false }, signal)
-  const lasting = ttls(layers).filter(([, { ttl }]) => before(after, ttl))
-  const rows = await couch.queries(STORED, lasting.map(([layer, { ttl }]) => (
+  const expiring = ttls(layers).filter(([, { ttl }]) => before(after, ttl))
+  const answers = await couch.queries(STORED, expiring.map(([layer, { ttl }]) => (
     { startkey: [layer, before(after, ttl), {}], endkey: [layer, {}], limit: 1, reduce: false }
   )), signal)
-  const times = [own?.key[0], ...lasting.map(([, doc], index) => rows[index][0] && expiryOf({ stored: rows[index][0].key[1] }, doc))]
-  return times.filter(isExactTime).sort()[0]
+  const byTtl = expiring.map(([, doc], at) => answers[at].map(row => expiryOf({ stored: row.key[1] }, doc))[0])
+  return [own?.key[0], ...byTtl].filter(isExactTime).sort()[0]
 }

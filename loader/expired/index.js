@@ -7,39 +7,41 @@ import { findExpired, nextExpiry } from './find.js'
 import { RefreshExpired } from './refresh.js'
 import { RemoveExpired } from './remove.js'
 
-export const expireDefaults = {
-  page: 500, // tiles looked at together
-  refresh: 2000, // tiles of a layer asked for in one go
+const expireDefaults = {
+  page: 500, // tiles looked up together
+  refresh: 2000, // tiles of a layer fetched in one seed
   past: 200, // tiles whose past is looked up together
   batch: 100, // heads written together
   bytes: 4 * 1024 * 1024, // of heads in a batch
-  look: 60000, // milliseconds after which a look is taken although nothing was heard of
-  again: 600000, // milliseconds after which what is still there is tried again
-  share: 10 // times as long as a look at everything took is waited, at least, before the next one
+  look: 60000, // milliseconds between two looks of a live run, at most
+  again: 600000, // milliseconds before a live run looks at all tiles again, at least
+  share: 10 // the same, as a multiple of the time that the look at all tiles took
 }
 
-const MOST_LISTED = 1000 // tiles listed unless told otherwise; all are counted
+const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
 
 /**
  * @typedef {object} ExpireOptions
  * @property {string[]} [layers] only these; else everything
  * @property {'refresh' | 'remove'} action fetch them again from the upstream of their layer, or remove them
- * @property {string} [before] only tiles that expired before this time; in a dry run it may be yet to come
+ * @property {string} [before] only tiles that expired before this time; in a dry run it may be in the future
  * @property {number} [limit] tiles at most; in a dry run, tiles that are listed
  * @property {boolean} [live] goes on until the signal
  * @property {boolean} [dryRun] lists and counts, and changes nothing
  * @property {boolean} [withPast] removes the past of a tile as well
  * @property {boolean} [purge] of what is removed, see Remover
  * @property {() => string} [now] exact time
- * @property {Pick<import('../seed/index.js').SeedOptions, 'rate' | 'concurrency' | 'permission' | 'userAgent' | 'secrets' | 'networks' | 'patience'>} [seeding] of refreshing
+ * @property {Partial<import('../seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency, permission,
+ * userAgent, secrets, networks, patience
  * @property {AbortSignal} [signal]
  * @property {(tally: ExpiredTally) => void} [onProgress]
  * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a dry run
  * @property {(error: TilecouchError) => void} [onTrouble] an upstream does not answer
- * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live one
+ * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live run
  * @property {Partial<typeof expireDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
  *
- * @typedef {ExpireOptions & {tally: ExpiredTally, now: () => string, limits: typeof expireDefaults}} Parts what an action is given
+ * @typedef {ExpireOptions & {tally: ExpiredTally, now: () => string, limits: typeof expireDefaults}} Parts what an
+ * action is given
  */
 
 /**
@@ -49,42 +51,45 @@ const MOST_LISTED = 1000 // tiles listed unless told otherwise; all are counted
  */
 export async function expire (store, options) {
   const { before, limit, live = false, now = currentTime, signal, onState, limits } = options
-  const wrong = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
+  const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
   options.layers?.forEach(checkLayer)
-  if (live && (limit || before || options.dryRun)) wrong('--live', true, 'it does not go with --limit, --before or --dry-run')
-  if (!options.dryRun && before && before > now()) wrong('--before', before, 'it is yet to come')
+  if (live && (limit || before || options.dryRun)) refuse('--live', true, 'it does not go with --limit, --before or --dry-run')
+  if (!options.dryRun && before && before > now()) refuse('--before', before, 'it is in the future')
   const run = new Run(store, { ...options, now, limits: { ...expireDefaults, ...limits } })
-  if (live) await repeat(() => run.look(), { pause: next => run.untilThen(next), wake: changesOf(store, signal), signal, onState, limits })
+  const pause = next => run.pauseUntil(next)
+  if (live) await repeat(() => run.look(), { pause, wake: changesOf(store, signal), signal, onState, limits })
   else await run.once()
   return run.tally
 }
 
-export class ExpiredTally extends Tally {
+class ExpiredTally extends Tally {
   expired = 0 // tiles
   bytes = 0 // of them
-  gone = 0 // besides: heads that say "no tile here any more", and have expired as well
-  /** @type {Record<string, {tiles: number, bytes: number, gone: number, first: string | null, last: string | null}>} by layer; first, last: when they expired */
+  gone = 0 // not among them: heads that say "no tile here any more", and have expired as well
+  /**
+   * By layer; first, last: when they expired.
+   * @type {Record<string, {tiles: number, bytes: number, gone: number, first: string | null, last: string | null}>}
+   */
   layers = {}
-  /** @type {{layer: string, code: string, reason: string}[]} that cannot be refreshed */
+  /** Layers that cannot be refreshed. @type {{layer: string, code: string, reason: string}[]} */
   skipped = []
-  // listing
-  /** @type {{id: string, expires: string, seconds: number, bytes: number}[]} the first */
+  /** The first tiles, in a dry run. @type {{id: string, expires: string, seconds: number, bytes: number}[]} */
   listed = []
-  // refreshing
-  fetched = 0 // got from the upstream, or confirmed by it
-  changed = 0 // refreshing: became a version; removing: written by somebody else meanwhile
-  unchanged = 0 // hold longer
-  fresh = 0 // refreshed by somebody else meanwhile
-  missing = 0 // the upstream has none any more: they stay
-  outside = 0 // the upstream does not have such tiles
+  changed = 0 // refreshed: became a version; removed: written by another program meanwhile
+  // of tiles that are refreshed
+  fetched = 0 // from the upstream, or confirmed by it
+  unchanged = 0 // expire later
+  fresh = 0 // refreshed by another program meanwhile
+  missing = 0 // stay: the upstream has none any more
+  outside = 0 // stay: outside of what the upstream has
   failed = 0
-  left = 0 // the upstream is in trouble
+  left = 0 // not fetched, since the upstream is in trouble
   /** @type {{layer: string, code: string, reason: string}[]} */
   troubles = []
-  // removing
+  // of tiles that are removed
   removed = 0 // heads
-  ended = 0 // tiles with a past that are gone from then on
-  versions = 0 // documents that went
+  ended = 0 // tiles with a past, which are gone from the time they expired
+  versions = 0 // documents that were deleted
   freed = 0 // bytes of them
   refused = 0
 
@@ -107,11 +112,11 @@ export class ExpiredTally extends Tally {
 
 class Run {
   tally = new ExpiredTally()
-  #since = '' // everything that expired until then was looked at
+  #since = '' // what expired until then was looked at
   #fullAt = 0 // milliseconds: when everything is looked at again
   #known = '' // the layers, as they were when everything was looked at
 
-  /** @param {import('../store/index.js').Store} store @param {ExpireOptions & {now: () => string, limits: typeof expireDefaults}} options */
+  /** @param {import('../store/index.js').Store} store @param {Omit<Parts, 'tally'>} options */
   constructor (store, options) {
     this.store = store
     this.options = options
@@ -119,7 +124,7 @@ class Run {
     this.signal = options.signal
   }
 
-  /** What has expired since the last look; now and then, everything. Answers when to look again. */
+  /** Treats what has expired since the last look, or all. @returns {Promise<string | undefined>} the next expiry */
   async look () {
     const begun = performance.now()
     const layers = await this.#layers()
@@ -138,8 +143,8 @@ class Run {
     return nextExpiry(this.store.couch, { layers, after: at, signal: this.signal })
   }
 
-  /** Milliseconds. @param {string | undefined} next */
-  untilThen (next) {
+  /** @param {string | undefined} next @returns {number} milliseconds */
+  pauseUntil (next) {
     const { look } = this.options.limits
     return next === undefined ? look : Math.min(look, 1000 * (toSeconds(next) - toSeconds(this.now())))
   }
@@ -157,13 +162,13 @@ class Run {
     }
   }
 
-  /** The documents of the layers that are looked at, by name. @returns {Promise<Map<string, any>>} */
+  /** @returns {Promise<Map<string, any>>} name -> document */
   async #layers () {
     const { layers: names, action, seeding } = this.options
     const docs = names ? await Promise.all(names.map(name => this.store.layer(name))) : await this.store.layers()
     this.tally.skipped = []
     return new Map(docs.flatMap(doc => {
-      const why = action === 'refresh' && whyNot(doc, seeding)
+      const why = action === 'refresh' ? refusalOf(doc, seeding) : undefined
       if (why && names) throw why
       if (!why) return [[doc.layer, doc]]
       this.tally.skipped.push({ layer: doc.layer, code: why.code, reason: why.message })
@@ -175,20 +180,21 @@ class Run {
   async #pass (layers, { at, since }) {
     const { options, tally, signal } = this
     const { action, dryRun, limits, onProgress } = options
-    const limit = dryRun ? Infinity : options.limit ?? Infinity // a dry run counts also the tiles that it does not list
+    const limit = dryRun ? Infinity : options.limit ?? Infinity // a dry run also counts tiles that it does not list
     const all = !options.layers && action !== 'refresh' // tiles without a layer document have no upstream
-    const doer = new (action === 'refresh' ? RefreshExpired : RemoveExpired)(this.store, { ...options, tally })
+    const task = new (action === 'refresh' ? RefreshExpired : RemoveExpired)(this.store, { ...options, tally })
+    const { takesGone } = task
     let taken = 0
     for await (const found of findExpired(this.store.couch, { layers, all, at, since, page: limits.page, signal })) {
-      const tiles = found.filter(({ gone }) => doer.takesGone || !gone).slice(0, limit - taken)
+      const tiles = found.filter(({ gone }) => takesGone || !gone).slice(0, limit - taken)
       taken += tiles.length
-      for (const tile of [...found.filter(({ gone }) => gone && !doer.takesGone), ...tiles]) tally.add(tile, doer.takesGone)
+      for (const tile of [...found.filter(({ gone }) => gone && !takesGone), ...tiles]) tally.add(tile, takesGone)
       if (dryRun) this.#list(tiles)
-      await doer.take(tiles)
+      await task.take(tiles)
       onProgress?.(tally)
       if (taken >= limit || signal?.aborted) break
     }
-    await doer.finish()
+    await task.finish()
     onProgress?.(tally)
   }
 
@@ -204,8 +210,8 @@ class Run {
   }
 }
 
-/** Why nothing may be asked for. @returns {TilecouchError | undefined} */
-function whyNot ({ layer, upstream }, seeding) {
+/** Why a layer cannot be refreshed. @returns {TilecouchError | undefined} */
+function refusalOf ({ layer, upstream }, seeding) {
   if (!upstream) return new TilecouchError('NO_UPSTREAM', { layer })
   const { seed, url } = checkUpstream(upstream)
   return seed || seeding?.permission ? undefined : new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(url) })

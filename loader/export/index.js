@@ -1,5 +1,5 @@
-// Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment and run
-// again: a file gets its final name only when it is complete.
+// Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment
+// and run again: a file gets its final name only when it is complete.
 import { asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { withDigests } from '../store/digests.js'
@@ -14,13 +14,13 @@ export { targetFormats } from './target.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows: xyz from the north (xyz)
- * @property {string} [format] folder, mbtiles, pmtiles or zip; the name of the target tells unless given
+ * @property {string} [format] folder, mbtiles, pmtiles or zip; from the name of the target unless given
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire, instead of equal tiles once
  * @property {boolean} [force] replace what is there
  * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
  * @property {number} [concurrency] requests in flight
  * @property {AbortSignal} [signal]
- * @property {(progress: ExportSummary & {total?: number}) => void} [onProgress] total: tiles there are; not known at first
+ * @property {(progress: ExportSummary & {total?: number}) => void} [onProgress] total: all tiles, once known
  *
  * @typedef {object} ExportSummary
  * @property {string} layer
@@ -48,7 +48,8 @@ export { targetFormats } from './target.js'
  * @param {ExportOptions} [options]
  * @returns {Promise<ExportSummary>}
  */
-export async function exportLayer (store, layer, target, { time, area, zooms, scheme = 'xyz', format, cache, force, permission, concurrency, signal, onProgress } = {}) {
+export async function exportLayer (store, layer, target, options = {}) {
+  const { time, area, zooms, scheme = 'xyz', format, cache, force, permission, concurrency, signal, onProgress } = options
   const doc = await store.layer(checkLayer(layer))
   checkTerms(doc, permission)
   const when = time === undefined ? undefined : endOf(time)
@@ -62,8 +63,13 @@ export async function exportLayer (store, layer, target, { time, area, zooms, sc
     const { tiles, bytes, types } = opened.facts
     return { layer, ...(when && { time: when }), target, format: opened.format, tiles, bytes, ...counted, types }
   }
-  const total = new Total(onProgress && (signalOfTotal => store.count(layer, { ...wanted, signal: signalOfTotal })))
-  const show = () => onProgress?.({ ...summaryOf(), total: total.tiles })
+  const counting = new AbortController()
+  /** @type {number | undefined} */
+  let total // counted beside the export, which reports what fails
+  if (onProgress) {
+    store.count(layer, { ...wanted, signal: counting.signal }).then(({ tiles }) => { total = tiles }, () => {})
+  }
+  const show = () => onProgress?.({ ...summaryOf(), total })
   try {
     await copy(store, layer, opened, { ...wanted, concurrency, counted, show })
     if (!opened.facts.tiles) throw new TilecouchError('NOTHING_TO_EXPORT', { layer })
@@ -73,12 +79,12 @@ export async function exportLayer (store, layer, target, { time, area, zooms, sc
   } catch (error) {
     throw Object.assign(error, { summary: summaryOf() })
   } finally {
-    total.stop()
+    counting.abort()
     await opened.stop().catch(() => {}) // what went wrong before says more
   }
 }
 
-/** Tiles whose upstream is not for fetching ahead came from it a view at a time; its terms forbid archives, too. */
+/** Where the terms of an upstream forbid to fetch tiles in advance, they forbid archives, too. */
 export function checkTerms (doc, permission) {
   const host = permission ? undefined : forbiddingHost(doc)
   if (host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: doc.layer, host })
@@ -91,7 +97,7 @@ async function isEmpty (list) {
 
 /** @param {import('../store/index.js').Store} store */
 async function copy (store, layer, opened, { concurrency, counted, show, ...wanted }) {
-  // what a run before left is told by times, which the index of the present alone does not know
+  // what an earlier run left is recognised by times, which the index of the present alone does not know
   const time = wanted.time ?? (opened.resumed ? LATEST : undefined)
   async function * lacking () {
     const listed = store.list(layer, { ...wanted, time })
@@ -103,7 +109,8 @@ async function copy (store, layer, opened, { concurrency, counted, show, ...want
       } else yield tile
     }
   }
-  for await (const tile of store.fetch(lacking(), { signal: wanted.signal, concurrency, onMissing: () => { counted.missing++ } })) {
+  const onMissing = () => { counted.missing++ }
+  for await (const tile of store.fetch(lacking(), { signal: wanted.signal, concurrency, onMissing })) {
     await opened.add(tile)
     counted.written++
     show()
@@ -115,21 +122,5 @@ async function tidy (store, layer, opened, { counted, time = LATEST, ...wanted }
   for await (const tile of store.listTiles(layer, wanted)) {
     const shown = asOf(tile.versions, time)
     counted.removed += await opened.tidy(tile, shown && !shown.gone ? shown.time : undefined)
-  }
-}
-
-/** How many tiles there are, counted beside the export; that it cannot be counted is the export's to say. */
-class Total {
-  #stop = new AbortController()
-  /** @type {number | undefined} */
-  tiles
-
-  /** @param {((signal: AbortSignal) => Promise<{tiles: number}>) | undefined} count */
-  constructor (count) {
-    count?.(this.#stop.signal).then(({ tiles }) => { this.tiles = tiles }, () => {})
-  }
-
-  stop () {
-    this.#stop.abort()
   }
 }

@@ -1,5 +1,5 @@
-// Locks a target, so that one process at a time writes it. The lock is a file that names its holder: the lock of a process that
-// was killed can be told from that of a running one.
+// Locks a target, so that one process at a time writes it. The lock is a file that names its holder: the lock of a
+// process that was killed can be told from that of a running one.
 import { randomUUID } from 'node:crypto'
 import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
@@ -14,8 +14,8 @@ export const lockDefaults = {
   boot: 60000 // milliseconds by which the clock may have been wrong when the system started
 }
 
-/** Locks of this process. After the restart of a container the lock of the one before may have the very number of this one. */
-const held = new Set()
+/** Locks of this process: after the restart of a container, the process before may have had the same number. */
+const ownLocks = new Set()
 
 /**
  * @param {string} file of the lock
@@ -25,15 +25,15 @@ const held = new Set()
 export async function lock (file, target) {
   const id = randomUUID()
   const own = JSON.stringify({ pid: process.pid, host: hostname(), id })
-  held.add(id)
+  ownLocks.add(id)
   try {
     await acquire(file, own, target)
   } catch (error) {
-    held.delete(id)
+    ownLocks.delete(id)
     throw error
   }
   return async () => {
-    held.delete(id)
+    ownLocks.delete(id)
     if (await read(file) === own) await rm(file, { force: true })
   }
 }
@@ -91,15 +91,16 @@ function parse (text) {
 }
 
 async function isAlive ({ pid, host, id }, file) {
-  if (host !== hostname()) return true // it cannot be told from here
-  if (pid === process.pid) return held.has(id)
-  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false // from before the system started: the number is another's now
+  if (host !== hostname()) return true // nobody here can know
+  if (pid === process.pid) return ownLocks.has(id)
+  // from before the system started: another process has the number now
+  if (await age(file) > uptime() * 1000 + lockDefaults.boot) return false
   return isRunning(pid)
 }
 
 /**
- * Removes a lock that nobody holds. Of many that found it, one at a time looks again and removes it; otherwise the second
- * would remove the new lock of the first.
+ * Removes a lock that nobody holds. Of many that found it, one at a time looks again and removes it; otherwise the
+ * second would remove the new lock of the first.
  */
 async function clear (file, stale) {
   const guard = `${file}-clearing`

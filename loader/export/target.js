@@ -1,5 +1,5 @@
-// What tiles can be exported to. The writer of each format (see loader/formats) is a `Target`; this locks it, counts what is
-// written, and turns failures of the file system into errors of the catalogue.
+// What tiles can be exported to. The writer of each format (see loader/formats) is a `Target`; this locks it, counts
+// what is written, and turns failures of the file system into errors of the catalogue.
 //
 // To add a format: a module with `open(path, options)`, and its name in the list below.
 import { mkdir, stat } from 'node:fs/promises'
@@ -23,7 +23,8 @@ import { lock } from './lock.js'
  * @property {string} [expires]
  * @property {Record<string, any>} [origin]
  *
- * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known a tile without its bytes; digest: nothing where it is nowhere any more
+ * @typedef {{z: number, x: number, y: number, time: string, size: number, digest?: string}} Known
+ *   a tile without its bytes; digest: missing where no document has it any more
  *
  * @typedef {object} TargetOptions
  * @property {string} layer
@@ -36,17 +37,18 @@ import { lock } from './lock.js'
  * @property {string} [diff] only what changed, between what: what it lacks is not gone, what is gone it says
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
  * @property {boolean} [force] replaces what is there
- * @property {Record<string, string | null | undefined>} [metadata] more to say of the tiles, by name; undefined: not to be said; read at the end
+ * @property {Record<string, string | null | undefined>} [metadata] more metadata, by name; undefined: leave it out;
+ *   read at the end
  *
  * @typedef {object} Target
  * @property {boolean} resumed something is there from a run before
- * @property {(tile: Known) => boolean | Promise<boolean>} has already there in just this version; only asked when resumed
+ * @property {(tile: Known) => boolean | Promise<boolean>} has this version is there; only asked when resumed
  * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; ids ascending in practice
- * @property {(tile: {z: number, x: number, y: number}) => void | Promise<void>} [gone] there is no such tile any more: for differences
- * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => Promise<number>} [tidy] after the last
- *   tile, when resumed: removes files that a run before wrote of a tile; shown: time of the version that is to stay
- * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish makes it appear whole
- * @property {() => Promise<void>} stop keeps what a later run needs, and nothing that looks finished; also after a failed finish()
+ * @property {(tile: {z: number, x: number, y: number}) => void | Promise<void>} [gone] notes that a tile is gone
+ * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => Promise<number>} [tidy]
+ *   after the last tile, when resumed: removes older files of a tile; shown: time of the version that stays
+ * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish gives it its final name
+ * @property {() => Promise<void>} stop keeps what a later run needs; also after a failed finish()
  *
  * @typedef {object} Kind
  * @property {(path: string, options: TargetOptions) => Promise<Target>} open
@@ -63,11 +65,7 @@ const kinds = {
 
 export const targetFormats = Object.keys(kinds)
 
-/**
- * What a target is to be, from its name unless it is said.
- * @param {string} target
- * @param {string} [format]
- */
+/** The format of a target: from its name unless it is given. @param {string} [format] */
 export async function formatOf (target, format) {
   if (format !== undefined) {
     if (!Object.hasOwn(kinds, format)) throw new TilecouchError('BAD_OPTION', { option: '--format', value: format, why: `there are ${targetFormats.join(', ')}` })
@@ -100,10 +98,7 @@ async function checkFree (name, format, force) {
   if (!force) throw new TilecouchError('TARGET_EXISTS', { value: name })
 }
 
-/**
- * Failures of the file system, as errors of the catalogue.
- * @param {any} error @param {string} target
- */
+/** Failures of the file system, as errors of the catalogue. */
 export function explain (error, target) {
   if (error instanceof TilecouchError) return error
   if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
@@ -118,7 +113,7 @@ export class Opened {
   #ended = false
   facts = new Facts()
 
-  /** @param {string} name @param {string} format @param {Target} target @param {() => Promise<void>} unlock */
+  /** @param {() => Promise<void>} unlock */
   constructor (name, format, target, unlock) {
     this.name = name
     this.format = format
@@ -129,7 +124,7 @@ export class Opened {
   get resumed () { return this.#target.resumed }
   get tidies () { return this.resumed && Boolean(this.#target.tidy) }
 
-  /** @param {Known & {type?: string}} tile @returns {Promise<boolean>} */
+  /** @param {Known & {type?: string}} tile */
   async has (tile) {
     if (!this.resumed || !await this.#guard(() => this.#target.has(tile))) return false
     this.facts.add(tile)
@@ -149,7 +144,11 @@ export class Opened {
     await this.#guard(() => gone.call(this.#target, tile))
   }
 
-  /** @param {import('../store/list.js').ListedTile} tile @param {string} [shown] @returns {Promise<number>} files removed */
+  /**
+   * @param {import('../store/list.js').ListedTile} tile
+   * @param {string} [shown]
+   * @returns {Promise<number>} files removed
+   */
   tidy (tile, shown) {
     return this.#guard(() => this.#target.tidy?.(tile, shown) ?? 0)
   }
@@ -183,8 +182,7 @@ export class Opened {
 
 /**
  * Locks and opens a target. Call finish() or stop() in the end.
- * @param {string} name
- * @param {TargetOptions & {format?: string}} options
+ * @param {string} name @param {TargetOptions & {format?: string}} options
  * @returns {Promise<Opened>}
  */
 export async function openTarget (name, { format, ...options }) {
@@ -204,7 +202,7 @@ export async function openTarget (name, { format, ...options }) {
   }
 }
 
-/** What went into a target: counted as it goes, told in its metadata. */
+/** What was written to a target: for its metadata. */
 export class Facts {
   tiles = 0
   bytes = 0

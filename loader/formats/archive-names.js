@@ -1,5 +1,5 @@
-// The names in a zip or tar, and what they say: tiles below one folder, whatever it is called, metadata and a list of what is
-// gone beside them.
+// The names in a zip or tar, and what they say: tiles below one folder, whatever it is called, metadata and a list of
+// what is gone beside them.
 import { MAX_ZOOM, flipY } from '../../core/index.js'
 import { GONE_LIST, readGone } from './gone.js'
 import { sourceLimits } from './limits.js'
@@ -26,11 +26,8 @@ export class ArchiveNames {
   #options
 
   /**
-   * @param {object} options
-   * @param {(z: number, x: number, y: number) => boolean} options.selected
-   * @param {import('./reading.js').OnFault} options.onFault
-   * @param {string} [options.scheme]
-   * @param {AbortSignal} [options.signal]
+   * @param {{selected: (z: number, x: number, y: number) => boolean, onFault: import('./reading.js').OnFault,
+   *   scheme?: string, signal?: AbortSignal}} options
    */
   constructor (options) {
     this.#options = options
@@ -40,7 +37,7 @@ export class ArchiveNames {
     return this.#options.scheme === 'tms'
   }
 
-  /** The tile of a name, if it is one that is wanted. @param {string} given */
+  /** The tile of a name, if it is one that is wanted. */
   tile (given) {
     const { onFault, selected } = this.#options
     const name = this.#clean(given)
@@ -67,7 +64,6 @@ export class ArchiveNames {
 
   /**
    * Whether a file that is no tile says something of the tiles.
-   * @param {string} given @param {number} size
    * @returns {((content: Content) => void) | undefined} keeps it
    */
   beside (given, size) {
@@ -78,7 +74,7 @@ export class ArchiveNames {
     return content => { this.#beside.set(folder, { ...this.#beside.get(folder), [name]: content }) }
   }
 
-  /** A file beside the tiles, when all names were seen. A diff may have nothing but a list of what is gone. @param {string} name */
+  /** A file beside the tiles, when all names were seen. A diff may have nothing but a list of what is gone. */
   #named (name) {
     const folder = this.#folder ?? [...this.#beside.keys()].sort((a, b) => a.length - b.length)[0]
     return this.#beside.get(folder)?.[name]

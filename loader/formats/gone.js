@@ -1,5 +1,6 @@
-// The tiles that a diff says are gone. In a folder, zip or tar they are listed in `gone.txt` beside the zooms: one z/x/y a line,
-// with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they are rows without bytes.
+// The tiles that a diff says are gone. In a folder, zip or tar they are listed in `gone.txt` beside the zooms: one
+// z/x/y a line, with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they
+// are rows without bytes.
 import { compareIds, flipY, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'
@@ -63,7 +64,6 @@ function parse (line, number, file) {
 /**
  * Tiles and gone tiles together, in the order of ids. A tile that is both fails when it is read.
  * @param {AsyncIterable<import('../sources/index.js').SourceTile>} tiles
- * @param {Spool} spool
  * @param {(z: number, x: number, y: number) => boolean} selected
  * @param {string} file the list, as a message names it
  * @returns {AsyncGenerator<import('../sources/index.js').SourceTile>}

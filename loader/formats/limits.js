@@ -1,4 +1,4 @@
-// Limits of what is read from any source. A file beyond them is refused, or a tile in it fails, before the bytes are in memory.
+// Limits of what is read from any source. What is beyond them is refused before the bytes are in memory.
 
 export const sourceLimits = {
   tile: 64e6, // bytes of a tile, packed or unpacked

@@ -1,6 +1,7 @@
-// The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as mbutil
-// writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
+// The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
+// mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
 import { isExactTime, layerFields, parseBbox } from '../../core/index.js'
+import { extensionOf } from './names.js'
 
 /** The file beside the tiles of a folder, zip or tar. */
 export const METADATA = 'metadata.json'
@@ -8,49 +9,38 @@ export const METADATA = 'metadata.json'
 /** Where an export of ours says when the map looked like this. */
 export const TIME_KEY = 'tilecouch:time'
 
-const extensions = { jpeg: 'jpg', mvt: 'pbf' }
-
 // the names MBTiles has for formats; it wants media types for others
 const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }
 
 const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: where a map of them may begin
 
-/**
- * @param {string | Buffer} text JSON of others
- * @returns {Record<string, any>} empty when it is no object
- */
+/** @param {string | Buffer} text JSON of others @returns {Record<string, any>} empty when it is no object */
 export function parseObject (text) {
   return Object(attempt(() => JSON.parse(String(text))))
 }
 
-/**
- * @param {Record<string, any>} metadata
- * @returns {Record<string, any>}
- */
+/** @param {Record<string, any>} metadata @returns {Record<string, any>} */
 export function layerFieldsOf (metadata) {
-  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center, json, tileSize } = metadata
+  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center } = metadata
   const candidates = {
     name,
     description,
     attribution,
     legend,
     version: version === undefined ? undefined : String(version),
-    format: extensions[format] ?? format,
+    format: extensionOf(format) ?? format,
     minzoom: number(minzoom),
     maxzoom: number(maxzoom),
     bounds: attempt(() => parseBbox(bounds)),
     center: typeof center === 'string' ? center.split(',').map(Number) : center,
-    tileSize: number(tileSize), // only our own exports have it
-    vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(json).vector_layers)
+    tileSize: number(metadata.tileSize), // only our own exports have it
+    vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
-  return Object.fromEntries(Object.entries(candidates).filter(([field, value]) => value !== undefined && value !== null && layerFields[field](value)))
+  const isValid = ([field, value]) => value !== undefined && value !== null && layerFields[field](value)
+  return Object.fromEntries(Object.entries(candidates).filter(isValid))
 }
 
-/**
- * The time that metadata says, if it is one.
- * @param {Record<string, any>} metadata
- * @returns {string | undefined} exact
- */
+/** The time in metadata, if it is valid. @param {Record<string, any>} metadata @returns {string | undefined} exact */
 export const timeOf = ({ [TIME_KEY]: time }) => isExactTime(time) ? time : undefined
 
 const number = value => value === undefined || value === '' ? undefined : Number(value)
@@ -66,7 +56,7 @@ function attempt (read) {
 /**
  * @param {Record<string, any>} doc the layer document
  * @param {import('../export/target.js').Facts} facts
- * @param {{layer: string, time?: string, area?: object, scheme?: string, metadata?: Record<string, string | null | undefined>}} options
+ * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
  * @returns {Record<string, string | null>}
  */
 export function metadataOf (doc, facts, { layer, time, area, scheme, metadata }) {
@@ -89,10 +79,12 @@ export function metadataOf (doc, facts, { layer, time, area, scheme, metadata })
     json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
     tileSize: doc.tileSize,
     [TIME_KEY]: time ?? facts.last,
-    scheme: scheme === 'tms' ? scheme : undefined, // rows from the north go without saying
+    scheme: scheme === 'tms' ? scheme : undefined, // rows from the north are the rule
     ...metadata
   }
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === null ? null : String(value)]))
+  const text = value => value === null ? null : String(value)
+  const given = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, text(value)]))
 }
 
 /**
@@ -105,7 +97,9 @@ export function metadataJson (...about) {
 }
 
 function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
-  if (center && center[2] >= minzoom && center[2] <= maxzoom && center[0] >= west && center[0] <= east && center[1] >= south && center[1] <= north) return center
+  const [lon, lat, zoom] = center ?? []
+  const isInside = lon >= west && lon <= east && lat >= south && lat <= north && zoom >= minzoom && zoom <= maxzoom
+  if (isInside) return center
   const fits = Math.floor(Math.log2(360 / Math.max(east - west, 1e-6)))
   return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(fits + MIDDLE, minzoom), maxzoom)]
 }

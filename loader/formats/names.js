@@ -5,22 +5,20 @@ import { MAX_ZOOM, formats } from '../../core/index.js'
 
 export const NUMBER = /^(0|[1-9]\d{0,9})$/
 
-/** What the names of tiles end with, the commonest first: exports write these, and all of `TILE_ENDINGS` are read. */
+/** What the names of tiles end with, the commonest first: exports write these; synonyms are read, too. */
 export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
-const synonyms = { jpeg: 'jpg', mvt: 'pbf' }
-export const TILE_ENDINGS = [...EXTENSIONS, ...Object.keys(synonyms)]
+const synonyms = { __proto__: null, jpeg: 'jpg', mvt: 'pbf' }
 
 const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(${EXTENSIONS.join('|')})$`)
 const TILE = /^(?:(.*)\/)?(\d+)\/(\d+)\/(\d+)\.([a-z0-9]+)$/i
 const NEARLY = /(?:^|\/)-?\d+\/-?\d+\/-?\d+[^/]*$/ // three numbers, and something more
 const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i // what tile tools leave beside tiles
 
-/** `jpeg` -> `jpg`; nothing for what no tile's name ends with. @param {string} ext */
-const extensionOf = ext => synonyms[ext] ?? (EXTENSIONS.includes(ext) ? ext : undefined)
+/** `jpeg` -> `jpg`; nothing for what no tile's name ends with. */
+export const extensionOf = ext => synonyms[ext] ?? (EXTENSIONS.includes(ext) ? ext : undefined)
 
 /**
  * A file in the folder of a column, as exports write it.
- * @param {string} name
  * @returns {{y: number, ext: string} | undefined} y: row, counted as in the folder
  */
 export function parseTileFile (name) {
@@ -29,10 +27,10 @@ export function parseTileFile (name) {
 }
 
 /**
- * The path of a file. What no tile can have is a fault; a tile outside of the pyramid is returned all the same, and says so.
+ * The path of a file. What no tile can have is a fault; a tile outside of the pyramid is returned with `isOutside`.
  * @param {string} name with slashes
  * @param {(code: string, why?: string) => void} onFault
- * @returns {{folder: string, z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined} nothing for other files
+ * @returns {{folder: string, z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined}
  */
 export function parseTileName (name, onFault) {
   const match = TILE.exec(name)
@@ -52,14 +50,10 @@ export function parseTileName (name, onFault) {
   return { folder, z, x, y, ext, isOutside }
 }
 
-/** Whether unpacking this would write outside of the folder it is unpacked to. @param {string} name */
+/** Whether unpacking this would write outside of the folder it is unpacked to. */
 export const isUnsafe = name => /^([\\/]|[a-z]:)/i.test(name) || name.split(/[\\/]/).includes('..') || name.includes('\0')
 
-/**
- * The files of a column in a folder that we wrote: paths by row.
- * @param {string} directory
- * @returns {Promise<Map<number, string[]>>}
- */
+/** The files of a column in a folder that we wrote: paths by row. @returns {Promise<Map<number, string[]>>} */
 export async function readColumn (directory) {
   const rows = new Map()
   for (const name of await namesIn(directory)) {
@@ -72,7 +66,7 @@ export async function readColumn (directory) {
   return rows
 }
 
-/** The names in a folder; none when it is not there. @param {string} directory @returns {Promise<string[]>} */
+/** The names in a folder; none when it is not there. */
 export async function namesIn (directory) {
   try {
     return await readdir(directory)

@@ -1,7 +1,7 @@
 // What reading every format needs: errors that name the file, faults as errors, and breaks for others.
 //
-// Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/verify/faults.js, and go on.
-// Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
+// Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/verify/faults.js, and go
+// on. Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
 import { setImmediate } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 
@@ -13,28 +13,22 @@ const HARMLESS = new Set(['bad-metadata', 'not-a-tile-name', 'odd-structure', 'o
 
 /**
  * The text may quote names in the archive, which are as long as they like and could write anywhere on a terminal.
- * @param {string} file @param {string} why @param {Error} [cause]
+ * @param {Error} [cause]
  */
 export const invalid = (file, why, cause) =>
   new TilecouchError('ARCHIVE_INVALID', { file, why: why.slice(0, LONGEST).replace(/\p{Cc}/gu, '\ufffd') }, { cause })
 
-/**
- * An `onFault` for loading.
- * @param {string} file
- * @returns {OnFault}
- */
+/** An `onFault` for loading. @returns {OnFault} */
 export const throwFaults = file => (code, where, why = code, cause = undefined) => {
   if (HARMLESS.has(code)) return
   throw isOfSystem(cause) ? cause : invalid(file, where === file ? why : `${where}: ${why}`, cause)
 }
 
-/** @param {any} error */
 const isOfSystem = error => typeof error?.syscall === 'string'
 
 /**
  * @template T
- * @param {string} file
- * @param {() => Promise<T>} work
+ * @param {string} file @param {() => Promise<T>} work
  * @returns {Promise<T>} rejects with errors that name the file
  */
 export async function reading (file, work) {
@@ -46,7 +40,6 @@ export async function reading (file, work) {
   }
 }
 
-/** @param {string} file @param {Error} error */
 export const unreadable = (file, error) =>
   new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
 

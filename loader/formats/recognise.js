@@ -2,10 +2,11 @@
 import { stat } from 'node:fs/promises'
 import { constants, gunzipSync } from 'node:zlib'
 import { TilecouchError } from '../errors.js'
+import { readAll } from '../file-bytes.js'
 import { openFile } from '../regular-file.js'
 import { unreadable } from './reading.js'
 
-const BEGIN = 512 // bytes that formats are told by: the header of a tar
+const BEGIN = 512 // bytes by which formats are recognised: the header of a tar
 
 /** @type {[format: string, offset: number, text: string][]} */
 const magics = [
@@ -17,11 +18,16 @@ const magics = [
   ['tar', 257, 'ustar'] // every one since 1988
 ]
 
-const endings = { pmtiles: /\.pmtiles$/i, zip: /\.zip$/i, tar: /\.(?:tar|tgz|tar\.gz)$/i, mbtiles: /\.(?:mbtiles|sqlite|db)$/i }
+const endings = {
+  pmtiles: /\.pmtiles$/i,
+  zip: /\.zip$/i,
+  tar: /\.(?:tar|tgz|tar\.gz)$/i,
+  mbtiles: /\.(?:mbtiles|sqlite|db)$/i
+}
 
 /**
  * @param {string} name of a file or folder
- * @returns {Promise<string | undefined>} folder, mbtiles, pmtiles, tar or zip; nothing when tiles cannot be read from it
+ * @returns {Promise<string | undefined>} folder, mbtiles, pmtiles, tar or zip; nothing for other files
  */
 export async function recognise (name) {
   try {
@@ -36,14 +42,14 @@ export async function recognise (name) {
 async function beginOf (name) {
   const { handle } = await openFile(name)
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGIN), 0, BEGIN, 0)
-    return buffer.subarray(0, bytesRead)
+    const bytes = Buffer.alloc(BEGIN)
+    return bytes.subarray(0, await readAll(handle, bytes, 0))
   } finally {
     await handle.close()
   }
 }
 
-/** @param {string} name @param {Buffer} begin of the file */
+/** @param {Buffer} begin of the file */
 export function recogniseBytes (name, begin) {
   const found = formatOf(begin)
   if (found && found !== 'gzip') return found

@@ -15,11 +15,9 @@ const SERIOUS = new Set(['TAR_BAD_ARCHIVE', 'TAR_ENTRY_INVALID', 'TAR_ABORT']) /
 
 /**
  * @param {string} name
- * @param {object} options
- * @param {(entry: TarEntry) => void} options.onFile told of each file as it passes; reads it by `keepEntry`, or calls resume()
- * @param {(entry: TarEntry) => void} [options.onOther] told of links, devices and the like
- * @param {import('./reading.js').OnFault} options.onFault
- * @param {AbortSignal} [options.signal]
+ * @param {{onFile: (entry: TarEntry) => void, onOther?: (entry: TarEntry) => void, onFault:
+ *   import('./reading.js').OnFault, signal?: AbortSignal}} options onFile: called with each file; calls `keepEntry` or
+ *   resume(); onOther: called with links, devices and the like
  * @returns {AsyncGenerator<{bytes: number, total: number}>} how far it has come
  */
 export async function * readTar (name, { onFile, onOther, onFault, signal }) {
@@ -54,7 +52,7 @@ export async function * readTar (name, { onFile, onOther, onFault, signal }) {
   })
   parser.on('ignoredEntry', other) // of kinds that the parser does not know, such as files with holes
   parser.on('eof', () => { isOver = true })
-  const tell = () => {
+  const report = () => {
     for (const why of damages.splice(0)) onFault('damaged-file', name, why)
     if (errors.length) throw errors[0]
   }
@@ -66,13 +64,13 @@ export async function * readTar (name, { onFile, onOther, onFault, signal }) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       if (!isOver) parser.write(chunk)
       else if ((behind += chunk.length) > BEHIND) break
-      tell()
+      report()
       yield { bytes: file.bytesRead, total }
     }
     parser.end()
-    tell()
+    report()
   } catch (error) {
-    if (error instanceof TilecouchError) throw error // of who reads, or Ctrl-C
+    if (error instanceof TilecouchError) throw error // of the reader, or Ctrl-C
     return onFault('damaged-file', name, error.message, error)
   }
   yield { bytes: total, total }
@@ -85,15 +83,12 @@ function openTar (name) {
   const begin = Buffer.alloc(2)
   const isPacked = readSync(fd, begin, 0, 2, 0) === 2 && begin.readUInt16BE() === 0x1f8b
   const file = createReadStream(name, { fd, start: 0, highWaterMark: CHUNK })
-  // errors are for who reads the last of them
-  return { file, total: fstatSync(fd).size, unpacked: isPacked ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file }
+  // errors reach the reader through the last stream
+  const unpacked = isPacked ? pipeline(file, createGunzip({ chunkSize: CHUNK }), () => {}) : file
+  return { file, total: fstatSync(fd).size, unpacked }
 }
 
-/**
- * Keeps the bytes of a file in a spool.
- * @param {TarEntry} entry @param {import('../spool.js').Spool} spool
- * @param {(offset: number) => void} then
- */
+/** Keeps the bytes of a file in a spool. @param {TarEntry} entry @param {(offset: number) => void} then */
 export function spoolEntry (entry, spool, then) {
   let offset = 0
   let length = 0
@@ -105,10 +100,7 @@ export function spoolEntry (entry, spool, then) {
   entry.on('end', () => then(offset))
 }
 
-/**
- * Keeps a file that may be long, to be read when the tar has passed.
- * @returns {() => AsyncGenerator<Buffer>}
- */
+/** Keeps a file that may be long, to be read when the tar has passed. @returns {() => AsyncGenerator<Buffer>} */
 export function keepEntry (entry, spool) {
   let offset = 0
   spoolEntry(entry, spool, at => { offset = at })

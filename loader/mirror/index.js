@@ -55,10 +55,12 @@ export class Mirror {
    * @param {MirrorOptions} [options]
    */
   constructor (from, to, options = {}) {
-    const { layers, area, zooms, current, since, live = false, dryRun, signal, onProgress, onState, onRefused, limits } = options
+    const { layers, area, zooms, current, since, live = false, dryRun } = options
+    const { signal, onProgress, onState, onRefused, limits } = options
+    const requests = live ? { retries: LIVE_RETRIES } : {}
     this.options = options
-    this.source = openSource(from, live ? { retries: LIVE_RETRIES } : {})
-    this.target = to === null && dryRun ? null : new Couch(/** @type {string} */ (to), live ? { retries: LIVE_RETRIES } : {})
+    this.source = openSource(from, requests)
+    this.target = to === null && dryRun ? null : new Couch(/** @type {string} */ (to), requests)
     this.#targetPeer = new ValidatingPeer(this.target && peerOf(this.target))
     const selection = new Selection({ layers, area, zooms, current, since })
     this.#replication = new Replication({
@@ -74,7 +76,12 @@ export class Mirror {
       onState: onState && (() => onState(this.status())),
       onRefused,
       limits,
-      about: { from: this.source.url, to: this.target?.url, live, selection: { layers, bbox: area?.bbox, zooms, current, since } },
+      about: {
+        from: this.source.url,
+        to: this.target?.url,
+        live,
+        selection: { layers, bbox: area?.bbox, zooms, current, since }
+      },
       onUpToDate: dryRun ? undefined : () => this.#makeReady()
     })
   }

@@ -49,25 +49,23 @@ export const initialFill = (couch, selection, limits) => async (/** @type {FillO
   const { signal, end } = childSignal(options.signal)
   const running = new Set()
   let listed = 0
-  let failure
+  let failure = /** @type {any} */ (undefined)
+  const fail = error => {
+    failure ??= error
+    end()
+  }
   try {
     for await (const ids of batchesOf(idsOf(couch, selection, signal), { most: page, bytes: Infinity })) {
       listed += ids.length
       if (listed > share * documents) return undefined
-      const work = takeAll(couch, selection, ids, options.take, signal)
-        .catch(error => {
-          failure ??= error
-          end()
-        })
-        .finally(() => running.delete(work))
+      const work = takeAll(couch, selection, ids, options.take, signal).catch(fail).finally(() => running.delete(work))
       running.add(work)
       while (running.size >= pages && !failure) await Promise.race(running)
       if (failure) break
     }
   } catch (error) {
-    failure ??= error
+    fail(error)
   } finally {
-    if (failure) end()
     await Promise.all(running)
     end()
   }
@@ -76,17 +74,17 @@ export const initialFill = (couch, selection, limits) => async (/** @type {FillO
   return place
 }
 
-/** @param {string[]} ids @param {FillOptions['take']} take @param {AbortSignal} signal */
 async function takeAll (couch, selection, ids, take, signal) {
-  const belongs = new Map(ids.map(id => [id, selection.has(id)]))
-  const leaves = await readLeaves(couch, ids.filter(id => belongs.get(id) === true), signal)
-  const rows = ids.filter(id => belongs.get(id)).map(id => ({ id, revs: (leaves.get(id) ?? []).map(({ _rev: rev }) => rev), deleted: false }))
-  await take(rows.filter(({ id, revs }) => revs.length || belongs.get(id) === 'maybe'), signal)
+  const wanted = ids.map(id => ({ id, has: selection.has(id) })).filter(({ has }) => has)
+  const leaves = await readLeaves(couch, wanted.filter(({ has }) => has === true).map(({ id }) => id), signal)
+  const revsOf = id => (leaves.get(id) ?? []).map(({ _rev: rev }) => rev)
+  const rows = wanted.map(({ id, has }) => ({ id, has, revs: revsOf(id), deleted: false }))
+  await take(rows.filter(({ has, revs }) => revs.length || has === 'maybe'), signal)
 }
 
 /**
  * The place of the source before anything is read; of a fill that was interrupted, its place then. Undefined when the
- * target holds other documents: only the whole feed tells which of them were deleted.
+ * target holds other documents: only the whole feed shows which of them were deleted.
  * @param {FillOptions} options @param {import('../store/follow.js').FeedPosition} now
  */
 async function startPlace ({ source, target, id, dryRun }, now) {
@@ -94,7 +92,8 @@ async function startPlace ({ source, target, id, dryRun }, now) {
   if ((await target.info()).doc_count) {
     const there = await target.getLocal(note)
     // a source that does not know the token was restored to an older state
-    const isKnown = there && canContinue(there, now) && (!there.token || there.token === (await source.getLocal(note))?.token)
+    if (!there || !canContinue(there, now)) return undefined
+    const isKnown = !there.token || there.token === (await source.getLocal(note))?.token
     return isKnown ? there.since : undefined
   }
   if (dryRun) return now.since
@@ -109,14 +108,14 @@ async function startPlace ({ source, target, id, dryRun }, now) {
 
 /** Ids of the selection, and some more. */
 async function * idsOf (couch, selection, signal) {
-  const kinds = ['layer', 'edition', 'manifest', 'block', 'removed'].map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
+  const kinds = ['layer', 'edition', 'manifest', 'block', 'removed']
+    .map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
   const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
   for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id
   const layers = (await couch.view(versions.view, { group_level: 1 }, signal)).map(({ key }) => key[0])
   for (const layer of layers.filter(isLayer)) {
     if (selection.layers && !selection.layers.has(layer)) continue
-    for await (const { rows } of walk(couch, versions, layer, { area: selection.area, zooms: selection.zooms, signal })) {
-      for (const { id } of rows) yield id
-    }
+    const { area, zooms } = selection
+    for await (const { rows } of walk(couch, versions, layer, { area, zooms, signal })) yield * rows.map(({ id }) => id)
   }
 }

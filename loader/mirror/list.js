@@ -1,16 +1,16 @@
 // Lists the mirrors that a store is the source or target of: those of tilecouch by their checkpoints on either side,
 // those of CouchDB's own replicator as its server lists them.
-import { scrub } from '../../core/index.js'
-import { TilecouchError } from '../errors.js'
-import { PREFIX } from '../../core/mirror/index.js'
 import { timeoutSignal } from '../../core/abort.js'
-import { LOOPBACK } from '../system.js'
-import { encodeId } from '../../core/couch/client.js'
+import { now, scrub } from '../../core/index.js'
+import { PREFIX } from '../../core/mirror/index.js'
+import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
+import { LOOPBACK } from '../system.js'
+import { removeLocal } from './peer.js'
 
-export const listDefaults = {
-  patience: 2000, // milliseconds another store may take to answer
-  silence: 180000, // milliseconds without a sign of life after which a live mirror counts as dead; it gives one every minute
+export const mirrorListDefaults = {
+  timeout: 2000, // milliseconds another store may take to answer
+  silence: 180000, // milliseconds without a heartbeat after which a live mirror counts as dead; it writes one a minute
   most: 1000 // replications of CouchDB
 }
 
@@ -26,12 +26,12 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
  * @property {boolean} [live]
  * @property {Record<string, any>} [selection] of tilecouch
  * @property {string} state of tilecouch: reading, following, away, completed, unfinished (a single mirror that was
- *   interrupted), dead (a live one without signs of life), unknown (only the other side could tell); of CouchDB as its
+ *   interrupted), dead (a live one without heartbeats), unknown (only the other side could tell); of CouchDB as its
  *   scheduler says
  * @property {number} [lag] seconds since the target was known to be complete
  * @property {number} [pending] changes of the source that the mirror has not read
  * @property {string} [success] when the target was last known to be complete, or else when something arrived last
- * @property {string} [seen] the last sign of life
+ * @property {string} [seen] the last heartbeat
  * @property {number} [docs] written in the last session
  * @property {number} [rate] of them a second
  * @property {string} [error] the current one
@@ -42,14 +42,14 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
 /**
  * @param {string} url of a store
- * @param {{signal?: AbortSignal, limits?: Partial<typeof listDefaults>}} [options]
+ * @param {{signal?: AbortSignal, limits?: Partial<typeof mirrorListDefaults>}} [options]
  * @returns {Promise<{url: string, mirrors: Listed[], unseen: {by: string, why: string}[]}>} unseen: what is hidden from
  *   the user
  */
 export async function listMirrors (url, { signal, limits } = {}) {
   const couch = new Couch(url, { retries: 2 })
-  const most = { ...listDefaults, ...limits }
-  await couch.request({ signal })
+  const used = { ...mirrorListDefaults, ...limits }
+  await couch.info(signal)
   const unseen = []
   const shown = async (by, why, list) => {
     try {
@@ -60,8 +60,10 @@ export async function listMirrors (url, { signal, limits } = {}) {
       return []
     }
   }
-  const own = await shown('tilecouch', 'the store does not show them: name its database, not a gateway', () => ownMirrors(couch, most, signal))
-  const others = await shown('couchdb', 'the server shows its replications to its admins only', () => replications(couch, most, signal))
+  const own = await shown('tilecouch', 'the store does not show them: name its database, not a gateway', async () =>
+    Promise.all((await checkpoints(couch, signal)).map(doc => described(couch, doc, used, signal))))
+  const others = await shown('couchdb', 'the server shows its replications to its admins only', () =>
+    replications(couch, used.most, signal))
   return { url: couch.url, mirrors: [...own, ...others], unseen }
 }
 
@@ -69,35 +71,27 @@ const isHidden = error => CLOSED.has(error.code) || error.details?.status === 40
 
 /**
  * Removes the checkpoint of a mirror, at both sides if the other one can be reached. The next run compares everything
- * anew.
+ * again.
  * @param {string} url of a store @param {string} id
- * @param {{limits?: Partial<typeof listDefaults>}} [options]
+ * @param {{limits?: Partial<typeof mirrorListDefaults>}} [options]
  * @returns {Promise<{id: string, where: string[]}>}
  */
 export async function forgetMirror (url, id, { limits } = {}) {
   const couch = new Couch(url, { retries: 2 })
-  const most = { ...listDefaults, ...limits }
-  const doc = id.startsWith(PREFIX) ? await couch.find({ path: `_local/${encodeId(id)}` }) : undefined
+  const used = { ...mirrorListDefaults, ...limits }
+  const doc = id.startsWith(PREFIX) ? await couch.get(`_local/${id}`) : undefined
   if (!doc || !isMirror(doc)) {
     throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'there is no such mirror' })
   }
-  const { state } = await described(couch, doc, most)
+  const { state } = await described(couch, doc, used)
   if (['reading', 'following', 'away'].includes(state)) {
     throw new TilecouchError('BAD_OPTION', { option: '--forget', value: id, why: 'it is running: end it first' })
   }
   const where = []
   for (const side of [couch, otherSide(couch, doc)]) {
-    if (side && await within(most.patience, signal => removeLocal(side, id, signal))) where.push(side.url)
+    if (side && await within(used.timeout, signal => removeLocal(side, id, signal))) where.push(side.url)
   }
   return { id, where }
-}
-
-async function removeLocal (couch, id, signal) {
-  const path = `_local/${encodeId(id)}`
-  const doc = await couch.find({ path, signal })
-  if (!doc) return false
-  await couch.request({ method: 'DELETE', path, qs: { rev: doc._rev }, signal })
-  return true
 }
 
 /** @returns the result of a task; undefined when it fails or takes too long */
@@ -118,11 +112,8 @@ async function checkpoints (couch, signal) {
   return rows.map(({ doc }) => doc).filter(isMirror)
 }
 
-const ownMirrors = async (couch, limits, signal) =>
-  Promise.all((await checkpoints(couch, signal)).map(doc => described(couch, doc, limits, signal)))
-
 /**
- * Whether a mirror brings only a part of a layer to this store: an area, some zooms, or not all of its past.
+ * Whether a mirror copies only a part of a layer to this store: an area, some zooms, or not all of its past.
  * @param {Couch} couch @param {string} layer @param {AbortSignal} [signal]
  */
 export async function isPartHere (couch, layer, signal) {
@@ -147,11 +138,12 @@ const isMirror = ({ from, to, session_id: session, noted, history = [] }) =>
 async function described (couch, doc, limits, signal) {
   const role = doc.to === couch.url ? 'target' : doc.from === couch.url ? 'source' : undefined
   const other = otherSide(couch, doc)
-  // signs of life are written to the target; the same id there is the same mirror, wherever that address leads
-  const there = role === 'target' ? undefined : await within(limits.patience, inTime => other?.find({ path: doc._id, signal: inTime }), signal)
+  const ask = task => within(limits.timeout, task, signal)
+  // heartbeats are written to the target; the same id there is the same mirror, wherever that address leads
+  const there = role === 'target' ? undefined : await ask(inTime => other?.get(doc._id, inTime))
   const known = there && signOf(there) > signOf(doc) ? there : doc
   const source = role === 'source' ? couch : role === 'target' ? other : undefined
-  const pending = source && await within(limits.patience, inTime => pendingAfter(source, known.source_last_seq, inTime), signal)
+  const pending = source && await ask(inTime => pendingAfter(source, known.source_last_seq, inTime))
   const [last] = known.history ?? []
   const written = stateOf(known, Boolean(there) || role === 'target', limits.silence)
   const state = ['reading', 'unfinished'].includes(written) && !known.live && pending === 0 ? 'completed' : written
@@ -220,7 +212,8 @@ function reach (couch, url) {
   const { origin, headers: { authorization } } = couch.access
   const named = new URL(url)
   if (named.origin === origin && authorization) {
-    const [, name, password] = /^([^:]*):(.*)$/s.exec(Buffer.from(authorization.slice('Basic '.length), 'base64').toString()) ?? []
+    const text = Buffer.from(authorization.slice('Basic '.length), 'base64').toString()
+    const [, name, password] = /^([^:]*):(.*)$/s.exec(text) ?? []
     named.username = encodeURIComponent(name)
     named.password = encodeURIComponent(password)
   }
@@ -232,15 +225,17 @@ function reach (couch, url) {
 }
 
 /** Those of CouchDB's own replicator, as its scheduler describes them. */
-async function replications (couch, limits, signal) {
-  const ask = path => couch.find({ path, server: true, qs: { limit: limits.most }, signal }).catch(error => {
-    if (error.code === 'DATABASE_NOT_FOUND' || error.code === 'BAD_ANSWER' || [400, 501].includes(error.details?.status)) return undefined // no CouchDB
-    throw error
+async function replications (couch, most, signal) {
+  const ask = path => couch.find({ path, server: true, qs: { limit: most }, signal }).catch(error => {
+    const { code, details } = error
+    const isCouchDb = !['DATABASE_NOT_FOUND', 'BAD_ANSWER'].includes(code) && ![400, 501].includes(details?.status)
+    if (isCouchDb) throw error
   })
   const jobs = (await ask('_scheduler/jobs'))?.jobs ?? []
   const docs = (await ask('_scheduler/docs'))?.docs ?? []
   const known = new Set(docs.map(({ doc_id: id }) => id))
-  const transient = jobs.filter(({ doc_id: id }) => !known.has(id)).map(job => ({ ...job, doc_id: job.doc_id ?? job.id, state: stateOfJob(job) }))
+  const transient = jobs.filter(({ doc_id: id }) => !known.has(id))
+    .map(job => ({ ...job, doc_id: job.doc_id ?? job.id, state: stateOfJob(job) }))
   return [...docs, ...transient].map(row => describedJob(row, roleOf(couch, row))).filter(({ role }) => role)
 }
 
@@ -250,9 +245,12 @@ const stateOfJob = ({ pid, history = [] }) => pid ? 'running' : history[0]?.type
 function roleOf (couch, { source, target }) {
   const own = couch.url.replace(/\/$/, '')
   const isOwn = address => {
-    const url = withoutSlash(address)
-    if (url === own) return true
-    return URL.canParse(url) && LOOPBACK.test(new URL(url).hostname) && new URL(url).pathname === `/${encodeURIComponent(couch.db)}` && isLocal(couch, url)
+    const text = withoutSlash(address)
+    if (text === own) return true
+    if (!URL.canParse(text)) return false
+    const url = new URL(text)
+    const isOfThisName = LOOPBACK.test(url.hostname) && url.pathname === `/${encodeURIComponent(couch.db)}`
+    return isOfThisName && isLocal(couch, url)
   }
   return isOwn(target) ? 'target' : isOwn(source) ? 'source' : undefined
 }
@@ -260,14 +258,14 @@ function roleOf (couch, { source, target }) {
 const withoutSlash = address => String(address ?? '').replace(/\/$/, '')
 
 /** Whether a loopback address is that of the couch. A server elsewhere names itself by loopback with any port. */
-const isLocal = (couch, url) => !LOOPBACK.test(new URL(couch.url).hostname) || new URL(url).port === new URL(couch.url).port
+const isLocal = (couch, url) => !LOOPBACK.test(new URL(couch.url).hostname) || url.port === new URL(couch.url).port
 
 /** @returns {Listed} */
 function describedJob (row, role) {
   const { doc_id: id, id: job, state = 'initializing', info, last_updated: updated } = row
   const { doc_write_failures: refused, changes_pending: pending, error } = info ?? {}
   const isComplete = state === 'completed' || (state === 'running' && pending === 0)
-  const success = state === 'completed' ? updated : isComplete ? new Date().toISOString().replace(/\.\d+/, '') : undefined
+  const success = state === 'completed' ? updated : isComplete ? now() : undefined
   return {
     id,
     by: 'couchdb',
@@ -280,7 +278,7 @@ function describedJob (row, role) {
     pending: pending ?? undefined,
     success: success ?? undefined,
     docs: info?.docs_written,
-    error: error === undefined ? undefined : scrub(typeof error === 'string' ? error : JSON.stringify(error)).replace(/\s+/g, ' '),
+    error: error && scrub(typeof error === 'string' ? error : JSON.stringify(error)).replace(/\s+/g, ' '),
     ...(refused && { refused })
   }
 }

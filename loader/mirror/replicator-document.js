@@ -60,7 +60,8 @@ async function isReadOnly (source) {
  */
 export function selectorOf (selection) {
   if (selection.since !== undefined) {
-    throw cannot('leave out the past before a time', 'only the other versions of a tile tell whether one was still visible then')
+    const why = 'only the other versions of a tile tell whether one was still visible then'
+    throw cannot('leave out the past before a time', why)
   }
   // a mirror takes no code
   if (selection.isWhole) return { $not: { _id: { $regex: '^_design/' } } }
@@ -80,10 +81,8 @@ function expression ({ layers, area, zooms, current }) {
     `${names}:${tiles}${current ? '' : `(?:${TIME})?`}`
   ]
   const text = `^(?:${kinds.join('|')})$`
-  if (text.length > MOST) {
-    throw cannot('select so much', `its selector would have ${text.length} characters, more than ${MOST}`)
-  }
-  return text
+  if (text.length <= MOST) return text
+  throw cannot('select so much', `its selector would have ${text.length} characters, more than ${MOST}`)
 }
 
 /** A block covers the same as one tile six zooms above. */

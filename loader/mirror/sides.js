@@ -70,37 +70,32 @@ async function recogniseTarget (target) {
   return validation !== undefined
 }
 
-/**
- * Reports missing rights once, not with every document. A validation function of somebody else is not second-guessed.
- */
+/** Reports missing rights once, not with every document. */
 async function checkRight (store) {
   const { couch } = store
   const session = await couch.find({ path: '_session', server: true, ...FIRST })
   if (!session?.userCtx) return
   if (mayWrite(session.userCtx, await store.security())) return
   const { name } = session.userCtx
-  throw new TilecouchError('FORBIDDEN', { url: couch.url, reason: `${name === null ? 'without a name you' : name} may read there, but not write` })
+  const reason = `${name === null ? 'without a name you' : name} may read there, but not write`
+  throw new TilecouchError('FORBIDDEN', { url: couch.url, reason })
 }
 
 async function recogniseSource (source, signal) {
   try {
-    const { doc_count: count } = await source.request({ ...FIRST, signal })
-    if (!Number.isInteger(count)) {
-      throw new TilecouchError('BAD_ANSWER', { url: source.url, why: 'not what a database answers' })
-    }
+    const { doc_count: count } = await source.info(signal, FIRST)
+    if (!Number.isInteger(count)) throw new TilecouchError('BAD_ANSWER', { url: source.url, why: 'not a database' })
     await new Store(source).checkIsStore()
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') {
       throw new TilecouchError('SOURCE_NOT_FOUND', { value: source.url }, { cause: error })
     }
     if (error.details?.status === 404) {
-      throw new TilecouchError('SOURCE_UNREADABLE', {
-        value: source.url,
-        why: 'there is no database; of a gateway, name its /db' }, { cause: error
-      })
+      const why = 'there is no database; of a gateway, name its /db'
+      throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why }, { cause: error })
     }
     if (error.code !== 'NOT_A_STORE') throw error
-    const why = `it is not a tilecouch store: it holds documents such as ${JSON.stringify(error.details.value)}`
+    const why = `it is not a tilecouch store: it has documents such as ${JSON.stringify(error.details.value)}`
     throw new TilecouchError('SOURCE_UNREADABLE', { value: source.url, why }, { cause: error })
   }
 }
@@ -123,14 +118,13 @@ async function checkDifferent (source, target, writes) {
 /**
  * Whether everybody may read a store: tries without a name, and reads its rules where they are shown, since an embedded
  * store lets in everybody who reaches it. A mirror of a store that is not public is not public either.
- * @param {Couch} couch
- * @param {AbortSignal} [signal]
+ * @param {Couch} couch @param {AbortSignal} [signal]
  */
 export async function isPublic (couch, signal) {
   const { retries, firstDelay, longestDelay } = couch.options
   const anonymous = new Couch(couch.url, { retries, firstDelay, longestDelay, ambient: false })
   try {
-    await anonymous.request({ signal })
+    await anonymous.info(signal)
   } catch (error) {
     if (CLOSED.has(error.code)) return false
     throw error

@@ -1,5 +1,5 @@
 // The target of a mirror. `makeDatabase` creates it, for admins only while it is filled. When everything is there,
-// `makeReady` brings the design documents, builds their indexes and last lets readers in. A mirror takes no code from
+// `makeReady` adds the design documents, builds their indexes and last lets readers in. A mirror takes no code from
 // elsewhere: it gets the design documents of this tilecouch. Where the source has exactly the same, they come with
 // their revisions, so that CouchDB's replicator finds nothing to do.
 import { gunzipSync } from 'node:zlib'
@@ -10,7 +10,7 @@ import { makePublic } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { push } from '../couchapp/push.js'
 import { warm } from '../store/indexes.js'
-import { peerOf } from './peer.js'
+import { peerOf, removeLocal } from './peer.js'
 import { isPublic } from './sides.js'
 
 const FILLING = 'tilecouch-filling' // _local/…: a mirror has created the database, and has not been ready yet
@@ -21,23 +21,22 @@ const BESIDE = new Set(['_rev', '_revisions', '_attachments'])
  * @typedef {object} Ready
  * @property {boolean} created by this mirror, now or in an earlier run
  * @property {Deployed[]} designs
- * @property {string} [skipped] why design documents were left as they are
+ * @property {string} [skipped] why design documents were not deployed
  * @property {'kept' | 'opened' | 'closed'} access kept: as its operator has set it; closed: for admins only, since not
  *   everybody may read the source
  *
  * differs: the target has another one, which was left to its operator
- * @typedef {{id: string, action: 'carried' | 'new' | 'changed' | 'unchanged' | 'differs'}} Deployed
+ * @typedef {{id: string, action: 'copied' | 'new' | 'changed' | 'unchanged' | 'differs'}} Deployed
  * @typedef {import('../couchapp/compose.js').DesignDocument} DesignDocument
+ * @typedef {import('../store/couch.js').Couch} Couch
  */
-
-/** @typedef {import('../store/couch.js').Couch} Couch */
 
 /** @param {Couch} target @param {AbortSignal} [signal] */
 export async function makeDatabase (target, signal) {
   try {
     await target.request({ method: 'PUT', signal })
   } catch (error) {
-    if (error.details?.status !== 412) throw error // somebody else has just created it
+    if (error.details?.status !== 412) throw error // another program has just created it
     return
   }
   await new Store(target).secure(PRIVATE_SECURITY)
@@ -52,16 +51,12 @@ const beginFilling = target => peerOf(target).updateLocal(FILLING, doc => doc ? 
  * @param {Couch} target
  */
 export async function adoptEmpty (target) {
-  const { doc_count: docs, doc_del_count: deleted } = await target.request({})
+  const { doc_count: docs, doc_del_count: deleted } = await target.info()
   if (docs || deleted) return
   if (isUntouched(await new Store(target).security())) await beginFilling(target)
 }
 
-/**
- * @param {Couch} source @param {Couch} target
- * @param {{isForAll?: boolean, signal?: AbortSignal}} options isForAll: everybody may read it
- * @returns {Promise<Ready>}
- */
+/** @param {Couch} source @param {Couch} target @returns {Promise<Ready>} */
 export async function makeReady (source, target, { isForAll, signal }) {
   const docs = await ownDesigns()
   const filling = await peerOf(target).getLocal(FILLING)
@@ -77,26 +72,21 @@ export async function makeReady (source, target, { isForAll, signal }) {
   await warmIndexes(target, docs, signal)
   if (!filling) return ready
   const isOpened = (isForAll || await isPublic(source)) && await makePublic(new Store(target))
-  // another mirror that filled it at the same time may have removed it
-  await target.find({ method: 'DELETE', path: `_local/${FILLING}`, qs: { rev: filling._rev }, signal })
+  await removeLocal(target, FILLING, signal)
   return { ...ready, access: isOpened ? 'opened' : 'closed' }
 }
 
-/**
- * @param {Couch} source @param {Couch} target
- * @param {{replaces: boolean, docs: DesignDocument[], signal?: AbortSignal}} options replaces: also existing ones
- * @returns {Promise<Deployed[]>}
- */
+/** `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
 async function deployDesigns (source, target, { replaces, docs, signal }) {
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
-  const carried = new Set()
+  const copied = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {
-    if (await copyDesign(source, target, doc, signal)) carried.add(doc._id)
+    if (await copyDesign(source, target, doc, signal)) copied.add(doc._id)
   }
   const isLeft = ({ _id }) => !replaces && there.get(_id) === 'changed'
   const pushed = await push(target, docs.filter(doc => !isLeft(doc)), { signal })
   return [
-    ...pushed.map(({ id, action }) => ({ id, action: carried.has(id) ? /** @type {const} */ ('carried') : action })),
+    ...pushed.map(({ id, action }) => ({ id, action: copied.has(id) ? /** @type {const} */ ('copied') : action })),
     ...docs.filter(isLeft).map(({ _id: id }) => ({ id, action: /** @type {const} */ ('differs') }))
   ]
 }
@@ -119,22 +109,17 @@ async function copyDesign (source, target, doc, signal) {
 /** Compares every field and every byte: a document's own digests are not trusted. */
 function isSame (found, own) {
   const names = new Set([...Object.keys(found), ...Object.keys(own)].filter(name => !BESIDE.has(name)))
-  return [...names].every(name => isDeepStrictEqual(found[name], own[name])) && isDeepStrictEqual(contents(found), contents(own))
+  return [...names].every(name => isDeepStrictEqual(found[name], own[name])) &&
+    isDeepStrictEqual(contents(found), contents(own))
 }
 
 const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Object.entries(attachments)
-  .map(([name, { content_type: type, data, encoding }]) => {
-    const isText = typeof data === 'string'
-    const bytes = isText ? Buffer.from(data, 'base64') : Buffer.from(data ?? [])
-    return [name, { type, bytes: encoding === 'gzip' && !isText ? gunzipSync(bytes, { maxOutputLength: MOST }) : bytes }]
+  .map(([name, { content_type: type, data = '', encoding }]) => {
+    const bytes = Buffer.from(data, 'base64') // of ours; what was read are bytes already
+    return [name, { type, bytes: encoding === 'gzip' ? gunzipSync(bytes, { maxOutputLength: MOST }) : bytes }]
   }))
 
-/**
- * Brings every index of the target up to date, so that the next reader does not wait.
- * @param {Couch} target
- * @param {DesignDocument[]} docs
- * @param {AbortSignal} [signal]
- */
+/** Brings every index up to date. @param {Couch} target @param {DesignDocument[]} docs @param {AbortSignal} [signal] */
 export async function warmIndexes (target, docs, signal) {
   for (const { _id, views } of docs) {
     if (!views) continue

@@ -10,12 +10,9 @@ const ADMIN = { name: null, roles: ['_admin'] } // only documents are validated,
 
 /** @implements {Peer} */
 export class ValidatingPeer {
-  /** @type {((doc: any) => void) | undefined} */
   #validate
-  /** Whether the database exists. */
-  exists = true
-  /** How many documents it lacked, by kind. @type {Record<string, number>} */
-  lacked = {}
+  exists = true // the database
+  lacked = /** @type {Record<string, number>} */ ({}) // documents that it did not have, by kind
 
   /** @param {Peer | null} peer null: none, for a dry run */
   constructor (peer) {
@@ -37,7 +34,9 @@ export class ValidatingPeer {
 
   /** @type {Peer['revsDiff']} */
   async revsDiff (revs, signal) {
-    const diff = this.exists ? await this.peer.revsDiff(revs, signal) : Object.fromEntries(Object.entries(revs).map(([id, missing]) => [id, { missing }]))
+    const diff = this.exists
+      ? await this.peer.revsDiff(revs, signal)
+      : Object.fromEntries(Object.entries(revs).map(([id, missing]) => [id, { missing }]))
     for (const id of Object.keys(diff)) {
       const kind = kindOf(id)
       this.lacked[kind] = (this.lacked[kind] ?? 0) + 1
@@ -47,19 +46,18 @@ export class ValidatingPeer {
 
   /** @type {Peer['write']} */
   async write (docs, signal) {
-    const refused = this.#validate ? docs.map(doc => this.#faultOf(doc)).filter(found => found !== undefined) : []
-    const bad = new Set(refused.map(({ doc }) => doc))
-    const good = refused.length ? docs.filter(doc => !bad.has(doc)) : docs
-    const failed = good.length ? await this.peer.write(good, signal) : []
-    return [...failed, ...refused.map(({ doc: { _id: id, _rev: rev }, reason }) => ({ id, rev, error: 'forbidden', reason }))]
-  }
-
-  #faultOf (doc) {
-    try {
-      this.#validate?.(doc)
-    } catch (error) {
-      return { doc, reason: String(error.forbidden ?? error.unauthorized ?? error.message) }
-    }
+    const refused = []
+    const valid = docs.filter(doc => {
+      try {
+        this.#validate?.(doc)
+        return true
+      } catch (error) {
+        const reason = String(error.forbidden ?? error.unauthorized ?? error.message)
+        refused.push({ id: doc._id, rev: doc._rev, error: 'forbidden', reason })
+      }
+    })
+    const failed = valid.length ? await this.peer.write(valid, signal) : []
+    return [...failed, ...refused]
   }
 }
 

@@ -1,45 +1,46 @@
-// Which moments of a layer are kept, and so which of its versions are removed. The plan is made from the moments that there are
-// when it begins: later ones are left for the next run.
+// Decides which moments of a layer are kept, and so which of its versions are removed. Moments that appear after the
+// plan is made are left for the next run.
 import { MomentSelector, addSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime } from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
 
 export const pruneDefaults = {
   page: 5000, // moments read with one request
-  told: 1000, // moments named in a summary; all are counted
-  loading: 86400, // seconds since an edition was begun in which it may still be on its way
+  listed: 1000, // moments listed in a summary; all are counted
+  loading: 86400, // seconds after the start of an edition in which it may still be loading
   batch: 500, // versions, or editions, removed together
-  every: 3600 // seconds between two rounds of a live one
+  every: 3600 // seconds between two rounds of a live run
 }
 
 /**
  * @typedef {object} MomentSummary
  * @property {string} time
  * @property {string} [title] of its edition
- * @property {boolean} edition whether there is one
+ * @property {boolean} edition whether an edition has this time
  * @property {string[]} by rules that keep it; none: it is not kept
  * @property {number} versions of this time
- * @property {number} going how many of them go
+ * @property {number} going how many of them are removed
  * @property {number} bytes of those
  *
  * @typedef {object} PlanSummary
  * @property {import('../../core/retention.js').Retention} policy
  * @property {string | null} from everything since then is kept
- * @property {string[]} missing editions that the policy names and that are not there
- * @property {{total: number, kept: number, going: number, told: MomentSummary[]}} moments told: newest first; all of them, or when there are too many, those that are kept
+ * @property {string[]} missing editions that the policy names and that do not exist
+ * @property {{total: number, kept: number, going: number, listed: MomentSummary[]}} moments listed: newest first; if
+ * they are too many, only those that are kept
  */
 
 export class PrunePlan {
   #layer
   #limits
-  #keeper
+  #selector
   #seconds = /** @type {number[]} */ ([]) // of every moment, descending: numbers take less than strings
   /** @type {import('../../core/retention.js').Kept} */
   #kept = { moments: [], from: null }
   /** @type {Map<string, MomentSummary>} */
-  #told = new Map()
-  /** Editions whose moments are not kept, at the revisions that were looked at. @type {{_id: string, _rev: string}[]} */
+  #listed = new Map()
+  /** Editions whose moments are not kept. @type {{id: string, rev: string}[]} */
   editions = []
-  /** Named by the policy, and not there. @type {string[]} */
+  /** Editions that the policy names and that do not exist. @type {string[]} */
   missing = []
   counts = { total: 0, kept: 0, going: 0 }
   versions = 0
@@ -53,29 +54,30 @@ export class PrunePlan {
     this.#layer = layer
     this.policy = policy
     this.#limits = limits
-    this.#keeper = new MomentSelector(policy, { now })
+    this.#selector = new MomentSelector(policy, { now })
     this.begun = addSeconds(now(), -limits.loading)
   }
 
   /** @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
   async read (couch, signal) {
     let last = /** @type {{moment: Moment, by: string[]} | undefined} */ (undefined)
-    for await (const moment of momentsOf(couch, this.#layer, { page: this.#limits.page, signal })) {
+    for await (const moment of momentsOf(couch, this.#layer, this.#limits.page, signal)) {
       const { time, edition } = moment
       if (last) this.#add(last.moment, last.by)
-      last = { moment, by: this.#keeper.take({ time, edition: Boolean(edition), always: this.#isLoading(edition) }) }
+      const by = this.#selector.take({ time, edition: Boolean(edition), always: this.#isLoading(edition) })
+      last = { moment, by }
     }
-    const { moments, from, oldest, missing } = this.#keeper.end()
-    // only now it is known to be the oldest
+    const { moments, from, oldest, missing } = this.#selector.end()
+    // only now is it known to be the oldest
     if (last) this.#add(last.moment, [...last.by, ...oldest.map(rule => `oldest ${rule}`)])
     this.#kept = { moments, from }
     this.missing = missing
     return this
   }
 
-  // what is being loaded is compared with the versions before it: they must not go meanwhile. Nobody knows of a document that is not valid
+  /** A load compares tiles with the versions before them, which must stay. An invalid edition may be loading. */
   #isLoading (edition) {
-    return Boolean(edition?.isUnknown || (edition && !edition.finished && edition.started > this.begun))
+    return Boolean(edition?.isInvalid || (edition && !edition.finished && edition.started > this.begun))
   }
 
   /** @param {Moment} moment @param {string[]} by */
@@ -85,14 +87,15 @@ export class PrunePlan {
     this.versions += versions
     counts.total++
     counts[by.length ? 'kept' : 'going']++
-    if (edition && !by.length) this.editions.push({ _id: edition._id, _rev: edition._rev })
+    if (edition && !by.length) this.editions.push({ id: edition._id, rev: edition._rev })
     const title = edition?.title
-    if (by.length ? counts.kept <= this.#limits.told : counts.total <= this.#limits.told) {
-      this.#told.set(time, { time, ...(title && { title }), edition: Boolean(edition), by, versions, going: 0, bytes: 0 })
+    if ((by.length ? counts.kept : counts.total) <= this.#limits.listed) {
+      const moment = { time, ...(title && { title }), edition: Boolean(edition), by, versions, going: 0, bytes: 0 }
+      this.#listed.set(time, moment)
     }
   }
 
-  /** An edition that came meanwhile: as of its time nothing may change, either. @param {string} time */
+  /** Keeps the moment of an edition that appeared meanwhile. @param {string} time */
   keep (time) {
     if (isKept(this.#kept, time)) return
     this.#kept.moments.push(time)
@@ -100,23 +103,22 @@ export class PrunePlan {
   }
 
   /**
-   * The versions of a tile that go.
+   * The versions of a tile that are removed, but none that appeared after the plan was made.
    * @template {{time: string, gone: boolean, size: number}} T
    * @param {T[]} versions oldest first
    * @returns {T[]}
    */
-  doomed (versions) {
-    // what came meanwhile has not been reckoned with
+  versionsToPrune (versions) {
     return versionsToPrune(versions, this.#kept, { isProtected: ({ time }) => !this.#isKnown(time) })
   }
 
-  /** What goes, by moment. @param {{time: string, size: number}[]} doomed */
-  count (doomed) {
-    for (const { time, size } of doomed) {
-      const told = this.#told.get(time)
-      if (!told) continue
-      told.going++
-      told.bytes += size
+  /** Counts versions that are removed. @param {{time: string, size: number}[]} versions */
+  count (versions) {
+    for (const { time, size } of versions) {
+      const moment = this.#listed.get(time)
+      if (!moment) continue
+      moment.going++
+      moment.bytes += size
     }
   }
 
@@ -134,74 +136,57 @@ export class PrunePlan {
 
   /** @returns {PlanSummary} */
   get summary () {
-    const all = [...this.#told.values()]
-    const told = this.counts.total > this.#limits.told ? all.filter(({ by }) => by.length) : all
-    return { policy: this.policy, from: this.#kept.from, missing: this.missing, moments: { ...this.counts, told } }
+    const all = [...this.#listed.values()]
+    const listed = this.counts.total > this.#limits.listed ? all.filter(({ by }) => by.length) : all
+    return { policy: this.policy, from: this.#kept.from, missing: this.missing, moments: { ...this.counts, listed } }
   }
 }
 
-// The moments of a layer: the times of its versions and of its editions. There may be a million: both are read in pages.
+/** @typedef {{time: string, versions: number, edition?: any}} Moment edition: its document */
 
 /**
- * @typedef {object} Moment
- * @property {string} time
- * @property {number} versions of this time
- * @property {any} [edition] its document
- *
- * @typedef {{page: number, signal?: AbortSignal}} Reading page: rows a request
- */
-
-/**
+ * The times of a layer's versions and editions, the newest first. There may be a million: both are read in pages.
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
- * @param {Reading} options
+ * @param {number} page rows a request
+ * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<Moment>}
  */
-export async function * momentsOf (couch, layer, options) {
-  const editions = editionsOf(couch, layer, options)
-  const times = timesOf(couch, layer, options)
-  try {
-    let edition = await take(editions)
-    for await (const { time, versions } of times) {
-      for (; edition && edition.time > time; edition = await take(editions)) yield { time: edition.time, versions: 0, edition }
-      if (edition?.time !== time) yield { time, versions }
-      else {
-        yield { time, versions, edition }
-        edition = await take(editions)
-      }
-    }
-    for (; edition; edition = await take(editions)) yield { time: edition.time, versions: 0, edition }
-  } finally {
-    await Promise.all([times.return(undefined), editions.return(undefined)])
+async function * momentsOf (couch, layer, page, signal) {
+  const editions = editionsOf(couch, layer, page, signal)
+  const next = async () => (await editions.next()).value
+  let edition = await next()
+  for await (const { time, versions } of timesOf(couch, layer, page, signal)) {
+    for (; edition && edition.time > time; edition = await next()) yield { time: edition.time, versions: 0, edition }
+    const isSame = edition?.time === time
+    yield { time, versions, ...(isSame && { edition }) }
+    if (isSame) edition = await next()
   }
+  for (; edition; edition = await next()) yield { time: edition.time, versions: 0, edition }
 }
 
-const take = async generator => (await generator.next()).value
-
-/** @param {Reading} options @returns {AsyncGenerator<{time: string, versions: number}>} */
-async function * timesOf (couch, layer, options) {
-  const { page, signal } = options
-  // what is before [layer, time] when it is read backwards: [layer, time, z] is after it
+/** @returns {AsyncGenerator<{time: string, versions: number}>} */
+async function * timesOf (couch, layer, page, signal) {
+  // read backwards: before [layer, time], and after [layer, time, z]
   for (let startkey = [layer, {}]; ;) {
-    const rows = await couch.view(BY_TIME, { startkey, endkey: [layer], descending: true, group_level: 2, limit: page }, signal)
+    const query = { startkey, endkey: [layer], descending: true, group_level: 2, limit: page }
+    const rows = await couch.view(BY_TIME, query, signal)
     for (const { key: [, time], value: { count } } of rows) yield { time, versions: count }
     if (rows.length < page) return
     startkey = [layer, rows[rows.length - 1].key[1]]
   }
 }
 
-/** @param {Reading} options @returns {AsyncGenerator<any>} documents */
-async function * editionsOf (couch, layer, options) {
-  const { page, signal } = options
+/** @returns {AsyncGenerator<any>} documents */
+async function * editionsOf (couch, layer, page, signal) {
   const endkey = editionId(layer, '')
   for (let startkey = `${endkey}~`; ;) {
     const rows = await couch.page({ startkey, endkey, descending: true, limit: page, include_docs: true }, signal)
     for (const { id, doc } of rows) {
       const time = id.slice(endkey.length)
-      // of one that is not valid nobody knows what it is for: nothing of its time goes
-      if (doc && isExactTime(time)) yield faultIn(doc) ? { _id: id, _rev: doc._rev, time, isUnknown: true } : doc
+      if (doc && isExactTime(time)) yield faultIn(doc) ? { _id: id, _rev: doc._rev, time, isInvalid: true } : doc
     }
     if (rows.length < page) return
-    startkey = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
+    startkey = rows[rows.length - 1].id.slice(0, -1) // no other edition's id is between the two
   }
 }

@@ -8,24 +8,30 @@ import { tombstone, readLeaves } from '../store/revisions.js'
 
 const BATCH = 2000 // past versions a request
 
-/** @typedef {{id: string, rev: string}} Leaf */
-/** @typedef {{gone: Map<string, string>, changed: string[], refused: {id: string, reason: string}[]}} Ended gone: id -> revision of the deletion */
+/**
+ * @typedef {{id: string, rev: string}} Revision
+ *
+ * @typedef {object} Ended
+ * @property {Map<string, string>} gone id -> revision of the deletion
+ * @property {string[]} changed ids of documents that another program wrote meanwhile
+ * @property {{id: string, reason: string}[]} refused
+ */
 
 /**
- * Deletes documents at the given revisions. A document that is gone counts as deleted whatever the answer said: an earlier
- * try of the same request succeeded, or another program deleted it, too.
+ * Deletes documents at the given revisions. A document that is gone counts as deleted whatever the answer says: an
+ * earlier attempt of the same request succeeded, or another program deleted it as well.
  * @param {import('../store/couch.js').Couch} couch
- * @param {Leaf[]} leaves if a document has several, all of them
+ * @param {Revision[]} leaves if a document has several, all of them
  * @param {AbortSignal} [signal]
  * @returns {Promise<Ended>}
  */
 export async function endLeaves (couch, leaves, signal) {
   const ended = /** @type {Ended} */ ({ gone: new Map(), changed: [], refused: [] })
   if (!leaves.length) return ended
-  const byId = new Map()
-  for (const leaf of leaves) byId.set(leaf.id, [...byId.get(leaf.id) ?? [], leaf])
-  const [single, several] = [[], /** @type {any[]} */ ([])]
-  for (const own of byId.values()) (own.length === 1 ? single : several).push(...own)
+  const counts = new Map()
+  for (const { id } of leaves) counts.set(id, (counts.get(id) ?? 0) + 1)
+  const single = leaves.filter(({ id }) => counts.get(id) === 1)
+  const several = leaves.filter(({ id }) => counts.get(id) > 1)
   const unsure = new Set()
   const docs = single.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true }))
   for (const { id, rev, error, reason } of docs.length ? await couch.bulk(docs, { signal }) : []) {
@@ -59,12 +65,13 @@ export async function readTiles (couch, ids, signal) {
   const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
   const pastIds = await readPastIds(couch, ids, signal)
   for (let at = 0; at < pastIds.length; at += BATCH) {
-    for (const { doc } of await couch.docs(pastIds.slice(at, at + BATCH), { signal })) if (doc) pasts.get(headId(doc._id))?.push(doc)
+    const rows = await couch.docs(pastIds.slice(at, at + BATCH), { signal })
+    for (const { doc } of rows) if (doc) pasts.get(headId(doc._id))?.push(doc)
   }
   return ids.map((id, at) => ({ id, head: heads[at].doc, pasts: pasts.get(id) ?? [] }))
 }
 
-/** A stored document as a version of a listing. @returns {import('../store/list.js').ListedTile['versions'][0]} */
+/** A stored document as the index lists it. @returns {import('../store/list.js').ListedTile['versions'][0]} */
 export function listedOf (doc) {
   const { _id: id, _rev: rev, layer, z, x, y, time } = doc
   const image = doc._attachments?.[TILE_ATTACHMENT]

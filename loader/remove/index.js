@@ -1,4 +1,5 @@
-// Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each deletion.
+// Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each
+// deletion.
 import { batchesOf } from '../../core/batches.js'
 import {
   AFTER, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, tileId
@@ -15,49 +16,56 @@ const BATCH = 200 // tiles, or small documents, that are read at once
 const PAGE = 2000 // rows of an edition a request
 
 /**
- * Removes a layer whole, from the primary index: also documents that no view has, such as tiles of other programs and a past
- * without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's document last.
+ * Removes a whole layer by the primary index, and so also documents that no view has, such as tiles of other programs
+ * and a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
+ * document last.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {import('./remover.js').RemoverOptions} [options]
- * @returns {Promise<Tally & {editions: number, left: number}>} bytes: according to the index; left: documents whose ids begin
- * with the layer's name and that are no tiles
+ * @returns {Promise<Tally & {editions: number, left: number}>} bytes: according to the index; left: documents whose ids
+ * begin with the layer's name and that are no tiles
  */
 export async function removeLayer (store, layer, options = {}) {
   const remover = new Remover(store, options)
-  const { tally, limits, couch } = remover
+  const { tally, limits, couch, signal, dryRun } = remover
   const editions = []
-  for await (const docs of documentsFrom(couch, editionId(checkLayer(layer), ''), remover.signal)) editions.push(...docs.map(({ _id }) => _id))
+  for await (const page of revisionsFrom(couch, editionId(checkLayer(layer), ''), signal)) editions.push(...page)
   const before = await bytesOf(store, layer)
-  const hasDocument = Boolean(await couch.get(layerId(layer)))
   const others = new Set()
-  const walk = isHead => documentsOf(couch, layer, { isHead, signal: remover.signal, onOther: id => others.add(id) })
-  if (!hasDocument && !editions.length && (await walk(true).next()).done && (await walk(false).next()).done) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  const walk = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
+    if (!isTileId(id)) others.add(id)
+    return isTileId(id) && id.includes('@') !== isHead
+  })
+  const hasTiles = async isHead => !(await walk(isHead).next()).done
+  if (!await couch.get(layerId(layer)) && !editions.length && !await hasTiles(true) && !await hasTiles(false)) {
+    throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  }
   await remover.begin()
-  // documents that loads write meanwhile, and losing revisions that appear, are deleted in the next pass
+  // the next pass deletes what loads write meanwhile, and losing revisions that appear
   for (let pass = 0, found = true; found && pass < limits.passes && !tally.refused; pass++) {
     Object.assign(tally, { changed: 0, named: [] })
     found = false
     for (const isHead of [false, true]) {
-      for await (const docs of walk(isHead)) {
+      for await (const revisions of walk(isHead)) {
         found = true
-        for (let at = 0; at < docs.length; at += limits.batch) {
-          const gone = await remover.end(docs.slice(at, at + limits.batch))
+        for (let at = 0; at < revisions.length; at += limits.batch) {
+          const gone = await remover.end(revisions.slice(at, at + limits.batch))
           tally.versions += gone.size
           if (isHead) tally.tiles = tally.heads += gone.size
           options.onProgress?.(tally)
         }
       }
     }
-    if (remover.dryRun) found = false
-    else if (found && pass + 1 === limits.passes && !tally.changed && !(await walk(true).next()).done) remover.tally.note('changed', layerId(layer), 'a load writes into it')
+    if (dryRun) break
+    const isLast = pass + 1 === limits.passes
+    if (found && isLast && !tally.changed && await hasTiles(true)) tally.note('changed', layerId(layer), 'a load writes into it')
   }
-  tally.bytes = Math.max(0, before - (remover.dryRun ? 0 : await bytesOf(store, layer)))
+  tally.bytes = Math.max(0, before - (dryRun ? 0 : await bytesOf(store, layer)))
   const isEmpty = !tally.refused && !tally.changed
-  const ended = isEmpty ? await endDocuments(remover, editions) : 0
+  const ended = isEmpty ? await endDocuments(remover, editions.map(({ id }) => id)) : 0
   if (isEmpty) {
     for (const prefix of statementPrefixes(layer)) {
-      for await (const docs of documentsFrom(couch, prefix, remover.signal)) await remover.end(docs)
+      for await (const revisions of revisionsFrom(couch, prefix, signal)) await remover.end(revisions)
     }
     await endDocuments(remover, [layerId(layer)])
   }
@@ -65,15 +73,19 @@ export async function removeLayer (store, layer, options = {}) {
   return { ...tally, editions: ended, left: others.size }
 }
 
-/** How the ids of a layer's statements and removals begin: manifests first, without which blocks count for nothing. @param {string} layer */
+/** How the ids of a layer's statements and removals begin: manifests first, without which blocks count for nothing. */
 export const statementPrefixes = layer => [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`]
 
-/** Documents whose ids begin so, page by page. @returns {AsyncGenerator<{_id: string, _rev: string}[]>} */
-export async function * documentsFrom (couch, prefix, signal) {
-  for await (const rows of couch.pages({ startkey: prefix, endkey: `${prefix}~` }, { signal })) yield rows.map(named)
-}
+/** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
+export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
 
-const named = ({ id, value: { rev } }) => ({ _id: id, _rev: rev })
+/** @returns {AsyncGenerator<import('./documents.js').Revision[]>} never an empty page */
+async function * revisionsIn (couch, range, signal, isWanted = id => Boolean(id)) {
+  for await (const rows of couch.pages(range, { signal })) {
+    const revisions = rows.filter(({ id }) => isWanted(id)).map(({ id, value: { rev } }) => ({ id, rev }))
+    if (revisions.length) yield revisions
+  }
+}
 
 /** Bytes of all versions according to the index; 0 without it. */
 async function bytesOf (store, layer) {
@@ -82,20 +94,6 @@ async function bytesOf (store, layer) {
   } catch (error) {
     if (error.code !== 'LAYER_NOT_FOUND' && error.code !== 'INDEX_MISSING') throw error
     return 0
-  }
-}
-
-/**
- * The heads of a layer, or its past, page by page.
- * @param {import('../store/couch.js').Couch} couch @param {string} layer
- * @param {{isHead: boolean, signal?: AbortSignal, onOther: (id: string) => void}} options
- * @returns {AsyncGenerator<{_id: string, _rev: string}[]>} never an empty page
- */
-async function * documentsOf (couch, layer, { isHead, signal, onOther }) {
-  for await (const rows of couch.pages(layerRange(layer), { signal })) {
-    for (const { id } of rows) if (!isTileId(id)) onOther(id)
-    const docs = rows.filter(({ id }) => isTileId(id) && id.includes('@') !== isHead).map(named)
-    if (docs.length) yield docs
   }
 }
 
@@ -112,7 +110,8 @@ async function * documentsOf (couch, layer, { isHead, signal, onOther }) {
  */
 
 /**
- * Removes tiles, or their versions of a time. If neither area, zooms nor tiles are given, also the editions of that time.
+ * Removes tiles, or their versions of a time. If neither area, zooms nor tiles are given, also the editions of that
+ * time.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {Which & import('./remover.js').RemoverOptions} options
@@ -121,9 +120,10 @@ async function * documentsOf (couch, layer, { isHead, signal, onOther }) {
 export async function removeTiles (store, layer, { area, zooms, only, since, until, ...options }) {
   checkLayer(layer)
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
-  const isDoomed = (/** @type {any} */ { time }) => time >= first && time <= last
+  const isMeant = (/** @type {any} */ { time }) => time >= first && time <= last
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
   const remover = await begin(store, options)
+  const take = tile => remover.take(tile, tile.versions.filter(isMeant))
   const { signal, end } = childSignal(options.signal)
   let run = ''
   try {
@@ -131,21 +131,21 @@ export async function removeTiles (store, layer, { area, zooms, only, since, unt
       for await (const batch of batchesOf(only, { most: BATCH, bytes: Infinity })) {
         const tiles = [...new Set(batch.map(({ z, x, y }) => tileId(layer, z, x, y)))]
         await remover.state(layer, { ...times, tiles })
-        for (const tile of await readListed(store.couch, tiles, signal)) await remover.take(tile, tile.versions.filter(isDoomed))
+        for (const tile of await readListed(store.couch, tiles, signal)) await take(tile)
         await remover.flush()
       }
     } else {
       run = await remover.state(layer, { ...times, area, zooms })
-      for await (const tile of store.listTiles(layer, { area, zooms, signal })) await remover.take(tile, tile.versions.filter(isDoomed))
+      for await (const tile of store.listTiles(layer, { area, zooms, signal })) await take(tile)
     }
   } finally {
     end()
   }
   const isPart = only || area || zooms || (since === undefined && until === undefined)
-  return finish(remover, layer, isPart ? [] : (await store.editions(layer)).filter(isDoomed).map(({ time }) => time), run)
+  const editions = isPart ? [] : (await store.editions(layer)).filter(isMeant)
+  return finish(remover, layer, editions.map(({ time }) => time), run)
 }
 
-/** @param {import('../store/index.js').Store} store @param {import('./remover.js').RemoverOptions} options */
 async function begin (store, options) {
   const remover = new Remover(store, { ...options, isStated: true })
   await remover.begin()
@@ -154,7 +154,8 @@ async function begin (store, options) {
 
 /** Tiles as the primary index has them. @returns {Promise<import('../store/list.js').ListedTile[]>} */
 async function readListed (couch, ids, signal) {
-  return (await readTileLeaves(couch, ids, signal)).flatMap(({ heads: [head], pasts }) => head || pasts.length ? [tileOf([...pasts, ...head ? [head] : []])] : [])
+  const tiles = await readTileLeaves(couch, ids, signal)
+  return tiles.map(({ heads, pasts }) => [...pasts, ...heads.slice(0, 1)]).filter(docs => docs.length).map(tileOf)
 }
 
 /**
@@ -175,9 +176,9 @@ export async function removeEdition (store, layer, time, options = {}) {
     found = false
     for await (const ids of documentsAt(store.couch, layer, time, options.signal)) {
       for (const tile of await readListed(store.couch, [...new Set(ids.map(headId))], options.signal)) {
-        const doomed = tile.versions.filter(version => version.time === time)
-        found ||= doomed.length > 0
-        await remover.take(tile, doomed)
+        const versions = tile.versions.filter(version => version.time === time)
+        found ||= versions.length > 0
+        await remover.take(tile, versions)
       }
     }
     await remover.flush()
@@ -196,13 +197,15 @@ async function * documentsAt (couch, layer, time, signal) {
 
 /** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is not another version */
 function tileOf (docs) {
-  const versions = docs.map(listedOf).filter(({ current, time }, at) => current || at === docs.length - 1 || time !== docs[docs.length - 1].time)
+  const last = docs[docs.length - 1]
+  const versions = docs.filter(doc => doc === last || doc.time !== last.time || !doc._id.includes('@')).map(listedOf)
   const { layer, z, x, y } = versions[0] ?? {}
   return { id: tileId(layer, z, x, y), z, x, y, versions }
 }
 
 /**
- * Deletes editions and their manifests when all of their versions are gone, but none that was loaded after the removal began.
+ * Deletes editions and their manifests when all of their versions are gone, but none that was loaded after the removal
+ * began.
  * @param {Remover} remover @param {string} layer @param {string[]} times @param {string} run of the removal
  */
 async function finish (remover, layer, times, run) {
@@ -210,27 +213,25 @@ async function finish (remover, layer, times, run) {
   const { changed, refused } = remover.tally
   let editions = 0
   if (!changed && !refused) {
-    const said = remover.saidOf(layer)
-    await said.refresh()
-    const manifests = said.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
+    const statements = remover.statements.of(layer)
+    await statements.refresh()
+    const manifests = statements.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
+    const partsOf = own => own.parts?.map((_, part) => manifestId(layer, own.time, own.run, part)) ?? []
     // the last part of a manifest first: without it the others count for nothing
     await endDocuments(remover, manifests.map(({ id }) => id))
-    await endDocuments(remover, manifests.flatMap(({ time, run: of, parts = [] }) => parts.map((_, part) => manifestId(layer, time, of, part))))
+    await endDocuments(remover, manifests.flatMap(partsOf))
     editions = await endDocuments(remover, times.map(time => editionId(layer, time)), doc => (doc.run ?? '') < run)
   }
   return { ...await remover.finish(), editions }
 }
 
-/** @param {Remover} remover @param {string[]} ids of editions, manifests and layers @param {(doc: any) => boolean} [isMeant] @returns {Promise<number>} */
-export async function endDocuments (remover, ids, isMeant = () => true) {
+/** Deletes editions, manifests and layers. @param {Remover} remover @param {string[]} ids */
+async function endDocuments (remover, ids, isMeant = () => true) {
   let removed = 0
   for (let at = 0; at < ids.length; at += BATCH) {
     const leaves = await readLeaves(remover.couch, ids.slice(at, at + BATCH), remover.signal)
-    removed += (await remover.end([...leaves.values()].flatMap(({ living }) => living).filter(isMeant))).size
+    const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isMeant)
+    removed += (await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))).size
   }
   return removed
 }
-
-// Removing tiles, editions and layers, so that everybody who follows the store hears of it and nobody who loads loses by it.
-export { removeDefaults } from './remover.js'
-export { Remover } from './remover.js'

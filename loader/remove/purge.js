@@ -1,22 +1,22 @@
-// Purges documents that were just deleted, so that nothing is left of them. No change feed shows a purge. So it comes a while
-// after the deletion, which followers of the store see, and after every index has read the deletion: when CouchDB 3.5 compacts
-// an index that was behind, it forgets purges, and goes on to count documents that are gone.
+// Purges documents that were just deleted, so that no trace of them is left. No change feed shows a purge. So it comes
+// a while after the deletion, which followers of the store see, and after every index has read the deletion: when
+// CouchDB 3.5 compacts an index that was behind, it forgets purges, and continues to count documents that are gone.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { readLeaves } from '../../core/mirror/index.js'
 import { warmAll } from '../store/indexes.js'
 
-const BATCH = 100 // documents a purge may name, as CouchDB is delivered
+const BATCH = 100 // documents in one purge: CouchDB's default limit
 const GATHER = 5000 // deletions after which they are purged: each time every index is brought up to date first
 
-/** @typedef {{id: string, rev: string, at: number}} Deleted rev: of the deletion; at: when, as performance.now() says */
-
 export class Purger {
-  #waiting = /** @type {Deleted[]} */ ([])
+  /** rev: of the deletion; at: when, by performance.now() @type {{id: string, rev: string, at: number}[]} */
+  #waiting = []
 
   /**
    * @param {import('../store/couch.js').Couch} couch
-   * @param {{heard: number, onPurged: (documents: number) => void}} options heard: milliseconds a deletion stands
+   * @param {{heard: number, onPurged: (documents: number) => void}} options heard: milliseconds between deletion and
+   * purge
    */
   constructor (couch, { heard, onPurged }) {
     this.couch = couch
@@ -24,15 +24,15 @@ export class Purger {
     this.onPurged = onPurged
   }
 
-  /** Throws if the store cannot purge, or does not let us. */
+  /** Throws if the store cannot purge, or does not allow it. */
   async check () {
     try {
       await this.#ask({})
     } catch (error) {
       const { status } = error.details ?? {}
-      if (status === 404 || status === 405 || status === 501) throw new TilecouchError('PURGE_UNSUPPORTED', { url: this.couch.url })
-      if (error.code === 'FORBIDDEN') throw new TilecouchError('FORBIDDEN', { url: this.couch.url, reason: 'only an admin of the server may purge' })
-      throw error
+      if ([404, 405, 501].includes(status)) throw new TilecouchError('PURGE_UNSUPPORTED', { url: this.couch.url })
+      if (error.code !== 'FORBIDDEN') throw error
+      throw new TilecouchError('FORBIDDEN', { url: this.couch.url, reason: 'only an admin of the server may purge' })
     }
   }
 
@@ -54,7 +54,8 @@ export class Purger {
   async #purge () {
     const batch = this.#waiting.splice(0, BATCH)
     const leaves = await readLeaves(this.couch, batch.map(({ id }) => id))
-    const { purged } = await this.#ask(Object.fromEntries(batch.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])))
+    const toPurge = batch.map(({ id, rev }) => [id, revsOf(leaves.get(id), rev)])
+    const { purged } = await this.#ask(Object.fromEntries(toPurge))
     this.onPurged(Object.values(purged).filter(revs => revs?.length).length)
   }
 
@@ -63,5 +64,6 @@ export class Purger {
   }
 }
 
-/** A document that was written again after a deletion also has the deletions of its earlier histories. @param {any[] | undefined} leaves @param {string} rev */
-const revsOf = (leaves, rev) => leaves?.length && leaves.every(({ _deleted: isDeleted }) => isDeleted) ? leaves.map(({ _rev: own }) => own) : [rev]
+/** A document that was written again after a deletion also has the deletions of its earlier histories. */
+const revsOf = (leaves, rev) =>
+  leaves?.length && leaves.every(leaf => leaf._deleted) ? leaves.map(leaf => leaf._rev) : [rev]

@@ -1,4 +1,5 @@
-// The list of tiles that failed: one JSON object a line, { id, code, reason }, written as they fail and read to try them again.
+// The list of tiles that failed: one JSON object a line, { id, code, reason }, written as they fail and read to try
+// them again.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'

@@ -1,23 +1,23 @@
-// Fetches tiles from an upstream, and again after a failure. An upstream that does not answer for a while, refuses again and
-// again, or fails for hundreds of tiles in a row, ends the seed.
+// Fetches tiles from an upstream, and again after a failure. An upstream that does not answer for a while, refuses
+// again and again, or fails for hundreds of tiles in a row, ends the seed.
 //
-// The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles, which are
-// to be listed, from a broken server.
+// The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
+// which are to be listed, from a broken server.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export const fetchDefaults = {
-  attempts: 3, // times a tile is asked for that fails while others do not
+  attempts: 3, // for a tile that fails while others do not
   delay: 1000, // milliseconds before the second attempt, doubled each time
-  silent: 6, // times it is asked for while nobody gets an answer: 45 seconds in which a server may start anew
+  silent: 6, // attempts while no tile gets an answer: 45 seconds in which a server may restart
   longestDelay: 15000, // milliseconds between two attempts at most
   patience: 180, // seconds without any answer after which the seed gives up
-  failures: 500, // tiles in a row that failed, whatever the server, after which it gives up
+  failures: 500, // failed tiles in a row after which it gives up
   refusals: 50, // refused requests in a row after which it gives up
-  grace: 15 // seconds that requests in flight may take once the seed is to stop
+  grace: 15 // seconds that requests in flight may take after a stop
 }
 
-/** Failures that pass, or concern one tile. Any other ends the seed. */
-const PASSING = new Set(['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_BUSY', 'UPSTREAM_REFUSED'])
+/** Failures that are temporary, or concern one tile. Any other ends the seed. */
+const TEMPORARY = new Set(['UPSTREAM_UNREACHABLE', 'UPSTREAM_FAILED', 'UPSTREAM_BUSY', 'UPSTREAM_REFUSED'])
 
 export class Fetcher {
   #stop = new AbortController()
@@ -29,8 +29,8 @@ export class Fetcher {
 
   /**
    * @param {import('../upstream/index.js').Upstream} upstream
-   * @param {{signal?: AbortSignal, onTrouble?: (error: import('../../core/errors.js').TilecouchError) => void} & Partial<typeof fetchDefaults>} [options]
-   * onTrouble: told when an upstream that answered begins not to
+   * @param {{signal?: AbortSignal, onTrouble?: (error: import('../../core/errors.js').TilecouchError) => void} &
+   * Partial<typeof fetchDefaults>} [options] onTrouble: called when an upstream stops answering
    */
   constructor (upstream, { signal, onTrouble, ...options } = {}) {
     this.upstream = upstream
@@ -52,13 +52,14 @@ export class Fetcher {
   }
 
   /**
-   * Answers what the upstream says, or an error that concerns these tiles alone, or nothing when the seed was stopped before.
-   * Throws what ends the seed.
+   * Returns the answer, or an error that concerns only these tiles, or nothing if the seed was stopped
+   * before. Throws what ends the seed.
    * @param {import('./index.js').Job} job
-   * @returns {Promise<{answer?: import('../upstream/index.js').Answer, error?: import('../../core/errors.js').TilecouchError}>}
+   * @returns
+   * {Promise<{answer?: import('../upstream/index.js').Answer, error?: import('../../core/errors.js').TilecouchError}>}
    */
   async fetch ({ tiles }) {
-    const { attempts, silent, delay, longestDelay } = this.options
+    const { attempts, silent, delay, longestDelay, failures, refusals } = this.options
     const [{ z, x, y }] = tiles
     const validators = validatorsOf(tiles)
     let failed = 0
@@ -71,31 +72,27 @@ export class Fetcher {
         return { answer }
       } catch (error) {
         if (this.#stop.signal.aborted) return {}
-        if (!PASSING.has(error.code)) throw error
+        if (!TEMPORARY.has(error.code)) throw error
         const tooMuch = error.code === 'UPSTREAM_BUSY' || error.details.status === 429
-        if (error.code === 'UPSTREAM_REFUSED' && !tooMuch) return this.#refused(error)
+        if (error.code === 'UPSTREAM_REFUSED' && !tooMuch) return this.#fail(error, ++this.#refusals >= refusals)
         const wait = tooMuch ? 1000 * (error.details.retryAfter ?? 1) : Math.min(delay * 2 ** asked, longestDelay)
-        // silence is this tile's doing only if others were answered meanwhile
+        // the tile is at fault only if others were answered meanwhile
         if (error.code === 'UPSTREAM_FAILED' || this.#answers > before) failed++
-        else this.#losePatience(error, wait)
-        if (failed >= attempts || (!tooMuch && asked + 1 >= silent)) return this.#failed(error)
+        else this.#checkSilence(error, wait)
+        const isLast = failed >= attempts || (!tooMuch && asked + 1 >= silent)
+        if (isLast) return this.#fail(error, ++this.#failures >= failures)
         await sleep(wait, undefined, { signal: this.signal }).catch(() => {})
       }
     }
     return {}
   }
 
-  #refused (error) {
-    if (++this.#refusals >= this.options.refusals) throw error
+  #fail (error, isTooMany) {
+    if (isTooMany) throw error
     return { error }
   }
 
-  #failed (error) {
-    if (++this.#failures >= this.options.failures) throw error
-    return { error }
-  }
-
-  #losePatience (error, wait) {
+  #checkSilence (error, wait) {
     const time = performance.now()
     if (!this.#troubleSince) this.onTrouble?.(error)
     this.#troubleSince ||= time
@@ -104,12 +101,13 @@ export class Fetcher {
 }
 
 /**
- * What the upstream said of the versions at hand, so that it may answer "not modified": of one tile, or of a metatile all of
- * whose tiles were cut from one picture.
+ * The validators of stored versions, so that the upstream may answer "not modified": of one tile, or of a metatile if
+ * all of its tiles were cut from one picture.
  */
 function validatorsOf (tiles) {
   const [{ head: { digest, origin } = {} }] = tiles
   if (!digest || !origin?.url) return undefined
-  const same = tiles.every(({ head }) => head?.digest && ['url', 'etag', 'lastModified', 'digest'].every(field => head.origin?.[field] === origin[field]))
+  const fields = ['url', 'etag', 'lastModified', 'digest']
+  const same = tiles.every(({ head }) => head?.digest && fields.every(field => head.origin?.[field] === origin[field]))
   return tiles.length === 1 || (same && origin.digest) ? origin : undefined
 }

@@ -1,21 +1,26 @@
-// Fetches the tiles of an area, or of a list, from the upstream of a layer in advance. A seed may be stopped or killed at any
-// moment and run again: tiles that are fresh are skipped.
+// Fetches the tiles of an area, or of a list, from the upstream of a layer in advance. A seed may be stopped or killed
+// at any moment and run again: tiles that are fresh are skipped.
 import { pMapIterable } from 'p-map'
 import {
   checkLayer, checkUpstream, extensionOf, hostOf, now, parseZooms, startOf, expiryOf, tileId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
+import { describe } from '../upstream/save.js'
 import { Fetcher } from './fetcher.js'
 import { clip, countByZoom, estimate, chunks, groupsOf, groupsOfList } from './plan.js'
 import { SeedSaver } from './saver.js'
 
-export const seedDefaults = {
+const seedDefaults = {
   lookup: 500, // tiles looked up in the store in one request
   lookups: 2 // of these at once, ahead of fetching
 }
 
-/** @typedef {{count: Map<number, number>, tiles: () => AsyncIterable<{z: number, x: number, y: number}>}} TileList tiles by zoom, and the tiles */
+/**
+ * @typedef {object} TileList
+ * @property {Map<number, number>} count tiles by zoom
+ * @property {() => AsyncIterable<{z: number, x: number, y: number}>} tiles
+ */
 
 /**
  * @typedef {object} SeedOptions
@@ -44,28 +49,32 @@ export const seedDefaults = {
  * @param {string} layer
  * @param {SeedOptions} options
  */
-export async function seed (store, layer, {
-  area, zooms, only, refreshBefore, rate, concurrency, dryRun = false, permission = false, userAgent, secrets, networks, patience, signal,
-  onPlan, onProgress, onFailure, onTrouble, openUpstream = open
-}) {
+export async function seed (store, layer, options) {
+  const { area, only, refreshBefore, dryRun = false, permission = false, openUpstream = open } = options
+  const { userAgent, secrets, networks, signal, onProgress } = options
   if (!only && !area) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
   const before = refreshBefore === undefined ? undefined : startOf(refreshBefore)
-  const { doc, settings } = await upstreamOf(store, checkLayer(layer), { permission, rate, concurrency })
-  const part = area && !only ? clip(doc, settings, { area, zooms: parseZooms(/** @type {any} */ (zooms)) }) : undefined
-  const plan = await estimate(store, layer, part ? await countByZoom({ ...part, signal }) : /** @type {TileList} */ (only).count)
-  onPlan?.(plan)
+  const { doc, settings } = await upstreamOf(store, checkLayer(layer), permission, options)
+  const zooms = () => parseZooms(/** @type {any} */ (options.zooms))
+  const part = area && !only ? clip(doc, settings, { area, zooms: zooms() }) : undefined
+  const counts = part ? await countByZoom({ ...part, signal }) : /** @type {TileList} */ (only).count
+  const plan = await estimate(store, layer, counts)
+  options.onPlan?.(plan)
   if (!plan.tiles && part) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
 
-  const tally = new Tally(onFailure)
-  const upstream = openUpstream({ ...doc, upstream: settings }, { userAgent, secrets, networks, limits: { failures: Infinity } })
-  const fetcher = new Fetcher(upstream, { signal, onTrouble, ...patience })
-  const keeper = new SeedSaver(store, layer, tally)
-  const groups = part ? groupsOf(part.area, part.zooms, upstream) : groupsOfList(covered(only, upstream, tally), upstream, seedDefaults.lookup)
+  const tally = new Tally(options.onFailure)
+  const limits = { failures: Infinity }
+  const upstream = openUpstream({ ...doc, upstream: settings }, { userAgent, secrets, networks, limits })
+  const fetcher = new Fetcher(upstream, { signal, onTrouble: options.onTrouble, ...options.patience })
+  const saver = new SeedSaver(store, layer, tally)
+  const groups = part
+    ? groupsOf(part.area, part.zooms, upstream)
+    : groupsOfList(covered(only, upstream, tally), upstream, seedDefaults.lookup)
   const stale = findAllStale(store, doc, groups, { before, signal, dryRun, tally, onProgress })
   try {
-    await run(stale, { fetcher, keeper, tally, concurrency: settings.concurrency, onProgress })
-    await keeper.finish()
-    if (!doc.format && !dryRun) await tellFormat(store, layer, tally.types)
+    await run(stale, { fetcher, saver, tally, concurrency: settings.concurrency, onProgress })
+    await saver.finish()
+    if (!doc.format && !dryRun) await setFormat(store, layer, tally.types)
     if (signal?.aborted) throw new TilecouchError('ABORTED')
   } catch (error) {
     throw Object.assign(error, { summary: summaryOf(tally, plan, layer) })
@@ -80,7 +89,8 @@ export async function seed (store, layer, {
 
 const summaryOf = (tally, plan, layer) => ({ layer, planned: plan.tiles, ...tally })
 
-async function upstreamOf (store, layer, { permission, rate, concurrency }) {
+async function upstreamOf (store, layer, permission, options) {
+  const { rate, concurrency } = options
   const doc = await store.layer(layer)
   if (!doc.upstream) throw new TilecouchError('NO_UPSTREAM', { layer })
   const settings = checkUpstream({ ...doc.upstream, ...(rate && { rate }), ...(concurrency && { concurrency }) })
@@ -98,7 +108,7 @@ async function * covered (only, upstream, tally) {
   }
 }
 
-/** What is to be asked for, looked up a few chunks ahead. */
+/** What is to be fetched, looked up a few chunks ahead. */
 async function * findAllStale (store, doc, groups, { before, signal, dryRun, tally, onProgress }) {
   const looked = pMapIterable(chunks(groups, seedDefaults.lookup, signal),
     chunk => findStale(store, doc, chunk, { at: now(), before }), { concurrency: seedDefaults.lookups })
@@ -117,48 +127,50 @@ async function * findAllStale (store, doc, groups, { before, signal, dryRun, tal
   }
 }
 
-async function run (jobs, { fetcher, keeper, tally, concurrency, onProgress }) {
-  const answers = pMapIterable(jobs, async job => ({ job, ...await fetcher.fetch(job) }), { concurrency, preserveOrder: false })
+async function run (jobs, { fetcher, saver, tally, concurrency, onProgress }) {
+  const fetchJob = async job => ({ job, ...await fetcher.fetch(job) })
+  const answers = pMapIterable(jobs, fetchJob, { concurrency, preserveOrder: false })
   try {
     for await (const { job, answer, error } of answers) {
       if (!answer && !error) continue // stopped before it was asked
       tally.requests++
       tally.tiles += job.tiles.length
       if (error) for (const { id } of job.tiles) tally.fail({ id, code: error.code, reason: error.message })
-      else await keeper.add(job, answer)
+      else await saver.add(job, answer)
       onProgress?.(tally)
     }
   } catch (error) {
-    // tiles that were fetched before are stored all the same
-    await keeper.finish().catch(() => {})
+    // tiles that were fetched are stored all the same
+    await saver.finish().catch(() => {})
     throw error
   }
 }
 
 /** A layer without a format gets the one of the fetched tiles, as with a load. */
-async function tellFormat (store, layer, types) {
+async function setFormat (store, layer, types) {
   const [commonest] = Object.entries(types).sort((a, b) => b[1] - a[1])
   const format = commonest && extensionOf(commonest[0])
   if (format) await store.defineLayer(layer, stored => ({ ...stored, format: stored.format ?? format }))
 }
 
-// What a seed has done so far. Every tile it looked at is in exactly one of: fresh, new, changed, unchanged, missing, failed,
-// outside; in a dry run, in fresh, stale or outside.
+const MOST_FAILURES = 1000 // in the summary; all are counted, and given to onFailure
 
-export const SHOWN_FAILURES = 1000 // kept for the summary; all are counted, and given to onFailure
-
+/**
+ * What a seed has done so far. Every tile is in exactly one of: fresh, new, changed, unchanged, missing, failed,
+ * outside; in a dry run, in fresh, stale or outside.
+ */
 export class Tally {
   tiles = 0 // looked at
-  fresh = 0 // in the store and not to be asked for
-  stale = 0 // a dry run: to be asked for
-  fetched = 0 // got from the upstream, or confirmed by it
+  fresh = 0 // in the store, and not fetched
+  stale = 0 // in a dry run: to be fetched
+  fetched = 0 // from the upstream, or confirmed by it
   new = 0
   changed = 0
   unchanged = 0
   missing = 0 // the upstream has none
   outside = 0 // of a list: the upstream does not have such tiles
   failed = 0
-  requests = 0 // to the upstream that were answered, or given up
+  requests = 0 // to the upstream that were answered, or failed
   bytes = 0 // of the tiles written
   /** @type {Record<string, number>} tiles got, by content type */
   types = {}
@@ -174,59 +186,44 @@ export class Tally {
   /** @param {{id: string, code: string, reason: string}} failure */
   fail (failure) {
     this.failed++
-    if (this.failures.length < SHOWN_FAILURES) this.failures.push(failure)
+    if (this.failures.length < MOST_FAILURES) this.failures.push(failure)
     this.#onFailure?.(failure)
   }
 }
 
-// Which tiles the store has and need not be asked for.
-
 /**
- * @typedef {object} Head what a seed knows of the newest version of a tile
- * @property {string} id
- * @property {string} rev
- * @property {string} time
- * @property {string | null} digest null when gone
- * @property {Record<string, any>} [origin]
- */
-
-/**
- * The tiles of some groups that must be asked for, with their heads; groups of which nothing is left are left out.
- * @param {import('../store/index.js').Store} store
- * @param {Record<string, any>} doc the layer
- * @param {import('./plan.js').Group[]} groups
- * @param {{at: string, before?: string, signal?: AbortSignal}} options before: what was stored or checked earlier is asked for again
- * @returns {Promise<{jobs: Job[], fresh: number}>}
- *
- * @typedef {{z: number, x: number, y: number, id: string, head?: Head}} Wanted
+ * @typedef {{z: number, x: number, y: number, id: string, head?: import('../upstream/save.js').Head}} Wanted
  * @typedef {{tiles: Wanted[]}} Job one request
  */
-export async function findStale (store, doc, groups, { at, before, signal }) {
-  const ids = groups.flat().map(({ z, x, y }) => tileId(doc.layer, z, x, y))
-  const rows = await store.couch.docs(ids, { signal })
+
+/**
+ * Finds the tiles that must be fetched, with their heads. Groups without such tiles are left out.
+ * @param {import('../store/index.js').Store} store
+ * @param {Record<string, any>} doc of the layer
+ * @param {import('./plan.js').Group[]} groups
+ * @param {{at: string, before?: string}} options before: what was stored or checked earlier is fetched again
+ * @returns {Promise<{jobs: Job[], fresh: number}>}
+ */
+async function findStale (store, doc, groups, { at, before }) {
+  const rows = await store.couch.docs(groups.flat().map(({ z, x, y }) => tileId(doc.layer, z, x, y)))
   let fresh = 0
   let index = 0
-  const jobs = []
-  for (const group of groups) {
-    const tiles = []
-    for (const { z, x, y } of group) {
-      const { id, doc: head } = rows[index++]
-      if (head && isFresh(head, doc, at, before)) fresh++
-      else tiles.push({ z, x, y, id, ...(head && { head: headOf(head) }) })
-    }
-    if (tiles.length) jobs.push({ tiles })
-  }
-  return { jobs, fresh }
+  const jobs = groups.map(group => ({
+    tiles: group.flatMap(({ z, x, y }) => {
+      const { id, doc: stored } = rows[index++]
+      if (!stored) return [{ z, x, y, id }]
+      if (!isFresh(stored, doc, at, before)) return [{ z, x, y, id, head: describe(stored) }]
+      fresh++
+      return []
+    })
+  }))
+  return { jobs: jobs.filter(({ tiles }) => tiles.length), fresh }
 }
 
-/** A version that the upstream confirmed says so in its origin: since when it stands does not change by that. */
-export function isFresh (head, doc, at, before = '') {
-  const checked = head.origin?.checked ?? ''
-  const known = checked > (head.stored ?? '') ? checked : head.stored ?? ''
-  if (known < before) return false
+/** When the upstream confirmed a version, its origin says so; `stored` does not change. */
+function isFresh (head, doc, at, before = '') {
+  const { stored = '', origin: { checked = '' } = {} } = head
+  if ((checked > stored ? checked : stored) < before) return false
   const expiry = expiryOf(head, doc)
   return expiry === null || expiry > at
 }
-
-/** @returns {Head} */
-const headOf = ({ _id, _rev, time, origin, _attachments }) => ({ id: _id, rev: _rev, time, digest: _attachments?.tile?.digest ?? null, origin })

@@ -1,13 +1,14 @@
-// What a seed is about to do: how many tiles, and about how many bytes, before anything is asked.
+// Plans a seed: how many tiles and about how many bytes it will fetch, and which tiles one request fetches.
 import { setImmediate as breathe } from 'node:timers/promises'
 import { compareIds, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
+import { batchesOf } from '../../core/batches.js'
 import { zoomsById } from '../../core/order.js'
 
 /**
  * @typedef {object} Plan
  * @property {number} tiles
- * @property {number | null} bytes about; null when the layer has no tiles yet to judge by
+ * @property {number | null} bytes estimated; null if the layer has no tiles yet
  * @property {{z: number, tiles: number, bytes: number | null}[]} zooms
  */
 
@@ -26,7 +27,8 @@ export function clip (doc, settings, { area, zooms }) {
 }
 
 /**
- * @param {{area: import('../../core/area.js').Area, zooms: import('../../core/grid.js').Zooms, signal?: AbortSignal}} what
+ * @param {{area: import('../../core/area.js').Area, zooms: import('../../core/grid.js').Zooms, signal?: AbortSignal}}
+ * what
  * @returns {Promise<Map<number, number>>} tiles by zoom
  */
 export async function countByZoom ({ area, zooms, signal }) {
@@ -55,7 +57,7 @@ export async function estimate (store, layer, counts) {
   return { tiles, bytes: means.size ? zooms.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : null, zooms }
 }
 
-/** Mean bytes of a tile, by zoom. A store without indexes, or without the layer, knows none. */
+/** Mean bytes of a tile, by zoom; none without indexes or tiles. */
 async function meanSizes (store, layer) {
   try {
     const { zooms } = await store.stats(layer)
@@ -66,19 +68,18 @@ async function meanSizes (store, layer) {
   }
 }
 
-/** A zoom nobody has seen yet is about like the one nearest to it; of two as near, the deeper. */
+/** The mean of the nearest zoom with tiles; of two, the deeper. */
 function nearest (means, z) {
   const [best] = [...means.keys()].sort((a, b) => Math.abs(a - z) - Math.abs(b - z) || b - a)
   return means.get(best)
 }
 
-// The tiles of a seed, in the order of their ids, bunched as the upstream gives them: a metatile is fetched once, when its
-// first tile is due. Nothing is held but the bunches of the moment.
-
 /** @typedef {{z: number, x: number, y: number}} Address */
 /** @typedef {Address[]} Group tiles that one request fetches; the first is what the upstream is asked for */
 
 /**
+ * The tiles of an area, in the order of their ids, grouped by metatile, without keeping them in memory: a metatile is
+ * fetched once, with its first tile.
  * @param {import('../../core/area.js').Area} area
  * @param {import('../../core/grid.js').Zooms} zooms
  * @param {import('../upstream/index.js').Upstream} upstream
@@ -102,49 +103,40 @@ const idOf = ({ z, x, y }) => tileId('', z, x, y)
 const byId = (a, b) => compareIds(idOf(a), idOf(b))
 
 /**
- * Tiles of a list, bunched where those of one metatile stand near each other, as they do in a list of failures.
+ * Tiles of a list, grouped by metatile if they are near each other, as in a list of failures.
  * @param {AsyncIterable<Address> | Iterable<Address>} tiles
  * @param {import('../upstream/index.js').Upstream} upstream
- * @param {number} size tiles looked at together
+ * @param {number} size tiles grouped together
  * @returns {AsyncGenerator<Group>}
  */
 export async function * groupsOfList (tiles, upstream, size) {
   /** @type {Map<string, Map<string, Address>>} */
   let groups = new Map()
-  let held = 0
+  let count = 0
   const flush = function * () {
     for (const group of groups.values()) yield [...group.values()]
     groups = new Map()
-    held = 0
+    count = 0
   }
   for await (const tile of tiles) {
     const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
     if (!groups.has(key)) groups.set(key, new Map())
     groups.get(key)?.set(idOf(tile), tile)
-    if (++held >= size) yield * flush()
+    if (++count >= size) yield * flush()
   }
   yield * flush()
 }
 
 /**
- * Groups together, until they hold enough tiles to be looked up in one request.
+ * Groups together, with so many tiles at most, to be looked up in one request.
  * @param {AsyncIterable<Group> | Iterable<Group>} groups
  * @param {number} size tiles
  * @param {AbortSignal} [signal] ends it
  * @returns {AsyncGenerator<Group[]>}
  */
 export async function * chunks (groups, size, signal) {
-  /** @type {Group[]} */
-  let chunk = []
-  let tiles = 0
-  for await (const group of groups) {
+  for await (const chunk of batchesOf(groups, { most: Infinity, bytes: size, sizeOf: group => group.length })) {
     if (signal?.aborted) return
-    chunk.push(group)
-    tiles += group.length
-    if (tiles < size) continue
     yield chunk
-    chunk = []
-    tiles = 0
   }
-  if (chunk.length) yield chunk
 }

@@ -1,5 +1,5 @@
-// Reads the tiles of a list many at a time, ahead of a reader that takes them one by one. Nothing is read until the first tile
-// is asked for: listing tiles costs the list alone.
+// Reads the tiles of a list many at a time, ahead of a reader that takes them one by one. Nothing is read until the
+// first tile is asked for: listing tiles costs the list alone.
 import { batchesOf } from '../../core/batches.js'
 
 export const aheadDefaults = {
@@ -8,7 +8,10 @@ export const aheadDefaults = {
   chunks: 4 // readings ahead of the one that is taken
 }
 
-/** @typedef {Uint8Array | null | (() => Promise<Uint8Array | null>)} Found the bytes of a tile, null where there are none, or what reads them when they are wanted */
+/**
+ * The bytes of a tile, null where there are none, or a function that reads them when they are wanted.
+ * @typedef {Uint8Array | null | (() => Promise<Uint8Array | null>)} Found
+ */
 
 /**
  * @template {{z: number, x: number, y: number, size?: number, gone?: boolean}} T
@@ -35,7 +38,9 @@ export async function * readAhead (list, readMany, options) {
         chunk.start()
         for (const next of ahead.slice(0, chunks)) next.start()
       }
-      for (const [index, { z, x, y, gone }] of chunk.items.entries()) yield gone ? { z, x, y, gone } : { z, x, y, read: () => { start(); return chunk.take(index) } }
+      for (const [index, { z, x, y, gone }] of chunk.items.entries()) {
+        yield gone ? { z, x, y, gone } : { z, x, y, read: () => { start(); return chunk.take(index) } }
+      }
     }
   } finally {
     await source.return(undefined)

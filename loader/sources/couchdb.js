@@ -1,5 +1,5 @@
-// A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes them.
-// Ids tell the places of tiles; they come in another order than ours, so that the list is put into a spool first.
+// A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes
+// them. Ids hold the places of tiles; they come in another order than ours, so that the list is put into a spool first.
 import { flipY } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'
@@ -15,11 +15,7 @@ const GUESS = 32e3 // bytes of a tile before any was read
 /** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
 
-/**
- * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
- * @returns {Promise<import('./index.js').Source & {readonly ignored: number}>} ignored: documents that are no tiles, counted when they are listed
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, home, signal }) {
   const template = new IdTemplate(idTemplate)
   const couch = await openDatabase(name, { home, signal })
@@ -30,7 +26,8 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
     fields: {},
     get ignored () { return list.ignored },
     tiles: () => readAhead(list.tiles(), found => readWithin(found, async tiles => {
-      const images = (await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })).map(({ doc }) => imageOf(doc))
+      const docs = await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })
+      const images = docs.map(({ doc }) => imageOf(doc))
       list.learn(images)
       return images
     })),
@@ -38,7 +35,7 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
   }
 }
 
-/** The attachment `tile`, or the only one there is. @returns {Buffer | null} */
+/** The attachment `tile`, or the only one. @returns {Buffer | null} */
 function imageOf (doc) {
   const attachments = doc?._attachments ?? {}
   const [only, ...others] = Object.values(attachments)
@@ -67,7 +64,7 @@ class TileList {
     this.signal = signal
   }
 
-  /** Refuses a template that fits nothing, as far as the beginning tells. */
+  /** Refuses a template that fits none of the first ids. */
   async begin () {
     this.#first = await this.#page(this.template.prefix)
     if (this.#first.length < PAGE && !this.#first.some(id => this.template.read(id))) throw await this.#nothing()

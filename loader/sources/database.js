@@ -1,5 +1,5 @@
-// Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are sent only
-// to the server that is loaded into.
+// Opens a database that tiles are loaded from. It may belong to others: the name and password of the environment are
+// sent only to the server that is loaded into.
 import { TilecouchError } from '../errors.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
@@ -7,18 +7,10 @@ import { sourceLimits } from '../formats/limits.js'
 
 const FIRST = { retries: 2 } // a mistyped address fails at once; later on, a server that restarts is waited for
 
-/**
- * @typedef {object} Reaching
- * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
- * @property {AbortSignal} [signal]
- */
-
-/** @param {string} name @param {Reaching} options */
 export async function openDatabase (name, options) {
   return new Couch(name, await reach(name, options))
 }
 
-/** @param {string} name @param {Reaching} options */
 export async function openStore (name, options) {
   const settings = await reach(name, options)
   try {
@@ -30,7 +22,10 @@ export async function openStore (name, options) {
   }
 }
 
-/** @param {string} name @param {Reaching} options */
+/**
+ * @param {string} name
+ * @param {{home?: string, signal?: AbortSignal}} options home: address of the store that is loaded into
+ */
 async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
   const settings = { ambient, signal, most: sourceLimits.answer }

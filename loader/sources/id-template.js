@@ -1,5 +1,5 @@
-// A template of document ids, such as MapProxy's tile_id `%(grid_name)s-%(z)d-%(x)d-%(y)d`, or `{z}/{x}/{y}`: it tells which
-// tile an id is of.
+// A template of document ids, such as MapProxy's tile_id `%(grid_name)s-%(z)d-%(x)d-%(y)d`, or `{z}/{x}/{y}`: it reads
+// the tile from an id.
 import { MAX_ZOOM } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 
@@ -11,7 +11,6 @@ const PART = /%\((\w+)\)[-+ #]?(?:0?\d*)[sdi]|(%%)|\{(\w+)\}/g
 const COORDINATES = ['z', 'x', 'y']
 
 export class IdTemplate {
-  /** @param {string} text */
   constructor (text) {
     const bad = why => new TilecouchError('BAD_OPTION', { option: '--id-template', value: text, why })
     const own = text.replace(/^%\(couch_url\)s\//, '') // of MapProxy's configuration: where the database is
@@ -45,15 +44,16 @@ export class IdTemplate {
     flush(own.length)
     const lacking = COORDINATES.filter(name => !seen.has(name))
     if (lacking.length) throw bad(`it lacks ${lacking.map(name => `{${name}}`).join(' and ')}`)
-    if (/\{|\}|%\(/.test(literal)) throw bad('what stands between is neither %(name)s nor {name}')
-    if (/\}\{|\)[sdi]%\(/.test(own)) throw bad('two names need something between them to be told apart')
+    if (/\{|\}|%\(/.test(literal)) throw bad('a brace or %( belongs neither to %(name)s nor to {name}')
+    if (/\}\{|\)[sdi]%\(/.test(own)) throw bad('two names need something between them')
     this.text = text
     this.pattern = new RegExp(`^${pattern}$`, 's')
   }
 
   /**
    * @param {string} id of a document
-   * @returns {{z: number, x: number, y: number, names: string[]} | undefined} names: what stands for the others; nothing when it is no tile's
+   * @returns {{z: number, x: number, y: number, names: string[]} | undefined} names: values of the others; nothing when
+   *   it is not the id of a tile
    */
   read (id) {
     const groups = this.pattern.exec(id)?.groups

@@ -1,7 +1,7 @@
 // What tiles can be loaded from. Every source is the same small thing:
 //
 //   name      what it is called in the edition
-//   fields    what it says of itself, as fields of a layer document
+//   fields    its description, as fields of a layer document
 //   tiles()   its tiles in ascending order of their ids, each with a read() that fetches the bytes; may be walked again
 //   close()
 //
@@ -12,28 +12,27 @@
 //   total     how many tiles are selected, where that is known without walking
 //   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
 //
-// To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js tells files apart, `recognisesUrl`
-// addresses.
+// To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js recognises files,
+// `recognisesUrl` addresses.
 import { parseArea, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { recognise } from '../formats/recognise.js'
-import { openTar, openZip } from './archive.js'
 import * as couchdb from './couchdb.js'
-import * as folder from './folder.js'
+import { openFolder, openTar, openZip } from './files.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
 import * as store from './store.js'
 import * as upstream from './upstream.js'
 
-/** @type {Record<string, (name: string, options: any) => Promise<Source>>} */
-const fileKinds = { folder: folder.open, mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
+/** @type {Record<string, OpenSource>} */
+const fileKinds = { folder: openFolder, mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
 const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb, store])
 
 export const schemes = ['xyz', 'tms']
 
 /**
- * A tile: `read`, or `gone` for one that the source says is there no more. `read` answers null when there is no tile after
- * all, as a server does with 404: that is no failure.
+ * A tile: `read`, or `gone` for one that a diff lists as gone. `read` answers null when there is no tile after all,
+ * as a server does with 404: that is no failure.
  * @typedef {object} SourceTile
  * @property {number} z
  * @property {number} x
@@ -53,11 +52,12 @@ export const schemes = ['xyz', 'tms']
  * @property {boolean} [diff]
  * @property {number} [total]
  * @property {number} [ignored] documents that are no tiles, counted when they are listed
- * @property {Map<number, number>} [counts] tiles by zoom, where asking for them costs somebody else
+ * @property {Map<number, number>} [counts] tiles by zoom, where they come from another server
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
  * @typedef {object} WalkOptions
- * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] which of them need not be read: they come with `known`
+ * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] which of them need not be
+ *   read: they come with `known`
  * @property {{tileSize?: number, format?: string}} [layer] what they are loaded into
  *
  * What of a source is wanted, as a caller says it.
@@ -69,7 +69,7 @@ export const schemes = ['xyz', 'tms']
  *
  * What a kind is opened with.
  * @typedef {object} SourceOptions
- * @property {(z: number, x: number, y: number) => boolean} selected whether zooms and area hold a tile
+ * @property {(z: number, x: number, y: number) => boolean} selected whether a tile is within zooms and area
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how the source counts rows, where it is another than its kind does
@@ -78,7 +78,9 @@ export const schemes = ['xyz', 'tms']
  * @property {string} [layer] that is loaded into, for messages
  * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
  * @property {AbortSignal} [signal]
- * @property {(done: {bytes: number, total: number}) => void} [onReading] how far opening has come, where that takes a while
+ * @property {(done: {bytes: number, total: number}) => void} [onReading] progress of opening
+ *
+ * @typedef {(name: string, options: SourceOptions) => Promise<Source>} OpenSource
  *
  * @typedef {object} UrlKind
  * @property {(url: URL, options: any) => boolean} recognisesUrl

@@ -1,5 +1,5 @@
-// MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated files.
-// Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
+// MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated
+// files. Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
 import { compareInner, compareRows, flipY } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -15,11 +15,7 @@ const COLUMNS = 1000 // of a zoom whose rows are asked for at once
 const TILE = `SELECT CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
 
-/**
- * @param {string} file
- * @param {import('./index.js').SourceOptions} options scheme: xyz for files whose writer forgot to flip rows
- * @returns {Promise<import('./index.js').Source>}
- */
+/** With the scheme xyz, rows are not flipped: some writers forget it. @type {import('./index.js').OpenSource} */
 export async function open (file, { signal, ...options }) {
   const source = new Mbtiles(file, new SqliteFile(file, signal), options)
   try {
@@ -36,7 +32,7 @@ class Mbtiles {
   #options
   #isDiff = false
 
-  /** @param {string} file @param {SqliteFile} db @param {import('./index.js').SourceOptions} options */
+  /** @param {SqliteFile} db @param {import('./index.js').SourceOptions} options */
   constructor (file, db, options) {
     this.#file = file
     this.#db = db
@@ -77,7 +73,7 @@ class Mbtiles {
     for await (const [name] of this.#rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type = 'table'`)) {
       const binary = BINARY_DIFFS.find(table => table === textOf(name))
       if (binary) {
-        throw invalid(this.#file, `its table ${binary} holds differences within tiles, not tiles: make it with whole ones (--patch-type whole)`)
+        throw invalid(this.#file, `its table ${binary} holds differences within tiles, not tiles: make it with --patch-type whole`)
       }
     }
   }
@@ -88,7 +84,9 @@ class Mbtiles {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
       const columns = await this.#numbers('tile_column', 'WHERE zoom_level = ?', [z], compareInner)
       for (let at = 0; at < columns.length; at += COLUMNS) {
-        for await (const tile of this.#columns(z, columns.slice(at, at + COLUMNS))) if (selected(tile.z, tile.x, tile.y)) yield tile
+        for await (const tile of this.#columns(z, columns.slice(at, at + COLUMNS))) {
+          if (selected(tile.z, tile.x, tile.y)) yield tile
+        }
       }
     }
   }
@@ -113,7 +111,10 @@ class Mbtiles {
   /** What is too much for memory is read when it is asked for. */
   async #readMany (places) {
     const found = await this.#db.get(TILE, places.map(parametersOf))
-    return places.map((place, index) => async () => this.#bytesOf(place, found[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : found[index]))
+    return places.map((place, index) => async () => {
+      const row = found[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : found[index]
+      return this.#bytesOf(place, row)
+    })
   }
 
   // a row without bytes is a damaged tile: only in a diff does it mean anything

@@ -1,5 +1,5 @@
-// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may share
-// their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
+// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may
+// share their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -24,14 +24,9 @@ export const pmtilesDefaults = {
 
 const pack = promisify(gzip)
 
-/** @param {URL} url */
 export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 
-/**
- * @param {string} name path or URL
- * @param {import('./index.js').SourceOptions} options
- * @returns {Promise<import('./index.js').Source>}
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, options) {
   if (options.scheme === 'tms') {
     throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north' })
@@ -74,7 +69,8 @@ function basename ({ pathname }) {
 }
 
 async function describe (file, name) {
-  const header = /** @type {import('../formats/pmtiles/header.js').Header} */ (await readHeader(file, throwFaults(name)))
+  const header = await readHeader(file, throwFaults(name))
+  if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
   if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))
   if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
   if (!canUnpack(header.tilePacking)) throw invalid(name, cannotUnpack(header.tilePacking))
@@ -101,10 +97,7 @@ class Archive {
   #header
   #spool
 
-  /**
-   * @param {LocalFile | RemoteFile} file @param {string} name for messages
-   * @param {import('../formats/pmtiles/header.js').Header} header @param {Spool} spool for its tiles
-   */
+  /** @param {LocalFile | RemoteFile} file @param {string} name for messages @param {Spool} spool for its tiles */
   constructor (file, name, header, spool) {
     this.#file = file
     this.#name = name
@@ -139,7 +132,9 @@ class Archive {
             const pause = takeBreak()
             if (pause) await pause
           }
-          if (any && length <= sourceLimits.tile) blocks?.add(offset, length) // what is longer is refused when it is read
+          if (any && length <= sourceLimits.tile) {
+            blocks?.add(offset, length) // what is longer is refused when it is read
+          }
         }
       }
     })
@@ -178,7 +173,7 @@ class Archive {
     }
   }
 
-  // as a store keeps them: images as they are, vector tiles in gzip; what they are packed with is not always what the header says
+  // as a store keeps them: images unchanged, vector tiles in gzip; the header is not always right about the packing
   #isReady (bytes) {
     const { type, tilePacking } = this.#header
     if (tilePacking !== 'none' && tilePacking !== 'gzip') return false

@@ -6,17 +6,14 @@ import { readListed } from '../store/fetch.js'
 import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'
 
-/** What a layer document says of the tiles themselves, and not of how this store keeps or gets them. */
+/** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
 const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
 
 /** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
-export const recognisesUrl = (url, { idTemplate }) => idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
+export const recognisesUrl = (url, { idTemplate }) =>
+  idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 
-/**
- * @param {string} name address of the database
- * @param {import('./index.js').SourceOptions & import('./database.js').Reaching} options
- * @returns {Promise<import('./index.js').Source>}
- */
+/** @type {import('./index.js').OpenSource} */
 export async function open (name, { from, layer: into, area, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
   const store = await openStore(name, { home, signal })
@@ -30,7 +27,8 @@ export async function open (name, { from, layer: into, area, zooms, home, signal
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
     tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (
-      (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null) // null: it is gone since it was listed
+      // null: it is gone since it was listed
+      (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
     ))),
     close () {}
   }
@@ -38,13 +36,13 @@ export async function open (name, { from, layer: into, area, zooms, home, signal
 
 const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 
-/** What the layer says of itself, and the last time at which anything changed before the one that is asked for. */
+/** Fields of the layer, and the last time at which anything changed up to the one that is asked for. */
 async function describe (store, layer, time) {
   const doc = await store.layer(layer).catch(error => {
     if (error.code === 'LAYER_NOT_FOUND') return {} // it may be described nowhere and have tiles: MapProxy writes no more
     throw error
   })
-  const fields = Object.fromEntries(DESCRIPTIVE.filter(field => doc[field] !== undefined).map(field => [field, doc[field]]))
+  const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))
   if (time === undefined) return { fields, last: undefined }
   const when = endOf(time)
   const times = await store.times(layer)

@@ -1,6 +1,6 @@
-// A tile server as a source: the template of an address, or the settings of an upstream (see docs/upstreams.md). It does not
-// tell which tiles it has: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`; nothing is
-// cached.
+// A tile server as a source: the template of an address, or the settings of an upstream (see docs/upstreams.md). It
+// does not list its tiles: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`;
+// nothing is cached.
 import { pMapIterable } from 'p-map'
 import { checkUpstream, hostOf, parseArea } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -13,7 +13,7 @@ import { openUpstream } from '../upstream/index.js'
 
 export const upstreamSourceDefaults = {
   lookup: 500, // tiles asked about at once, whether they are known already
-  unbounded: 1e6 // tiles that may be meant without saying where
+  unbounded: 1e6 // tiles that may be loaded without an area
 }
 
 const WORLD = /** @type {import('../../core/grid.js').Bbox} */ ([-180, -90, 180, 90])
@@ -23,7 +23,7 @@ const TEMPLATE = /(\{|%7b)(z|quadkey|tilematrix)(\}|%7d)/i
 export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLATE.test(url.href)
 
 /**
- * What is said besides what every source is told.
+ * Options besides those of every source.
  * @typedef {object} Asking
  * @property {Record<string, any>} [upstream] settings; the name is the template otherwise
  * @property {boolean} [permission] fetches although the terms forbid it
@@ -38,7 +38,6 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  */
 
 /**
- * @param {string} name
  * @param {import('./index.js').SourceOptions & Asking} options
  * @returns {Promise<import('./index.js').Source & {counts: Map<number, number>}>} counts: tiles by zoom
  */
@@ -61,12 +60,16 @@ function settingsOf (name, { upstream, scheme, rate, requests }) {
   return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) })
 }
 
-/** @param {import('../../core/upstream.js').UpstreamSettings} settings @param {import('./index.js').SourceOptions} options */
+/**
+ * @param {import('../../core/upstream.js').UpstreamSettings} settings
+ * @param {import('./index.js').SourceOptions} options
+ */
 function partOf (settings, { area, zooms }) {
   if (!zooms && settings.maxzoom === undefined) {
     throw new TilecouchError('BAD_AREA', { why: 'a tile server does not say what it has: name the zooms (--zoom) and where (--bbox or --polygon)' })
   }
-  return clip({}, settings, { area: area ?? parseArea({ bbox: WORLD }), zooms: zooms ?? { min: 0, max: settings.maxzoom ?? 0 } })
+  zooms ??= { min: 0, max: settings.maxzoom ?? 0 }
+  return clip({}, settings, { area: area ?? parseArea({ bbox: WORLD }), zooms })
 }
 
 class TileServer {
@@ -101,16 +104,15 @@ class TileServer {
     return bytesOf(answer, tile)
   }
 
-  /**
-   * Metatile by metatile, some of them at once.
-   * @param {import('./index.js').WalkOptions} [options]
-   */
+  /** Metatile by metatile, some of them at once. @param {import('./index.js').WalkOptions} [options] */
   async * walk ({ known, layer = {} } = {}) {
     this.#open(layer)
     const { area, zooms } = this.#part
     const { signal } = this.#options
-    const answers = pMapIterable(this.#jobs(groupsOf(area, zooms, this.#upstream), known), async ({ tiles, skipped }) =>
-      ({ tiles, skipped, ...(tiles.length && await this.#fetcher.fetch({ tiles })) }), { concurrency: this.#settings.concurrency, preserveOrder: false })
+    const jobs = this.#jobs(groupsOf(area, zooms, this.#upstream), known)
+    const fetch = async ({ tiles, skipped }) =>
+      ({ tiles, skipped, ...(tiles.length && await this.#fetcher.fetch({ tiles })) })
+    const answers = pMapIterable(jobs, fetch, { concurrency: this.#settings.concurrency, preserveOrder: false })
     for await (const { tiles, skipped, answer, error } of answers) {
       for (const tile of skipped) yield { ...tile, known: true }
       if (!answer && !error) continue // stopped before it was asked
@@ -139,7 +141,8 @@ class TileServer {
     if (this.#upstream) return
     const { layer = 'upstream', userAgent, secrets, networks = [], patience, signal, onTrouble, connect = openUpstream } = this.#options
     const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
-    this.#upstream = connect(doc, { userAgent, secrets, networks: [...networks, ...hostsOf(this.#settings)], limits: { failures: Infinity } })
+    const allowed = [...networks, ...hostsOf(this.#settings)]
+    this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...patience })
   }
 
@@ -149,7 +152,10 @@ class TileServer {
   }
 }
 
-/** Hosts of inner networks are allowed, because the user named them. @param {import('../../core/upstream.js').UpstreamSettings} settings */
+/**
+ * Hosts of inner networks are allowed, because the user named them.
+ * @param {import('../../core/upstream.js').UpstreamSettings} settings
+ */
 function hostsOf ({ url, subdomains = [''] }) {
   return subdomains.map(subdomain => {
     const { hostname, port, protocol } = new URL(fillTemplate(url, name => name === 's' ? subdomain : '1'))

@@ -1,5 +1,5 @@
-// The changes of a store that are not yet in the trees: ids of tiles, from the change feed. Their number is limited: beyond it,
-// comparing everything is quicker.
+// The changes of a store that are not yet in the trees: ids of tiles, from the change feed. Their number is limited:
+// beyond it, comparing everything is quicker.
 import { isTileId, layerRange, pastRange, parseTileId, tileId, timeline } from '../../core/index.js'
 import { describe } from '../store/reader.js'
 
@@ -9,7 +9,7 @@ export const changeDefaults = {
 }
 
 /**
- * What has happened to a tile: the times of past versions that came, whether the head is another, whether anything was deleted.
+ * What has happened to a tile: the times of past versions that came, and whether anything was deleted.
  * @typedef {{times: string[], deleted: boolean}} Change
  */
 
@@ -17,7 +17,7 @@ export class Changes {
   /** @type {Map<string, Change>} by ids of heads */
   tiles = new Map()
   editions = false
-  /** Something was removed: a head may have gone and come back, of which the feed tells its last state only. */
+  /** Something was removed: a head may have gone and come back; the feed shows its last state only. */
   removals = false
   /** There were more than can be kept. */
   overflow = false
@@ -76,8 +76,7 @@ export class Changes {
 
 /**
  * Every change since a place, without waiting for more.
- * @param {import('../store/couch.js').Couch} couch
- * @param {string | number} since
+ * @param {import('../store/couch.js').Couch} couch @param {string | number} since
  * @param {{signal?: AbortSignal, onChange: (id: string, deleted: boolean) => void}} options
  * @returns {Promise<string | number>} how far that is
  */
@@ -92,7 +91,6 @@ export async function readChanges (couch, since, { signal, onChange }) {
 
 /**
  * Tiles with their newest versions, from the documents themselves, which are never behind as an index may be.
- * @param {import('../store/couch.js').Couch} couch
  * @param {string[]} ids of heads
  * @param {AbortSignal} [signal]
  * @returns {Promise<import('./tiles.js').Tile[]>}
@@ -105,8 +103,7 @@ export async function readHeads (couch, ids, signal) {
 
 /**
  * The same tiles with their past.
- * @param {import('../store/couch.js').Couch} couch
- * @param {import('./tiles.js').Tile[]} tiles read before: what is a head no more when the past is read stands there
+ * @param {import('./tiles.js').Tile[]} tiles read before: a head may have become a past version since
  * @param {AbortSignal} [signal]
  * @returns {Promise<import('./tiles.js').Tile[]>}
  */

@@ -1,4 +1,4 @@
-// Compares whole trees with the whole layer, some tiles at a time, so that changes of the store can be written in between.
+// Compares all trees with the layer, some tiles at a time, so that changes of the store can be written in between.
 // Both come column by column in the order of ids, and what the store does not have is removed from the trees.
 import path from 'node:path'
 import { selectorOf, tileId } from '../../core/index.js'
@@ -7,10 +7,13 @@ import { NUMBER, namesIn, readColumn } from '../formats/names.js'
 export const CHUNK = 1000 // tiles a step
 
 /** @typedef {import('./trees.js').Tree} Tree */
-/** @typedef {{z: number, x: number, rows: Set<number>, listed: Map<Tree, Promise<Map<number, string[]>>>}} Column rows: those the store has */
+/**
+ * rows: those the store has
+ * @typedef {{z: number, x: number, rows: Set<number>, listed: Map<Tree, Promise<Map<number, string[]>>>}} Column
+ */
 
 export class Comparison {
-  /** Tiles that were written for a change since this began: what is known of them here may be older. @type {Set<string>} */
+  /** Tiles that were written for a change since this began: the list may be older. @type {Set<string>} */
   touched = new Set()
   #tiles
   #last = false
@@ -21,10 +24,8 @@ export class Comparison {
   #zooms = new Set()
 
   /**
-   * @param {import('../store/index.js').Store} store
-   * @param {string} layer
-   * @param {import('./tiles.js').TileWriter} writer
-   * @param {object} options
+   * @param {import('../store/index.js').Store} store @param {string} layer
+   * @param {import('./tiles.js').TileWriter} writer @param {object} options
    * @param {() => Tree[]} options.trees all there are
    * @param {(tree: Tree) => boolean} options.check those to be looked at
    * @param {import('../../core/area.js').Area} [options.area]
@@ -98,7 +99,9 @@ export class Comparison {
   }
 
   async #endColumn ({ z, x, rows, listed }, check) {
-    for (const tree of check) await this.#removeOthers(tree, z, x, await (listed.get(tree) ?? this.#list(tree, z, x)), rows)
+    for (const tree of check) {
+      await this.#removeOthers(tree, z, x, await (listed.get(tree) ?? this.#list(tree, z, x)), rows)
+    }
     if (!this.#zooms.has(z)) {
       await this.#endZoom(check)
       this.#zooms.add(z)
@@ -110,7 +113,9 @@ export class Comparison {
     for (const [y, files] of found) {
       if (rows.has(y) || this.touched.has(tileId(this.layer, z, x, y))) continue
       // what is not asked for any more may well be in the store
-      for (const file of files) await (this.selected(z, x, y) ? this.writer.removeUnknown(file, tree) : this.writer.remove(file, tree))
+      for (const file of files) {
+        await (this.selected(z, x, y) ? this.writer.removeUnknown(file, tree) : this.writer.remove(file, tree))
+      }
     }
   }
 
@@ -124,7 +129,9 @@ export class Comparison {
   async #endZooms (check) {
     await this.#endZoom(check)
     for (const tree of check) {
-      for (const z of await namesIn(tree.root)) if (NUMBER.test(z) && !this.#zooms.has(+z)) await this.#removeColumns(tree, +z)
+      for (const z of await namesIn(tree.root)) {
+        if (NUMBER.test(z) && !this.#zooms.has(+z)) await this.#removeColumns(tree, +z)
+      }
     }
   }
 

@@ -1,14 +1,14 @@
 // Changes files of a tree, each in one step: readers see the old file or the new one.
 //
-// Nothing is forced to the disk: a tree is a copy, and that would cost more than all the rest. After a power failure the state
-// is of another start of the system (see state.js), and every file is compared with the store again.
+// Nothing is forced to the disk: a tree is a copy, and that would cost more than all the rest. After a power failure
+// the state is of another start of the system (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
 
 /** Where a hard link cannot be: across devices, at the most links of a file, on file systems that have none. */
 const NO_LINK = new Set(['EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
-const ATTEMPTS = 5 // at a folder that somebody removes because it was empty, while something is put into it
+const ATTEMPTS = 5 // at a folder that another process removes because it was empty
 
 export class Files {
   #counter = 0
@@ -22,12 +22,7 @@ export class Files {
     return path.join(this.tmp, `${process.pid}-${this.#counter++}`)
   }
 
-  /**
-   * A new file, not yet anywhere.
-   * @param {Buffer} bytes
-   * @param {string} time that it is to carry
-   * @returns {Promise<string>}
-   */
+  /** A new file, not yet anywhere. @param {string} time its modification time */
   async write (bytes, time) {
     const file = this.#temporary()
     const handle = await open(file, 'wx', 0o644)
@@ -46,10 +41,7 @@ export class Files {
     await into(target, () => rename(file, target))
   }
 
-  /**
-   * The same file under another name, in place of what is there.
-   * @returns {Promise<boolean>} false: it is a copy
-   */
+  /** The same file under another name, in place of what is there. @returns {Promise<boolean>} false: it is a copy */
   async link (file, target) {
     try {
       await into(target, () => link(file, target))
@@ -71,7 +63,7 @@ export class Files {
     await rename(temporary, target)
   }
 
-  /** Removes a file and the folders that are empty then, but not the one they are in. @param {string} root */
+  /** Removes a file and the folders that are empty then, but not the one they are in. */
   async remove (file, root) {
     await unlink(file).catch(absent)
     await prune(path.dirname(file), root)
@@ -109,7 +101,7 @@ export async function prune (dir, root) {
       await rmdir(at)
     } catch (error) {
       if (error.code === 'ENOENT') continue
-      return // there is something in it
+      return // it is not empty
     }
   }
 }

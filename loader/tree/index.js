@@ -1,17 +1,13 @@
-// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not change
-// between editions is one file with several names.
+// Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not
+// change between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
-import { checkLayer, selectorOf } from '../../core/index.js'
+import { checkLayer } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
-import { Changes } from './changes.js'
-import { Files } from './files.js'
 import { Paths } from './paths.js'
-import { readState, selectionOf } from './state.js'
-import { TileWriter } from './tiles.js'
-import { Trees } from './trees.js'
+import { readState } from './state.js'
 import { TreeWriter } from './writer.js'
 
 export { nginxConfig } from './nginx.js'
@@ -26,12 +22,14 @@ export { nginxConfig } from './nginx.js'
  * @property {boolean} [permission] although the terms of the layer's upstream forbid archives
  * @property {AbortSignal} [signal]
  * @property {(tally: import('./tiles.js').Tally) => void} [onProgress]
- * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState] when following
- * @property {(name: string, there: boolean) => void} [onTree] told of trees of editions that come and go
+ * @property {(state: {state: 'comparing' | 'following' | 'away', error?: string, reason?: string}) => void} [onState]
+ *   when following
+ * @property {(name: string, there: boolean) => void} [onTree] called when the tree of an edition appears or disappears
  * @property {number} [mostChanges] tiles kept in mind that have changed; beyond that everything is compared
  * @property {Partial<import('./writer.js').treeDefaults>} [limits]
  *
- * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures: any[]}} TreeSummary
+ * @typedef {import('./tiles.js').Tally & {layer: string, folder: string, trees: string[], links: string[], failures:
+ *   any[]}} TreeSummary
  *   trees: names of folders; links: names of links to them
  */
 
@@ -43,13 +41,13 @@ export { nginxConfig } from './nginx.js'
  * @returns {Promise<TreeSummary>}
  */
 export async function exportTree (store, layer, folder, options = {}) {
-  const { area, zooms, editions = true, follow = false, force, permission, signal, onTree, mostChanges } = options
+  const { follow = false, force, permission } = options
   checkTerms(await store.layer(checkLayer(layer)), permission)
   const paths = new Paths(folder, layer)
   /** @type {(() => Promise<void>) | undefined} */
   let unlock
-  /** @type {TileWriter | undefined} */
-  let tileWriter
+  /** @type {TreeWriter | undefined} */
+  let writer
   try {
     await mkdir(paths.hidden, { recursive: true })
     unlock = await lock(paths.lock, paths.tree())
@@ -58,41 +56,32 @@ export async function exportTree (store, layer, folder, options = {}) {
       throw new TilecouchError('TARGET_EXISTS', { value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one' })
     }
     await paths.prepare()
-    const files = new Files(paths.tmp)
-    tileWriter = new TileWriter(store, files, { signal })
-    const writer = new TreeWriter({
-      ...options,
-      store,
-      paths,
-      tileWriter,
-      trees: new Trees(store, paths, files, { editions, onTree }),
-      changes: new Changes(layer, { selected: selectorOf(area, zooms), most: mostChanges }),
-      selection: selectionOf({ area, zooms, editions })
-    })
+    writer = new TreeWriter(store, paths, options)
     try {
       await writer.run({ follow, adopted })
     } catch (error) {
       // asked to stop following is how following ends
-      if (error.code !== 'ABORTED' || !follow || !writer.isWhole) throw error
+      if (error.code !== 'ABORTED' || !follow || !writer.isComplete) throw error
     }
-    return await summaryOf(paths, tileWriter)
+    return await summaryOf(paths, writer)
   } catch (error) {
     const known = explain(error, folder)
-    throw tileWriter ? Object.assign(known, { summary: await summaryOf(paths, tileWriter).catch(() => undefined) }) : known
+    if (writer) known.summary = await summaryOf(paths, writer).catch(() => undefined)
+    throw known
   } finally {
     await unlock?.()
   }
 }
 
-/** @param {Paths} paths @param {TileWriter} tileWriter */
-async function summaryOf (paths, { tally, failures }) {
+/** @param {Paths} paths @param {TreeWriter} writer */
+async function summaryOf (paths, { tileWriter: { tally, failures } }) {
   const { folder, layer } = paths
   const { present, trees, links } = await paths.look()
   const names = times => times.map(time => `${layer}@${time}`)
   return { layer, folder, trees: [...present ? [layer] : [], ...names(trees)], links: names(links), ...tally, failures }
 }
 
-/** Whether there is anything of these names that no run before has written. @param {Paths} paths */
+/** Whether anything has these names that no earlier run wrote. @param {Paths} paths */
 async function isUnknown (paths) {
   if (await readState(paths.state)) return false
   const { present, trees, links } = await paths.look()

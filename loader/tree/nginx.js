@@ -1,5 +1,5 @@
-// The configuration of an nginx that serves trees: whole, for the http block. deploy/nginx/files.conf is what this makes with
-// its defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
+// The configuration of an nginx that serves trees, for the http block. deploy/nginx/files.conf is made with the
+// defaults and a gateway. The answers are those of the gateway: see server/gateway/routes/tile.js.
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
 
@@ -9,8 +9,8 @@ export const nginxDefaults = {
   root: '/srv/tiles', // the folder of the trees
   maxAge: 300, // seconds clients keep a tile that may change; less for layers whose ttl is shorter
   staleWhileRevalidate: 86400, // seconds after that for which they may show it while they ask
-  staleIfError: 604800, // seconds for which they may show it when nobody answers
-  missingAge: 60, // seconds clients keep the news that there is no tile
+  staleIfError: 604800, // seconds for which they may show it when no server answers
+  missingAge: 60, // seconds clients remember that there is no tile
   origin: '*' // pages that may read
 }
 
@@ -20,8 +20,9 @@ const TAKEN = 'Accept, Cache-Control, Content-Type, If-Modified-Since, If-None-M
 const TILE = '/[a-z0-9][a-z0-9_-]{0,62}(?:@[0-9TZ:-]+)?/[0-9]{1,2}/[0-9]{1,10}/[0-9]{1,10}'
 
 /**
- * @param {Partial<typeof nginxDefaults> & {gateway?: string, layers?: {layer: string, ttl?: number}[]}} [options] gateway: URL of who
- *   answers what is not in the trees; without one that is nobody
+ * @param {Partial<typeof nginxDefaults> & {gateway?: string, layers?: {layer: string, ttl?: number}[]}} [options]
+ *   gateway: URL of the
+ *   server that answers what is not in the trees
  */
 export function nginxConfig ({ gateway, layers = [], ...given } = {}) {
   const options = { ...nginxDefaults, ...given }
@@ -72,12 +73,12 @@ ${passed.scheme === 'https' ? '    proxy_ssl_server_name on;\n' : ''}
     gzip_vary on;
     gzip_types application/json application/xml;
 ` : ''}
-    # Files are found by name only where the address is that of a tile, so that nothing else that lies there is served. The end of
-    # the name need not be that of the tile: layers may hold tiles of several types.
+    # Only addresses of tiles are looked up as files, so that nothing else in the folder is served. The extension need not be that
+    # of the file: layers may have tiles of several types.
     #
     # No open_file_cache: it saves some 15 % of the work, and files that were replaced would be served on for a while.
 ${images(missing, passed)}
-    # Vector tiles lie in the trees as they are stored: gzipped. ${passed ? 'The few clients that do not take that are served by the gateway.' : 'Whoever does not take that gets them like this all the same.'}
+    # Vector tiles lie in the trees as they are stored: gzipped. ${passed ? 'The gateway serves the few clients that do not accept that.' : 'Clients that do not accept that get them gzipped all the same.'}
 ${vectors(passed)}
 ${passed ? withGateway(passed) : withoutGateway(options)}}
 `
@@ -104,7 +105,7 @@ ${passed ? '        if ($http_accept_encoding !~* gzip) { return 418; }\n' : ''}
 `
 
 const common = (passed, codes = '405') => `        gzip off;
-        etag on;                    # of the file's time and size: bytes that took the place of others of that time are mostly told apart
+        etag on;                    # of the file's time and size
         sendfile on;
         tcp_nopush on;
         add_header Cache-Control $tile_cache;
@@ -113,7 +114,7 @@ const common = (passed, codes = '405') => `        gzip off;
         add_header X-Content-Type-Options nosniff;
         add_header Content-Security-Policy sandbox;
         add_header X-Tilecouch-Cache file;
-        error_page ${codes} = ${passed ? '@gateway' : '@method'};${passed ? '  # what is no GET is the gateway\'s to answer' : ''}
+        error_page ${codes} = ${passed ? '@gateway' : '@method'};${passed ? '  # the gateway answers other methods than GET' : ''}
 `
 
 const withGateway = ({ scheme }) => `    location @gateway {
@@ -177,8 +178,9 @@ ${always}        default_type application/json;
 const steady = ({ staleWhileRevalidate, staleIfError }, age) => `public, max-age=${age}` +
   (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') + (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
 
-/** How old a tile is within its ttl, a file does not say: the time that clients keep it is never longer than that of others. */
-const shortLived = (layers, { maxAge }) => layers.flatMap(({ layer, ttl }) => ttl && ttl < maxAge ? [{ layer, age: ttl }] : [])
+/** A file does not show how old a tile is within its ttl: clients keep it no longer than the ttl. */
+const shortLived = (layers, { maxAge }) =>
+  layers.flatMap(({ layer, ttl }) => ttl && ttl < maxAge ? [{ layer, age: ttl }] : [])
 
 function parseGateway (value) {
   const url = URL.canParse(value) ? new URL(value) : undefined
@@ -188,7 +190,7 @@ function parseGateway (value) {
   return { scheme: url.protocol.slice(0, -1), server: `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}` }
 }
 
-/** nginx takes a dollar for a variable wherever it stands, and knows no way to write one. */
+/** nginx reads every dollar as a variable, and has no way to escape it. */
 function rootOf (folder) {
   const root = path.resolve(folder)
   if (/["\\$\p{Cc}]/u.test(root)) throw new TilecouchError('BAD_OPTION', { option: '--nginx', value: root, why: 'nginx cannot serve a folder with a dollar, a quote or a backslash in its name' })

@@ -2,9 +2,9 @@
 //
 //   osm/…  osm@2024-03-01T00:00:00Z/…  osm@2024 -> osm@2024-03-01T00:00:00Z     trees and links
 //   .tilecouch/osm.json       up to where the changes of the store are in the trees
-//   .tilecouch/osm.lock       who writes them
+//   .tilecouch/osm.lock       the process that writes them
 //   .tilecouch/osm/tmp        files that are being written
-//   .tilecouch/osm/new        trees that are not whole yet
+//   .tilecouch/osm/new        unfinished trees
 //   .tilecouch/osm/trash      trees that are being removed
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -16,7 +16,6 @@ export const HIDDEN = '.tilecouch'
 const PERIOD = /^\d{4}(-\d\d(-\d\d)?)?$/
 
 export class Paths {
-  /** @param {string} folder @param {string} layer */
   constructor (folder, layer) {
     this.folder = folder
     this.layer = layer
@@ -46,7 +45,8 @@ export class Paths {
 
   /**
    * What the folder has of this layer.
-   * @returns {Promise<{present: boolean, trees: string[], links: string[]}>} trees: exact times; links: periods, whatever they lead to
+   * @returns {Promise<{present: boolean, trees: string[], links: string[]}>} trees: exact times; links: periods,
+   *   whatever they lead to
    */
   async look () {
     const found = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }

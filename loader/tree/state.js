@@ -1,10 +1,10 @@
-// What is kept beside a tree from one run to the next: up to where the changes of the store are in it (it may be behind the
-// files, never ahead of them), and which times no new file may carry.
+// What is kept beside a tree from one run to the next: up to where the changes of the store are in it (it may be behind
+// the files, never ahead of them), and which times no new file may have.
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import { toSeconds } from '../../core/index.js'
 
-const MOST = 2000 // spent times that are remembered; beyond those files carry the moment at which they are written
+const MOST = 2000 // spent times that are remembered; beyond those files have the moment at which they are written
 
 /**
  * @typedef {object} TreeState
@@ -12,11 +12,11 @@ const MOST = 2000 // spent times that are remembered; beyond those files carry t
  * @property {boolean} whole every tree is what the store was at that place
  * @property {string} selection what of the layer is in the trees
  * @property {string} store which one it is of; empty: unknown
- * @property {number[]} [spent] times that no new file may carry, in seconds since 1970
+ * @property {number[]} [spent] times that no new file may have, in seconds since 1970
  * @property {string} boot the start of the system that this was written in
  */
 
-/** @returns {Promise<TreeState | undefined>} nothing when there is none, or none that can be read */
+/** @returns {Promise<TreeState | undefined>} nothing when it is missing or damaged */
 export async function readState (file) {
   try {
     const state = JSON.parse(await readFile(file, 'utf8'))
@@ -28,7 +28,7 @@ export async function readState (file) {
   }
 }
 
-/** @param {string} file @param {TreeState} state @param {string} tmp a folder of the same file system */
+/** @param {TreeState} state @param {string} tmp a folder of the same file system */
 export async function writeState (file, state, tmp) {
   const temporary = `${tmp}/place-${process.pid}`
   await writeFile(temporary, JSON.stringify(state, null, 2) + '\n')
@@ -40,10 +40,7 @@ export function selectionOf ({ area, zooms, editions }) {
   return JSON.stringify({ zooms: zooms ?? null, area: area?.key ?? null, editions })
 }
 
-/**
- * Which start of the system this is. What was written under another one may not have reached the disk.
- * @returns {Promise<string>}
- */
+/** Which start of the system this is. What was written under another one may not have reached the disk. */
 export async function bootOf () {
   try {
     return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
@@ -53,14 +50,13 @@ export async function bootOf () {
 }
 
 /**
- * The times that files carry. A file carries that of its version, and web servers tell by nothing else whether what somebody
- * keeps is still right. So a time under which an image was shown that is no more is spent: a new file for that time carries the
- * next second.
+ * The times of files. A file has that of its version, and web servers compare nothing else to know whether a cached
+ * image is still valid. So the time of a replaced image is spent: a new file gets the next second.
  */
 export class FileTimes {
   /** Seconds since 1970. @type {Set<number>} */
   #spent = new Set()
-  /** Whether there is anything that has not been kept. */
+  /** Whether there is anything to write. */
   isChanged = false
 
   /** @param {unknown} list as it was kept */
@@ -76,7 +72,7 @@ export class FileTimes {
     return this.#spent.size >= MOST
   }
 
-  /** What a new file of a version carries. @param {string} time of the version */
+  /** The time of a new file of a version. @param {string} time of the version */
   next (time) {
     let second = this.#isFull ? Math.max(toSeconds(time), Math.floor(Date.now() / 1000)) : toSeconds(time)
     while (this.#spent.has(second)) second++
@@ -93,7 +89,7 @@ export class FileTimes {
     return true
   }
 
-  /** Whether a file is surely of a version later than a time. @param {number} mtime @param {string} time */
+  /** Whether a file is surely of a version later than a time. */
   isLater (mtime, time) {
     let second = mtime / 1000
     while (this.#spent.has(second - 1)) second--

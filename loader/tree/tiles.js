@@ -1,5 +1,5 @@
-// Writes tiles into trees as the store has them: files that are right stay, what another tree has is linked, the rest is fetched
-// once. It may be stopped at any moment and run again.
+// Writes tiles into trees as the store has them: files that are right stay, what another tree has is linked, the rest
+// is fetched once. It may be stopped at any moment and run again.
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import pMap from 'p-map'
@@ -9,7 +9,7 @@ import { EXTENSIONS } from '../formats/names.js'
 import { look } from './files.js'
 import { FileTimes } from './state.js'
 
-const AT_ONCE = 16 // tiles whose files are looked at, or written
+const AT_ONCE = { concurrency: 16 } // tiles whose files are looked at, or written
 const FIRST_SURE = '1980-01-01T00:00:00Z' // earlier times become later ones on some file systems
 const MOST_FAILURES = 100 // that are kept; all are counted
 
@@ -32,14 +32,14 @@ const MOST_FAILURES = 100 // that are kept; all are counted
  * @property {number} failed tiles that are no image a file server could give
  */
 
-/** What a tree shows of a tile. @param {Tile} tile @param {Tree} tree @returns {Version | undefined} */
+/** What a tree shows of a tile. @returns {Version | undefined} */
 export function shownIn ({ versions }, { time }) {
   const newest = versions[versions.length - 1]
   const version = time === undefined ? (newest?.current ? newest : undefined) : asOf(versions, time)
   return version?.gone ? undefined : version
 }
 
-/** The files of a tile, when nobody has listed its folder. @type {Names} */
+/** The files that a tile may have, where its folder was not listed. @type {Names} */
 export async function candidates ({ root }, { z, x, y }) {
   return EXTENSIONS.map(ext => path.join(root, `${z}`, `${x}`, `${y}.${ext}`))
 }
@@ -51,8 +51,7 @@ export class TileWriter {
   failures = []
 
   /**
-   * @param {import('../store/index.js').Store} store
-   * @param {import('./files.js').Files} files
+   * @param {import('../store/index.js').Store} store @param {import('./files.js').Files} files
    * @param {{signal?: AbortSignal}} [options]
    */
   constructor (store, files, { signal } = {}) {
@@ -60,9 +59,9 @@ export class TileWriter {
     this.files = files
     this.signal = signal
     this.times = new FileTimes()
-    /** Saves the spent times, before a file carries another. */
+    /** Saves the spent times, before a file gets another. */
     this.saveTimes = async () => {}
-    /** Whether time and size tell which version a file is, where its digest is not known: not while everything is compared. */
+    /** Whether time and size identify a version where its digest is not known: not while everything is compared. */
     this.trust = true
   }
 
@@ -77,18 +76,18 @@ export class TileWriter {
    */
   async update (tiles, trees, { check = trees, names = candidates, heads = false } = {}) {
     if (!this.trust) await this.#learnDigests(tiles, check, names)
-    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names, heads), { concurrency: AT_ONCE })).flat()
+    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names, heads), AT_ONCE)).flat()
     this.tally.tiles += tiles.length
     const again = await this.#fetch(jobs.filter(job => job.lacking.length && !job.holder))
-    await pMap(jobs.filter(job => job.holder), job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), { concurrency: AT_ONCE })
+    const linked = jobs.filter(job => job.holder)
+    await pMap(linked, job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), AT_ONCE)
     return again
   }
 
   /**
-   * Whether what happened to a tile leaves the past as it is in the trees, which the times of the files tell:
-   * a version that came has no part in a tree that shows a later one, or that very one.
-   * @param {Tile} tile with its head
-   * @param {import('./changes.js').Change} change
+   * Whether a change of a tile leaves the past in the trees as it is, judged by the times of the files: a version that
+   * came has no part in a tree that shows a later one, or that very one.
+   * @param {Tile} tile with its head @param {import('./changes.js').Change} change
    * @param {Tree[]} past
    * @param {Map<string, {digest?: string}>} stored versions that came, by their ids
    */
@@ -97,18 +96,22 @@ export class TileWriter {
     if (deleted || !head || !this.trust) return false
     const came = [...times, head.time]
     const digestAt = time => time === head.time ? head.digest : stored.get(`${tile.id}@${time}`)?.digest
-    const isThat = async ({ file, stat }, time) => this.times.fits(stat.mtimeMs, time) && digestOf(await readFile(file)) === digestAt(time)
+    const isThat = async ({ file, stat }, time) =>
+      this.times.fits(stat.mtimeMs, time) && digestOf(await readFile(file)) === digestAt(time)
     for (const tree of past) {
       const within = came.filter(time => time <= /** @type {string} */ (tree.time))
       if (!within.length) continue
       const found = await this.#find(tree, tile, candidates)
       if (found.length !== 1) return false
-      for (const time of within) if (time <= FIRST_SURE || !(this.times.isLater(found[0].stat.mtimeMs, time) || await isThat(found[0], time))) return false
+      for (const time of within) {
+        if (time <= FIRST_SURE) return false
+        if (!this.times.isLater(found[0].stat.mtimeMs, time) && !await isThat(found[0], time)) return false
+      }
     }
     return true
   }
 
-  /** What is to be done for a tile: a job for each version that is shown anywhere. What shows nothing is removed at once. */
+  /** A job for each version of a tile that is shown anywhere. Files that nothing shows are removed at once. */
   async #compare (tile, trees, check, names, heads) {
     /** @type {Map<string, Job>} */
     const jobs = new Map()
@@ -135,11 +138,13 @@ export class TileWriter {
       }
       if (!right) job.lacking.push(tree)
     }
-    for (const job of jobs.values()) if (job.lacking.length) job.holder ??= await this.#search(job, trees.filter(tree => !check.includes(tree)), names)
+    for (const job of jobs.values()) {
+      if (job.lacking.length) job.holder ??= await this.#search(job, trees.filter(tree => !check.includes(tree)), names)
+    }
     return [...jobs.values()].filter(job => job.lacking.length || job.extra.length)
   }
 
-  /** Before a file is removed: where its image is no more, its time is spent. @param {Found} found @param {Tile} tile @param {boolean} heads */
+  /** Before a file is removed: where its image is no more, its time is spent. */
   async #retire ({ file, stat }, { versions }, heads) {
     const own = versions.find(({ time }) => this.times.fits(stat.mtimeMs, time))
     if (own ? own.digest === undefined || own.digest === digestOf(await readFile(file)) : heads) return
@@ -151,12 +156,12 @@ export class TileWriter {
     await this.saveTimes()
   }
 
-  /** Before the tree of an edition is removed. @param {string} time */
+  /** Before the tree of an edition is removed. */
   async endEdition (time) {
     await this.#spend({ mtimeMs: Date.parse(this.times.next(time)) })
   }
 
-  /** Removes a file whose tile the store does not have. @param {string} file @param {Tree} tree */
+  /** Removes a file whose tile the store does not have. */
   async removeUnknown (file, tree) {
     const stat = await look(file)
     if (stat) await this.#spend(stat)
@@ -182,7 +187,7 @@ export class TileWriter {
   }
 
   /**
-   * Whether a file is a version. Times that the file system cannot hold come back as others, and are written every time.
+   * Whether a file is a version. Files with times that the file system cannot store are written every time.
    * @param {Found} found @param {Version} version
    */
   async #is ({ file, stat }, { time, size, digest }) {
@@ -192,8 +197,10 @@ export class TileWriter {
 
   /** Of tiles that have files. */
   async #learnDigests (tiles, trees, names) {
-    const listed = await pMap(tiles, async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).some(({ length }) => length), { concurrency: AT_ONCE })
-    const versions = tiles.filter((_, at) => listed[at]).flatMap(({ versions: all }) => all.filter(({ digest, gone }) => !digest && !gone))
+    const hasFiles = async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).flat().length > 0
+    const listed = await pMap(tiles, hasFiles, AT_ONCE)
+    const versions = tiles.filter((_, at) => listed[at]).flatMap(tile => tile.versions)
+      .filter(({ digest, gone }) => !digest && !gone)
     const found = await this.store.versionsById(versions.map(({ id }) => id), { signal: this.signal })
     for (const version of versions) {
       const stored = found.get(version.id)
@@ -220,7 +227,7 @@ export class TileWriter {
       this.tally.written++
       this.tally.bytes += bytes.length
       await this.#place(job, target, others, first)
-    }, { concurrency: AT_ONCE })
+    }, AT_ONCE)
     return [...again]
   }
 
@@ -240,7 +247,7 @@ export class TileWriter {
     if (this.failures.length < MOST_FAILURES) this.failures.push(failure)
   }
 
-  /** @param {Job} job @param {string} holder @param {Tree[]} trees that are to have it @param {Tree} [first] has it */
+  /** @param {Tree[]} trees that are to have it @param {Tree} [first] has it */
   async #place (job, holder, trees, first) {
     const name = path.extname(holder).slice(1)
     for (const tree of trees) {
@@ -251,7 +258,6 @@ export class TileWriter {
     for (const [tree, file] of job.extra) if (!placed.has(file)) await this.remove(file, tree)
   }
 
-  /** @param {string} file @param {Tree} tree */
   async remove (file, tree) {
     await this.files.remove(file, tree.root)
     this.tally.removed++

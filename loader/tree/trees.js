@@ -1,8 +1,8 @@
-// The trees of a layer: the present and one for each edition, and links for periods. A new tree is built in a hidden folder and
-// appears when it is complete; a link is replaced at once.
+// The trees of a layer: the present and one for each edition, and links for periods. A new tree is built in a hidden
+// folder and appears when it is complete; a link is replaced at once.
 //
-// A period such as 2024 or 2024-03 is a link to the tree of its last edition. Where the map changed in it after that edition, no
-// tree is right, and there is no link: the gateway knows.
+// A period such as 2024 or 2024-03 is a link to the tree of its last edition. Where the map changed in it after that
+// edition, no tree is right, and there is no link: the gateway answers.
 import { mkdir, readlink, rename, rm, unlink } from 'node:fs/promises'
 import path from 'node:path'
 import { AFTER, addSeconds, endOf, formatReference, isExactTime } from '../../core/index.js'
@@ -11,9 +11,11 @@ import { BY_TIME } from '../store/reader.js'
 import { namesIn } from '../formats/names.js'
 
 /**
- * @typedef {{time?: string, root: string, whole: boolean}} Tree time: none for the present; whole: where it is found
+ * @typedef {{time?: string, root: string, complete: boolean}} Tree
+ *   time: none for the present; complete: at its final place
  * @typedef {{time: string, finished?: string}} Edition
- * @typedef {{name: string, time: string, end: string}} Period name: 2024-03; time: of the last edition in it; end: its last second
+ * @typedef {{name: string, time: string, end: string}} Period
+ *   name: 2024-03; time: of the last edition in it; end: its last second
  */
 
 export class Trees {
@@ -25,10 +27,10 @@ export class Trees {
   #removals = new Set()
 
   /**
-   * @param {import('../store/index.js').Store} store
-   * @param {import('./paths.js').Paths} paths
+   * @param {import('../store/index.js').Store} store @param {import('./paths.js').Paths} paths
    * @param {import('./files.js').Files} files
-   * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: the past as well; onTree: told of trees that come and go
+   * @param {{editions: boolean, onTree?: (name: string, there: boolean) => void}} options editions: the past as well;
+   *   onTree: called when one appears or disappears
    */
   constructor (store, paths, files, { editions, onTree }) {
     this.store = store
@@ -36,13 +38,13 @@ export class Trees {
     this.files = files
     this.past = editions
     this.onTree = onTree
-    /** Told before the tree of an edition that is no more goes. @type {(time: string) => Promise<void>} */
+    /** Called before the tree of a removed edition goes. @type {(time: string) => Promise<void>} */
     this.onEnd = async () => {}
   }
 
-  /** The trees that are not where they are looked for. */
+  /** The trees without their final places. */
   get unfinished () {
-    return this.list.filter(tree => !tree.whole)
+    return this.list.filter(tree => !tree.complete)
   }
 
   /** Looks which editions there are. Trees of others are removed, new ones begun. */
@@ -61,27 +63,30 @@ export class Trees {
       await this.#discard(paths.tree(time))
       this.onTree?.(formatReference(paths.layer, time), false)
     }
-    for (const name of await namesIn(paths.unfinished)) if (!times.some(time => name === path.basename(paths.tree(time)))) await this.#discard(path.join(paths.unfinished, name))
+    const wanted = new Set(times.map(time => path.basename(paths.tree(time))))
+    for (const name of await namesIn(paths.unfinished)) {
+      if (!wanted.has(name)) await this.#discard(path.join(paths.unfinished, name))
+    }
     await mkdir(paths.tree(), { recursive: true })
-    this.list = [{ root: paths.tree(), whole: true }, ...times.map(time => existing.includes(time)
-      ? { time, root: paths.tree(time), whole: true }
-      : { time, root: paths.unfinishedTree(time), whole: false })]
+    this.list = [{ root: paths.tree(), complete: true }, ...times.map(time => existing.includes(time)
+      ? { time, root: paths.tree(time), complete: true }
+      : { time, root: paths.unfinishedTree(time), complete: false })]
   }
 
-  /** The new trees are whole: from now on they are found. */
+  /** The new trees are complete: from now on they are found. */
   async finish () {
     for (const tree of this.unfinished) {
       const target = this.paths.tree(tree.time)
       await mkdir(tree.root, { recursive: true }) // of an edition that shows nothing
       await rename(tree.root, target)
-      Object.assign(tree, { root: target, whole: true })
+      Object.assign(tree, { root: target, complete: true })
       this.onTree?.(path.basename(target), true)
     }
     await this.#link(periodsOf(this.list.flatMap(({ time }) => time ?? [])))
   }
 
   /**
-   * Versions that are of no edition make trees wrong for the rest of their period: those links go before anybody sees it.
+   * Versions that are of no edition make trees wrong for the rest of their period: removes those links before.
    * @param {Set<string>} times of versions that are about to be shown
    */
   async unlinkWrong (times) {
@@ -113,18 +118,20 @@ export class Trees {
   async #right (periods) {
     const { layer } = this.paths
     const open = periods.filter(({ time, end }) => time < end) // CouchDB refuses a range in which nothing can be
+    const limit = this.#editions.size + 1
     const rows = await this.store.couch.queries(BY_TIME, open.map(({ time, end }) => (
-      { startkey: [layer, addSeconds(time, 1)], endkey: [layer, end, AFTER], group_level: 2, limit: this.#editions.size + 1 }
+      { startkey: [layer, addSeconds(time, 1)], endkey: [layer, end, AFTER], group_level: 2, limit }
     )))
     const wrong = new Set(open.filter((_, at) => !rows[at].every(({ key }) => this.#editions.has(key[1]))))
     return new Map(periods.filter(period => !wrong.has(period)).map(period => [period.name, period]))
   }
 
-  /** Out of sight at once; what lies there is removed meanwhile, or when the next process starts. */
+  /** Moves it away at once; its files are removed meanwhile, or when the next process starts. */
   async #discard (dir) {
     const aside = path.join(this.paths.trash, `${Date.now()}-${path.basename(dir)}`)
     await rename(dir, aside)
-    const removal = rm(aside, { recursive: true, force: true }).catch(() => {}).finally(() => this.#removals.delete(removal))
+    const removal = rm(aside, { recursive: true, force: true }).catch(() => {})
+      .finally(() => this.#removals.delete(removal))
     this.#removals.add(removal)
   }
 
@@ -139,7 +146,7 @@ export class Trees {
   }
 }
 
-/** Where a link leads; nothing when there is none. A folder of that name is not ours. */
+/** Where a link leads; nothing when it is missing. A folder of that name is not ours. */
 async function leadsTo (target) {
   try {
     return await readlink(target)
@@ -162,11 +169,7 @@ export function treeTimes (editions, existing) {
   return editions.filter(({ time, finished }) => finished || there.has(time)).map(({ time }) => time).sort()
 }
 
-/**
- * The periods that have an edition in them.
- * @param {string[]} times of the trees, ascending
- * @returns {Period[]}
- */
+/** The periods that have an edition in them. @param {string[]} times of the trees, ascending @returns {Period[]} */
 export function periodsOf (times) {
   const periods = new Map()
   for (const time of times) {

@@ -1,15 +1,18 @@
-// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of changes, or
-// a step of a comparison of everything. What is read later is written later, so no file ever goes back in time.
+// Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of
+// changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
-import { compareIds } from '../../core/index.js'
+import { compareIds, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { childSignal } from '../store/child-signal.js'
 import { Follower } from '../store/follow.js'
-import { readChanges, readHeads, readPast } from './changes.js'
+import { Changes, readChanges, readHeads, readPast } from './changes.js'
 import { Comparison } from './comparison.js'
-import { bootOf, readState, writeState } from './state.js'
+import { Files } from './files.js'
+import { bootOf, readState, selectionOf, writeState } from './state.js'
+import { TileWriter } from './tiles.js'
+import { Trees } from './trees.js'
 
 export const treeDefaults = {
   gather: 150, // milliseconds for which changes are gathered: those of one load come together
@@ -22,7 +25,7 @@ export const treeDefaults = {
   mostMissing: 5 // rounds in which a version that is listed may be nowhere, before it is left out
 }
 
-/** Errors that pass: the store is waited for. A layer that is missing may come back, and its trees may be the last copy. */
+/** Errors that pass: the store is waited for. A missing layer may come back, and its trees may be the last copy. */
 const PASSING = new Set([
   'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING',
   'LAYER_NOT_FOUND'
@@ -34,7 +37,7 @@ export class TreeWriter {
   #compared = new Set() // times of the trees that the comparison is of
   #place = /** @type {import('../store/follow.js').FeedPosition} */ (/** @type {unknown} */ (undefined))
   #writtenAt = 0
-  #whole = false
+  #isComplete = false
   #removals = false // in the batch before
   #store = '' // the one that is exported now
   #boot = ''
@@ -50,42 +53,34 @@ export class TreeWriter {
   #wake = () => {}
 
   /**
-   * @param {object} parts
-   * @param {import('../store/index.js').Store} parts.store
-   * @param {import('./paths.js').Paths} parts.paths
-   * @param {import('./trees.js').Trees} parts.trees
-   * @param {import('./tiles.js').TileWriter} parts.tileWriter
-   * @param {import('./changes.js').Changes} parts.changes
-   * @param {string} parts.selection see selectionOf
-   * @param {import('../../core/area.js').Area} [parts.area]
-   * @param {import('../../core/grid.js').Zooms} [parts.zooms]
-   * @param {AbortSignal} [parts.signal]
-   * @param {(tally: import('./tiles.js').Tally) => void} [parts.onProgress]
-   * @param {(state: {state: 'comparing' | 'following' | 'away', error?: any}) => void} [parts.onState]
-   * @param {Partial<typeof treeDefaults>} [parts.limits]
+   * @param {import('../store/index.js').Store} store
+   * @param {import('./paths.js').Paths} paths
+   * @param {import('./index.js').TreeOptions} options
    */
-  constructor ({ store, paths, trees, tileWriter, changes, selection, area, zooms, signal, onProgress, onState, limits }) {
-    this.limits = { ...treeDefaults, ...limits }
+  constructor (store, paths, options) {
+    const { area, zooms, editions = true, signal, onTree, onProgress, onState, mostChanges, limits } = options
+    const files = new Files(paths.tmp)
     this.store = store
-    tileWriter.saveTimes = () => tileWriter.times.isChanged ? this.#writeState() : this.#writing
-    trees.onEnd = time => tileWriter.endEdition(time)
     this.paths = paths
-    this.trees = trees
-    this.tileWriter = tileWriter
-    this.changes = changes
-    this.selection = selection
+    this.tileWriter = new TileWriter(store, files, { signal })
+    this.tileWriter.saveTimes = () => this.tileWriter.times.isChanged ? this.#writeState() : this.#writing
+    this.trees = new Trees(store, paths, files, { editions, onTree })
+    this.trees.onEnd = time => this.tileWriter.endEdition(time)
+    this.changes = new Changes(paths.layer, { selected: selectorOf(area, zooms), most: mostChanges })
+    this.selection = selectionOf({ area, zooms, editions })
     this.listing = { area, zooms }
+    this.limits = { ...treeDefaults, ...limits }
     this.signal = signal
     this.onProgress = onProgress
     this.onState = onState
   }
 
   /** Whether everything that is shown was right at some moment; there may be more to come. */
-  get isWhole () {
-    return this.#whole
+  get isComplete () {
+    return this.#isComplete
   }
 
-  /** @param {{follow: boolean, adopted: boolean}} options adopted: files are there, and nothing that says of which store */
+  /** @param {{follow: boolean, adopted: boolean}} options adopted: there are files, of an unknown store */
   async run ({ follow, adopted }) {
     try {
       await this.#begin(adopted)
@@ -111,11 +106,11 @@ export class TreeWriter {
     }
   }
 
-  /** One thing. @returns {Promise<boolean>} whether there is nothing more to do */
+  /** One step. @returns {Promise<boolean>} whether it is done */
   async #next (follow) {
     this.#showState()
     if (this.#reset) await this.#begin(false)
-    if (!this.#isAllRight()) await this.#compare(!this.#whole)
+    if (!this.#isAllRight()) await this.#compare(!this.#isComplete)
     const isAdrift = this.#follower && !this.#follower.isAnchored
     const isCrowded = this.#comparison && this.#comparison.touched.size > this.limits.mostTouched
     if (this.changes.any && !isAdrift && !isCrowded) {
@@ -127,7 +122,7 @@ export class TreeWriter {
     return false
   }
 
-  /** Looks what is there and where to go on. */
+  /** Reads the state, and decides where to continue. */
   async #begin (adopted) {
     const { store, paths } = this
     await store.layer(paths.layer)
@@ -137,13 +132,13 @@ export class TreeWriter {
     this.#isOfStore = state ? state.store === identity : !adopted
     this.tileWriter.times.open(state?.spent)
     this.#store = identity
-    this.#whole = Boolean(state?.whole && state.store === identity && state.selection === this.selection && state.boot === this.#boot &&
-      canContinue(state.place, there))
-    // the place before anything is read, so that nothing is missed; a follower that had to begin anew has one already
-    this.#place = this.#whole && state ? state.place : this.#follower?.position ?? there
+    const isSame = state?.store === identity && state.selection === this.selection && state.boot === this.#boot
+    this.#isComplete = Boolean(isSame && state.whole && canContinue(state.place, there))
+    // the place before anything is read, so that nothing is missed; a follower that had to begin again has one already
+    this.#place = this.#isComplete && state ? state.place : this.#follower?.position ?? there
     await this.#writeState()
     await this.trees.arrange()
-    if (!this.#whole) await this.#compare(true)
+    if (!this.#isComplete) await this.#compare(true)
   }
 
   #listen () {
@@ -170,7 +165,9 @@ export class TreeWriter {
       // what is one batch of the feed may have begun in the one before
       if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
-      for (let at = 0; at < ids.length; at += this.limits.round) await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+      for (let at = 0; at < ids.length; at += this.limits.round) {
+        await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+      }
     } catch (error) {
       this.changes.restore(batch)
       throw error
@@ -186,12 +183,17 @@ export class TreeWriter {
     const times = heads.flatMap(({ id, versions: [head] }) => [...changes.get(id).times, ...(head ? [head.time] : [])])
     await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
-    // while everything is compared, nothing can be told from what is there
+    // while everything is compared, files prove nothing
     const stored = await this.store.versionsById(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
-    const certain = await pMap(heads, head => !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored), { concurrency: this.limits.looks })
+    const isRight = head =>
+      !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
+    const certain = await pMap(heads, isRight, { concurrency: this.limits.looks })
     const others = heads.filter((head, at) => !certain[at])
-    const again = await this.tileWriter.update(heads.filter((head, at) => certain[at]), list, { check: list.slice(0, 1), heads: true })
-    if (others.length) again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    const right = heads.filter((head, at) => certain[at])
+    const again = await this.tileWriter.update(right, list, { check: list.slice(0, 1), heads: true })
+    if (others.length) {
+      again.push(...await this.tileWriter.update(await readPast(this.store.couch, others, this.signal), list))
+    }
     for (const id of ids) if (!again.includes(id)) this.#missing.delete(id)
     for (const id of again) this.#readAgain(id)
     this.onProgress?.(this.tileWriter.tally)
@@ -204,27 +206,28 @@ export class TreeWriter {
     else this.tileWriter.fail({ id, reason: 'the store lists a version that it does not have' })
   }
 
-  /** @param {boolean} everything or only the trees that are not whole */
+  /** @param {boolean} everything or only the unfinished trees */
   async #compare (everything) {
     await this.#comparison?.close()
-    if (everything && this.#whole) {
-      this.#whole = false
+    if (everything && this.#isComplete) {
+      this.#isComplete = false
       await this.#writeState()
     }
     this.tileWriter.trust = !everything
     this.#compared = new Set(this.trees.unfinished.map(({ time }) => time))
     this.#comparison = new Comparison(this.store, this.paths.layer, this.tileWriter, {
-      trees: () => this.trees.list, check: tree => everything || !tree.whole, ...this.listing, signal: this.signal
+      trees: () => this.trees.list, check: tree => everything || !tree.complete, ...this.listing, signal: this.signal
     })
   }
 
   /** Whether everything that is not known to be right is being compared. */
   #isAllRight () {
     const { unfinished } = this.trees
-    return this.#comparison ? unfinished.every(({ time }) => this.#compared.has(time)) : this.#whole && !unfinished.length
+    if (!this.#comparison) return this.#isComplete && !unfinished.length
+    return unfinished.every(({ time }) => this.#compared.has(time))
   }
 
-  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins anew. */
+  /** A comparison that broke off has lost what it had read, and the rest of the list: it begins again. */
   async #drop () {
     await this.#comparison?.close().catch(() => {})
     this.#comparison = undefined
@@ -239,7 +242,7 @@ export class TreeWriter {
     if (!this.#isAllRight()) return
     this.#comparison = undefined
     await this.trees.finish()
-    this.#whole = true
+    this.#isComplete = true
     this.tileWriter.trust = this.#isOfStore = true
     await this.#writeState()
   }
@@ -255,7 +258,8 @@ export class TreeWriter {
 
   /** Without following: what has changed since the place. @returns {Promise<boolean>} whether anything has */
   async #catchUp () {
-    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange: (id, deleted) => this.changes.add(id, deleted) })
+    const onChange = (id, deleted) => this.changes.add(id, deleted)
+    const since = await readChanges(this.store.couch, this.#place.since, { signal: this.signal, onChange })
     this.#place = { ...this.#place, since }
     if (!this.changes.any) await this.#writeState()
     return this.changes.any
@@ -265,11 +269,11 @@ export class TreeWriter {
     const { times } = this.tileWriter
     this.#writtenAt = Date.now()
     times.isChanged = false
-    const state = { place: this.#place, whole: this.#whole, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
+    const state = { place: this.#place, whole: this.#isComplete, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
     return (this.#writing = this.#writing.then(() => writeState(this.paths.state, state, this.paths.tmp)))
   }
 
-  /** @param {boolean} [wakes] ends when something is heard */
+  /** @param {boolean} [wakes] ends when a change comes */
   async #pause (ms, wakes = false) {
     const heard = childSignal(this.signal)
     if (wakes) this.#wake = heard.end

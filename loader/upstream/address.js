@@ -18,7 +18,7 @@ export function tileAddress (settings, { z, x, y }, tileSize) {
     y: () => type === 'tms' ? south : y,
     '-y': () => south,
     quadkey: () => quadkey(z, x, y),
-    // the same server for the same tile each time, so that its cache and its ETag hold
+    // always the same server for a tile, so that its cache and ETag can be used
     s: () => subdomains[(x + y) % subdomains.length],
     r: () => tileSize >= BIG_TILE ? '@2x' : '',
     tilematrix: () => encode(settings.matrix?.replaceAll('{z}', `${z}`)),
@@ -38,7 +38,10 @@ const encode = (text = '') => encodeURIComponent(text)
 
 const HALF_WORLD = 20037508.342789244 // metres from the middle of Web Mercator to its edge
 
-/** @typedef {{z: number, left: number, top: number, width: number, height: number}} Rectangle pixels, from the north-western corner of the world */
+/**
+ * @typedef {{z: number, left: number, top: number, width: number, height: number}} Rectangle pixels, from the
+ * north-western corner of the world
+ */
 
 /**
  * @param {import('../../core/upstream.js').UpstreamSettings} settings
@@ -47,7 +50,8 @@ const HALF_WORLD = 20037508.342789244 // metres from the middle of Web Mercator 
  */
 export function getMapAddress (settings, { z, left, top, width, height }, tileSize) {
   const metres = 2 * HALF_WORLD / (tileSize * 2 ** z) // of a pixel
-  const bbox = [left * metres - HALF_WORLD, HALF_WORLD - (top + height) * metres, (left + width) * metres - HALF_WORLD, HALF_WORLD - top * metres]
+  const [west, east] = [left, left + width].map(x => x * metres - HALF_WORLD)
+  const [south, north] = [top + height, top].map(y => HALF_WORLD - y * metres)
   const modern = settings.version === '1.3.0'
   const own = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
   const params = {
@@ -57,7 +61,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     LAYERS: settings.layers,
     STYLES: settings.styles,
     [modern ? 'CRS' : 'SRS']: settings.srs,
-    BBOX: bbox.map(plain).join(','),
+    BBOX: [west, south, east, north].map(plain).join(','),
     WIDTH: width,
     HEIGHT: height,
     FORMAT: settings.format,
@@ -69,23 +73,22 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
   return settings.url + (!settings.url.includes('?') ? '?' : /[?&]$/.test(settings.url) ? '' : '&') + query
 }
 
-// what stands between numbers and names stays readable
+// keeps commas, colons and slashes readable
 const readable = value => encodeURIComponent(value).replace(/%(2C|3A|2F)/g, decodeURIComponent)
 
-/** A number without an exponent, to the micrometre and shorter: servers read no 1e-7. */
+/** A number without an exponent, which servers do not read. */
 const plain = value => value.toFixed(8).replace(/\.?0+$/, '').replace(/^-0$/, '0')
 
 /** What a server says went wrong, from a ServiceException of any version. */
 export function exceptionText (text) {
   const [, code, message] = /<(?:\w+:)?ServiceException(?=[\s>])(?:[^>]*?\scode="([^"]*)")?[^>]*>([\s\S]*?)<\//.exec(text) ?? []
   if (message === undefined) return undefined
-  const said = message.replace(/<!\[CDATA\[|\]\]>/g, '').replace(/\s+/g, ' ').trim().slice(0, 200)
-  return [code, said].filter(Boolean).join(': ')
+  const clean = message.replace(/<!\[CDATA\[|\]\]>/g, '').replace(/\s+/g, ' ').trim().slice(0, 200)
+  return [code, clean].filter(Boolean).join(': ')
 }
 
-// What the tiles of an upstream are, as far as its settings tell before any of them was seen.
-
 /**
+ * The format of an upstream's tiles by its settings, before any tile was fetched.
  * @param {{url: string, format?: string}} upstream
  * @returns {string | undefined} extension, as in the `format` of a layer
  */

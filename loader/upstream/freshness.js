@@ -1,13 +1,13 @@
-// Until when an answer of an upstream holds, and from when: read from its headers as RFC 9111 says, as far as that makes sense.
+// Until when an answer of an upstream is fresh, and from when: read from its headers by RFC 9111, within limits.
 import { addSeconds, fromSeconds, toSeconds } from '../../core/index.js'
 
-const SHORTEST = 60 // seconds a tile holds at least, whatever the upstream says: nobody's map changes for every reader
-const LONGEST = 31536000 // seconds it holds at most; some say a hundred years and mean "long"
-const FIRST_MAPS = '1995-01-01T00:00:00Z' // a Last-Modified before that is a clock that was never set
+const SHORTEST = 60 // seconds a tile is fresh at least, whatever the upstream says
+const LONGEST = 31536000 // seconds it is fresh at most; some upstreams say a hundred years
+const FIRST_MAPS = '1995-01-01T00:00:00Z' // an earlier Last-Modified is of a clock that was never set
 
 /** @typedef {Record<string, string | string[] | undefined>} Headers names in small letters */
 
-/** One line, whatever was sent. @param {Headers} headers @param {string} name */
+/** A header as one line. @param {Headers} headers @param {string} name */
 export const headerOf = (headers, name) => {
   const value = headers[name]
   return Array.isArray(value) ? value.join(', ') : value
@@ -33,7 +33,7 @@ export function expiryFrom (headers, { expires, ttl, now }) {
   return seconds === undefined ? own : addSeconds(now, Math.min(Math.max(seconds, SHORTEST), LONGEST))
 }
 
-/** Seconds the upstream promises, or nothing when it does not say. We are a cache that many share. */
+/** Seconds that a shared cache may keep the answer, or nothing if the upstream does not say. */
 function lifetime (headers) {
   const directives = new Map((headerOf(headers, 'cache-control') ?? '').toLowerCase().split(',').map(part => {
     const [name, value = ''] = part.trim().split('=')
@@ -48,7 +48,7 @@ function lifetime (headers) {
   const expires = headerOf(headers, 'expires')
   if (expires === undefined) return undefined
   const date = dateOf(headerOf(headers, 'date')) ?? Math.floor(Date.now() / 1000)
-  return (dateOf(expires) ?? date) - date - age // "0" and other nonsense means: expired
+  return (dateOf(expires) ?? date) - date - age // "0" and other invalid dates mean: expired
 }
 
 /**
@@ -72,12 +72,13 @@ export function retryAfter (headers) {
   return seconds === undefined ? undefined : Math.max(0, seconds - Math.floor(Date.now() / 1000))
 }
 
-/** What a later request is sent to ask whether anything changed. What could not be sent back is left out. @param {Headers} headers */
+/** What a later request sends to ask whether anything changed, if it can be sent. @param {Headers} headers */
 export function validatorsFrom (headers) {
   const etag = headerOf(headers, 'etag')
-  const lastModified = headerOf(headers, 'last-modified')
+  const lastModified = headerOf(headers, 'last-modified') ?? ''
+  const isDate = lastModified.length < 40 && /^[ -~]*$/.test(lastModified) && dateOf(lastModified) !== undefined
   return {
     ...(etag && /^(W\/)?"[!#-~]{0,250}"$/.test(etag) && { etag }),
-    ...(lastModified && lastModified.length < 40 && /^[ -~]*$/.test(lastModified) && dateOf(lastModified) !== undefined && { lastModified })
+    ...(isDate && { lastModified })
   }
 }

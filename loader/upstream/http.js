@@ -1,4 +1,4 @@
-// Requests to an upstream: connections of its own, bounded in time and size, and errors that hold nothing of what was sent.
+// Requests to an upstream, bounded in time and size. Errors repeat nothing of what was sent.
 import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
 import { TilecouchError } from '../errors.js'
@@ -9,12 +9,12 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 
 export const httpDefaults = {
   maxBytes: 32e6, // bytes of an answer, packed or unpacked: a metatile of photographs has ten
-  held: 256e6, // bytes of answers that are being read, of all upstreams of a process together
+  held: 256e6, // bytes of answers that are being read, of all upstreams of a process
   redirects: 3, // followed one after the other
   connect: 10 // seconds until there is a connection, at most
 }
 
-// a closed connection that the server had kept open for us: nothing was answered, so nothing is lost by asking again
+// the server closed a connection that was kept open: the request can be repeated
 const STALE_CONNECTION = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])
 
 const WORDS = {
@@ -27,8 +27,9 @@ const WORDS = {
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time'
 }
 
-/** Who asks: the name, the version and how to reach the operator, as the terms of tile servers want it. @param {string} [contact] */
-export const userAgentOf = contact => `tilecouch/${version}${contact ? ` (${contact.replace(/[^ -~]|[()]/g, '')})` : ''}`
+/** A User-Agent with the version and how to reach the operator, as tile servers require. @param {string} [contact] */
+export const userAgentOf = contact =>
+  `tilecouch/${version}${contact ? ` (${contact.replace(/[^ -~]|[()]/g, '')})` : ''}`
 
 export class Requester {
   #agent
@@ -63,11 +64,12 @@ export class Requester {
   /**
    * @param {string} url
    * @param {{headers?: Record<string, string>, signal?: AbortSignal}} [options]
-   * @returns {Promise<{status: number, headers: import('./freshness.js').Headers, bytes: Buffer}>} bytes only with status 200
+   * @returns {Promise<{status: number, headers: import('./freshness.js').Headers, bytes: Buffer}>} bytes only with
+   * status 200
    */
   async get (url, { headers = {}, signal } = {}) {
     const first = new URL(url)
-    // one clock for everything from connecting to the last byte
+    // one timeout for everything from connecting to the last byte
     const wait = timeoutSignal(this.#options.timeout * 1000, signal)
     try {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -88,9 +90,11 @@ export class Requester {
       const answer = await this.#again(url, headers, signal)
       const status = answer.statusCode
       const location = headerOf(answer.headers, 'location')
-      if (status === 200) return { status, headers: answer.headers, bytes: await read(answer.body, this.#options.held) }
+      const { headers: received } = answer
+      if (status === 200) return { status, headers: received, bytes: await read(answer.body, this.#options.held) }
       await answer.body.dump({ limit: 65536, signal })
-      if (![301, 302, 303, 307, 308].includes(status) || location === undefined) return { status, headers: answer.headers, bytes: Buffer.alloc(0) }
+      const isRedirect = [301, 302, 303, 307, 308].includes(status) && location !== undefined
+      if (!isRedirect) return { status, headers: received, bytes: Buffer.alloc(0) }
       if (hop === httpDefaults.redirects) throw failed(first, 'it redirects again and again')
       url = resolve(location, url, first)
     }
@@ -109,9 +113,8 @@ export class Requester {
     this.requests++
     const secret = this.#options.secrets.for(url)
     const search = secret.query ? `${url.search ? `${url.search}&` : '?'}${secret.query}` : url.search
-    return this.#agent.request({
-      origin: url.origin, path: url.pathname + search, method: 'GET', headers: { ...this.#options.headers, ...headers, ...secret.headers }, signal
-    })
+    const all = { ...this.#options.headers, ...headers, ...secret.headers }
+    return this.#agent.request({ origin: url.origin, path: url.pathname + search, method: 'GET', headers: all, signal })
   }
 
   async close () {
@@ -121,7 +124,7 @@ export class Requester {
 
 let held = 0
 
-// a body that ends early is another thing than a server that cannot be reached
+// a body that ends early is not a server that cannot be reached
 async function read (body, most = httpDefaults.held) {
   const chunks = []
   let size = 0
@@ -147,13 +150,13 @@ function resolve (location, url, first) {
   } catch {
     throw failed(first, 'it redirects to something that is no address')
   }
-  if (!/^https?:$/.test(next.protocol)) throw failed(first, 'it redirects to what is not HTTP')
+  if (!/^https?:$/.test(next.protocol)) throw failed(first, 'it redirects to something that is not HTTP')
   return next
 }
 
 const failed = (url, why) => new TilecouchError('UPSTREAM_FAILED', { url: url.origin, why })
 
-// messages of errors may quote what was sent or received; their codes do not
+// error messages may quote what was sent or received; their codes do not
 function explain (error, url) {
   const code = typeof error.code === 'string' ? error.code : ''
   if (code === 'ADDRESS_REFUSED') return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })

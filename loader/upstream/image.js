@@ -1,5 +1,4 @@
-// From the body of an answer to the bytes of a tile, or to what is wrong with it. Nothing is believed of what the headers
-// say about the type: the bytes say it themselves.
+// Reads tiles from the body of an answer, and cuts metatiles. The type is taken from the bytes, not from the headers.
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import pMap from 'p-map'
@@ -10,9 +9,9 @@ import { inspectWhole, isGzip, unpack } from '../unpack.js'
 import { exceptionText } from './address.js'
 import { headerOf } from './freshness.js'
 
-const LOOKED_AT = 10000 // bytes of what is no image
-const SHOWN = 60 // letters of it that an error repeats
-const MOST_CODINGS = 2 // of a body, one inside the other: nobody needs more than one
+const SEARCHED = 10000 // bytes of an answer that is no image, for an error message
+const SHOWN = 60 // characters of it in our error
+const MOST_CODINGS = 2 // of a body, one inside the other
 const CODINGS = { gzip: 'gzip', 'x-gzip': 'gzip', deflate: 'deflate', br: 'brotli' }
 const pack = promisify(gzip)
 
@@ -20,7 +19,7 @@ const pack = promisify(gzip)
  * @param {{headers: import('./freshness.js').Headers, bytes: Buffer}} answer
  * @param {object} options
  * @param {boolean} options.vector the layer is of vector tiles, which are stored gzipped
- * @param {(text: string) => string} options.conceal takes out what nobody may see: servers repeat what they were sent
+ * @param {(text: string) => string} options.conceal removes secrets, which servers may repeat
  * @param {number} [options.limit] bytes, unpacked
  * @returns {Promise<{bytes: Buffer, type: string} | {why: string}>}
  */
@@ -36,43 +35,44 @@ export async function tileFrom ({ headers, bytes }, { vector, conceal, limit }) 
   }
 }
 
-/** What came instead of an image. Concealed before it is cut: half a key is too much as well. */
+/** What an answer is instead of an image. Secrets are removed before it is cut, so that no half of one is shown. */
 function describe (body, headers, conceal) {
-  const text = conceal(body.subarray(0, LOOKED_AT).toString())
-  const said = exceptionText(text)
-  if (said) return `it says ${said}`
+  const text = conceal(body.subarray(0, SEARCHED).toString())
+  const exception = exceptionText(text)
+  if (exception) return `it says ${exception}`
   const type = conceal(headerOf(headers, 'content-type') ?? 'of no type').slice(0, 80)
   const begin = text.slice(0, SHOWN)
   return `no image, but ${type}${/^[\t\r\n -~]*$/.test(begin) ? `: ${JSON.stringify(begin)}` : ''}`
 }
 
 async function decode (bytes, encoding, { vector, limit }) {
-  // the packing of a vector tile is part of it
+  // vector tiles are stored gzipped
   if (vector && isGzip(bytes)) return bytes
   const names = (encoding ?? '').toLowerCase().split(',').map(name => name.trim()).filter(name => Object.hasOwn(CODINGS, name))
   if (names.length > MOST_CODINGS) throw new Error('packed too often')
   let body = bytes
   for (const name of names.reverse()) {
     const coding = CODINGS[name]
-    // some say gzip and send what they had
+    // some servers say gzip and send plain bytes
     if (coding !== 'gzip' || isGzip(body)) body = await unpack(body, { coding, limit })
   }
   return vector && body.length && !isGzip(body) ? pack(body, { level: 9 }) : body
 }
 
-// Several tiles in one picture: labels are whole where tiles meet, and a server is asked once instead of sixteen times.
+// Metatiles: several tiles in one picture, so that labels are complete where tiles meet, and there are fewer requests.
 
-const ENCODERS = 2 // tiles encoded at once: the thread pool is everybody's
-const MOST_SIDE = 6144 // pixels of a picture: it takes four bytes for each of them when it is cut
+const ENCODERS = 2 // tiles encoded at once: all share the thread pool
+const MOST_SIDE = 6144 // pixels of a picture, with four bytes each when it is cut
 const cutting = new PQueue({ concurrency: 2 }) // pictures at once, of all upstreams: each may take a hundred megabytes
 
-/** As many tiles a side as one picture may have. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
-export const sideOf = (wanted, tileSize, buffer) => Math.max(1, Math.min(wanted, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
+/** Tiles a side of a picture. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
+export const sideOf = (wanted, tileSize, buffer) =>
+  Math.max(1, Math.min(wanted, Math.floor((MOST_SIDE - 2 * buffer) / tileSize)))
 
 /** @typedef {{z: number, x0: number, y0: number, x1: number, y1: number}} Block inclusive */
 
 /**
- * The block a tile is fetched with: squares of so many tiles, as far as there is a world and the boxes reach.
+ * The block that a tile is fetched with: a square of tiles, within the world and the boxes.
  * @param {{z: number, x: number, y: number}} tile
  * @param {number} side tiles
  * @param {import('../../core/grid.js').Bbox[]} boxes
@@ -80,10 +80,11 @@ export const sideOf = (wanted, tileSize, buffer) => Math.max(1, Math.min(wanted,
  */
 export function blockOf ({ z, x, y }, side, boxes) {
   const last = 2 ** z - 1
-  const block = { z, x0: x - x % side, y0: y - y % side, x1: Math.min(x - x % side + side - 1, last), y1: Math.min(y - y % side + side - 1, last) }
+  const [left, top] = [x - x % side, y - y % side]
+  const block = { z, x0: left, y0: top, x1: Math.min(left + side - 1, last), y1: Math.min(top + side - 1, last) }
   for (const box of boxes) {
     const range = tileRanges(box, z).find(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
-    if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: nobody fetches it
+    if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: it is not fetched
     block.x0 = Math.max(block.x0, range.x0)
     block.y0 = Math.max(block.y0, range.y0)
     block.x1 = Math.min(block.x1, range.x1)
@@ -102,7 +103,7 @@ export function tilesOf ({ z, x0, y0, x1, y1 }) {
 }
 
 /**
- * The pixels to ask for: the block and a margin, as far as there is a world.
+ * The pixels to request: the block and a margin, within the world.
  * @param {Block} block
  * @param {number} tileSize @param {number} buffer pixels
  * @returns {import('./address.js').Rectangle}
@@ -124,22 +125,26 @@ export const cut = (bytes, how) => /** @type {Promise<any>} */ (cutting.add(() =
  */
 async function cutOne (bytes, { block, rectangle, tileSize, type }) {
   const { default: sharp } = await import('sharp') // only metatiles need it
-  sharp.cache(false) // no picture is seen twice
+  sharp.cache(false) // every picture is another
   const { width, height } = rectangle
   let picture
   try {
-    // half a JPEG with an end put to it is no more than a warning, and half of it would be grey
+    // a JPEG that was cut off but has an end is only a warning, and half of it would be grey
     const image = sharp(bytes, { failOn: 'warning', limitInputPixels: width * height })
     const found = await image.metadata()
-    if (found.width !== width || found.height !== height) throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
-    picture = { ...await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true }), palette: Boolean(found.isPalette) }
+    if (found.width !== width || found.height !== height) {
+      throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
+    }
+    const raw = await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
+    picture = { ...raw, palette: Boolean(found.isPalette) }
   } catch (error) {
     throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message.split('\n')[0] })
   }
   const { data, info: { channels }, palette } = picture
   return pMap(tilesOf(block), async ({ z, x, y }) => {
-    const tile = sharp(data, { raw: { width, height, channels } })
-      .extract({ left: x * tileSize - rectangle.left, top: y * tileSize - rectangle.top, width: tileSize, height: tileSize })
+    const [left, top] = [x * tileSize - rectangle.left, y * tileSize - rectangle.top]
+    const raw = { width, height, channels }
+    const tile = sharp(data, { raw }).extract({ left, top, width: tileSize, height: tileSize })
     return { z, x, y, type, bytes: await encode(tile, type, palette) }
   }, { concurrency: ENCODERS })
 }

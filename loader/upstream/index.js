@@ -17,22 +17,26 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
 
 /**
  * @typedef {{z: number, x: number, y: number}} Tile
- * @typedef {{url?: string, etag?: string, lastModified?: string, digest?: string}} Validators the `origin` of a stored tile
- * @typedef {{url: string, etag?: string, lastModified?: string, digest?: string}} Origin digest: of a metatile as it came, before it was cut
+ * @typedef {{url?: string, etag?: string, lastModified?: string, digest?: string}} Validators the `origin` of a stored
+ * tile
+ * @typedef {{url: string, etag?: string, lastModified?: string, digest?: string}} Origin digest: of a metatile as it
+ * came, before it was cut
  *
- * What an upstream says of a tile, and of those fetched with it:
- * @typedef {{kind: 'tiles', tiles: (Tile & {bytes: Buffer, type: string})[], origin: Origin, expires: string | null, lastModified?: string}
- *   | {kind: 'unchanged', tiles: Tile[], asked: Tile, origin: Origin, expires: string | null}
- *   | {kind: 'missing', until: number}} Answer expires: ISO time, null for never; lastModified: ISO time; until: milliseconds since 1970
+ * About a tile, and those fetched with it:
+ * @typedef {{kind: 'tiles', tiles: (Tile & {bytes: Buffer, type: string})[], lastModified?: string} & Common} Tiles
+ * @typedef {{kind: 'unchanged', tiles: Tile[], asked: Tile} & Common} Unchanged
+ * @typedef {{origin: Origin, expires: string | null}} Common expires: ISO time, null for never
+ * @typedef {Tiles | Unchanged | {kind: 'missing', until: number}} Answer until: milliseconds since 1970
  *
  * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: import('./address.js').Rectangle}} Address
  */
 
 /**
  * @typedef {object} UpstreamOptions
- * @property {string} [userAgent] who asks, with a contact: see userAgentOf
+ * @property {string} [userAgent] with a contact: see userAgentOf
  * @property {import('./secrets.js').SecretsByHost} [secrets]
- * @property {readonly string[] | Networks} [networks] inner networks that may be asked: host names, addresses, networks; * for all
+ * @property {readonly string[] | Networks} [networks] inner networks that are allowed: host names, addresses, networks;
+ * * for all
  * @property {Partial<typeof import('./limiter.js').limiterDefaults> & {maxBytes?: number, held?: number}} [limits]
  */
 
@@ -45,7 +49,7 @@ export class Upstream {
   #selectors
   #secrets
   #requester
-  #gate
+  #limiter
   #missing = new ExpiringMap()
 
   /**
@@ -64,30 +68,31 @@ export class Upstream {
     const sample = new URL(this.#addressOf({ z: 0, x: 0, y: 0 }).url)
     this.url = sample.origin
     this.host = sample.host
-    this.#gate = new Limiter(this.url, { concurrency: settings.concurrency, rate: settings.rate, ...limits })
+    const { concurrency, rate, timeout } = settings
+    this.#limiter = new Limiter(this.url, { concurrency, rate, ...limits })
     this.#requester = new Requester({
       secrets: this.#secrets,
       networks: networks instanceof Networks ? networks : new Networks(networks),
-      headers: { 'user-agent': userAgent, accept: this.#accept, 'accept-encoding': this.#isVector ? 'gzip' : 'identity', ...smallNames(settings.headers) },
-      timeout: settings.timeout,
-      connections: settings.concurrency,
+      headers: {
+        'user-agent': userAgent,
+        accept: this.#isVector
+          ? 'application/vnd.mapbox-vector-tile,application/x-protobuf;q=0.9,*/*;q=0.5'
+          : 'image/png,image/jpeg,image/webp,*/*;q=0.5',
+        'accept-encoding': this.#isVector ? 'gzip' : 'identity',
+        ...lowerCaseNames(settings.headers)
+      },
+      timeout,
+      connections: concurrency,
       maxBytes: limits.maxBytes,
       held: limits.held
     })
   }
 
-  /** The settings, with what the layer document did not say. */
-  get settings () { return this.#settings }
-
   get #isVector () { return this.#layer.format === 'pbf' }
 
   get #isWms () { return this.#settings.type === 'wms' }
 
-  get #accept () {
-    return this.#isVector ? 'application/vnd.mapbox-vector-tile,application/x-protobuf;q=0.9,*/*;q=0.5' : 'image/png,image/jpeg,image/webp,*/*;q=0.5'
-  }
-
-  /** Whether the upstream may have this tile: within the zooms and bounds of the layer and of the upstream. */
+  /** Whether a tile is within the zooms and bounds of the layer and of the upstream. */
   covers (z, x, y) {
     return this.#selectors.every(covers => covers(z, x, y))
   }
@@ -115,10 +120,12 @@ export class Upstream {
   }
 
   /**
-   * Asks for a tile and what comes with it. Throws UPSTREAM_ADDRESS, UPSTREAM_UNREACHABLE, UPSTREAM_FAILED (5xx, too late, no image, damaged),
-   * UPSTREAM_REFUSED (401, 403, 429 after waiting), UPSTREAM_BUSY (not asked at all: `details.retryAfter` seconds) or ABORTED.
+   * Fetches a tile and those that come with it. Throws UPSTREAM_ADDRESS, UPSTREAM_UNREACHABLE, UPSTREAM_FAILED (5xx,
+   * timeout, no image, damaged), UPSTREAM_REFUSED (401, 403, 429 after waiting), UPSTREAM_BUSY (not requested:
+   * `details.retryAfter` seconds) or ABORTED.
    * @param {Tile} tile
-   * @param {{validators?: Validators, signal?: AbortSignal}} [options] validators: the `origin` of the stored tile, if it has bytes
+   * @param {{validators?: Validators, signal?: AbortSignal}} [options] validators: the `origin` of the stored tile, if
+   * it has bytes
    * @returns {Promise<Answer>}
    */
   async fetch (tile, { validators, signal } = {}) {
@@ -129,24 +136,25 @@ export class Upstream {
     if (known) return { kind: 'missing', until: known.until }
     const address = this.#addressOf(tile)
     // validators of another address do not apply
-    const held = validators && (validators.url ?? address.url) === address.url ? validators : {}
-    const answer = await this.#gate.run(own => this.#ask(tile, address, held, own), { signal })
+    const own = validators && (validators.url ?? address.url) === address.url ? validators : {}
+    const answer = await this.#limiter.run(stop => this.#request(tile, address, own, stop), { signal })
     const { block, rectangle } = address
     if (answer.kind !== 'tiles' || !block || !rectangle || !this.#mustCut(address)) return answer
     try {
-      return { ...answer, tiles: await cut(answer.tiles[0].bytes, { block, rectangle, tileSize: this.#tileSize, type: this.#typeOfTiles }) }
+      const how = { block, rectangle, tileSize: this.#tileSize, type: this.#typeOfTiles }
+      return { ...answer, tiles: await cut(answer.tiles[0].bytes, how) }
     } catch (error) {
       throw this.#failed(error.message)
     }
   }
 
-  /** A picture of one tile and no more is that tile, as it came. @param {Address} address */
+  /** A picture of exactly one tile is that tile. @param {Address} address */
   #mustCut ({ rectangle }) {
     return rectangle !== undefined && (rectangle.width > this.#tileSize || rectangle.height > this.#tileSize)
   }
 
-  /** What is wrong with pixels, before anybody decodes them: we do, to cut a picture, and whoever looks at the map. */
-  #oddOf ({ bytes, type }, address) {
+  /** What is wrong with a picture or tile, before it is decoded. */
+  #problemOf ({ bytes, type }, address) {
     if (this.#mustCut(address)) return Object.values(IMAGE_TYPES).includes(type) ? undefined : `its picture is ${type}`
     const { width, height } = imageSize(bytes) ?? { width: 0, height: 0 }
     return Math.max(width, height) > LARGEST ? `its image has ${width} x ${height} pixels` : undefined
@@ -158,48 +166,61 @@ export class Upstream {
 
   /**
    * One request, and what its answer means.
-   * @param {Tile} tile @param {Address} address @param {Validators} held @param {AbortSignal} signal
-   * @returns {Promise<Answer>} a picture that must be cut as the one tile
+   * @param {Tile} tile @param {Address} address @param {Validators} validators @param {AbortSignal} signal
+   * @returns {Promise<Answer>} a picture that must be cut is the only tile
    */
-  async #ask (tile, address, held, signal) {
+  async #request (tile, address, validators, signal) {
     const { url, block } = address
-    const answer = await this.#requester.get(url, { headers: conditions(held), signal })
+    const answer = await this.#requester.get(url, { headers: conditions(validators), signal })
     const { status, headers } = answer
     const time = currentTime()
     const tiles = block ? tilesOf(block) : [tile]
     const fresh = { expires: expiryFrom(headers, { ...this.#settings, ttl: this.#layer.ttl, now: time }) }
-    if (status === 304 && (held.etag || held.lastModified)) {
-      return { kind: 'unchanged', tiles, asked: tile, origin: { ...pick(held), url, ...validatorsFrom(headers) }, ...fresh }
+    if (status === 304 && (validators.etag || validators.lastModified)) {
+      const origin = { ...pick(validators), url, ...validatorsFrom(headers) }
+      return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
     }
-    if (status === 404 || status === 410 || status === 204 || (status === 200 && this.#isVector && !answer.bytes.length)) return this.#isMissing(tile)
-    if (status === 401 || status === 403) throw this.#isRefused(tile, status)
-    if (status === 429) throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: 'it is asked too much (429)', retryAfter: retryAfter(headers) })
+    const isEmpty = status === 200 && this.#isVector && !answer.bytes.length
+    if ([404, 410, 204].includes(status) || isEmpty) return this.#rememberMissing(tile)
+    if (status === 401 || status === 403) throw this.#rememberRefused(tile, status)
+    if (status === 429) {
+      const details = { why: 'it gets too many requests (429)', retryAfter: retryAfter(headers) }
+      throw new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, ...details })
+    }
     if (status !== 200) throw this.#failed(`it answered ${status}`, status)
 
-    const found = await tileFrom(answer, { vector: this.#isVector, conceal: text => this.#secrets.conceal(text), limit: this.#requester.maxBytes })
-    const why = 'why' in found ? found.why : this.#oddOf(found, address)
+    const conceal = text => this.#secrets.conceal(text)
+    const found = await tileFrom(answer, { vector: this.#isVector, conceal, limit: this.#requester.maxBytes })
+    const why = 'why' in found ? found.why : this.#problemOf(found, address)
     if ('why' in found || why) throw this.#failed(why)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
-    // the same picture needs no cutting, and another version of the encoder makes no new version of the map
-    if (digest && digest === held.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
+    // the same picture is not cut again: another version of the encoder must not make a new version
+    if (digest && digest === validators.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
     const lastModified = this.#settings.time === 'modified' ? modifiedFrom(headers, time) : undefined
     return { kind: 'tiles', tiles: [{ ...tile, ...found }], origin, ...fresh, ...(lastModified && { lastModified }) }
   }
 
   /** @returns {Answer} */
-  #isMissing (tile) {
-    const until = Date.now() + this.#settings.negative * 1000
-    this.#missing.set(this.groupOf(tile.z, tile.x, tile.y).key, { until })
-    return { kind: 'missing', until }
+  #rememberMissing (tile) {
+    return { kind: 'missing', until: this.#remember(tile) }
   }
 
-  // remembered as what is missing is: a wrong key would be refused once a request, a place that is forbidden likewise
-  #isRefused (tile, status) {
-    const kept = this.#secrets.keepsFrom(new URL(this.#addressOf(tile).url)) ? `; the upstreamHeaders of its host go to https alone, unless their key is ${this.url}` : ''
-    const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why: `it answered ${status} for ${tileId(this.#layer.layer, tile.z, tile.x, tile.y)}${kept}` })
-    this.#missing.set(this.groupOf(tile.z, tile.x, tile.y).key, { until: Date.now() + this.#settings.negative * 1000, error })
+  /** Otherwise each request with a wrong key, or for a forbidden tile, would be sent and refused. */
+  #rememberRefused (tile, status) {
+    const { z, x, y } = tile
+    const isKept = this.#secrets.keepsFrom(new URL(this.#addressOf(tile).url))
+    const hint = isKept ? `; the upstreamHeaders of its host go to https alone, unless their key is ${this.url}` : ''
+    const why = `it answered ${status} for ${tileId(this.#layer.layer, z, x, y)}${hint}`
+    const error = new TilecouchError('UPSTREAM_REFUSED', { url: this.url, status, why })
+    this.#remember(tile, error)
     return error
+  }
+
+  #remember ({ z, x, y }, error) {
+    const until = Date.now() + this.#settings.negative * 1000
+    this.#missing.set(this.groupOf(z, x, y).key, { until, error })
+    return until
   }
 
   #failed (why, status) {
@@ -208,24 +229,28 @@ export class Upstream {
 
   /** The state for /metrics and /health. */
   state () {
-    const { circuit, inFlight, queued, failures } = this.#gate
-    return { layer: this.#layer.layer, host: this.host, circuit, inFlight, queued, failures, requests: this.#requester.requests }
+    const { circuit, inFlight, queued, failures } = this.#limiter
+    const { requests } = this.#requester
+    return { layer: this.#layer.layer, host: this.host, circuit, inFlight, queued, failures, requests }
   }
 
-  /** Stops what is under way. */
+  /** Stops all requests. */
   async close () {
-    this.#gate.close()
+    this.#limiter.close()
     await this.#requester.close()
   }
 }
 
-const smallNames = (headers = {}) => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+const lowerCaseNames = (headers = {}) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-/** @param {Validators} held */
-const conditions = ({ etag, lastModified }) => ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })
+/** @param {Validators} validators */
+const conditions = ({ etag, lastModified }) =>
+  ({ ...(etag && { 'if-none-match': etag }), ...(lastModified && { 'if-modified-since': lastModified }) })
 
-/** @param {Validators} held */
-const pick = ({ etag, lastModified, digest }) => ({ ...(etag && { etag }), ...(lastModified && { lastModified }), ...(digest && { digest }) })
+/** @param {Validators} validators */
+const pick = ({ etag, lastModified, digest }) =>
+  ({ ...(etag && { etag }), ...(lastModified && { lastModified }), ...(digest && { digest }) })
 
 /**
  * @param {Record<string, any>} layer a layer document with an `upstream`
@@ -235,7 +260,10 @@ export const openUpstream = (layer, options) => new Upstream(layer, options)
 
 const MOST = 10000 // entries, a hundred bytes each
 
-/** @typedef {{until: number, error?: import('../../core/errors.js').TilecouchError}} Entry until: milliseconds since 1970; error: instead of "missing" */
+/**
+ * @typedef {{until: number, error?: TilecouchError}} Entry until: milliseconds since 1970; error: the tile is refused,
+ * not missing
+ */
 
 export class ExpiringMap {
   /** @type {Map<string, Entry>} */
@@ -258,7 +286,8 @@ export class ExpiringMap {
     if (entry.until <= Date.now()) return
     this.#entries.delete(key)
     this.#entries.set(key, entry)
-    // the oldest go first: they are the next to be forgotten anyway
-    if (this.#entries.size > this.most) this.#entries.delete(/** @type {string} */ (this.#entries.keys().next().value))
+    // the oldest is the next to expire
+    const [oldest] = this.#entries.keys()
+    if (this.#entries.size > this.most) this.#entries.delete(oldest)
   }
 }

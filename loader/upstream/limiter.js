@@ -1,15 +1,15 @@
-// Limits the requests to an upstream: at once, a second, and waiting; pauses when it asks for a pause; and stops for a while when it
-// keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
+// Limits the requests to an upstream: at once, per second, and waiting; pauses if it asks for a pause; and stops for a
+// while if it keeps failing (a circuit breaker: closed, open, and half-open while one request tries again).
 import { setMaxListeners } from 'node:events'
 import PQueue from 'p-queue'
 import { TilecouchError } from '../errors.js'
 
 export const limiterDefaults = {
   queue: 500, // requests that may wait
-  patience: 10, // seconds a request waits for an upstream that wants a pause
-  retries: 2, // times a request is made again after 429
+  patience: 10, // seconds a request waits for an upstream that asks for a pause
+  retries: 2, // of a request after 429
   failures: 5, // failures in a row that open the circuit
-  open: 10, // seconds it stays open, doubled each time the try after it fails
+  open: 10, // seconds it stays open, doubled each time the next request fails
   openMost: 300 // seconds it stays open at most
 }
 
@@ -27,7 +27,10 @@ export class Limiter {
   #pausedUntil = 0
   #timer
 
-  /** @param {string} url for messages @param {{concurrency: number, rate?: number} & Partial<typeof limiterDefaults>} options rate: requests a second */
+  /**
+   * @param {string} url for messages
+   * @param {{concurrency: number, rate?: number} & Partial<typeof limiterDefaults>} options rate: requests a second
+   */
   constructor (url, { concurrency, rate, ...limits }) {
     this.#url = url
     this.#limits = { ...limiterDefaults, ...limits }
@@ -79,26 +82,34 @@ export class Limiter {
         this.#pause(wait)
         if (attempt >= this.#limits.retries || wait > this.#limits.patience) throw error
       } finally {
-        if (probe) this.#probing = false // also when it was stopped before it could tell: the next one tries
+        if (probe) this.#probing = false // also if it was stopped: the next one tries
       }
     }
   }
 
-  /** Whether it may wait for its turn, and whether it is the one that tries whether the upstream is back. */
+  /**
+   * Throws if a request may not wait for its turn.
+   * @returns {boolean} whether it is the one that tries if the upstream is back
+   */
   #admit () {
     const now = performance.now()
+    const { patience, queue } = this.#limits
     if (this.circuit === 'open' && now >= this.#openUntil) this.circuit = 'half-open'
     if (this.circuit === 'open') throw this.#busy(`it failed ${this.failures} times in a row`, this.#openUntil - now)
-    if (this.circuit === 'half-open' && this.#probing) throw this.#busy('it failed, and one request tries whether it is back', 1000)
-    if (this.#pausedUntil - now > this.#limits.patience * 1000) throw this.#busy('it asked for a pause', this.#pausedUntil - now)
-    if (this.queued >= this.#limits.queue) throw this.#busy(`${this.queued} requests are waiting for it`, 1000)
+    if (this.circuit === 'half-open' && this.#probing) {
+      throw this.#busy('it failed, and one request tries whether it is back', 1000)
+    }
+    if (this.#pausedUntil - now > patience * 1000) throw this.#busy('it asked for a pause', this.#pausedUntil - now)
+    if (this.queued >= queue) throw this.#busy(`${this.queued} requests are waiting for it`, 1000)
     this.#probing = this.circuit === 'half-open'
     return this.#probing
   }
 
   async #attempt (task, probe, signal) {
-    // it may have gone while this one waited
-    if (this.circuit !== 'closed' && !probe) throw this.#busy(`it failed ${this.failures} times in a row`, Math.max(1000, this.#openUntil - performance.now()))
+    // the upstream may have failed while this one waited
+    if (this.circuit !== 'closed' && !probe) {
+      throw this.#busy(`it failed ${this.failures} times in a row`, Math.max(1000, this.#openUntil - performance.now()))
+    }
     try {
       const result = await task(signal)
       this.#succeed()
@@ -134,10 +145,11 @@ export class Limiter {
   }
 
   #busy (why, milliseconds) {
-    return new TilecouchError('UPSTREAM_BUSY', { url: this.#url, why, retryAfter: Math.max(1, Math.ceil(milliseconds / 1000)) })
+    const retryAfter = Math.max(1, Math.ceil(milliseconds / 1000))
+    return new TilecouchError('UPSTREAM_BUSY', { url: this.#url, why, retryAfter })
   }
 
-  /** Stops what runs and what waits. */
+  /** Stops all requests. */
   close () {
     this.closed = true
     clearTimeout(this.#timer)

@@ -1,18 +1,10 @@
-// Compares what a file says of its tiles with the tiles: zooms, bounds and format.
+// Compares the metadata of a file with its tiles: zooms, bounds and format.
 import { extensionOf as extensionOfType, parseBbox, selector } from '../../core/index.js'
+import { extensionOf } from '../formats/names.js'
 
-const IETF = /^[a-z0-9]+\/[\w.+-]+$/i
-const named = { png: 'png', jpg: 'jpg', jpeg: 'jpg', webp: 'webp', avif: 'avif', pbf: 'pbf', mvt: 'pbf' }
+const MEDIA_TYPE = /^[a-z0-9]+\/[\w.+-]+$/i
 
-/** `jpeg` or `image/jpeg` -> `jpg`; nothing for what is no format of tiles. @param {unknown} format */
-export const extensionOf = format => named[String(format).toLowerCase()] ?? extensionOfType(String(format))
-
-/** @param {unknown} format */
-export const isFormat = format => typeof format === 'string' && (format.toLowerCase() in named || IETF.test(format))
-
-/**
- * Sees every tile once, and says in the end what was claimed and is not so.
- */
+/** Sees every tile once, and reports at the end which claims are wrong. */
 export class Claims {
   #within
   #zooms
@@ -22,7 +14,8 @@ export class Claims {
 
   /**
    * @param {import('./report.js').Report} report
-   * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims format: extension
+   * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims
+   *   format: extension
    * @param {boolean} [isPart] only some of the tiles will be seen
    */
   constructor (report, { minzoom, maxzoom, bounds, format }, isPart = false) {
@@ -59,26 +52,28 @@ export class Claims {
 }
 
 /**
- * Fields of a metadata object that say something of the tiles, as far as they are valid; the others are told.
+ * The valid fields of a metadata object that describe the tiles.
  * @param {Record<string, any>} metadata
- * @param {(why: string) => void} tell
+ * @param {(why: string) => void} onWrong called for the others
  */
-export function claimsOf ({ minzoom, maxzoom, bounds, format }, tell) {
+export function claimsOf ({ minzoom, maxzoom, bounds, format }, onWrong) {
   const zoom = (name, value) => {
     if (value === undefined || value === null || value === '') return undefined
     const number = typeof value === 'string' && /^\s*\d+(\.0+)?\s*$/.test(value) ? +value : value
     if (Number.isInteger(number) && number >= 0 && number <= 30) return number
-    tell(`${name} ${JSON.stringify(value)}`)
+    onWrong(`${name} ${JSON.stringify(value)}`)
     return undefined
   }
-  const claims = { minzoom: zoom('minzoom', minzoom), maxzoom: zoom('maxzoom', maxzoom), bounds: undefined, format: undefined }
-  if (claims.minzoom > claims.maxzoom) tell(`minzoom ${minzoom} is greater than maxzoom ${maxzoom}`)
+  /** @type {any} */
+  const claims = { minzoom: zoom('minzoom', minzoom), maxzoom: zoom('maxzoom', maxzoom) }
+  if (claims.minzoom > claims.maxzoom) onWrong(`minzoom ${minzoom} is greater than maxzoom ${maxzoom}`)
   try {
-    if (bounds !== undefined && bounds !== null && bounds !== '') claims.bounds = /** @type {any} */ (parseBbox(bounds))
+    if (bounds !== undefined && bounds !== null && bounds !== '') claims.bounds = parseBbox(bounds)
   } catch {
-    tell(`bounds ${JSON.stringify(bounds)}`)
+    onWrong(`bounds ${JSON.stringify(bounds)}`)
   }
-  if (format !== undefined && !isFormat(format)) tell(`format ${JSON.stringify(format)}`)
-  else if (format !== undefined) claims.format = /** @type {any} */ (extensionOf(format))
+  const ext = extensionOf(String(format).toLowerCase())
+  if (format !== undefined && !ext && !(typeof format === 'string' && MEDIA_TYPE.test(format))) onWrong(`format ${JSON.stringify(format)}`)
+  else if (format !== undefined) claims.format = ext ?? extensionOfType(format)
   return claims
 }

@@ -1,5 +1,6 @@
-// One tile, decoded: the pixels of an image, the features of a vector tile. Whatever a hostile tile claims, memory is bounded:
-// by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until it is alone.
+// One tile, decoded: the pixels of an image, the features of a vector tile. Whatever a hostile tile claims, memory is
+// bounded: by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until
+// it is alone.
 import { formats, inspectTile } from '../../core/index.js'
 import { unpack, unpackDefaults } from '../unpack.js'
 import { checkVectorTile } from './vector-tile.js'
@@ -15,7 +16,8 @@ let sharp // loaded when it is needed: other commands need not wait for it
 
 /**
  * @param {Buffer} bytes
- * @param {{decode?: boolean, tileSize?: number, unpacked?: boolean}} [options] tileSize: pixels; unpacked: a vector tile need not be gzipped
+ * @param {{decode?: boolean, tileSize?: number, unpacked?: boolean}} [options] tileSize: pixels; unpacked: a vector
+ *   tile need not be gzipped
  * @returns {Promise<{type?: string, ext?: string, width?: number, height?: number, problems: Problems}>}
  */
 export async function examine (bytes, { decode = true, tileSize = 0, unpacked = false } = {}) {

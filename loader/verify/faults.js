@@ -1,90 +1,219 @@
-// Everything `tilecouch check` can find, once. Programs branch on the code; the level says whether it fails the check.
-// fault: something is lost, wrong or cannot be read. warning: readers get by, but somebody should know.
+// Everything that `tilecouch check` can find. Programs branch on the code; the level says whether it fails the check.
+// fault: something is lost, wrong or cannot be read. warning: readers get by, but somebody should know. fix: what
+// `--fix` does; a fault without it needs a person's decision. docs/checking.md and docs/exports.md show this table.
 
 /** @typedef {'fault' | 'warning'} Level */
 
-/** @type {Record<string, {level: Level, means: string, advice?: string}>} */
+/**
+ * cause: how it comes about; reason: why the fix is right
+ * @typedef {{advice?: string, cause?: string, fix?: string, reason?: string}} Remedy
+ */
+
+/** @param {string} means @param {Remedy} [remedy] @returns {Remedy & {level: Level, means: string}} */
+const fault = (means, remedy) => ({ level: 'fault', means, ...remedy })
+
+/** @type {typeof fault} */
+const warning = (means, remedy) => ({ level: 'warning', means, ...remedy })
+
+/** By code. @type {Record<string, ReturnType<typeof fault>>} */
 export const faults = {
   // tiles, wherever they lie
-  'empty-tile': { level: 'fault', means: 'a tile has no bytes', advice: 'Fetch or render it again.' },
-  'unknown-format': { level: 'fault', means: 'the bytes are no PNG, JPEG, WebP, AVIF or vector tile', advice: 'Often an error page was stored as a tile: fetch it again.' },
-  'truncated-tile': { level: 'fault', means: 'the image or vector tile is cut off, or its frame is broken', advice: 'Fetch or render it again.' },
-  'undecodable-tile': { level: 'fault', means: 'the frame is whole, but the pixels or features in it cannot be decoded', advice: 'Fetch or render it again.' },
-  'oversized-tile': { level: 'fault', means: 'far more bytes or pixels than a tile has; it was not decoded' },
-  'unreadable-tile': { level: 'fault', means: 'the tile is listed, but its bytes cannot be read', advice: 'Its file on the disk is damaged: `tilecouch check --fix --from MIRROR`, or restore a backup.' },
-  'wrong-type': { level: 'fault', means: 'the content type, format or extension says one thing, the bytes another' },
-  'wrong-length': { level: 'fault', means: 'there are more or fewer bytes than the container says' },
-  'wrong-digest': { level: 'fault', means: 'the check sum of the bytes is not the one kept beside them', advice: 'A disk or a copy damaged them: `tilecouch check --fix --from MIRROR`, or take the tile from a backup or another copy.' },
-  'duplicate-tile': { level: 'fault', means: 'one tile is there more than once', advice: 'Which one a reader shows is chance: remove the others.' },
-  'outside-pyramid': { level: 'fault', means: 'a column, row or zoom that no tile can have' },
-  'outside-zooms': { level: 'warning', means: 'the tile lies outside of the zooms that the layer or file says it has', advice: 'Widen minzoom and maxzoom, or clients never ask for it.' },
-  'outside-bounds': { level: 'warning', means: 'the tile lies outside of the bounds that the layer or file says it has', advice: 'Widen the bounds, or clients never ask for it.' },
-  'mixed-formats': { level: 'warning', means: 'an image of another format than the file says its tiles have' },
-  'odd-size': { level: 'warning', means: 'the image is not as many pixels wide and high as the tile size, or twice that' },
-  'odd-vector-tile': { level: 'warning', means: 'a vector tile that decodes, but breaks a rule of the specification' },
+  'empty-tile': fault('a tile has no bytes', { advice: 'Fetch or render it again.' }),
+  'unknown-format': fault('the bytes are no PNG, JPEG, WebP, AVIF or vector tile', { advice: 'Often an error page was stored as a tile: fetch it again.' }),
+  'truncated-tile': fault('the image or vector tile is cut off, or its frame is broken', { advice: 'Fetch or render it again.' }),
+  'undecodable-tile': fault('the pixels or features cannot be decoded, although the image or tile is complete', { advice: 'Fetch or render it again.' }),
+  'oversized-tile': fault('far more bytes or pixels than a tile has; it was not decoded'),
+  'unreadable-tile': fault('the tile is listed, but its bytes cannot be read', { advice: 'Its file on the disk is damaged: `tilecouch check --fix --from MIRROR`, or restore a backup.' }),
+  'wrong-type': fault('the bytes are of another type than the content type, format or extension says', {
+    cause: 'a program trusted the name of a file',
+    fix: 'the content type becomes that of the bytes',
+    reason: 'browsers and decoders read the bytes'
+  }),
+  'wrong-length': fault('there are more or fewer bytes than the container says'),
+  'wrong-digest': fault('the bytes do not have the check sum that is stored with them', { advice: 'A disk or a copy damaged them: `tilecouch check --fix --from MIRROR`, or take the tile from a backup or another copy.' }),
+  'duplicate-tile': fault('one tile is there more than once', { advice: 'Readers show any of them: remove the others.' }),
+  'outside-pyramid': fault('a column, row or zoom that no tile can have'),
+  'outside-zooms': warning('the tile lies outside of the zooms that the layer or file says it has', {
+    advice: 'Widen minzoom and maxzoom, or clients never ask for it.',
+    cause: 'another program wrote tiles, or somebody narrowed the layer',
+    fix: 'minzoom and maxzoom are widened to the tiles',
+    reason: 'clients then request these tiles. To hide zooms on purpose, remove their tiles'
+  }),
+  'outside-bounds': warning('the tile lies outside of the bounds that the layer or file says it has', {
+    advice: 'Widen the bounds, or clients never ask for it.',
+    cause: 'another program wrote tiles, or somebody narrowed the layer',
+    fix: 'the bounds are widened to the tiles',
+    reason: 'clients then request these tiles'
+  }),
+  'mixed-formats': warning('an image of another format than the file says its tiles have'),
+  'odd-size': warning('the image is not as many pixels wide and high as the tile size, or twice that'),
+  'odd-vector-tile': warning('a vector tile that decodes, but breaks a rule of the specification'),
 
   // documents of a store
-  'bad-id': { level: 'fault', means: 'a document among the tiles of the layer whose id is no tile\'s', advice: 'Nobody reads it. Delete it, or store what it holds under the right id.' },
-  'not-a-tile': { level: 'fault', means: 'a document with the id of a tile that is none' },
-  'fields-disagree': { level: 'fault', means: 'layer, z, x or y of a document are not those of its id' },
-  'bad-time': { level: 'fault', means: 'a time that is not like 2024-03-01T00:00:00Z' },
-  'time-disagrees': { level: 'fault', means: 'the time of a past version is not that of its id' },
-  'wrong-current': { level: 'fault', means: 'a head that does not say it is current, or a past version that does' },
-  'gone-with-bytes': { level: 'fault', means: 'a version that says "no tile here any more" and has one', advice: 'Look at the image: remove that version, or load it anew with a later time.' },
-  'no-bytes': { level: 'fault', means: 'a version without the attachment `tile` that does not say it is gone' },
-  'stray-attachment': { level: 'fault', means: 'an attachment that is not called `tile`' },
-  conflict: { level: 'fault', means: 'revisions that nobody has resolved yet', advice: '`tilecouch check --fix`; `--only conflicts` looks for nothing else.' },
-  'no-head': { level: 'fault', means: 'a tile with past versions and no head: the current map lacks it', advice: '`tilecouch check --fix` makes the newest past version the head.' },
-  'head-too-old': { level: 'fault', means: 'the head is older than a past version of its tile' },
-  'two-at-one-time': { level: 'fault', means: 'two versions of a tile at one time with different bytes' },
-  'not-in-index': { level: 'fault', means: 'the view versions/by_tile lacks a version, or says something else of it', advice: '`tilecouch check --fix` builds the index anew.' },
-  'index-too-long': { level: 'fault', means: 'the view versions/by_tile has more versions of the layer than there are documents' },
+  'bad-id': fault('a document whose id begins like those of the tiles of the layer, but is not the id of a tile', { advice: 'No program reads it. Delete it, or store its content under the right id.' }),
+  'not-a-tile': fault('a document that has the id of a tile, but is not a tile', {
+    cause: 'another program left out the type',
+    fix: '`type: "tile"`, if there is none and the rest is that of a tile; another type is left',
+    reason: 'nothing else can have this id'
+  }),
+  'fields-disagree': fault('layer, z, x or y of a document are not those of its id', {
+    cause: 'another program wrote the document before there was a validation function',
+    fix: 'layer, z, x and y become those of the id',
+    reason: 'readers find a tile by its id: the map shows it there already'
+  }),
+  'bad-time': fault('a time that is not like 2024-03-01T00:00:00Z', {
+    cause: 'another program writes `2024-03-01T01:00:00+01:00`, or fractions of a second',
+    fix: 'it is written as UTC in whole seconds, if it names one second; otherwise it is left',
+    reason: 'the same moment, in the form that all programs read'
+  }),
+  'time-disagrees': fault('the time of a past version is not that of its id', {
+    cause: 'another program wrote the document before there was a validation function',
+    fix: 'the time of a past version becomes that of its id',
+    reason: 'requests as of a time read the id'
+  }),
+  'wrong-current': fault('a head that does not say it is current, or a past version that does', {
+    cause: 'another program wrote the document before there was a validation function',
+    fix: '`current` becomes true for a head, false for a past version',
+    reason: 'the id says which of the two it is'
+  }),
+  'gone-with-bytes': fault('a version that says "no tile here any more" and has one', { advice: 'Look at the image: remove that version, or load it again with a later time.' }),
+  'no-bytes': fault('a version without the attachment `tile` that does not say it is gone', {
+    cause: 'a program gave the tile another name',
+    fix: 'the only attachment becomes `tile`, if it is an image; otherwise it is left',
+    reason: 'it is the only image that the version can show'
+  }),
+  'stray-attachment': fault('an attachment that is not called `tile`', {
+    cause: 'a program attached something of its own',
+    fix: 'attachments that are not called `tile` are removed',
+    reason: 'nobody reads them, and the validation function refuses such a document'
+  }),
+  conflict: fault('a document has conflicting revisions', {
+    advice: '`tilecouch check --fix`; `--only conflicts` looks for nothing else.',
+    cause: 'two stores were loaded independently and then replicated',
+    fix: 'the newest stays, the others become its past; documents of layers, editions and the store are merged',
+    reason: 'no version is lost, and all stores come to the same result. Losing revisions of our design documents are deleted'
+  }),
+  'no-head': fault('a tile with past versions and no head: the current map lacks it', {
+    advice: '`tilecouch check --fix` makes the newest past version the head.',
+    cause: 'somebody deleted the head by hand, or a program cleaned its cache',
+    fix: 'the newest past version becomes the head, and is then deleted from the past',
+    reason: '`tilecouch remove` deletes the past first and the head last: a past without a head is never a removal that stopped'
+  }),
+  'head-too-old': fault('the head is older than a past version of its tile', {
+    cause: 'a program that knows no versions overwrote the head, or a replication brought a newer past',
+    fix: 'the newest past version becomes the head, the former head a past version',
+    reason: 'the head is the newest version, and none is lost'
+  }),
+  'two-at-one-time': fault('two versions of a tile at one time with different bytes', {
+    cause: 'two stores loaded different images for one time',
+    fix: 'the head keeps the time, the other moves to the second before',
+    reason: 'both are kept, in the same order in all stores'
+  }),
+  'not-in-index': fault('the view versions/by_tile lacks a version, or has other values for it', {
+    advice: '`tilecouch check --fix` rebuilds the index.',
+    cause: 'the disk of the index was damaged, or its files were restored from a backup',
+    fix: 'a new index is built beside the old one, which serves meanwhile',
+    reason: 'an index holds nothing that the documents do not say'
+  }),
+  'index-too-long': fault('the view versions/by_tile has more versions of the layer than there are documents', {
+    cause: 'the disk of the index was damaged; or CouchDB compacted a database with an outdated index, which then forgets purges',
+    fix: 'a new index is built beside the old one, which serves meanwhile',
+    reason: 'an index holds nothing that the documents do not say'
+  }),
 
-  'version-twice': { level: 'warning', means: 'one past version stands in two places: it was moved to an earlier second, since another image had its time, and is there as well' },
-  'odd-time': { level: 'warning', means: 'a version that was stored in the future: the clock of who wrote it was wrong, and a ttl counts from there', advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.' },
-  'future-time': { level: 'warning', means: 'an edition, or a tile without one, of a time that is yet to come: what is loaded for an earlier time goes into its past, and the map does not change', advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.' },
-  'wrong-sums': { level: 'fault', means: 'a view sums up more or less than there is: counts and estimates are wrong', advice: '`tilecouch check --fix` builds the index anew.' },
+  'version-twice': warning('one past version is stored twice: at its own time, and at an earlier second, to which it was moved because another image had its time', {
+    cause: 'two stores moved a contested version at different moments',
+    fix: 'the earlier one stays, the later one is deleted',
+    reason: 'no two stores can delete both'
+  }),
+  'odd-time': warning('a version that was stored in the future: the clock of the machine that wrote it was wrong, and a ttl counts from that time', { advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.' }),
+  'future-time': warning('an edition, or a tile without one, has a time in the future: anything loaded for an earlier time goes into the past, and the map does not change', { advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.' }),
+  'wrong-sums': fault('a view has wrong sums: counts and estimates are wrong', {
+    advice: '`tilecouch check --fix` rebuilds the index.',
+    cause: 'the disk of the index was damaged, or CouchDB compacted a database with an outdated index',
+    fix: 'a new index is built beside the old one, which serves meanwhile',
+    reason: 'an index holds nothing that the documents do not say'
+  }),
 
   // the layer and its editions
-  'no-layer': { level: 'fault', means: 'there are tiles, but no document of the layer', advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --fix` make it of the tiles.' },
-  'reserved-name': { level: 'warning', means: 'the layer is called like a kind of document, or `db`: addresses do not reach it, and nothing new can be stored in it', advice: '`tilecouch copy NAME NEW --move`, before the store is mirrored.' },
-  'bad-layer': { level: 'fault', means: 'a field of the layer document is not valid: nobody uses the document', advice: '`tilecouch layer NAME` writes a field anew; what it has no option for, put right in the database.' },
-  'bad-edition': { level: 'fault', means: 'an edition whose id, time or counts are not valid', advice: 'Run that load again with `--time`: it writes the edition anew. Delete one whose id is not valid.' },
-  'unfinished-edition': { level: 'warning', means: 'an edition whose load did not end', advice: 'Run that load again with `--time` and the time of the edition: it resumes.' },
-  'failed-edition': { level: 'warning', means: 'an edition some of whose tiles could not be loaded', advice: 'Run that load again with `--time` and the time of the edition: it says which, and why.' },
-  'short-edition': { level: 'warning', means: 'an edition wrote more versions than there are of its time', advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' },
+  'no-layer': fault('there are tiles, but no document of the layer', {
+    advice: 'Make it with `tilecouch layer NAME`, or let `tilecouch check --fix` make it from the tiles.',
+    cause: 'another program wrote tiles, or only tiles were replicated',
+    fix: 'the document is made from the tiles: format, zooms, bounds',
+    reason: 'clients then find the map'
+  }),
+  'reserved-name': warning('the name of the layer is reserved (a type of document, or `db`): no address leads to it, and nothing new can be stored in it', { advice: '`tilecouch copy NAME NEW --move`, before the store is mirrored.' }),
+  'bad-layer': fault('a field of the layer document is not valid: the document is ignored', {
+    advice: '`tilecouch layer NAME` corrects the fields it has options for; correct others in the database.',
+    cause: 'somebody edited the document',
+    fix: 'type and name become those of the id; swapped zooms those of the tiles; other fields are left',
+    reason: 'the id and the tiles say it'
+  }),
+  'bad-edition': fault('an edition whose id, time or counts are not valid', { advice: 'Run that load again with `--time`: it writes the edition again. Delete one whose id is not valid.' }),
+  'unfinished-edition': warning('an edition whose load did not end', { advice: 'Run that load again with `--time` and the time of the edition: it resumes.' }),
+  'failed-edition': warning('an edition some of whose tiles could not be loaded', { advice: 'Run that load again with `--time` and the time of the edition: it names them, with the reasons.' }),
+  'short-edition': warning('an edition wrote more versions than there are of its time', { advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' }),
 
-  'manifest-incomplete': { level: 'fault', means: 'a part or a block of what an edition said is not here', advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' },
-  'bad-manifest': { level: 'fault', means: 'a manifest whose id or fields are not valid: what it says counts nowhere', advice: 'Delete it, and load that edition again.' },
-  'bad-removal': { level: 'fault', means: 'a removal whose id or fields are not valid: nothing is taken out by it', advice: 'Delete it, and remove again what it was to take out.' },
-  'block-damaged': { level: 'fault', means: 'a block of digests whose bytes are not those it is named by, or cannot be read', advice: 'Delete the document; then `tilecouch mirror` brings it from another copy, or load its editions again.' },
-  'wrong-root': { level: 'fault', means: 'the root of an edition is not that of what its manifest says', advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it anew.' },
-  'not-settled': { level: 'fault', means: 'the versions of a tile do not follow from what editions said', advice: '`tilecouch check --fix`.' },
-  'image-missing': { level: 'fault', means: 'an edition said what a tile showed, and its image is nowhere in the store', advice: 'Load the edition that is named again.' },
+  'manifest-incomplete': fault('a manifest lacks a part or a block', { advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' }),
+  'bad-manifest': fault('a manifest whose id or fields are not valid: its statements are ignored', { advice: 'Delete it, and load that edition again.' }),
+  'bad-removal': fault('a removal whose id or fields are not valid: it removes nothing', { advice: 'Delete it, and repeat the removal.' }),
+  'block-damaged': fault('a block of digests does not match the digest in its id, or cannot be read', { advice: 'Delete the document; then `tilecouch mirror` copies it from another store, or load its editions again.' }),
+  'wrong-root': fault('the root of an edition does not match its manifest', { advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it again.' }),
+  'not-settled': fault('the versions of a tile are not what the statements about it say', {
+    advice: '`tilecouch check --fix`.',
+    cause: 'two stores that were loaded independently were merged, or a load or removal was killed and never run again',
+    fix: 'the versions become what all statements about the tile say',
+    reason: 'the order in which statements came does not matter. A missing image is never guessed'
+  }),
+  'image-missing': fault('an edition has a tile whose image is not in the store', { advice: 'Load the edition that is named again.' }),
 
-  'stray-edition': { level: 'warning', means: 'an edition of a layer that is not there: it has neither a document nor tiles', advice: 'Delete it, or load that layer again.' },
+  'stray-edition': warning('an edition of a layer that has neither a document nor tiles', { advice: 'Delete it, or load that layer again.' }),
 
   // the store as a whole
-  'no-mark': { level: 'warning', means: 'the database is not marked as a store: another program, or replication of a part, has filled it', advice: '`tilecouch check --fix` marks it.' },
-  'bad-mark': { level: 'fault', means: 'the document `tilecouch`, which marks a store, does not say what it should' },
-  unpublished: { level: 'warning', means: 'the store was never published: it has no design documents yet', advice: 'Load it, then `tilecouch push`.' },
-  'foreign-document': { level: 'warning', means: 'a document of no kind that a store has', advice: 'Nobody reads it here. Move it to a database of its own.' },
-  'no-design': { level: 'fault', means: 'a design document of the store is missing', advice: '`tilecouch push` brings it.' },
-  'other-design': { level: 'warning', means: 'a design document is not that of this tilecouch', advice: '`tilecouch check --only upgrade --fix` brings it up to date, unless a newer program wrote it.' },
-  'no-validation': { level: 'fault', means: 'everybody may read the store, and nothing checks who writes into it', advice: '`tilecouch push` brings the validation function.' },
-  'foreign-design': { level: 'warning', means: 'a design document of somebody else: its functions run in this database', advice: 'Delete it unless you know whose it is and what for.' },
-  'left-staging': { level: 'warning', means: 'a design document that was only there to build an index: a push was stopped', advice: 'Run `tilecouch push` again: it resumes.' },
+  'no-mark': warning('the database is not marked as a store: another program, or replication of a part, has filled it', {
+    advice: '`tilecouch check --fix` marks it.',
+    cause: 'another program, or replication of a part, filled the database',
+    fix: 'the document that marks a store is written',
+    reason: 'the database holds tiles: it is a store'
+  }),
+  'bad-mark': fault('the document `tilecouch`, which marks a store, has wrong fields', {
+    cause: 'somebody edited the document',
+    fix: '`type` and `schema` are corrected; other fields stay',
+    reason: 'the id is reserved for this document'
+  }),
+  unpublished: warning('the store was never published: it has no design documents yet', { advice: 'Load it, then `tilecouch push`.' }),
+  'foreign-document': warning('a document of an unknown kind', { advice: 'tilecouch does not use it. Move it to a database of its own.' }),
+  'no-design': fault('a design document of the store is missing', {
+    advice: '`tilecouch push` deploys it.',
+    cause: 'somebody deleted it, or a replication without rights left it out',
+    fix: 'the one of this tilecouch is pushed',
+    reason: 'there is only one of this name'
+  }),
+  'other-design': warning('a design document is not that of this tilecouch', { advice: '`tilecouch check --only upgrade --fix` brings it up to date, unless a newer program wrote it.' }),
+  'no-validation': fault('everybody may read the store, and nothing checks who writes into it', {
+    advice: '`tilecouch push` deploys the validation function.',
+    cause: 'the store was opened to the public before it was published',
+    fix: 'the design document `tiles` of this tilecouch is pushed',
+    reason: 'without it all readers may write'
+  }),
+  'foreign-design': warning('a design document of another program: its functions run in this database', { advice: 'Delete it unless you know what it is for.' }),
+  'left-staging': warning('a temporary design document, left by a push that was stopped while it built an index', {
+    advice: 'Run `tilecouch push` again: it resumes.',
+    cause: 'a push was killed before its last step',
+    fix: 'the staging document is deleted if the design document is already ours',
+    reason: 'its index is built and in use. Otherwise it is left: run the push again, and it resumes'
+  }),
 
   // files
-  'no-tiles': { level: 'fault', means: 'there is no tile', advice: 'Check the path, --zoom, --bbox and --polygon.' },
-  'damaged-file': { level: 'fault', means: 'the container itself is damaged: a part of it cannot be read', advice: 'Fetch or make it again.' },
-  'bad-structure': { level: 'fault', means: 'the container can be read, but breaks a rule of its format' },
-  'odd-structure': { level: 'warning', means: 'the container is readable, but not as its format advises' },
-  'wrong-count': { level: 'fault', means: 'a number kept in the file is not what was counted' },
-  'bad-metadata': { level: 'fault', means: 'metadata that must be there is missing, or is not valid' },
-  'sparse-metadata': { level: 'warning', means: 'metadata that should be there is missing' },
-  'metadata-disagrees': { level: 'warning', means: 'metadata says something else than the tiles' },
-  'unsafe-name': { level: 'fault', means: 'a name that leads out of the folder an archive is unpacked to' },
-  'not-a-tile-name': { level: 'warning', means: 'a name that looks like a tile\'s, but is none: it is not loaded' },
-  'unused-bytes': { level: 'warning', means: 'bytes that no tile refers to' }
+  'no-tiles': fault('no tile was found', { advice: 'Check the path, --zoom, --bbox and --polygon.' }),
+  'damaged-file': fault('the container itself is damaged: a part of it cannot be read', { advice: 'Fetch or make it again.' }),
+  'bad-structure': fault('the container can be read, but breaks a rule of its format'),
+  'odd-structure': warning('the container is readable, but not as its format advises'),
+  'wrong-count': fault('a count in the file is wrong'),
+  'bad-metadata': fault('metadata that must be there is missing, or is not valid'),
+  'sparse-metadata': warning('metadata that should be there is missing'),
+  'metadata-disagrees': warning('metadata do not fit the tiles'),
+  'unsafe-name': fault('a name that leads out of the folder an archive is unpacked to'),
+  'not-a-tile-name': warning('a file name that is almost that of a tile: the file is not loaded'),
+  'unused-bytes': warning('bytes that no tile refers to')
 }

@@ -15,12 +15,12 @@ const SHOULD = ['bounds', 'center', 'minzoom', 'maxzoom']
 const SMALL = 250e3 // bytes of a tile that is read with others
 const LARGE = `SELECT tile_data FROM tiles WHERE typeof(tile_data) = 'blob' AND length(tile_data) = ? AND ${PLACE.map(name => `${name} = ?`).join(' AND ')} LIMIT 1`
 
-/** What is no whole number comes as a text. @param {string} name */
+/** Values that are not integers come as texts. */
 const numberOf = name => `iif(typeof(${name}) = 'integer', ${name}, substr(CAST(${name} AS BLOB), 1, 200))`
 
 /**
  * @param {string} file
- * @param {import('./files.js').PickedOptions} options scheme: xyz for files whose writer forgot to flip rows
+ * @param {import('./index.js').SelectionOptions} options scheme: xyz for files whose writer forgot to flip rows
  */
 export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, signal, onProgress }) {
   const db = new SqliteFile(file, signal)
@@ -36,10 +36,12 @@ export async function verifyMbtiles (file, { report, selected, isPart, decode, s
     const rows = new Rows(db, {
       report, selected, isDiff, flipped: scheme !== 'xyz', claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
     })
-    const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile: now => onProgress?.({ ...now, total }) })
+    const onTile = now => onProgress?.({ ...now, total })
+    const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile })
+    const { tiles, bytes, decoded, types } = done
     claims.end('metadata')
     rows.compareHash()
-    return { tiles: done.tiles, bytes: done.bytes, checked: { decoded: done.decoded, types: done.types, ...(isDiff && { gone: rows.gone }) } }
+    return { tiles, bytes, checked: { decoded, types, ...(isDiff && { gone: rows.gone }) } }
   } finally {
     await db.close()
   }
@@ -64,7 +66,7 @@ async function checkMetadata (db, tables, onFault) {
   for (const name of MUST) if (values[name] === undefined || values[name] === '') bad(`${name} is missing`)
   const isDiff = DIFF_KEYS.some(key => Object.hasOwn(values, key))
   const missing = SHOULD.filter(name => values[name] === undefined || values[name] === '')
-  // a diff says nothing of the whole
+  // a diff does not describe the layer
   if (missing.length && !isDiff) onFault('sparse-metadata', 'metadata', `${missing.join(', ')} missing`)
   const claims = claimsOf(values, bad)
   checkCenter(values.center, bad)
@@ -97,8 +99,6 @@ function checkJson ({ json }, format, bad) {
  * What the rows say when all of them are looked at together.
  * @param {SqliteFile} db
  * @param {Record<string, string[]>} tables their columns
- * @param {import('./report.js').Report} report
- * @param {string} file
  * @returns {Promise<number | undefined>} how many tiles there are
  */
 async function checkTables (db, tables, report, file) {
@@ -123,9 +123,9 @@ async function checkTables (db, tables, report, file) {
   }
   return total
 
-  async function ask (sql, tell) {
+  async function ask (sql, onRow) {
     try {
-      for await (const row of db.rows(sql)) tell(row.map(textOf))
+      for await (const row of db.rows(sql)) onRow(row.map(textOf))
     } catch (error) {
       if (error instanceof TilecouchError) throw error
       report.add('damaged-file', file, error.message)
@@ -183,7 +183,8 @@ class Rows {
 
   #job (z, x, row, { kind, size, data, tileHash }) {
     const { report, selected, isDiff, flipped, claims } = this.#options
-    const isPlace = [z, x, row].every(value => Number.isInteger(value) && value >= 0) && z <= MAX_ZOOM && x < 2 ** z && row < 2 ** z
+    const areNumbers = [z, x, row].every(value => Number.isInteger(value) && value >= 0)
+    const isPlace = areNumbers && z <= MAX_ZOOM && x < 2 ** z && row < 2 ** z
     if (!isPlace) {
       report.add('outside-pyramid', `zoom_level ${z}, tile_column ${x}, tile_row ${row}`)
       return

@@ -1,4 +1,4 @@
-// Verifies PMTiles: the header, the directories, the metadata, and every content once, whatever the number of its tiles.
+// Verifies PMTiles: the header, the directories, the metadata, and every content once.
 import { tileIdToZxy } from 'pmtiles'
 import { lowerBound } from '../../core/search.js'
 import { LocalFile } from '../formats/local-file.js'
@@ -11,16 +11,13 @@ import { Claims } from './claims.js'
 import { examineAll } from './tiles.js'
 
 export const contentsDefaults = {
-  most: 2 ** 23 // contents that are told apart; beyond them neither counts nor overlaps are looked at
+  most: 2 ** 23 // contents that are remembered; beyond them neither counts nor overlaps are checked
 }
 
-const FIRST = 4096 // contents that there is room for to begin with
+const FIRST = 4096 // contents that there is room for at first
 const COUNTED = 1e6 // tiles of one run that are counted one by one where only an area is wanted
 
-/**
- * @param {string} name
- * @param {import('./files.js').PickedOptions} options
- */
+/** @param {import('./index.js').SelectionOptions} options */
 export async function verifyPmtiles (name, options) {
   const onFault = options.report.add
   const file = new LocalFile(name)
@@ -34,10 +31,7 @@ export async function verifyPmtiles (name, options) {
   }
 }
 
-/**
- * @param {import('../formats/pmtiles/header.js').Header} header
- * @returns {boolean} whether there is anything to read
- */
+/** @returns {boolean} whether there is anything to read */
 function checkHeader ({ root, codes, type, minzoom, maxzoom, bounds, center: [lon, lat, zoom] }, wrong, onFault) {
   if (!root.length) wrong('there is no root directory')
   else if (root.offset + root.length > FIRST_BYTES) wrong(`the root directory ends at byte ${root.offset + root.length}, beyond the first ${FIRST_BYTES}`)
@@ -124,7 +118,7 @@ class Archive {
     if (!this.#header.clustered) yield * this.#scattered()
   }
 
-  // the ends of a run say what zooms it has; all of its tiles would be too many for a run that somebody made up
+  // the ends of a run show its zooms; a run that somebody made up has too many tiles to look at all
   #see ({ id, run }) {
     const ends = run > 1 ? [id, id + run - 1] : [id]
     for (const end of ends) {
@@ -140,7 +134,7 @@ class Archive {
     }
   }
 
-  /** In a clustered archive, contents stand in the order of the tiles that show them first. */
+  /** In a clustered archive, contents are in the order of the tiles that show them first. */
   #isNew ({ id, offset, length }) {
     if (offset < this.#end) {
       if (!this.#contents.isFull && !this.#contents.has(offset, length)) this.#report.add('bad-structure', nameOf(id), `it refers to ${length} bytes at ${offset}, where no content is`)
@@ -179,7 +173,7 @@ class Archive {
       size: length,
       read: async () => {
         const bytes = this.#file.readSync(this.#header.data.offset + offset, length)
-        if (isGzip(bytes) !== (tilePacking === 'gzip')) return bytes // told by compare
+        if (isGzip(bytes) !== (tilePacking === 'gzip')) return bytes // compare reports it
         return (type === 'mvt' && tilePacking === 'gzip') || tilePacking === 'none' || tilePacking === 'unknown' ? bytes : unpack(bytes, { coding: tilePacking })
       },
       compare: found => [...this.#claims.compare(found), ...this.#comparePacking(found)]
@@ -198,7 +192,9 @@ class Archive {
   #count () {
     const { addressed, entries, contents, clustered, data } = this.#header
     if (!this.#directories.isWhole) return
-    const wrong = (what, said, counted) => { if (said && said !== counted) this.#report.add('wrong-count', 'header', `${said} ${what}, there are ${counted}`) }
+    const wrong = (what, stated, counted) => {
+      if (stated && stated !== counted) this.#report.add('wrong-count', 'header', `${stated} ${what}, there are ${counted}`)
+    }
     wrong('addressed tiles', addressed, this.#directories.addressed)
     wrong('tile entries', entries, this.#directories.entries)
     if (this.#contents.isFull) return
@@ -212,19 +208,16 @@ function nameOf (id) {
   return tileIdToZxy(id).join('/')
 }
 
-/**
- * Where the contents of an archive lie, in 20 bytes each, so that there may be millions.
- */
+/** Where the contents of an archive lie, in 20 bytes each, so that there may be millions. */
 class Contents {
   #offsets = new Float64Array(FIRST)
   #lengths = new Float64Array(FIRST)
   #ids = new Float64Array(FIRST)
   #isAscending = true
   count = 0
-  /** Whether there were more than can be told apart. */
+  /** Whether there were more than can be remembered. */
   isFull = false
 
-  /** @param {number} offset @param {number} length @param {number} id */
   add (offset, length, id) {
     if (this.count >= contentsDefaults.most) {
       this.isFull = true
@@ -260,7 +253,9 @@ class Contents {
    */
   * sorted () {
     const order = Uint32Array.from({ length: this.count }, (_, index) => index)
-    if (!this.#isAscending) order.sort((a, b) => this.#offsets[a] - this.#offsets[b] || this.#lengths[a] - this.#lengths[b] || a - b)
+    if (!this.#isAscending) {
+      order.sort((a, b) => this.#offsets[a] - this.#offsets[b] || this.#lengths[a] - this.#lengths[b] || a - b)
+    }
     let last = { offset: -1, length: -1 }
     for (const index of order) {
       const content = { offset: this.#offsets[index], length: this.#lengths[index], id: this.#ids[index] }

@@ -40,13 +40,13 @@ export class Report {
     this.#onFault?.(finding)
   }
 
-  /** @param {string} where @param {[code: string, why?: string][]} problems */
+  /** @param {[code: string, why?: string][]} problems */
   addAll (where, problems) {
     for (const [code, why] of problems) this.add(code, where, why)
   }
 }
 
-// decoders speak in several lines, and files hold what they like
+// messages of decoders have several lines, and files may hold anything
 const oneLine = text => {
   // eslint-disable-next-line no-control-regex
   const clean = text.replace(/[\x00-\x1f\x7f-\x9f]+/g, ' ').trim()

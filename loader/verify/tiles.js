@@ -1,4 +1,4 @@
-// Examines tiles, whatever they come from: each is read, decoded and compared with what its container says of it. Several at
+// Examines tiles, whatever they come from: each is read, decoded and compared with its container. Several at
 // once, reported in the order in which they came.
 import { pMapIterable } from 'p-map'
 import { isTileSize } from '../../core/images.js'
@@ -15,29 +15,24 @@ const USUAL = 256 // pixels
  * @typedef {object} Job
  * @property {string} where
  * @property {number} [size] bytes, when known before they are read
- * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws what makes it unreadable; nothing: it is not there after all
- * @property {(found: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] with what the container says
- */
-
-/**
- * @typedef {object} TileOptions
- * @property {import('./report.js').Report} report
- * @property {boolean} [decode]
- * @property {number} [tileSize] pixels; nothing: as the images show
- * @property {boolean} [unpacked] vector tiles need not be gzipped
- * @property {AbortSignal} [signal]
- * @property {(done: {tiles: number, bytes: number}) => void} [onTile]
+ * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws what makes it unreadable; nothing: it
+ *   is not there after all
+ * @property {(found: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] with
+ *   what the container says
  */
 
 /**
  * @param {AsyncIterable<Job> | Iterable<Job>} jobs
- * @param {TileOptions} options
+ * @param {{report: import('./report.js').Report, decode?: boolean, tileSize?: number, unpacked?: boolean,
+ *   signal?: AbortSignal, onTile?: (done: {tiles: number, bytes: number}) => void}} options
+ *   tileSize: pixels, else as the images show; unpacked: vector tiles need not be gzipped
  * @returns {Promise<{tiles: number, bytes: number, decoded: number, types: Record<string, number>}>}
  */
 export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
   const sizes = new Sizes(tileSize)
-  const examined = pMapIterable(jobs, job => examineJob(job, { decode, tileSize, unpacked }), { concurrency: tilesDefaults.concurrency })
+  const { concurrency } = tilesDefaults
+  const examined = pMapIterable(jobs, job => examineJob(job, { decode, tileSize, unpacked }), { concurrency })
   for await (const { where, missing, size, type, width, height, problems } of examined) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
@@ -78,7 +73,8 @@ const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile
 /**
  * @param {Job} job
  * @param {{decode: boolean, tileSize?: number, unpacked?: boolean}} options
- * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number, problems: import('./decode.js').Problems}>}
+ * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number,
+ *   problems: import('./decode.js').Problems}>}
  */
 async function examineJob ({ where, size = 0, read, compare }, options) {
   if (size > decodeDefaults.bytes) return { where, size: 0, problems: [['oversized-tile', `${size} bytes`]] }

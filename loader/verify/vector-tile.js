@@ -1,17 +1,18 @@
-// Mapbox vector tiles 2.1, decoded to the last geometry command and thrown away. Nothing is kept of them, so that memory
-// does not grow with what a hostile tile claims; every length is held against the bytes that are there.
+// Mapbox vector tiles 2.1, decoded to the last geometry command and thrown away. Nothing is kept of them, so that
+// memory does not grow with what a hostile tile claims; every length is compared with the bytes that are there.
 import { isUtf8 } from 'node:buffer'
 
 const [VARINT, FIXED64, BYTES, FIXED32] = [0, 1, 2, 5] // wire types
 const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7] // geometry commands
 const [POINT, LINE, POLYGON] = [1, 2, 3] // feature types
-const VALUES = { 1: BYTES, 2: FIXED32, 3: FIXED64, 4: VARINT, 5: VARINT, 6: VARINT, 7: VARINT } // field of a value -> how it is written
+/** Field of a value -> how it is written. */
+const VALUES = { 1: BYTES, 2: FIXED32, 3: FIXED64, 4: VARINT, 5: VARINT, 6: VARINT, 7: VARINT }
 
 class Damaged extends Error {}
 
 const damaged = why => new Damaged(why)
 
-const MOST_ODD = 10 // things worth saying of one tile
+const MOST_ODD = 10 // remarks on one tile
 
 /** What was found so far. */
 class Found {
@@ -94,7 +95,8 @@ class Reader {
 
 /**
  * @param {Uint8Array} bytes unpacked
- * @returns {{layers: number, features: number, damage?: string, odd: string[]}} damage: why it cannot be decoded; odd: rules it breaks that decoders do not mind
+ * @returns {{layers: number, features: number, damage?: string, odd: string[]}} damage: why it cannot be decoded; odd:
+ *   rules it breaks that decoders do not mind
  */
 export function checkVectorTile (bytes) {
   const found = new Found()

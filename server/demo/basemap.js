@@ -27,10 +27,7 @@ const ICE = new Set(['010', '304']) // Antarctica, Greenland
 /** @type {Map<number, Promise<Uint8Array>>} */
 const drawn = new Map()
 
-/**
- * Base colours of a whole zoom, row by row; drawn when first asked for.
- * @param {number} z
- */
+/** Base colours of a whole zoom, row by row; drawn when first asked for. */
 export function basemap (z) {
   let pixels = drawn.get(z)
   if (!pixels) drawn.set(z, pixels = draw(z))
@@ -51,12 +48,12 @@ export async function baseTile (z, x, y) {
 
 async function draw (z) {
   const svg = Buffer.from(worldSvg(z))
-  // librsvg refuses long texts unless told that they are meant
-  const { data } = await sharp(svg, { unlimited: true }).removeAlpha().toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
+  // librsvg refuses long texts by default
+  const image = sharp(svg, { unlimited: true }).removeAlpha().toColourspace('srgb').raw()
+  const { data } = await image.toBuffer({ resolveWithObject: true })
   return quantise(data)
 }
 
-/** @param {number} z */
 export function worldSvg (z) {
   const size = TILE * 2 ** z
   const { scale, coast, border, grid } = styles[z]
@@ -67,10 +64,12 @@ export function worldSvg (z) {
     ? `<path d="${lines.map(points => path(points, project)).join('')}" stroke="${inks[ink].day}" stroke-width="${width}" fill="none" stroke-linejoin="round"/>`
     : ''
   const area = (filter, ink) => {
-    const rings = topojson.merge(world, countries.geometries.filter(filter)).coordinates.flat().flatMap(ring => copies(closed(unwrapped(ring))))
+    const { coordinates } = topojson.merge(world, countries.geometries.filter(filter))
+    const rings = coordinates.flat().flatMap(ring => copies(closed(unwrapped(ring))))
     return `<path d="${rings.map(ring => path(ring, project) + 'Z').join('')}" fill="${inks[ink].day}" fill-rule="evenodd"/>`
   }
-  const lines = filter => topojson.mesh(world, countries, filter).coordinates.flatMap(points => copies(unwrapped(points)))
+  const lines = filter =>
+    topojson.mesh(world, countries, filter).coordinates.flatMap(points => copies(unwrapped(points)))
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}">` +
     `<rect width="100%" height="100%" fill="${inks.sea.day}"/>` +
     graticule(grid, size, project) +
@@ -82,7 +81,8 @@ const worlds = new Map()
 
 function readWorld (scale) {
   if (!worlds.has(scale)) {
-    worlds.set(scale, JSON.parse(readFileSync(fileURLToPath(import.meta.resolve(`world-atlas/countries-${scale}.json`)), 'utf8')))
+    const file = fileURLToPath(import.meta.resolve(`world-atlas/countries-${scale}.json`))
+    worlds.set(scale, JSON.parse(readFileSync(file, 'utf8')))
   }
   return worlds.get(scale)
 }
@@ -101,7 +101,7 @@ function path (points, project) {
   return text
 }
 
-// Natural Earth jumps from 180 to -180 degrees: go on beyond instead
+// Natural Earth jumps from 180 to -180 degrees: continue beyond 180 instead
 function unwrapped (points) {
   let turn = 0
   return points.map(([lon, lat], index) => {
@@ -110,14 +110,14 @@ function unwrapped (points) {
   })
 }
 
-/** A ring that goes once round the world is closed by way of the pole; the only one is Antarctica. */
+/** A ring round the world is closed over the pole; the only one is Antarctica. */
 function closed (ring) {
   const [start] = ring
   const end = ring[ring.length - 1]
   return Math.abs(end[0] - start[0]) < 180 ? ring : [...ring, [end[0], -90], [start[0], -90]]
 }
 
-/** What reaches over the edge of the map comes in again on the other side. */
+/** Shapes that cross one edge of the map continue at the other. */
 function copies (points) {
   const shifted = by => points.map(([lon, lat]) => [lon + by, lat])
   return [
@@ -140,7 +140,7 @@ function graticule (step, size, project) {
   return `<g fill="${inks.grid.day}">${lines}</g>`
 }
 
-/** Lets go of the memory: the deepest zoom alone is 17 MB. */
+/** Frees the memory: the deepest zoom alone has 17 MB. */
 export function forgetBasemap () {
   drawn.clear()
   worlds.clear()

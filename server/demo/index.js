@@ -4,7 +4,7 @@ import { load } from '../../loader/index.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
 import { daylightSource, forgetTiles, landSource } from './tiles.js'
 
-// the northern summer solstice of 2024: no night in the north, none but night in the south
+// the northern summer solstice of 2024: no night in the north, only night in the south
 export const DAY = '2024-06-20T00:00:00Z'
 
 const HOURS = 24
@@ -13,7 +13,9 @@ const attribution = 'Natural Earth, public domain'
 
 export const layers = {
   land: { name: 'Land and borders', description: 'Land, ice and country borders of the world.', attribution, ...world },
-  daylight: { name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world }
+  daylight: {
+    name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world
+  }
 }
 
 /** About when Natural Earth 4.1, which world-atlas 2 is made from, was published. */
@@ -29,14 +31,15 @@ export function demoEditions ({ zooms = ZOOMS, hours = HOURS } = {}) {
     ...Array.from({ length: hours }, (_, hour) => {
       const time = addSeconds(DAY, hour * 3600)
       const before = hour ? addSeconds(time, -3600) : undefined
-      return { layer: 'daylight', time, title: `${time.slice(11, 16)} UTC`, open: () => daylightSource(time, before, zooms) }
+      const title = `${time.slice(11, 16)} UTC`
+      return { layer: 'daylight', time, title, open: () => daylightSource(time, before, zooms) }
     })
   ]
 }
 
 /**
- * Whether the demo belongs into a store: it is empty, or a load of the demo was stopped there. Layers of somebody
- * else's with the same names are left alone, and a demo that was removed does not come back.
+ * Whether the demo belongs into a store: it is empty, or a load of the demo was interrupted. Other layers with the same
+ * names stay as they are, and a demo that was removed does not come back.
  * @param {import('../../loader/index.js').Store} store
  */
 export async function isDemoWanted (store) {
@@ -49,8 +52,7 @@ export async function isDemoWanted (store) {
 
 /**
  * Loads the demo, or the rest of it.
- * @param {import('../../loader/index.js').Store} store
- * @param {object} [options]
+ * @param {import('../../loader/index.js').Store} store @param {object} [options]
  * @param {import('../../core/grid.js').Zooms} [options.zooms]
  * @param {number} [options.hours]
  * @param {AbortSignal} [options.signal]
@@ -62,13 +64,16 @@ export async function loadDemo (store, { zooms, hours, signal, onProgress } = {}
   const editions = demoEditions({ zooms, hours })
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
-  const finished = new Set(stored.flat().filter(edition => edition.finished).map(({ layer, time }) => `${layer}@${time}`))
+  const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))
   try {
     for (const [done, { layer, time, title, open }] of editions.entries()) {
       if (finished.has(`${layer}@${time}`)) continue
-      const tell = ({ tiles, bytes }) => onProgress?.({ layer, title, done, editions: editions.length, tiles: total.tiles + tiles, bytes: total.bytes + bytes })
-      tell({ tiles: 0, bytes: 0 })
-      const summary = await load(store, open(), { layer, time, title, fields: layers[layer], signal, onProgress: tell })
+      const report = ({ tiles, bytes }) => onProgress?.({
+        layer, title, done, editions: editions.length, tiles: total.tiles + tiles, bytes: total.bytes + bytes
+      })
+      report({ tiles: 0, bytes: 0 })
+      const fields = layers[layer]
+      const summary = await load(store, open(), { layer, time, title, fields, signal, onProgress: report })
       total.tiles += summary.tiles
       total.bytes += summary.bytes
       total.editions++

@@ -23,10 +23,6 @@ const levelOf = sine => sine >= SINE_SUNSET ? 0 : sine <= SINE_DUSK ? NIGHT : TW
 
 /** The light of one zoom at one time. */
 export class Light {
-  /**
-   * @param {string} time
-   * @param {number} z
-   */
   constructor (time, z) {
     const sun = sunAt(time)
     const size = TILE * 2 ** z
@@ -45,8 +41,8 @@ export class Light {
   }
 
   /**
-   * The level of a whole tile, or nothing when it holds more than one. A row of pixels has its extremes in the columns
-   * nearest to and farthest from noon, so that not every pixel has to be looked at.
+   * The level of a tile, or undefined if it has more than one. A row of pixels has its extremes in the columns
+   * nearest to and farthest from noon, so not every pixel is needed.
    * @returns {number | undefined}
    */
   uniform (x, y) {
@@ -58,7 +54,8 @@ export class Light {
     }
     const level = levelOf(this.rise[y * TILE] + this.swing[y * TILE] * nearest)
     for (let row = y * TILE; row < (y + 1) * TILE; row++) {
-      if (levelOf(this.rise[row] + this.swing[row] * nearest) !== level || levelOf(this.rise[row] + this.swing[row] * farthest) !== level) return undefined
+      const [near, far] = [nearest, farthest].map(hour => levelOf(this.rise[row] + this.swing[row] * hour))
+      if (near !== level || far !== level) return undefined
     }
     return level
   }
@@ -77,7 +74,8 @@ export class Light {
   }
 }
 
-// Where the sun stands: the low-precision formulae of the Astronomical Almanac, good to 0.01 degrees from 1950 to 2050.
+// The position of the sun: the low-precision formulae of the Astronomical Almanac, good to 0.01 degrees from 1950 to
+// 2050.
 
 const J2000 = Date.UTC(2000, 0, 1, 12)
 

@@ -1,6 +1,6 @@
 // The colours of the demo: a calm map by day, the same map in a deep blue night, and the twilight between.
 
-/** Steps of light from day, 0, to night: so many that the edge between two of them is hardly seen. */
+/** Steps of light from day, 0, to night: enough that the edge between two of them is hardly visible. */
 export const NIGHT = 44
 
 const rgb = hex => [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16))
@@ -24,14 +24,15 @@ const mixtures = [
 
 const blend = (a, b, part) => a.map((value, index) => value + (b[index] - value) * part)
 
-const coloursBy = hours => mixtures.map(([one, other, part]) => blend(rgb(inks[one][hours]), rgb(inks[other][hours]), part))
+const coloursBy = hours => mixtures.map(([one, other, part]) =>
+  blend(rgb(inks[one][hours]), rgb(inks[other][hours]), part))
 
 /** Colours of the map by day: what a drawn pixel is matched with. */
 export const dayColours = coloursBy('day')
 
 const nightColours = coloursBy('night')
 
-const EVENING = rgb('#8f6a78') // a breath of red where the sun has just set
+const EVENING = rgb('#8f6a78') // a little red just after sunset
 
 /** How far to the night a level is: dusk falls a little faster at first. */
 const darkness = level => level === 0 ? 0 : 0.05 + 0.95 * (1 - (1 - level / NIGHT) ** 1.25)
@@ -53,10 +54,11 @@ const indices = Uint8Array.from({ length: mixtures.length * (NIGHT + 1) }, (_, a
 export const shade = (base, level) => indices[base + level * mixtures.length]
 
 /** Every base colour in every light: red, green and blue of each index. */
-export const palette = Uint8Array.from(mixtures.flatMap((_, base) => Array.from({ length: stepsOf(base) }, (__, step) => {
-  const level = step * steps[base]
-  return blend(blend(dayColours[base], nightColours[base], darkness(level)), EVENING, warmth(level)).map(Math.round)
-})).flat())
+export const palette = Uint8Array.from(mixtures.flatMap((_, base) => {
+  const colourAt = level =>
+    blend(blend(dayColours[base], nightColours[base], darkness(level)), EVENING, warmth(level)).map(Math.round)
+  return Array.from({ length: stepsOf(base) }, (__, step) => colourAt(step * steps[base])).flat()
+}))
 
 /**
  * Turns drawn pixels into indices of base colours.

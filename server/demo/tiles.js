@@ -23,7 +23,8 @@ function evenTile (z, x, y, level) {
   const key = `${z}/${x}/${y}/${level}`
   let tile = evenTiles.get(key)
   if (!tile) {
-    evenTiles.set(key, tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)))
+    tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette))
+    evenTiles.set(key, tile)
   }
   return tile
 }
@@ -36,10 +37,7 @@ async function litTile (light, z, x, y) {
   return encodeIndexed(pixels, TILE, palette)
 }
 
-/**
- * @param {import('../../core/grid.js').Zooms} [zooms]
- * @returns {import('../../loader/sources/index.js').Source}
- */
+/** @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/sources/index.js').Source} */
 export function landSource (zooms) {
   return source('tilecouch demo: land', async function * () {
     for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => evenTile(z, x, y, 0) }
@@ -49,10 +47,8 @@ export function landSource (zooms) {
 /**
  * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it
  * was.
- * @param {string} time
  * @param {string | undefined} before nothing: every tile
- * @param {import('../../core/grid.js').Zooms} [zooms]
- * @returns {import('../../loader/sources/index.js').Source}
+ * @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/sources/index.js').Source}
  */
 export function daylightSource (time, before, zooms) {
   return source('tilecouch demo: daylight', async function * () {
@@ -76,5 +72,5 @@ export function daylightSource (time, before, zooms) {
 /** @returns {import('../../loader/sources/index.js').Source} */
 const source = (name, tiles) => ({ name, fields: {}, tiles, close () {} })
 
-/** Lets go of the tiles kept between editions. */
+/** Frees the tiles kept between editions. */
 export const forgetTiles = () => evenTiles.clear()

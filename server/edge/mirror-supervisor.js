@@ -1,10 +1,9 @@
 // Keeps the mirror of an edge running: starts it again after errors, reports its state and lag, and notes in the store
 // when it was last complete, so that an edge that starts while the origin is away knows.
-import { setTimeout as sleep } from 'node:timers/promises'
-import { TilecouchError } from '../../loader/errors.js'
+import { pause, timeoutSignal } from '../../core/abort.js'
 import { fingerprint } from '../../core/fingerprint.js'
-import { timeoutSignal } from '../../core/abort.js'
 import { Selection } from '../../core/mirror/index.js'
+import { TilecouchError } from '../../loader/errors.js'
 import { Mirror, isTemporary } from '../../loader/mirror/index.js'
 import { peerOf } from '../../loader/mirror/peer.js'
 import { isPublic, openSource } from '../../loader/mirror/sides.js'
@@ -19,9 +18,10 @@ export const supervisorDefaults = {
   note: 30000 // milliseconds between two notes in the store, and between two log lines
 }
 
-/** @typedef {import('../gateway/mirror-metrics.js').MirrorReport} MirrorReport */
-/** @typedef {MirrorReport['state']} State */
 /**
+ * @typedef {import('../gateway/mirror-metrics.js').MirrorReport} MirrorReport
+ * @typedef {MirrorReport['state']} State
+ *
  * @typedef {object} StateChange
  * @property {State} state
  * @property {State} before
@@ -34,8 +34,7 @@ export const supervisorDefaults = {
 
 export class MirrorSupervisor {
   #stop = new AbortController()
-  /** @type {Mirror | undefined} */
-  #mirror
+  #mirror = /** @type {Mirror | undefined} */ (undefined)
   #running = /** @type {Promise<void> | undefined} */ (undefined)
   #upToDate = /** @type {number | undefined} */ (undefined) // milliseconds: when it was last known to be complete
   #notedAt = 0
@@ -49,8 +48,7 @@ export class MirrorSupervisor {
   #settleFilled = () => {}
   /** Resolves when the store is complete for the first time. @type {Promise<void>} */
   filled = new Promise(resolve => { this.#settleFilled = resolve })
-  /** @type {{resolve: () => void, reject: (error: Error) => void}} */
-  #ready = { resolve () {}, reject () {} }
+  #ready = /** @type {{resolve: () => void, reject: (error: Error) => void}} */ ({ resolve () {}, reject () {} })
   #state = /** @type {State} */ ('starting')
   #started = Date.now()
   #since = this.#started // when the state began
@@ -60,7 +58,7 @@ export class MirrorSupervisor {
    * @param {object} options
    * @param {import('../../core/mirror/selection.js').Wanted} options.wanted
    * @param {number | null} [options.maxLag] seconds
-   * @param {boolean} [options.isForAll] everybody may read the edge, whoever may read the origin
+   * @param {boolean} [options.isForAll] everybody may read the edge, even if the origin is private
    * @param {import('pino').Logger} options.log
    * @param {(change: StateChange) => void} [options.onStateChange]
    * @param {(report: MirrorReport) => void} [options.onProgress]
@@ -122,7 +120,12 @@ export class MirrorSupervisor {
         await this.#readNote()
         if (!this.isForAll) await this.#checkPublic()
         this.#mirror = new Mirror(this.from, this.to, {
-          ...this.wanted, live: true, public: this.isForAll, signal, onState: () => this.#look(), onProgress: () => this.onProgress?.(this.report())
+          ...this.wanted,
+          live: true,
+          public: this.isForAll,
+          signal,
+          onState: () => this.#look(),
+          onProgress: () => this.onProgress?.(this.report())
         })
         await this.#mirror.run()
       } catch (error) {
@@ -132,7 +135,7 @@ export class MirrorSupervisor {
         else this.#ready.resolve()
         if (Date.now() - started > this.limits.stable) tries = 0
         const { firstDelay, longestDelay } = this.limits
-        await sleep(Math.min(firstDelay * 2 ** tries++, longestDelay), undefined, { signal }).catch(() => {})
+        await pause(Math.min(firstDelay * 2 ** tries++, longestDelay), signal)
       }
     }
     clearInterval(timer)
@@ -149,7 +152,7 @@ export class MirrorSupervisor {
     }
   }
 
-  /** A live mirror waits out temporary errors itself; others may go when somebody repairs their cause. */
+  /** A live mirror waits out temporary errors itself; others end when their cause is repaired. */
   #fail (error) {
     this.#look()
     this.#past = this.#counts()
@@ -187,9 +190,10 @@ export class MirrorSupervisor {
     this.#state = state
     if (state === 'following') this.#wasComplete = true
     if (before === 'following') this.#writeNote()
-    const { url } = this.origin
-    if (state === 'away') this.log.warn({ from: url, code: error, reason }, 'the mirror waits')
-    else this.log.info({ from: url, to: this.store.url }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
+    const { url: from } = this.origin
+    const { url: to } = this.store
+    if (state === 'away') this.log.warn({ from, code: error, reason }, 'the mirror waits')
+    else this.log.info({ from, to }, state === 'following' ? 'the mirror is up to date' : 'the mirror reads')
     this.onStateChange?.({ state, before, error, reason, seconds, isFirst, report: this.report() })
   }
 
@@ -206,8 +210,13 @@ export class MirrorSupervisor {
 
   #counts () {
     const { docs = 0, tiles = 0, bytes = 0, refused = 0 } = this.#mirror?.status() ?? {}
-    const past = this.#past
-    return { documents: past.documents + docs, tiles: past.tiles + tiles, bytes: past.bytes + bytes, refused: past.refused + refused }
+    const { documents, ...past } = this.#past
+    return {
+      documents: documents + docs,
+      tiles: past.tiles + tiles,
+      bytes: past.bytes + bytes,
+      refused: past.refused + refused
+    }
   }
 
   /** Whether the origin answers, and the mirror has read its checkpoint. */
@@ -225,14 +234,15 @@ export class MirrorSupervisor {
     const upToDate = this.#upToDate
     const lag = upToDate === undefined ? null : Math.max(0, (Date.now() - upToDate) / 1000)
     const error = this.#error
+    const { pending = null, lacking = 0 } = this.#mirror?.status() ?? {}
     return {
       from: this.origin.url,
       state,
       lag: lag === null ? null : Math.round(lag * 10) / 10,
-      pending: this.#mirror?.status().pending ?? null,
+      pending,
       upToDate: upToDate === undefined ? null : new Date(upToDate).toISOString(),
       ...(error && { error }),
-      refused: this.#mirror?.status().lacking ?? 0,
+      refused: lacking,
       behind: this.maxLag !== null && (lag === null || lag > this.maxLag),
       counts: this.#counts(),
       errors: this.#errors

@@ -1,4 +1,4 @@
-// Everything that can be set on `tilecouch serve`: the options of the gateway, and with --from those of the mirror below it.
+// The options of `tilecouch serve`: those of the gateway, and with --from those of the mirror below it.
 import { parseZooms } from '../../core/index.js'
 import { areaIfAny } from '../../loader/cli/options.js'
 import { fromRows, table } from '../gateway/options.js'
@@ -6,27 +6,35 @@ import { fromRows, table } from '../gateway/options.js'
 /** As `db`: the embedded store, although COUCHDB_URL is set. */
 export const EMBEDDED = 'embedded'
 
+const text = /** @type {const} */ ({ type: 'text', default: null })
+const yesOrNo = /** @type {const} */ ({ type: 'boolean', default: false })
+
 /** @type {import('../gateway/options.js').Row[]} */
 const mirrorRows = [
-  { name: 'from', type: 'text', default: null, takes: '<env|url>', text: 'mirror this store, and serve the mirror: a URL, an environment of .couchapprc, or a database on this machine; of a gateway, its /db' },
-  { name: 'layer', type: 'names', default: null, takes: '<names>', text: 'mirror only these layers' },
-  { name: 'bbox', type: 'text', default: null, takes: '<w,s,e,n>', text: 'mirror only tiles that touch this box' },
-  { name: 'polygon', type: 'text', default: null, takes: '<file>', text: 'mirror only tiles that touch the polygons of this GeoJSON file' },
-  { name: 'zoom', type: 'text', default: null, takes: '<a-b>', text: 'mirror only these zooms' },
-  { name: 'current', type: 'boolean', default: false, text: 'mirror only the present, not the past' },
-  { name: 'since', flagless: true, type: 'text', default: null, text: 'of the past, mirror only what was valid at this time or later' },
-  { name: 'public', flagless: true, type: 'boolean', default: false, text: 'serve to everybody what not everybody may read at the origin' },
-  { name: 'maxLag', type: 'duration', default: null, text: 'with --from: /health is 503 when the mirror is further behind (default: never)' }
+  {
+    ...text, name: 'from', takes: '<env|url>',
+    text: 'mirror this store, and serve the mirror: a URL, an environment of .couchapprc, or a database on this machine; of a gateway, its /db'
+  },
+  { ...text, name: 'layer', type: 'names', takes: '<names>', text: 'mirror only these layers' },
+  { ...text, name: 'bbox', takes: '<w,s,e,n>', text: 'mirror only tiles that touch this box' },
+  { ...text, name: 'polygon', takes: '<file>', text: 'mirror only tiles that touch the polygons of this GeoJSON file' },
+  { ...text, name: 'zoom', takes: '<a-b>', text: 'mirror only these zooms' },
+  { ...yesOrNo, name: 'current', text: 'mirror only the present, not the past' },
+  { ...text, name: 'since', flagless: true, text: 'of the past, mirror only what was valid at this time or later' },
+  { ...yesOrNo, name: 'public', flagless: true, text: 'serve to everybody what not everybody may read at the origin' },
+  { ...text, name: 'maxLag', type: 'duration', text: 'with --from: /health is 503 when the mirror is further behind (default: never)' }
 ]
 
 export const serveOptions = fromRows([...table, ...mirrorRows])
 
-/** Defaults that differ with `from`. Tiles that the mirror fetched itself would conflict with later ones of the origin. */
+/** Defaults that differ with `from`. Tiles that an edge fetched itself would conflict with later ones of the origin. */
 export const mirrorDefaults = { data: './edge', upstream: false }
 
 /** With `from`. */
-export const mirrorOptions = serveOptions.map(option =>
-  option.name in mirrorDefaults ? { ...option, default: mirrorDefaults[option.name], shown: String(mirrorDefaults[option.name]) } : option)
+export const mirrorOptions = serveOptions.map(option => {
+  const value = mirrorDefaults[option.name]
+  return value === undefined ? option : { ...option, default: value, shown: String(value) }
+})
 
 /** The names of the options that need `from`. */
 export const mirrorOnly = mirrorRows.map(({ name }) => name).filter(name => name !== 'from')

@@ -22,7 +22,7 @@ export function createAuth (admins, users) {
 
   return function authenticate (headers) {
     const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
-    // without any users a given name (COUCHDB_USER is set, say) is ignored
+    // without any users a given name (of COUCHDB_USER, for example) is ignored
     if (encoded === undefined || known.size === 0) return { name: null, roles: isOpen ? ['_admin'] : [] }
     const text = Buffer.from(encoded, 'base64').toString('utf8')
     const at = text.indexOf(':')
@@ -34,10 +34,11 @@ export function createAuth (admins, users) {
   }
 }
 
-export const isServerAdmin = user => user.roles.includes('_admin')
+const isServerAdmin = user => user.roles.includes('_admin')
 
 const listed = (group, user) =>
-  (user.name !== null && asList(group?.names).includes(user.name)) || asList(group?.roles).some(role => user.roles.includes(role))
+  (user.name !== null && asList(group?.names).includes(user.name)) ||
+  asList(group?.roles).some(role => user.roles.includes(role))
 
 const asList = value => Array.isArray(value) ? value : []
 
@@ -53,8 +54,10 @@ export function requireServerAdmin (user) {
   if (!isServerAdmin(user)) throw new HttpError(401, 'unauthorized', 'You are not a server admin.')
 }
 
-export const notDatabaseAdmin = user =>
-  new HttpError(user.name === null ? 401 : 403, user.name === null ? 'unauthorized' : 'forbidden', 'You are not a db or server admin.')
+export function notDatabaseAdmin ({ name }) {
+  const [status, error] = name === null ? [401, 'unauthorized'] : [403, 'forbidden']
+  return new HttpError(status, error, 'You are not a db or server admin.')
+}
 
 export function requireDatabaseAdmin (user, security) {
   if (!isDatabaseAdmin(user, security)) throw notDatabaseAdmin(user)
@@ -66,16 +69,16 @@ export function requireMember (user, security) {
   throw new HttpError(403, 'forbidden', 'You are not allowed to access this db.')
 }
 
-/** Hosts that lead to this machine wherever they are looked up. */
+/** Names of this machine in every DNS. */
 const LOCAL = /^(localhost|[\w-]+\.localhost|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 
-/** Whether a server listens on this machine only. @param {string} host */
+/** Whether a server listens on this machine only. */
 export const isLoopback = host => /^(127\.|localhost$|::1$)/i.test(host)
 
 /**
  * Whether a Host header is an address or a name of this machine. A store on loopback can often be read without a name,
- * and a page
- * can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own server.
+ * and a page can connect under a name of its own that leads here (DNS rebinding): to the browser that is the page's own
+ * server.
  * @param {string} [header] missing: no browser
  */
 export const isLocalName = header => header === undefined || LOCAL.test(header)
@@ -85,10 +88,9 @@ const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff
 
 /**
  * Lets pages of any origin read, as on a CouchDB that `tilecouch doctor --fix --cors '*'` has prepared. They may not
- * write: any page
- * that the owner of the store happens to open can connect. Browsers ask before they send anything but plain reads.
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
- * @returns {boolean} whether the request was such a question of a browser, which is answered now
+ * write: any page that the owner of the store opens can connect. Before anything but plain reads browsers send a
+ * preflight request.
+ * @returns {boolean} whether this was a preflight request: it is answered
  */
 export function allowReaders ({ method = '', url = '', headers }, res) {
   if (headers.origin === undefined) return false

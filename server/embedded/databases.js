@@ -15,14 +15,12 @@ const PouchDB = require('pouchdb-node')
 
 // bytes free before a full store is opened again: LevelDB rewrites its 4 MB log then
 const ROOM_TO_REOPEN = 8 * 1024 * 1024
-const DRAIN = 2000 // ms a store that closes waits for the requests that still read it
+const DRAIN = 2000 // milliseconds that a closing store waits for its last readers
 
 const adminsOnly = () => ({ members: { roles: ['_admin'] }, admins: { roles: ['_admin'] } })
 
 export class Database extends EventEmitter {
-  /**
-   * @param {string} name @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options
-   */
+  /** @param {any} name @param {any} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
   constructor (name, dir, { threads }) {
     super()
     this.setMaxListeners(0) // one listener for every open _changes feed
@@ -96,7 +94,7 @@ export class Database extends EventEmitter {
     await this.#reopen()
   }
 
-  /** Closes and opens the store. Called by its users, who do not count as such while they wait for it. */
+  /** Closes and opens the store. The requests that call it do not count in `users` while they wait. */
   async #reopen () {
     this.users--
     try {
@@ -157,23 +155,25 @@ const freeSpace = async dir => {
 }
 
 async function openPouch (path, revsLimit, onFailure) {
-  const pouch = new PouchDB(path, { adapter: 'leveldb', db: guardedLevel(onFailure, { sync: true }), revs_limit: revsLimit })
+  const db = guardedLevel(onFailure, { sync: true })
+  const pouch = new PouchDB(path, { adapter: 'leveldb', db, revs_limit: revsLimit })
   pouch.setMaxListeners(0) // one for each read of changes under way, and there are as many as feeds
   pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
   await pouch.info()
   return pouch
 }
 
-/** Nothing of a document that is not there. @param {Promise<any>} asked */
+/** The document; undefined: there is none. @param {Promise<any>} asked */
 const found = asked => asked.catch(error => {
   if (error.status !== 404) throw error
 })
 
-/** Its Mango indexes, each opened: those that stand beside it, whatever else is noted there. */
+/** Its Mango indexes, opened: those whose folder exists, even if PouchDB's list of them has others. */
 async function * mangoOf (pouch) {
   const { dependentDbs = {} } = await found(pouch.get('_local/_pouch_dependentDbs')) ?? {}
   const { adapter, db } = pouch.__opts
-  const names = Object.keys(dependentDbs).map(path => basename(path)).filter(name => /^docs-mrview-[0-9a-f]+$/.test(name))
+  const names = Object.keys(dependentDbs).map(path => basename(path))
+    .filter(name => /^docs-mrview-[0-9a-f]+$/.test(name))
   for (const name of new Set(names)) yield new PouchDB(join(dirname(pouch.name), name), { adapter, db })
 }
 
@@ -185,18 +185,18 @@ async function removeMangoAhead (pouch, seq) {
   }
 }
 
-/** Closes a PouchDB and its Mango indexes, which it forgets: they would stay open, and full or deleted for ever. */
+/** Closes a PouchDB and its Mango indexes: PouchDB itself leaves those open. */
 async function closePouch (pouch) {
   try {
     for await (const index of mangoOf(pouch)) await index.close().catch(() => {})
   } catch {
-    // a store that fails is closed all the same
+    // a store that fails is closed too
   }
-  await pouch.close().catch(() => {}) // closed already is closed
+  await pouch.close().catch(() => {}) // it may be closed already
 }
 
 export class Databases {
-  /** @param {string} dir @param {{threads: import('./design/threads.js').DesignThreads}} options */
+  /** @param {{threads: import('./design/threads.js').DesignThreads}} options */
   constructor (dir, options) {
     this.dir = dir
     this.options = options
@@ -209,7 +209,7 @@ export class Databases {
   async load () {
     await mkdir(this.dir, { recursive: true })
     for (const folder of await readdir(this.dir)) {
-      // a deletion that was cut short
+      // left over from an interrupted deletion
       if (folder.startsWith('.')) await rm(join(this.dir, folder), { recursive: true, force: true })
       else this.#add(decodeURIComponent(folder))
     }
@@ -233,7 +233,8 @@ export class Databases {
 
   async create (name) {
     if (!/^[a-z][a-z0-9_$()+/-]{0,199}$/.test(name)) {
-      throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.`)
+      throw new HttpError(400, 'illegal_database_name', `Name: '${name}'. Only lowercase characters (a-z), digits ` +
+        '(0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.')
     }
     await this.removals.get(name) // PouchDB would share the store that is being closed
     if (this.all.has(name)) {
@@ -260,9 +261,9 @@ export class Databases {
 
   async #erase (database) {
     await database.close()
-    const doomed = join(this.dir, `.${randomUUID()}`)
-    await rename(database.dir, doomed)
-    await rm(doomed, { recursive: true, force: true })
+    const deleted = join(this.dir, `.${randomUUID()}`)
+    await rename(database.dir, deleted)
+    await rm(deleted, { recursive: true, force: true })
   }
 
   async close () {

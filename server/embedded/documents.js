@@ -1,4 +1,5 @@
 // Reads documents from PouchDB as CouchDB answers them.
+import { compareRevs, generation } from '../../core/mirror/index.js'
 import { badRequest, notFound } from './errors.js'
 import { valuesOf } from './level.js'
 
@@ -34,15 +35,13 @@ export async function leavesOf (database, id) {
     if (!branches.length) leaves.push({ rev: `${pos}-${hash}`, deleted, revs: new Set(path) })
     for (const ids of branches) visit.push({ pos: pos + 1, ids, revs: path })
   }
-  return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || generation(b.rev) - generation(a.rev) || (a.rev < b.rev ? 1 : -1))
+  return leaves.sort((a, b) => Number(a.deleted) - Number(b.deleted) || compareRevs(b.rev, a.rev))
 }
 
 /**
  * Reads one revision. `latest` is done here: PouchDB throws outside its callback, and so ends the process, when the
  * revision is unknown.
- * @param {import('./databases.js').Database} database
- * @param {string} id @param {any} [options] of PouchDB's get
- * @returns {Promise<any>}
+ * @param {import('./databases.js').Database} database @param {any} id @param {any} [options] of PouchDB's get
  */
 export async function getDocument (database, id, { latest, ...options } = {}) {
   if (latest && options.rev && !id.startsWith('_local/')) {
@@ -58,17 +57,15 @@ export const findDocument = (database, id, options = {}) => getDocument(database
   throw error
 })
 
-/** Bytes of an attachment, by the stub in its document. @returns {Promise<Buffer>} */
+/** Bytes of an attachment, by the stub in its document. */
 export const attachmentBytes = (database, id, name, stub) => new Promise((resolve, reject) =>
-  database.pouch._getAttachment(id, name, stub, { binary: true }, (error, bytes) => error ? reject(error) : resolve(bytes)))
+  database.pouch._getAttachment(id, name, stub, { binary: true }, (error, bytes) =>
+    error ? reject(error) : resolve(bytes)))
 
 /**
  * All leaves of a document, or the revisions asked for: [{ok: doc}] and [{missing: rev}].
- * @param {import('./databases.js').Database} database
- * @param {string} id
- * @param {'all' | string[]} asked
+ * @param {import('./databases.js').Database} database @param {any} id @param {'all' | string[]} asked
  * @param {any} options of PouchDB's get; attsSince: revisions the client has, whose attachments are left out
- * @returns {Promise<any[]>}
  */
 export async function openRevisions (database, id, asked, { latest, attsSince, ...options }) {
   const isAll = asked === 'all'
@@ -83,12 +80,13 @@ export async function openRevisions (database, id, asked, { latest, attsSince, .
   }))
 }
 
-/** Attachments that came with a revision that is known, or before it. */
+/** Attachments that the client has: they came with one of these revisions or before it. */
 async function leaveOut (database, doc, known) {
   const attachments = Object.values(doc._attachments ?? {})
   if (!attachments.length) return
   const path = (await leavesOf(database, doc._id)).find(({ revs }) => revs.has(doc._rev))?.revs
-  const since = Math.max(0, ...known.filter(rev => path?.has(rev)).map(generation).filter(at => at <= generation(doc._rev)))
+  const ancestors = known.filter(rev => path?.has(rev)).map(generation).filter(at => at <= generation(doc._rev))
+  const since = Math.max(0, ...ancestors)
   for (const attachment of attachments) {
     if (attachment.revpos > since || attachment.data === undefined) continue
     attachment.length = Buffer.byteLength(attachment.data, 'base64')
@@ -103,14 +101,11 @@ export async function winner (database, id, options = {}) {
   return best ? findDocument(database, id, { ...options, rev: best.rev }) : null
 }
 
-export const generation = rev => Number.parseInt(rev, 10)
-
 const LOCAL = '\xfflocal-store\xff' // where PouchDB keeps local documents in its LevelDB
 
 /**
  * Local documents in the order of their ids. PouchDB reads them one by one and cannot list them.
- * @param {import('./databases.js').Database} database
- * @returns {AsyncGenerator<any>}
+ * @param {import('./databases.js').Database} database @returns {AsyncGenerator<any>}
  */
 export async function * localDocuments ({ pouch }) {
   const level = pouch.__opts.db.opened.get(pouch.name)

@@ -2,7 +2,7 @@
 import { isDiskFull } from './level.js'
 
 export class HttpError extends Error {
-  /** @param {number} status @param {string} error @param {string} reason @param {Record<string, string>} [headers] */
+  /** @param {Record<string, string>} [headers] */
   constructor (status, error, reason, headers = {}) {
     super(reason)
     this.status = status
@@ -16,20 +16,28 @@ export const badRequest = reason => new HttpError(400, 'bad_request', reason)
 export const notFound = (reason = 'missing') => new HttpError(404, 'not_found', reason)
 export const conflict = () => new HttpError(409, 'conflict', 'Document update conflict.')
 export const noDatabase = () => notFound('Database does not exist.')
-export const diskFull = () => new HttpError(507, 'insufficient_storage', 'no space left on the device that holds the database')
-export const notAllowed = allowed => new HttpError(405, 'method_not_allowed', `Only ${allowed.join(',')} allowed`, { Allow: allowed.join(',') })
+export const diskFull = () =>
+  new HttpError(507, 'insufficient_storage', 'no space left on the device that holds the database')
+export function notAllowed (methods) {
+  const allowed = methods.join(',')
+  return new HttpError(405, 'method_not_allowed', `Only ${allowed} allowed`, { Allow: allowed })
+}
 
-const statuses = { bad_request: 400, query_parse_error: 400, unauthorized: 401, forbidden: 403, not_found: 404, method_not_allowed: 405, conflict: 409, file_exists: 412, missing_stub: 412 }
+const statuses = {
+  bad_request: 400, query_parse_error: 400, unauthorized: 401, forbidden: 403, not_found: 404,
+  method_not_allowed: 405, conflict: 409, file_exists: 412, missing_stub: 412
+}
 
 /** The status CouchDB gives to an error a design function names. */
 export const statusOf = name => statuses[name] ?? 500
 
-/** @param {any} error @returns {HttpError} */
+/** @returns {HttpError} */
 export function toHttpError (error) {
   if (error instanceof HttpError) return error
   if (isDiskFull(error)) return diskFull()
   const status = Number.isInteger(error?.status) && error.status >= 400 && error.status < 600 ? error.status : 500
   if (status === 500) return new HttpError(500, 'internal_server_error', String(error?.message ?? error))
   if (status === 409) return conflict()
-  return new HttpError(status, error.name === 'Error' ? 'bad_request' : error.name, String(error.reason && error.reason !== true ? error.reason : error.message))
+  const reason = error.reason && error.reason !== true ? error.reason : error.message
+  return new HttpError(status, error.name === 'Error' ? 'bad_request' : error.name, String(reason))
 }

@@ -3,19 +3,22 @@
 import { HttpError, badRequest, notAllowed } from './errors.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
-export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of a body that only asks: 200,000 keys
+export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 200,000 keys
+
+export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
 
 /** Decodes a path segment or a query value as mochiweb does: also + to a space. */
 export function decode (text) {
   if (/%(?![0-9a-f]{2})/i.test(text)) throw badRequest('invalid_url_encoding')
   const plain = text.replace(/\+/g, ' ')
   if (!plain.includes('%')) return plain
-  const bytes = plain.replace(/[^%]+|%([0-9a-f]{2})/gi, (part, hex) => hex ? String.fromCharCode(parseInt(hex, 16)) : Buffer.from(part).toString('latin1'))
+  const bytes = plain.replace(/[^%]+|%([0-9a-f]{2})/gi, (part, hex) =>
+    hex ? String.fromCharCode(parseInt(hex, 16)) : Buffer.from(part).toString('latin1'))
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
 /** @param {string} search without the question mark */
-export function parseQuery (search) {
+function parseQuery (search) {
   /** @type {Record<string, string>} */
   const query = Object.create(null)
   for (const pair of search.split('&')) {
@@ -54,15 +57,16 @@ export class Exchange {
 
   /** The same exchange for another target. */
   rewritten ({ method = this.method, target, headers = this.headers, body = this.bytes() }) {
-    body.catch(() => {}) // read later or never: a failed upload is reported where it is read
-    return new Exchange({ method, target, headers, body, req: this.req, res: this.res, rewrites: this.rewrites + 1, signal: this.signal })
+    body.catch(() => {}) // a failed upload is reported to the reader of the body
+    const { req, res, signal } = this
+    return new Exchange({ method, target, headers, body, req, res, signal, rewrites: this.rewrites + 1 })
   }
 
-  /** @param {number} [most] bytes that it may have @returns {Promise<Buffer>} */
+  /** @param {number} [most] bytes that it may have */
   async bytes (most = MAX_BODY) {
     this.bodyPromise ??= readBody(this.req, most)
     const bytes = await this.bodyPromise
-    if (bytes.length > most) throw tooLarge() // a rewrite had read it already
+    if (bytes.length > most) throw tooLarge() // a rewrite has read it
     return bytes
   }
 
@@ -71,7 +75,7 @@ export class Exchange {
     return parseJson(await this.bytes(most))
   }
 
-  /** The JSON object of a POST. @param {number} [most] bytes @returns {Promise<any>} */
+  /** The JSON object of a POST. @param {number} [most] bytes */
   async jsonObject (most) {
     this.requireJson()
     const body = await this.json(most)
@@ -79,7 +83,7 @@ export class Exchange {
     return body
   }
 
-  /** The same for a request that only reads: it is shorter. @returns {Promise<any>} */
+  /** The same for a query, with a lower limit. */
   question () {
     return this.jsonObject(MAX_QUESTION)
   }
@@ -95,7 +99,11 @@ export class Exchange {
     if (!methods.includes(this.method)) throw notAllowed(methods)
   }
 
-  /** Calls the handler of the method. @param {Record<string, Function>} handlers by method @param {...any} more arguments */
+  /**
+   * Calls the handler of the method.
+   * @param {Record<string, Function>} handlers by method
+   * @param {...any} more arguments
+   */
   dispatch (handlers, ...more) {
     if (!Object.hasOwn(handlers, this.method)) throw notAllowed(Object.keys(handlers))
     return handlers[this.method](this, ...more)
@@ -122,7 +130,7 @@ export class Exchange {
   }
 
   sendJson (status, body, headers = {}) {
-    this.send(status, `${JSON.stringify(body)}\n`, { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', ...headers })
+    this.send(status, `${JSON.stringify(body)}\n`, { ...JSON_HEADERS, ...headers })
   }
 
   /** Answers 304 when the client has this version already. */
@@ -136,7 +144,7 @@ export class Exchange {
   }
 
   startStream (headers = {}) {
-    this.res.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', ...headers })
+    this.res.writeHead(200, { ...JSON_HEADERS, ...headers })
   }
 
   /** Writes a piece, waiting while the client is slow. Throws when it has left. */
@@ -154,9 +162,13 @@ export class Exchange {
 
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** An object with the same names. @param {(value: any, name: string) => any} change */
+export const mapValues = (object, change) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
+
 const tooLarge = () => new HttpError(413, 'too_large', 'the request entity is too large', { Connection: 'close' })
 
-/** @param {import('node:http').IncomingMessage} req @param {number} most bytes @returns {Promise<Buffer>} */
+/** @param {number} most bytes */
 function readBody (req, most) {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > most) return reject(tooLarge())
@@ -188,7 +200,6 @@ const MOST_VALUES = 1e6 // a batch of documents has some ten thousand
 const [QUOTE, BACKSLASH, COMMA] = Buffer.from('"\\,')
 const [ARRAY, OBJECT, END_OF_ARRAY, END_OF_OBJECT] = Buffer.from('[{]}')
 
-/** @param {Buffer | string} text @returns {any} */
 export function parseJson (text) {
   const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text)
   checkShape(bytes)
@@ -202,7 +213,6 @@ export function parseJson (text) {
 /**
  * Refuses too many levels, and too many values. Strings are passed over at once: nearly all of a batch of tiles is
  * inside of some.
- * @param {Buffer} bytes
  */
 function checkShape (bytes) {
   let level = 0
@@ -211,7 +221,7 @@ function checkShape (bytes) {
     const byte = bytes[at]
     if (byte === QUOTE) {
       at = endOfString(bytes, at)
-      if (at < 0) return // it ends in the middle, which the parser will say
+      if (at < 0) return // incomplete: the parser will report it
     } else if (byte === ARRAY || byte === OBJECT) {
       if (++level > MOST_LEVELS) throw badRequest(`JSON may have ${MOST_LEVELS} levels`)
     } else if (byte === END_OF_ARRAY || byte === END_OF_OBJECT) level--
@@ -221,7 +231,6 @@ function checkShape (bytes) {
   }
 }
 
-/** @param {Buffer} bytes @param {number} start */
 function endOfString (bytes, start) {
   for (let at = bytes.indexOf(QUOTE, start + 1); at >= 0; at = bytes.indexOf(QUOTE, at + 1)) {
     let before = at - 1

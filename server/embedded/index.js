@@ -1,5 +1,5 @@
-// The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for people who have no CouchDB and for
-// tests. It is right where it answers as CouchDB 3 does; test/embedded runs one suite against both.
+// The embedded store: a CouchDB-compatible server over PouchDB and LevelDB, for users without a CouchDB and for tests.
+// Its answers are those of CouchDB 3; test/embedded runs one suite against both.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { allowReaders, createAuth, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
 import { HttpError, toHttpError } from './errors.js'
-import { Exchange } from './exchange.js'
+import { Exchange, JSON_HEADERS } from './exchange.js'
 import { isDiskFull } from './level.js'
 import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
@@ -30,7 +30,9 @@ export { findEmbedded } from '../../loader/embedded.js'
  * @returns {Promise<{url: string, adminUrl: string, port: number, dir: string, close: () => Promise<void>}>} adminUrl:
  *   with the name and password of the folder's own admin
  */
-export async function startEmbedded ({ dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }) {
+export async function startEmbedded (
+  { dir, port = 0, host = '127.0.0.1', admins, users, designTimeout, log = () => {} }
+) {
   const lock = await lockFolder(dir)
   try {
     const threads = new DesignThreads(designTimeout)
@@ -70,10 +72,10 @@ async function stop (listener, databases, threads, lock) {
   await lock.release()
 }
 
-/** @returns {Promise<void>} */
 function listen (listener, port, host) {
-  return new Promise((resolve, reject) => {
-    listener.once('error', error => reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }, { cause: error }) : error))
+  return new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
+    listener.once('error', error =>
+      reject(error.code === 'EADDRINUSE' ? new TilecouchError('PORT_IN_USE', { port }, { cause: error }) : error))
     listener.listen(port, host, () => {
       listener.removeAllListeners('error')
       resolve()
@@ -83,22 +85,23 @@ function listen (listener, port, host) {
 
 const { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize, maxConnections } = {
   keepAliveTimeout: 30000, // milliseconds an idle connection is kept
-  headersTimeout: 15000, // milliseconds the head of a request may take to come
-  requestTimeout: 300000, // milliseconds all of it may take: a batch of tiles on a busy machine
+  headersTimeout: 15000, // milliseconds until the head of a request is complete
+  requestTimeout: 300000, // milliseconds until all of it is: a batch of tiles on a busy machine
   maxHeaderSize: 16384, // bytes of a head, address included
   maxConnections: 2000 // at once: feeds, a gateway and a browser need some hundreds
 }
-// hosts that listen on all addresses, and where their own machine finds them
+// hosts that mean all addresses, and the address by which this machine reaches them
 const EVERYWHERE = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 const PIPELINED = 64 // requests of a connection that wait for their answers
 
 /**
- * Functions to call when the client leaves: Node does not tell an answer that waits for another one of its connection.
+ * Functions to call when the client leaves: an answer that waits for another one of its connection gets no event.
  */
 const leaving = Symbol('leaving')
 
 function createListener (server) {
-  const listener = createServer({ keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize }, (req, res) => { serve(req, res, server) })
+  const limits = { keepAliveTimeout, headersTimeout, requestTimeout, maxHeaderSize }
+  const listener = createServer(limits, (req, res) => { serve(req, res, server) })
   listener.maxConnections = maxConnections
   listener.on('connection', socket => {
     socket[leaving] = new Set()
@@ -106,13 +109,14 @@ function createListener (server) {
   })
   listener.on('clientError', (error, socket) => {
     if (!socket.writable) return socket.destroy()
-    const status = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
+    const isTooLong = /** @type {any} */ (error).code === 'HPE_HEADER_OVERFLOW'
+    const status = isTooLong ? '431 Request Header Fields Too Large' : '400 Bad Request'
     socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   })
   return listener
 }
 
-/** One request. Nothing it does may reject: whatever goes wrong becomes its answer. */
+/** One request. It never rejects: every error becomes the answer. */
 async function serve (req, res, server) {
   const waiting = req.socket[leaving]
   if (waiting.size >= PIPELINED) return req.socket.destroy()
@@ -126,11 +130,11 @@ async function serve (req, res, server) {
   res.on('error', () => {}) // the client left; close follows
   try {
     if (server.isForThisMachine && !isLocalName(req.headers.host)) {
-      throw new HttpError(403, 'forbidden', 'This store is for this machine only: ask for it as localhost or 127.0.0.1.')
+      throw new HttpError(403, 'forbidden', 'This store is for this machine only: use localhost or 127.0.0.1.')
     }
     if (allowReaders(req, res)) return
-    const ex = new Exchange({ method: req.method, target: req.url, headers: req.headers, req, res, signal: gone.signal })
-    await route(ex, server)
+    const { method, url: target, headers } = req
+    await route(new Exchange({ method, target, headers, req, res, signal: gone.signal }), server)
   } catch (error) {
     fail(res, toHttpError(error), error, gone.signal, server)
   }
@@ -139,9 +143,9 @@ async function serve (req, res, server) {
 function fail (res, { status, error, reason, headers }, cause, signal, server) {
   if (signal.aborted || res.destroyed) return
   if (status === 500 && cause?.status === undefined) server.log(`embedded store: ${cause?.stack ?? cause}`)
-  if (res.headersSent) return res.destroy() // half an answer must not look whole
+  if (res.headersSent) return res.destroy() // half an answer must not look complete
   const body = Buffer.from(`${JSON.stringify({ error, reason })}\n`)
   if (!res.req.complete) headers = { ...headers, Connection: 'close' } // the rest of the body was not read
-  res.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', 'Content-Length': body.length })
+  res.writeHead(status, { ...headers, ...JSON_HEADERS, 'Content-Length': body.length })
   res.end(body)
 }

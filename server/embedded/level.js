@@ -24,8 +24,9 @@ quietOldPackages()
 const require = createRequire(import.meta.url)
 const leveldown = require('leveldown')
 
-/** @param {unknown} error */
-export const isDiskFull = error => /ENOSPC|No space left on device/i.test(`${/** @type {any} */ (error)?.code} ${/** @type {any} */ (error)?.message ?? error}`)
+export function isDiskFull (/** @type {any} */ error) {
+  return /ENOSPC|No space left on device/i.test(`${error?.code} ${error?.message ?? error}`)
+}
 
 /**
  * A LevelDB that stops writing after a failed write. PouchDB takes it as its `db` option.
@@ -68,7 +69,7 @@ export function guardedLevel (onFailure, { sync = false } = {}) {
 
 /** A guarded LevelDB with promises. */
 export class Level {
-  /** @param {string} location @param {(error: Error) => void} [onFailure] */
+  /** @param {(error: Error) => void} [onFailure] */
   constructor (location, onFailure = () => {}) {
     this.db = guardedLevel(onFailure)(location)
   }
@@ -91,13 +92,11 @@ export class Level {
   }
 
   batch (operations) {
-    return new Promise((resolve, reject) => this.db.batch(operations, error => error ? reject(error) : resolve(undefined)))
+    return new Promise((resolve, reject) =>
+      this.db.batch(operations, error => error ? reject(error) : resolve(undefined)))
   }
 
-  /**
-   * Values of a range, in key order.
-   * @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range
-   */
+  /** Values of a range, in key order. @param {{gte?: any, lt?: any, reverse?: boolean, limit?: number}} range */
   values (range) {
     return valuesOf(this.db, range)
   }
@@ -106,12 +105,11 @@ export class Level {
 /** Values of a range of a LevelDB, in key order. */
 export async function * valuesOf (db, range) {
   const iterator = db.iterator({ ...range, keys: false, keyAsBuffer: true, valueAsBuffer: false })
-  const next = () => new Promise((resolve, reject) => iterator.next((error, key, value) => error ? reject(error) : resolve(value)))
+  const next = () => new Promise((resolve, reject) =>
+    iterator.next((error, key, value) => error ? reject(error) : resolve(value)))
   try {
     for (let value = await next(); value !== undefined; value = await next()) yield value
   } finally {
     await new Promise(resolve => iterator.end(resolve))
   }
 }
-
-export const destroyLevel = location => new Promise((resolve, reject) => leveldown.destroy(location, error => error ? reject(error) : resolve(undefined)))

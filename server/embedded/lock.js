@@ -8,26 +8,25 @@ import { TilecouchError } from '../../loader/errors.js'
 import { passwordFile, readPassword } from '../../loader/embedded.js'
 import { Level, isDiskFull } from './level.js'
 
-const OTHERS = 0o077 // rights of those who are not the owner
+const OTHERS = 0o077 // rights of other users
 const OURS = /^(databases|lock|server\.json|password)(\.new)?$/
 const IGNORED = /^(\..*|lost\+found)$/ // also on an empty disk
 
-// Folders this process has. LevelDB may not even try to lock one twice: closing its second handle on the lock file
-// drops the lock the process holds through the first.
+// Folders locked by this process. LevelDB may not even try to lock one twice: closing the second handle on the lock
+// file would drop the lock of the first.
 /** @type {Set<string>} */
-const held = (globalThis[Symbol.for('tilecouch embedded folders')] ??= new Set())
+const locked = (globalThis[Symbol.for('tilecouch embedded folders')] ??= new Set())
 
-/** @param {string} dir */
 export async function lockFolder (dir) {
   makePrivate(dir)
   const real = realpathSync(dir)
-  if (held.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
-  held.add(real)
+  if (locked.has(real)) throw new TilecouchError('EMBEDDED_LOCKED', { dir })
+  locked.add(real)
   const lock = new Level(join(dir, 'lock'))
   try {
     await lock.open()
   } catch (error) {
-    held.delete(real)
+    locked.delete(real)
     if (isDiskFull(error)) throw new TilecouchError('DISK_FULL', { where: dir }, { cause: error })
     if (/lock/i.test(String(error?.message).replace(dir, ''))) {
       throw new TilecouchError('EMBEDDED_LOCKED', { dir }, { cause: error })
@@ -46,14 +45,14 @@ export async function lockFolder (dir) {
     async release () {
       rmSync(file, { force: true })
       await lock.close()
-      held.delete(real)
+      locked.delete(real)
     }
   }
 }
 
 /**
- * A folder of older versions may be open to everybody: it is closed, as far as its file system knows of rights. One of
- * other things is left as it is.
+ * Takes away the rights of other users, which folders of older versions may give. A folder with files of other programs
+ * is refused.
  */
 function makePrivate (dir) {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -64,24 +63,27 @@ function makePrivate (dir) {
   try {
     chmodSync(dir, mode & ~OTHERS & 0o7777)
   } catch {
-    // the folder belongs to another user, who decides
+    // the folder belongs to another user
   }
 }
 
-/** A link that lies there is replaced, not followed: the folder may have come with a project. */
+/** Replaces a link rather than follow it: the folder may have come with a project. */
 function writePrivate (file, text) {
   rmSync(`${file}.new`, { force: true })
   writeFileSync(`${file}.new`, text, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${file}.new`, file)
 }
 
-/** The password of the admin that a folder has of its own: made once. @param {string} dir locked */
+/** The password of the admin of this folder, made once. @param {string} dir locked */
 export function passwordOf (dir) {
   const file = passwordFile(dir)
   try {
     return readPassword(dir)
   } catch (error) {
-    if (error.code !== 'ENOENT') throw new TilecouchError('EMBEDDED_PASSWORD', { file, why: error.code === 'ELOOP' ? 'it is a link' : error.message }, { cause: error })
+    if (error.code !== 'ENOENT') {
+      const why = error.code === 'ELOOP' ? 'it is a link' : error.message
+      throw new TilecouchError('EMBEDDED_PASSWORD', { file, why }, { cause: error })
+    }
   }
   const password = randomBytes(24).toString('base64url')
   writePrivate(file, `${password}\n`)

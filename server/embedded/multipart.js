@@ -16,13 +16,14 @@ const nameOf = ({ 'content-disposition': disposition = '' }) => /filename="([^"]
 
 function split (bytes, boundary) {
   try {
-    return partsOf(bytes, boundary).map(({ headers, content }) => ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
+    return partsOf(bytes, boundary).map(({ headers, content }) =>
+      ({ name: nameOf(headers), body: /** @type {Buffer} */ (content) }))
   } catch {
     throw badRequest('malformed multipart body')
   }
 }
 
-/** @param {Buffer} bytes @param {string} type the Content-Type header */
+/** @param {string} type the Content-Type header */
 export function parseMultipart (bytes, type) {
   const [first, ...files] = split(bytes, boundaryOf(type))
   if (!first) throw badRequest('malformed multipart body')
@@ -41,7 +42,7 @@ export function parseMultipart (bytes, type) {
   return doc
 }
 
-/** CouchDB sends text as it keeps it. All of it together may have as many bytes as a body that is not compressed. */
+/** CouchDB keeps and sends text compressed. Uncompressed, all together may have the bytes of a body. */
 function unpack (bytes, name, room) {
   try {
     return gunzipSync(bytes, { maxOutputLength: Math.max(1, room) })
@@ -51,13 +52,15 @@ function unpack (bytes, name, room) {
 }
 
 /**
- * Documents one after the other, attachments inline, and what is missing.
+ * Documents one after the other, with attachments inline, and the missing ones.
  * @param {any[]} found {ok} or {missing}
  * @returns {{type: string, body: string}}
  */
 export function toMultipart (found) {
   const boundary = randomUUID()
-  const parts = found.map(({ ok, missing }) => `\r\n--${boundary}\r\nContent-Type: application/json${ok ? '' : '; error="true"'}\r\n\r\n${JSON.stringify(ok ?? { missing })}`)
-  // the first line without the end of one before it
+  const typeOf = ok => `application/json${ok ? '' : '; error="true"'}`
+  const parts = found.map(({ ok, missing }) =>
+    `\r\n--${boundary}\r\nContent-Type: ${typeOf(ok)}\r\n\r\n${JSON.stringify(ok ?? { missing })}`)
+  // the first boundary has no line end before it
   return { type: `multipart/mixed; boundary="${boundary}"`, body: `${parts.join('').slice(2)}\r\n--${boundary}--` }
 }

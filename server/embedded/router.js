@@ -24,7 +24,7 @@ const inDatabase = {
 
 const inDesign = { _view: viewRoute, _show: showRoute, _list: listRoute, _update: updateRoute, _info: infoRoute }
 
-/** Answers an exchange. @param {import('./exchange.js').Exchange} ex @param {any} server */
+/** Answers an exchange. @param {import('./exchange.js').Exchange} ex */
 export async function route (ex, server) {
   ex.userCtx = server.authenticate(ex.headers)
   const [first = '', ...rest] = ex.segments
@@ -38,7 +38,7 @@ export async function route (ex, server) {
   if (next) await route(next, server)
 }
 
-/** A feed lasts as long as its client: it takes the database for each read only. */
+/** A feed lasts as long as its client, so it holds the database during each read only. */
 async function feed (ex) {
   await ex.db.open()
   requireMember(ex.userCtx, ex.db.security)
@@ -73,4 +73,5 @@ async function inDesignDocument (ex, [, name, special, ...rest]) {
   return withId(ex, `_design/${name}`, special === undefined ? [] : [special, ...rest])
 }
 
-const withId = (ex, id, attachment) => attachment.length ? attachmentRoute(ex, id, attachment.join('/')) : documentRoute(ex, id)
+const withId = (ex, id, attachment) =>
+  attachment.length ? attachmentRoute(ex, id, attachment.join('/')) : documentRoute(ex, id)

@@ -1,21 +1,23 @@
-// Mango selectors as CouchDB reads them, compiled once for each request and then tested on one document after the
-// other. Every reader can send one, and this server has one thread, so a selector must not take long: patterns run in
-// linear time (RE2 has no backreferences and no lookaheads), lists are sets, and the steps for each document are
-// counted.
+// Mango selectors as in CouchDB, compiled once for each request and then tested on each document. Every reader can send
+// one, and this server has one thread, so a selector must not take long: patterns run in linear time (RE2 has no
+// backreferences and no lookaheads), lists are sets, and the steps for each document are counted.
 import { RE2JS } from 're2js'
 import { HttpError, badRequest } from './errors.js'
 import { isObject } from './exchange.js'
 import { encodeKey } from './views/collate.js'
 
 const MOST_PATTERN = 100000 // characters of all patterns of a selector
-const PATTERN = 1000 // characters that each counts for at least: it has to be compiled
-const MOST_PATHS = 1e6 // steps of the paths of all conditions: they are made before any document is looked at
+const PATTERN = 1000 // characters that each counts for at least, as it is compiled
+const MOST_PATHS = 1e6 // steps of the paths of all conditions, which are made before the first document
 const MOST_STEPS = 2e6 // conditions and steps of patterns, for each document: a tenth of a second
-const SLICE = 20 // milliseconds after which others get their turn
+const SLICE = 20 // milliseconds after which other requests get their turn
 
-const invalid = (operator, argument) => new HttpError(400, 'bad_arg', `Bad argument for operator ${operator}: ${JSON.stringify(argument)?.slice(0, 200)}`)
+function invalid (operator, argument) {
+  const shown = JSON.stringify(argument)?.slice(0, 200)
+  return new HttpError(400, 'bad_arg', `Bad argument for operator ${operator}: ${shown}`)
+}
 
-let left = 0 // steps, of the document that is looked at
+let left = 0 // steps, of the current document
 
 function count (steps) {
   left -= steps
@@ -40,7 +42,9 @@ function comparison (fits) {
   return (argument, { isId }) => {
     const key = encodeKey(argument)
     // ids are compared by their characters, as the primary index sorts them
-    return value => fits(isId && typeof argument === 'string' && typeof value === 'string' ? Number(value > argument) - Number(value < argument) : keyOf(value).compare(key))
+    const areTexts = value => isId && typeof argument === 'string' && typeof value === 'string'
+    const order = value => Number(value > argument) - Number(value < argument)
+    return value => fits(areTexts(value) ? order(value) : keyOf(value).compare(key))
   }
 }
 
@@ -53,7 +57,8 @@ function pattern (argument, { spent }) {
   if (typeof argument !== 'string') throw invalid('$regex', argument)
   spent.characters += Math.max(PATTERN, argument.length)
   if (spent.characters > MOST_PATTERN) {
-    throw badRequest(`Selector error: more than ${MOST_PATTERN / PATTERN} patterns, or ${MOST_PATTERN} characters of them`)
+    const most = `${MOST_PATTERN / PATTERN} patterns, or ${MOST_PATTERN} characters of them`
+    throw badRequest(`Selector error: more than ${most}`)
   }
   const regex = compiled(argument)
   const size = regex.programSize()
@@ -68,7 +73,8 @@ function compiled (text) {
   try {
     return RE2JS.compile(text)
   } catch (error) {
-    throw new HttpError(400, 'bad_arg', `Bad argument for operator $regex: ${error.message}. This store runs patterns as RE2 does: leave out backreferences and lookaheads`)
+    const advice = 'This store runs patterns as RE2 does: leave out backreferences and lookaheads'
+    throw new HttpError(400, 'bad_arg', `Bad argument for operator $regex: ${error.message}. ${advice}`)
   }
 }
 
@@ -119,7 +125,8 @@ const operators = {
     return value => Array.isArray(value) && value.length === argument
   },
   $mod (argument) {
-    const [divisor, rest] = Array.isArray(argument) && argument.length === 2 && argument.every(isInteger) ? argument : []
+    const isPair = Array.isArray(argument) && argument.length === 2 && argument.every(isInteger)
+    const [divisor, rest] = isPair ? argument : []
     if (!divisor) throw invalid('$mod', argument)
     return value => Number.isInteger(value) && value % divisor === rest
   },
@@ -147,11 +154,12 @@ const within = (operator, argument, { spent }) => {
   return condition(argument, [], false, spent)
 }
 
-const OPPOSITE = { $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq', $in: '$nin', $nin: '$in' }
+const OPPOSITE = {
+  $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq', $in: '$nin', $nin: '$in'
+}
 
 /**
- * One operator on one field. What is not there fits nothing but that it does not exist, also when that is turned round:
- * so does CouchDB.
+ * One operator on one field. A missing field matches {$exists: false} only, also below $not, as in CouchDB.
  */
 function onField (path, operator, argument, isNot, spent) {
   if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
@@ -166,7 +174,10 @@ function onField (path, operator, argument, isNot, spent) {
   }
 }
 
-const inner = (value, name) => typeof value === 'object' && value !== null && Object.hasOwn(value, name) && !(Array.isArray(value) && name === 'length') ? value[name] : undefined
+function inner (value, name) {
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && name === 'length')) return undefined
+  return Object.hasOwn(value, name) ? value[name] : undefined
+}
 
 /** The steps of a dotted name; a backslash keeps a dot. */
 const stepsOf = name => name.split(/(?<!\\)\./).map(step => step.replaceAll('\\.', '.'))
@@ -181,8 +192,8 @@ function members (operator, argument, make) {
 
 /**
  * @param {any} selector a part of one: of the value at `path`
- * @param {string[]} path @param {boolean} isNot turned round @param {{characters: number, steps: number}} spent
- * @returns {(value: any) => boolean}
+ * @param {boolean} isNot below $not
+ * @param {{characters: number, steps: number}} spent @returns {(value: any) => boolean}
  */
 function condition (selector, path, isNot, spent) {
   spent.steps += path.length + 20
@@ -204,11 +215,7 @@ function condition (selector, path, isNot, spent) {
   return (isNot ? any : all)(tests)
 }
 
-/**
- * Throws what is wrong with a selector, in CouchDB's words.
- * @param {any} selector
- * @returns {(doc: any) => boolean}
- */
+/** Compiles a selector, or throws the error of CouchDB. @returns {(doc: any) => boolean} */
 export function compileSelector (selector) {
   if (!isObject(selector)) throw badRequest('Selector error: expected a JSON object')
   const test = condition(selector, [], false, { characters: 0, steps: 0 })
@@ -219,10 +226,9 @@ export function compileSelector (selector) {
 }
 
 /**
- * Those that fit. Others get their turn in between.
+ * The items that match. Other requests get their turn in between.
  * @template T
- * @param {T[]} items @param {(item: T) => boolean} test
- * @returns {Promise<T[]>}
+ * @param {T[]} items @param {(item: T) => boolean} test @returns {Promise<T[]>}
  */
 export async function pickFitting (items, test) {
   const found = []

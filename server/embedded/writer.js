@@ -4,12 +4,12 @@ import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
 import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
 import { badRequest, conflict, HttpError, toHttpError } from './errors.js'
-import { isObject } from './exchange.js'
+import { isObject, mapValues } from './exchange.js'
 
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])
 
-/** Where PouchDB keeps the paths of its indexes: who writes there could have it open and delete any folder. */
+/** Where PouchDB keeps the paths of its indexes: written by a client, it could open and delete any folder. */
 const POUCH_PATHS = '_local/_pouch_'
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -23,7 +23,7 @@ export function checkId (id) {
   }
 }
 
-/** A copy of a document as it may be stored, or the error CouchDB answers. */
+/** A copy of a document for the store; throws the error of CouchDB. */
 export function checkDocument (doc) {
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
   const clean = {}
@@ -52,7 +52,10 @@ export function checkDocument (doc) {
 function checkRevisions ({ start, ids } = /** @type {any} */ ({})) {
   const bad = reason => new HttpError(400, 'doc_validation', reason)
   if (!Number.isInteger(start) || start < 1) throw bad("_revisions.start isn't an integer.")
-  if (!Array.isArray(ids) || !ids.length || ids.length > start || !ids.every(id => typeof id === 'string' && isRev(`1-${id}`))) throw bad("_revisions.ids isn't an array.")
+  const isHash = id => typeof id === 'string' && isRev(`1-${id}`)
+  if (!Array.isArray(ids) || !ids.length || ids.length > start || !ids.every(isHash)) {
+    throw bad("_revisions.ids isn't an array.")
+  }
 }
 
 function checkAttachments (attachments) {
@@ -67,7 +70,8 @@ function checkAttachments (attachments) {
   return clean
 }
 
-function checkAttachment (name, { content_type: type = 'application/octet-stream', data, stub, digest, length, revpos }) {
+function checkAttachment (name, attachment) {
+  const { content_type: type = 'application/octet-stream', data, stub, digest, length, revpos } = attachment
   if (typeof type !== 'string' || /[\r\n]/.test(type)) throw badRequest(`Invalid content type for ${name}`)
   if (stub === true) return { content_type: type, stub, digest, length, revpos }
   if (typeof data !== 'string') throw badRequest(`Invalid attachment data for ${name}`)
@@ -77,7 +81,7 @@ function checkAttachment (name, { content_type: type = 'application/octet-stream
   return { content_type: type, data: plain }
 }
 
-/** Stubs are filled in from the revision they continue; one that names nothing is CouchDB's 412. */
+/** Fills in stubs from the revision they continue; 412 if it has no such attachment, as in CouchDB. */
 function resolveStubs (doc, old) {
   for (const [name, attachment] of Object.entries(doc._attachments ?? {})) {
     if (!attachment.stub) continue
@@ -89,7 +93,7 @@ function resolveStubs (doc, old) {
 
 const hasStubs = doc => Object.values(doc._attachments ?? {}).some(({ stub }) => stub)
 
-/** The revision others' document continues: the nearest ancestor that is here. */
+/** The revision that a replicated document continues: the nearest ancestor stored here. */
 async function ancestor (database, { _id: id, _revisions: { start, ids } = { start: 0, ids: [] } }) {
   for (let i = 1; i < ids.length; i++) {
     const old = await findDocument(database, id, { rev: `${start - i}-${ids[i]}`, revs: true })
@@ -98,7 +102,7 @@ async function ancestor (database, { _id: id, _revisions: { start, ids } = { sta
   return null
 }
 
-/** The leaf an edit continues. An edit of anything else is a conflict, which comes before validation. */
+/** The leaf that an edit continues. An edit of any other revision is a conflict, even if it is invalid too. */
 async function leaf (database, { _id: id, _rev: rev }) {
   if (id.startsWith('_local/')) return null
   const leaves = await leavesOf(database, id)
@@ -109,10 +113,8 @@ async function leaf (database, { _id: id, _rev: rev }) {
 
 /**
  * Stores documents. Each gets {ok, id, rev} or an HttpError, in order.
- * @param {import('./databases.js').Database} database
- * @param {any[]} docs checked by checkDocument
+ * @param {import('./databases.js').Database} database @param {any[]} docs checked by checkDocument
  * @param {{userCtx: any, newEdits?: boolean}} options
- * @returns {Promise<any[]>}
  */
 export async function writeDocuments (database, docs, { userCtx, newEdits = true }) {
   await database.writable()
@@ -141,21 +143,24 @@ async function store (database, docs, answers, newEdits) {
   if (!places.length) return
   const results = await database.pouch.bulkDocs({ docs: places.map(i => docs[i]) }, { new_edits: newEdits })
   if (newEdits) {
-    results.forEach((result, n) => { answers[places[n]] = result.ok ? { ok: true, id: result.id, rev: result.rev } : toHttpError(result) })
+    results.forEach((result, n) => {
+      const { ok, id, rev } = result
+      answers[places[n]] = ok ? { ok, id, rev } : toHttpError(result)
+    })
   }
   if (places.some(i => docs[i]._id.startsWith('_design/'))) database.designs.invalidate()
   database.changed()
 }
 
-/** Local documents have no conflicts: CouchDB overwrites, whatever revision is given. */
-export async function writeLocal (database, doc) {
+/** Local documents have no conflicts: CouchDB overwrites with any revision. */
+async function writeLocal (database, doc) {
   const old = await findDocument(database, doc._id)
   const { _attachments, _revisions, ...plain } = doc
   const { rev } = await database.pouch.put({ ...plain, _rev: old?._rev })
   return { ok: true, id: doc._id, rev: doc._deleted ? '0-0' : rev }
 }
 
-/** Stores one document, throwing what is wrong with it. */
+/** Stores one document, or throws its error. */
 export async function writeDocument (database, doc, options) {
   const [answer] = await writeDocuments(database, [checkDocument(doc)], options)
   if (answer instanceof HttpError) throw answer
@@ -169,9 +174,7 @@ function shown (doc) {
     const [start, id] = [Number.parseInt(doc._rev, 10), doc._rev.slice(doc._rev.indexOf('-') + 1)]
     copy._revisions = { start, ids: [id] }
   }
-  if (doc._attachments) {
-    copy._attachments = Object.fromEntries(Object.entries(doc._attachments).map(([name, attachment]) => [name, stubOf(attachment)]))
-  }
+  if (doc._attachments) copy._attachments = mapValues(doc._attachments, stubOf)
   return copy
 }
 
@@ -182,14 +185,13 @@ function stubOf ({ data, ...attachment }) {
 }
 
 /**
- * Calls validate_doc_update, once for a whole batch: a bulk load pays once for the way to its thread. Puts an error
- * into answers[i] for
- * each refused document. Design and local documents are not validated.
+ * Calls validate_doc_update, once for a batch: a bulk load pays once for the way to its thread. Puts an error
+ * into answers[i] for each refused document. Design and local documents are not validated.
  * @param {import('./design/runtime.js').DesignRuntime[]} validators
- * @param {any[]} docs @param {any[]} olds
+ * @param {any} docs @param {any} olds
  * @param {{userCtx: any, database: import('./databases.js').Database, answers: any[]}} context
  */
-export async function validate (validators, docs, olds, { userCtx, database, answers }) {
+async function validate (validators, docs, olds, { userCtx, database, answers }) {
   const user = { db: database.name, name: userCtx.name, roles: userCtx.roles }
   for (const runtime of validators) {
     const places = docs.map((doc, i) => i).filter(i => !answers[i] && !/^_(design|local)\//.test(docs[i]._id))

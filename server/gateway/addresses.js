@@ -1,12 +1,10 @@
-// Addresses of both sides: whose request this is, for limits that count each client by itself, and where clients reach
-// the gateway, for the links in its answers.
+// Addresses of both sides: of the client, for limits on each client, and of the gateway, for the links in its answers.
 import { isIP } from 'node:net'
 
 const LOOPBACK = /^(127\.|::1$|$)/
 
 /**
  * @param {{headers: import('node:http').IncomingHttpHeaders, socket: {remoteAddress?: string}}} req
- * @param {boolean} trustProxy
  * @returns {string | null} an address, or a network of IPv6; null: a proxy on this machine, behind which anybody may be
  */
 export function clientAddress ({ headers, socket }, trustProxy) {
@@ -22,6 +20,36 @@ function networkOf (address) {
   const groups = front.split(':').filter(Boolean)
   const missing = back === undefined ? 0 : 8 - groups.length - back.split(':').filter(Boolean).length
   return [...groups, ...Array(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
+}
+
+/** Limits what is under way: of all clients together, and of each address. */
+export class AddressLimit {
+  #count = 0
+  /** @type {Map<string, number>} */
+  #each = new Map()
+
+  constructor ({ most = Infinity, each = Infinity }) {
+    this.most = most
+    this.each = each
+  }
+
+  /**
+   * @param {string | null} address null: only counted among all
+   * @returns {(() => void) | undefined} to be called at the end; undefined: there are too many
+   */
+  acquire (address) {
+    const own = address === null ? 0 : this.#each.get(address) ?? 0
+    if (this.#count >= this.most || own >= this.each) return
+    this.#count++
+    if (address !== null) this.#each.set(address, own + 1)
+    return () => {
+      this.#count--
+      if (address === null) return
+      const left = (this.#each.get(address) ?? 0) - 1
+      if (left > 0) this.#each.set(address, left)
+      else this.#each.delete(address)
+    }
+  }
 }
 
 export const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
@@ -47,16 +75,16 @@ export function publicUrlOf ({ publicUrl, publicHosts, trustProxy }) {
   }
 }
 
-/** `Cache-Control` of an answer with such links. @param {PublicUrl} url @param {string} cacheControl */
+/** `Cache-Control` of an answer with such links. @param {PublicUrl} url */
 export const cacheControlWith = ({ isShared }, cacheControl) =>
   isShared ? cacheControl : cacheControl.replace(/\bpublic\b/, 'private')
 
-/** What the nearest proxy wrote: all others may be made up. @param {string | string[] | undefined} header */
+/** What the nearest proxy wrote: all others may be made up. */
 const lastItem = header => String(header ?? '').split(',').at(-1)?.trim() ?? ''
 
 function ownAddress ({ localAddress = '127.0.0.1', localPort = 80 }) {
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }
 
-/** @param {string} host to listen on @param {number} port */
+/** @param {string} host to listen on */
 export const urlOf = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`

@@ -1,5 +1,5 @@
-// The options a gateway runs with: of the command line, then the environment, then the file, then the defaults. Errors
-// name the option as it was given.
+// The options of a gateway: of the command line, then the environment, then the file, then the defaults. Errors name
+// the option as it was given.
 import { stat } from 'node:fs/promises'
 import { parseDuration, scrub } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
@@ -16,7 +16,11 @@ import { HOST } from './addresses.js'
 
 const UNITS = { '': 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
 // of the command line and of mirrors
-const OTHER_VARIABLES = ['TILECOUCH_DEBUG', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE']
+const OTHER_VARIABLES = [
+  'TILECOUCH_DEBUG', 'TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'TILECOUCH_FROM_PASSWORD_FILE'
+]
+const SWITCH = new Map([['true', '1', 'yes', 'on'], ['false', '0', 'no', 'off']].flatMap((texts, at) =>
+  texts.map(text => [text, at === 0])))
 
 /** Why a value is not accepted. */
 class Refusal extends Error {}
@@ -24,24 +28,31 @@ class Refusal extends Error {}
 const refuse = why => { throw new Refusal(why) }
 
 /**
- * From what was written, or is such a value already, to the value.
+ * From a text, or a value already, to the value.
  * @type {Record<string, (value: any, option: import('./options.js').Option) => any>}
  */
 const parsers = {
-  text: value => typeof value !== 'string' || !value.trim() || /[\u0000-\u001f\u007f]/.test(value) ? refuse('it takes one line of text') : value.trim(), // eslint-disable-line no-control-regex
+  text: parseText,
   names: parseNames,
   url: parseUrl,
   port: value => whole(value, 0, 65535),
   count: (value, { least = 0, most = Infinity }) => whole(value, least, most),
   bytes: parseBytes,
   duration: (value, { whole: rounded }) => rounded ? Math.round(parseSeconds(value)) : parseSeconds(value),
-  boolean: value => typeof value === 'boolean' ? value : /^(true|1|yes|on)$/i.test(value) ? true : /^(false|0|no|off)$/i.test(value) ? false : refuse('it takes true or false'),
-  choice: (value, { choices = [] }) => choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
+  boolean: value => SWITCH.get(String(value).toLowerCase()) ?? refuse('it takes true or false'),
+  choice: (value, { choices = [] }) =>
+    choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders,
   layers: parseLayers,
   hosts: parseHosts,
   networks: value => checked(parseNames(value), names => new Networks(names)),
   keys: value => orRefuse(() => parseKeys(value))
+}
+
+function parseText (value) {
+  const text = typeof value === 'string' ? value.trim() : ''
+  // eslint-disable-next-line no-control-regex
+  return text && !/[\u0000-\u001f\u007f]/.test(value) ? text : refuse('it takes one line of text')
 }
 
 /** An error of another module is the reason for the refusal. */
@@ -59,7 +70,7 @@ function parseLayers (value) {
   return checked(parseNames(value), names => new LayerSet(names))
 }
 
-/** Names, after a check that something can be made of them. */
+/** Names, if `make` accepts them. */
 function checked (names, make) {
   orRefuse(() => make(names))
   return names
@@ -67,25 +78,29 @@ function checked (names, make) {
 
 /** A list, or a text separated by commas. */
 function parseNames (value) {
-  const names = (Array.isArray(value) ? value : [value]).flatMap(part => typeof part === 'string' ? part.split(',') : [refuse('it takes names, separated by commas')])
-  return names.map(name => name.trim()).filter(Boolean)
+  const parts = Array.isArray(value) ? value : [value]
+  if (!parts.every(part => typeof part === 'string')) return refuse('it takes names, separated by commas')
+  return parts.flatMap(part => part.split(',')).map(name => name.trim()).filter(Boolean)
 }
 
 /** As in a Host header. */
 function parseHosts (value) {
   const hosts = parseNames(value).map(name => name.toLowerCase())
-  return hosts.every(host => HOST.test(host)) ? hosts : refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
+  if (hosts.every(host => HOST.test(host))) return hosts
+  return refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
 }
 
 function whole (value, least, most) {
   const number = typeof value === 'number' ? value : /^\d{1,9}$/.test(value) ? +value : NaN
-  return Number.isInteger(number) && number >= least && number <= most ? number : refuse(`it takes a whole number from ${least} to ${most}`)
+  if (Number.isInteger(number) && number >= least && number <= most) return number
+  return refuse(`it takes a whole number from ${least} to ${most}`)
 }
 
 function parseBytes (value) {
   const [, number, unit] = /^(\d{1,12}(?:\.\d+)?)\s*([kmg]?i?b?)$/i.exec(String(value)) ?? []
   const factor = UNITS[unit?.toLowerCase()]
-  return factor === undefined ? refuse('it takes a size such as 256MB, 1GiB or a number of bytes') : Math.floor(+number * factor)
+  if (factor === undefined) return refuse('it takes a size such as 256MB, 1GiB or a number of bytes')
+  return Math.floor(+number * factor)
 }
 
 function parseSeconds (value) {
@@ -135,16 +150,18 @@ function tryJson (text) {
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Checks what is given and fills in the defaults. Its result may be given to it again.
+ * Checks options and fills in the defaults. Its result is valid input again.
  * @param {object} sources
  * @param {Values} [sources.flags] of the command line, or of a program
  * @param {NodeJS.ProcessEnv} [sources.env]
  * @param {Values} [sources.file] content of the file
  * @param {string} [sources.fileName] for messages
- * @param {import('./options.js').Option[]} [sources.table] those that there are
+ * @param {import('./options.js').Option[]} [sources.table]
  * @returns {Values}
  */
-export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}) {
+export function resolveOptions (
+  { flags = {}, env = {}, file = {}, fileName = 'the configuration', table = options } = {}
+) {
   const known = new Set(table.map(({ name }) => name))
   for (const key of Object.keys(file)) {
     if (key === 'config' || !known.has(key)) {
@@ -157,7 +174,7 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
     }
   }
   const values = Object.fromEntries(table.map(option => {
-    // an empty variable is one that is not set: compose files and units pass on what they do not know
+    // an empty variable counts as not set: compose files and units pass on empty ones
     const variable = [option.env, option.fallback].find(name => name && env[name])
     if (given(flags[option.name])) {
       return [option.name, parse(option, flags[option.name], longFlag(option).replace('--no-', '--') || option.name)]
@@ -169,7 +186,8 @@ export function resolveOptions ({ flags = {}, env = {}, file = {}, fileName = 't
     return [option.name, option.default]
   }))
   if (values.trustProxy && !values.publicUrl && !values.publicHosts?.length) {
-    throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why: 'a gateway behind a proxy has to be told where clients reach it: add --public-url, or publicHosts for several names' })
+    const why = 'a gateway behind a proxy needs the URL for clients: add --public-url, or publicHosts for several names'
+    throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why })
   }
   return values
 }
@@ -181,7 +199,8 @@ function parse (option, value, where) {
     return parsers[option.type](value, option)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    throw new TilecouchError('BAD_OPTION', { option: where, value: option.secret ? '(not shown)' : value, why: error.message })
+    const shown = option.secret ? '(not shown)' : value
+    throw new TilecouchError('BAD_OPTION', { option: where, value: shown, why: error.message })
   }
 }
 
@@ -200,7 +219,8 @@ export async function loadOptions ({ flags = {}, env = process.env, table = opti
   const fileName = flags.config ?? (env.TILECOUCH_CONFIG || undefined)
   const { file, warnings } = fileName ? await readConfig(fileName) : { file: {}, warnings: [] }
   for (const name of Object.keys(env)) {
-    if (name.startsWith('TILECOUCH_') && !OTHER_VARIABLES.includes(name) && !table.some(option => option.env === name)) warnings.push(`${name} in the environment names no option`)
+    const isKnown = OTHER_VARIABLES.includes(name) || table.some(option => option.env === name)
+    if (name.startsWith('TILECOUCH_') && !isKnown) warnings.push(`${name} in the environment names no option`)
   }
   return { options: resolveOptions({ flags, env, file, fileName, table }), warnings }
 }
@@ -213,18 +233,20 @@ async function readConfig (fileName) {
     text = String(readSmallFile(fileName))
     mode = (await stat(fileName)).mode
   } catch (error) {
-    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: error.code === 'ENOENT' ? 'no such file' : error.message })
+    const why = error.code === 'ENOENT' ? 'no such file' : error.message
+    throw new TilecouchError('CONFIG_INVALID', { file: fileName, why })
   }
   const file = tryJson(text.replace(/^\ufeff/, ''))
   if (!isObject(file)) {
     throw new TilecouchError('CONFIG_INVALID', { file: fileName, why: `not a JSON object${jsonErrorLine(text)}` })
   }
   if (process.platform !== 'win32' && mode & 0o004 && holdsSecret(file)) {
-    warnings.push(`${fileName} holds secrets and everybody on this machine may read it: chmod 640 ${fileName}`)
+    warnings.push(`${fileName} has secrets in it, and every user of this machine may read it: chmod 640 ${fileName}`)
   }
   return { file, warnings }
 }
 
 function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
-  return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) || isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0
+  return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) ||
+    (isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0)
 }

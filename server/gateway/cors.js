@@ -11,7 +11,7 @@ const ACCEPTED = 'Accept, Authorization, Cache-Control, Content-Type, If-Modifie
 const MAX_AGE = '86400' // seconds a browser need not ask again; most keep it for some hours only
 const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
 
-/** As the router has it. Proxies may send whole URLs. */
+/** As in the router. Proxies may send complete URLs. */
 const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
 
 const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
@@ -45,20 +45,14 @@ export class Cors {
     return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
   }
 
-  /**
-   * The same for an answer whose other headers are written elsewhere.
-   * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
-   */
+  /** The same for an answer whose other headers are written elsewhere. */
   apply (req, res) {
     const headers = this.headers(req.headers.origin, req.url)
     for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
     if (this.#origins.size > 0) keepVary(res)
   }
 
-  /**
-   * Answers OPTIONS: which methods there are, and whether a page may use them.
-   * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
-   */
+  /** Answers OPTIONS: which methods there are, and whether a page may use them. */
   preflight (req, res) {
     const methods = IN_DB.test(req.url ?? '') ? 'GET, HEAD, POST' : 'GET, HEAD'
     const asked = req.headers['access-control-request-method'] !== undefined

@@ -1,7 +1,7 @@
 // From a request to the route that answers it, and from an error there to an answer.
 import { TilecouchError } from '../../loader/errors.js'
 import { ThrottledLog, logAccess } from './log.js'
-import { NO_STORE, codeOf, publicError, sendError, setSafeHeaders } from './responses.js'
+import { NO_STORE, codeOf, hasBody, publicError, sendError, setSafeHeaders } from './responses.js'
 import { parseRequest } from './router.js'
 
 const CLIENT_LEFT = 499 // before its answer, as nginx counts it
@@ -16,7 +16,6 @@ const FAILURE_PAUSE = 1000
  */
 
 /**
- * @param {any} ctx
  * @param {Partial<Record<Asked['kind'], Route>>} routes by kind; others are not found here
  * @returns {import('./listener.js').Handler}
  */
@@ -52,10 +51,10 @@ export function createHandler (ctx, routes) {
     }
 
     function fail (error) {
-      if (res.destroyed) return account() // the client left: what failed then concerns nobody
+      if (res.destroyed) return account() // the client left: a failure after that does not matter
       const known = publicError(error)
       if ((known.status >= 500 && known.code !== 'FILLING') || res.headersSent) logFailure(failures, error, req)
-      if (res.headersSent) res.destroy() // half an answer must not look whole
+      if (res.headersSent) res.destroy() // half an answer must not look complete
       else {
         if (hasBody(req)) res.shouldKeepAlive = false
         sendError(req, res, known, [...NO_STORE, ...cors.headers(req.headers.origin, req.url)])
@@ -85,6 +84,3 @@ function logFailure (failures, error, { method, url }) {
   if (code === 'INTERNAL') failures.write('error', code, { method, url, code, err: error }, 'a request failed')
   else failures.write('warn', code, { method, url, code }, error.message)
 }
-
-const hasBody = ({ headers }) => headers['transfer-encoding'] !== undefined ||
-  (headers['content-length'] !== undefined && headers['content-length'] !== '0')

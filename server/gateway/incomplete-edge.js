@@ -1,5 +1,5 @@
-// An edge that is filled for the first time does not know what it lacks. "There is no such tile", or what there was at
-// a time, could be wrong answers, which clients would keep: until it is complete it answers FILLING instead.
+// An edge that is filled for the first time does not know what it lacks. "There is no such tile", or the map as of
+// a time, could be wrong answers, and clients would keep them: until it is complete it answers FILLING instead.
 import { TilecouchError } from '../../loader/errors.js'
 
 const UNSURE = new Set(['DATABASE_NOT_FOUND', 'TILE_NOT_FOUND', 'LAYER_NOT_FOUND', 'INDEX_MISSING'])
@@ -10,7 +10,7 @@ export function refuseIfIncomplete (ctx, { kind, time }) {
   if (isAboutPast && ctx.isIncomplete?.()) throw new TilecouchError('FILLING')
 }
 
-/** The error to answer when something was not found. @param {{isIncomplete?: () => boolean}} ctx @param {any} error */
+/** The error to answer when something was not found. @param {{isIncomplete?: () => boolean}} ctx */
 export const fillingOr = (ctx, error) =>
   ctx.isIncomplete?.() && UNSURE.has(error.code) ? new TilecouchError('FILLING', {}, { cause: error }) : error
 

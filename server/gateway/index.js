@@ -1,8 +1,7 @@
-// The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It keeps nothing
-// of its
-// own, so any number of gateways may stand before one CouchDB.
+// The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It stores nothing
+// outside of CouchDB: any number of gateways can serve one store.
 //   listener.js -> dispatch.js -> router.js   from a connection to what is asked
-//   routes/, db/, wmts/                       answers; access/ stands before them where layers are private
+//   routes/, db/, wmts/                       answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/abort.js'
 import { TilecouchError } from '../../loader/errors.js'
@@ -13,13 +12,14 @@ import { openAccess, protect } from './access/index.js'
 import { publicUrlOf, urlOf } from './addresses.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
-import { closeDb, db } from './db/index.js'
+import { db } from './db/index.js'
+import { DatabaseProxy } from './db/proxy.js'
 import { createHandler } from './dispatch.js'
 import { unlessIncomplete } from './incomplete-edge.js'
 import { Layers } from './layers.js'
 import { Listener } from './listener.js'
 import { createLog, secretsOf } from './log.js'
-import { createMetrics } from './metrics.js'
+import { Metrics } from './metrics.js'
 import { tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
@@ -29,10 +29,10 @@ import { Memory } from './tiles/memory.js'
 import { Upstreams } from './tiles/upstreams.js'
 import { wmts } from './wmts/index.js'
 
-// clients wait: a request that takes longer had better fail
+// clients are waiting: retries end soon
 const STORE = { retries: 3, firstDelay: 50, longestDelay: 500 }
 
-const STOPPING = 1000 // milliseconds in which a worker is told to stop
+const STOPPING = 1000 // milliseconds until a worker gets the message to stop
 
 const CLIENT_ROUTES = {
   tile,
@@ -53,7 +53,7 @@ const publicRoutes = ({ opsPort, publicMetrics }) =>
  * @typedef {object} Gateway
  * @property {string} url
  * @property {number} port
- * @property {string | null} opsUrl where /metrics and /health are, when they have a port of their own
+ * @property {string | null} opsUrl where /metrics and /health are, if they have their own port
  * @property {() => Promise<void>} close answers what is under way, then ends
  */
 
@@ -61,13 +61,13 @@ const publicRoutes = ({ opsPort, publicMetrics }) =>
  * @param {Record<string, any>} given options by their names in options.js; `db` names the store
  * @param {object} [own]
  * @param {import('pino').Logger} [own.log]
- * @param {ReturnType<typeof createMetrics>} [own.metrics]
+ * @param {Metrics} [own.metrics]
  * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
  * @param {Pick<import('./access/users.js').Users, 'mayRead'>} [own.users] asks CouchDB about its users: of workers,
  *   their parent
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = createMetrics(), mirror, users } = {}) {
+export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror, users } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
@@ -85,6 +85,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
   const ctx = {
     options,
     store,
+    proxy: new DatabaseProxy(store.couch, { log, signal: stopping.signal, trustProxy: options.trustProxy }),
     layers,
     tiles,
     metrics,
@@ -117,7 +118,7 @@ export async function startGateway (given, { log: ownLog, metrics = createMetric
     stopping.abort()
     await front.close(options.grace * 1000)
     await ops?.close(0)
-    await Promise.all([closeDb(ctx), tiles.close()])
+    await Promise.all([ctx.proxy.close(), tiles.close()])
     await upstreams.close()
   }
 
@@ -144,15 +145,14 @@ async function loadViewer (log, signal) {
   try {
     await loadFiles()
   } catch (error) {
-    await pause(STOPPING, signal) // Ctrl-C ends esbuild as well, before a worker is told to stop
+    await pause(STOPPING, signal) // Ctrl-C ends esbuild before a worker gets the message to stop
     if (!signal.aborted) log.error({ code: error.code, reason: error.message }, 'the viewer cannot be built')
   }
 }
 
 /**
  * Waits, with a red /health, for a store that does not answer yet. One that refuses is an error, and so is one that
- * does not exist,
- * but for an edge, which creates it.
+ * does not exist, but for an edge, which creates it.
  */
 async function openStore (url, { log, isEdge }) {
   try {

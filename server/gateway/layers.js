@@ -10,7 +10,7 @@ import { BY_ZOOM } from '../../loader/store/stats.js'
 import { copyError, ignoreRejection, waitFor } from './shared-work.js'
 
 export const layerDefaults = {
-  page: 50, // layer documents a request: a store without validation may hold long ones
+  page: 50, // layer documents a request: without validation they may be long
   named: 20, // invalid documents whose ids are logged
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without
   timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
@@ -31,7 +31,7 @@ export class Layers {
   /** @type {Map<string, Layer> | undefined} */
   #byName
   #version = 0 // raised by every change of a layer
-  #read = -1 // version that the book was read at
+  #read = -1 // version at which the layers were read
   /** @type {Promise<void> | undefined} */
   #reading
   #failedAt = -Infinity
@@ -44,8 +44,7 @@ export class Layers {
   #reach
 
   /**
-   * @param {import('../../loader/store/index.js').Store} store
-   * @param {object} [options]
+   * @param {import('../../loader/store/index.js').Store} store @param {object} [options]
    * @param {any} [options.log]
    * @param {(book: Map<string, Layer>) => void} [options.onChange] called when layers have changed
    * @param {Partial<typeof layerDefaults>} [options.limits]
@@ -57,16 +56,12 @@ export class Layers {
     this.limits = { ...layerDefaults, ...limits }
   }
 
-  /** The layer as it is known at the moment, without waiting. @param {string} name @returns {Layer | undefined} */
+  /** The layer as it is known at the moment, without waiting. @returns {Layer | undefined} */
   peek (name) {
     return this.#byName?.get(name)
   }
 
-  /**
-   * The layer, or nothing when there is none of that name.
-   * @param {string} name
-   * @returns {Promise<Layer | undefined>}
-   */
+  /** The layer; undefined: there is no layer of that name. @returns {Promise<Layer | undefined>} */
   async find (name) {
     const known = this.#byName?.get(name)
     if (this.#read === this.#version) return known
@@ -76,7 +71,7 @@ export class Layers {
     return this.#byName?.get(name)
   }
 
-  /** @param {string} name @returns {Promise<Layer>} */
+  /** @returns {Promise<Layer>} */
   async get (name) {
     const layer = await this.find(checkLayer(name))
     if (!layer) throw new TilecouchError('LAYER_NOT_FOUND', { layer: name })
@@ -89,11 +84,7 @@ export class Layers {
     return [...(this.#byName ?? new Map()).values()].sort((a, b) => a.layer < b.layer ? -1 : 1)
   }
 
-  /**
-   * The times of a layer's newest editions, or of its newest changes when it has none. Oldest first.
-   * @param {string} name
-   * @returns {Promise<string[]>}
-   */
+  /** The times of a layer's newest editions, or of its newest changes when it has none. Oldest first. */
   async times (name) {
     await this.get(name)
     const known = this.#times.get(name)
@@ -108,7 +99,7 @@ export class Layers {
     return waitFor(times.promise)
   }
 
-  /** @param {string} name @param {Times} times */
+  /** @param {Times} times */
   async #readTimes (name, times) {
     const start = editionId(name, '')
     const { times: limit } = this.limits
@@ -126,7 +117,7 @@ export class Layers {
   }
 
   /**
-   * Where the tiles of each zoom are, of all layers with one reduce; empty when the store cannot tell.
+   * Where the tiles of each zoom are, of all layers with one reduce; empty when the store has no such index.
    * @returns {Promise<Reach>}
    */
   async reach () {
@@ -169,10 +160,7 @@ export class Layers {
     })
   }
 
-  /**
-   * Something in the store has changed.
-   * @param {string} id of the document
-   */
+  /** Something in the store has changed. @param {string} id of the document */
   changed (id) {
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)

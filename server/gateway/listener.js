@@ -2,19 +2,18 @@
 import { createServer } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { TilecouchError } from '../../loader/errors.js'
-import { clientAddress } from './addresses.js'
+import { AddressLimit, clientAddress } from './addresses.js'
 import { SAFE_HEADERS } from './responses.js'
 
 export const listenerDefaults = {
-  // milliseconds an idle connection is kept: longer than load balancers do, or they send into a closed one
-  keepAliveTimeout: 75000,
+  keepAliveTimeout: 75000, // milliseconds for an idle connection: longer than in load balancers
   headersTimeout: 15000, // milliseconds the head of a request may take to come
   requestTimeout: 30000, // milliseconds all of a request may take to come
   checking: 5000, // milliseconds between two checks for requests that come too slowly
   idle: 900000, // milliseconds without any bytes on a connection: a view may take ten minutes before an answer begins
   pipelined: 64, // requests of a connection that wait for answers: browsers and proxies send the next after the answer
   maxHeaderSize: 16384, // bytes of a head, address included
-  connectionsEach: 0, // connections of one address; this machine is not limited, and 0 limits nobody
+  connectionsEach: 0, // connections of one address; this machine is not limited; 0: no limit
   backlog: 1024, // connections that wait to be accepted
   linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown
 }
@@ -38,8 +37,7 @@ export class Listener {
   #addressOf
   #options
   #sockets = new Set()
-  /** Connections of an address. @type {Map<string, number>} */
-  #each = new Map()
+  #limit
   /** Answers that are not given at once. @type {Set<import('node:http').ServerResponse>} */
   #live = new Set()
   /** @type {Promise<void> | undefined} */
@@ -55,6 +53,7 @@ export class Listener {
     this.#handler = handler
     this.#addressOf = addressOf
     this.#options = { ...listenerDefaults, ...options }
+    this.#limit = new AddressLimit({ each: this.#options.connectionsEach || Infinity })
     const { keepAliveTimeout, headersTimeout, requestTimeout, checking, maxHeaderSize, maxConnections } = this.#options
     this.#server = createServer({
       keepAliveTimeout,
@@ -72,11 +71,7 @@ export class Listener {
       .on('connection', socket => this.#accept(socket))
   }
 
-  /**
-   * @param {number} port 0: any free one
-   * @param {string} host
-   * @returns {Promise<number>} the port
-   */
+  /** @param {number} port 0: any free one @returns {Promise<number>} the port */
   listen (port, host) {
     return new Promise((resolve, reject) => {
       this.#server.once('error', error => reject(explain(error, port, host)))
@@ -88,38 +83,25 @@ export class Listener {
   }
 
   #accept (socket) {
-    if (this.#options.connectionsEach && !this.#count(socket)) return void socket.destroy()
+    const release = this.#limit.acquire(this.#addressOf(socket))
+    if (!release) return void socket.destroy()
     socket[used] = performance.now()
     socket[waiting] = 0
     this.#sockets.add(socket)
     socket.once('close', () => {
+      release()
       this.#sockets.delete(socket)
       if (socket[waiting]) this.#abandon(socket)
     })
   }
 
-  /** Answers that waited for another one of the same connection: Node does not tell them that the client has left. */
+  /** Ends answers that waited for another one of the same connection: Node does not report to them that it closed. */
   #abandon (socket) {
     for (const res of this.#live) {
       if (res.req.socket !== socket || res.socket || res.destroyed) continue
       res.destroy()
       res.emit('close')
     }
-  }
-
-  /** Counts a connection; false when its address has too many. */
-  #count (socket) {
-    const address = this.#addressOf(socket)
-    if (address === null) return true
-    const own = this.#each.get(address) ?? 0
-    if (own >= this.#options.connectionsEach) return false
-    this.#each.set(address, own + 1)
-    socket.once('close', () => {
-      const left = /** @type {number} */ (this.#each.get(address)) - 1
-      if (left > 0) this.#each.set(address, left)
-      else this.#each.delete(address)
-    })
-    return true
   }
 
   #handle (req, res) {
@@ -169,8 +151,7 @@ export class Listener {
 
   /**
    * Takes no new connections, lets what is under way end, and closes the others: those in use a moment ago after their
-   * next
-   * answer or a moment later, since a request may be on its way on them.
+   * next answer or a moment later, since a request may be on its way on them.
    * @param {number} [grace] milliseconds; what is not done then is cut off
    */
   close (grace = 10000) {

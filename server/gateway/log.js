@@ -1,5 +1,5 @@
 // The log: one JSON object a line, on standard error, since standard output belongs to the results of commands. It
-// never holds a password, key or token: every finished line is checked, so that no message, error, stack or field can
+// has no passwords, keys or tokens in it: every line is checked, so that no message, error, stack or field can
 // slip through.
 import { pino } from 'pino'
 import { scrub } from '../../core/index.js'
@@ -12,7 +12,7 @@ const SECRET_FIELD = /authorization|cookie|password|passwd|secret|token|api-?_?k
 
 const SCHEME = /^(bearer|basic|digest|token|apikey)$/i
 
-/** A line without any of these holds nothing to hide: the test is cheap, parsing the line is not. */
+/** A line without any of these has no secrets: the test is cheap, parsing the line is not. */
 const SUSPICIOUS = /@|tc1|authorization|cookie|password|passwd|secret|token|api-?_?key/i
 
 /**
@@ -34,7 +34,7 @@ export function createLog ({ level = 'info', destination = 2, secrets = [], base
   }, stream)
 }
 
-/** What the options hold that must not be repeated. @param {Record<string, any>} options */
+/** The secrets in the options. @param {Record<string, any>} options */
 export function secretsOf ({ db, upstreamHeaders = {}, accessKeys }) {
   const { password } = URL.canParse(db ?? '') ? new URL(db) : { password: '' }
   const texts = Object.values(upstreamHeaders).flatMap(headers => Object.values(headers))
@@ -53,9 +53,9 @@ function decode (text) {
   }
 }
 
-/** @param {string[]} secrets @returns {(line: string) => string} */
+/** @returns {(line: string) => string} */
 function cleaner (secrets) {
-  // as they look inside JSON; the longest first, so that no rest of one stays
+  // as they look inside JSON; the longest first, so that each is hidden completely
   const texts = [...new Set(secrets)].sort((a, b) => b.length - a.length)
   const written = texts.map(text => JSON.stringify(text).slice(1, -1))
   return line => {
@@ -77,15 +77,14 @@ function clean (value, secrets) {
 
 /**
  * One request, when every one is logged.
- * @param {import('pino').Logger} log
- * @param {{method?: string, url?: string, socket: {remoteAddress?: string}}} req
+ * @param {import('pino').Logger} log @param {{method?: string, url?: string, socket: {remoteAddress?: string}}} req
  * @param {{status: number, seconds: number, bytes?: number, kind?: string, layer?: string, outcome?: string}} answer
  */
 export function logAccess (log, { method, url, socket }, { seconds, ...answer }) {
   log.info({ method, url, ...answer, ms: Math.round(seconds * 1e5) / 100, from: socket.remoteAddress }, 'request')
 }
 
-/** Does not repeat itself: an upstream that is down fails for every tile, and one line tells it. */
+/** Does not repeat lines: an upstream that is down fails for every tile, and one line is enough. */
 export class ThrottledLog {
   /** @type {Map<string, {until: number, more: number}>} */
   #topics = new Map()
@@ -101,10 +100,8 @@ export class ThrottledLog {
   }
 
   /**
-   * @param {'warn' | 'error'} level
-   * @param {string} topic one of few, as layers and codes are
+   * @param {'warn' | 'error'} level @param {string} topic one of few, as layers and codes are
    * @param {Record<string, any>} details of this time
-   * @param {string} text
    */
   write (level, topic, details, text) {
     const now = this.clock.now()

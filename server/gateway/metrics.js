@@ -1,43 +1,58 @@
 // What the gateway counts, for Prometheus. A request for a tile in memory takes some ten microseconds, so counting must
-// not build objects or hash labels: the numbers are plain fields, and get their names when somebody reads them.
+// not build objects or hash labels: the numbers are plain fields, and get their names when /metrics is read.
 import { Registry, collectDefaultMetrics } from 'prom-client'
 
-/** Upper bounds in seconds: from a tile in memory to an upstream that is given up. */
+/** Upper bounds in seconds: from a tile in memory to the timeout of an upstream. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export const KINDS = ['tile', 'tilejson', 'versions', 'times', 'wmts', 'db', 'file', 'health', 'metrics']
-export const OUTCOMES = ['hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted']
+export const OUTCOMES = [
+  'hit', 'miss', 'stale', 'upstream', 'revalidated', 'ok', 'missing', 'refused', 'failed', 'aborted'
+]
 
-// A label is a time series for ever: names come from layers that answered, and no more of them than this.
+// Each label is a time series for ever: only layers that answered get one, and no more of them than this.
 const MOST_LAYERS = 500
 const UNKNOWN = 'unknown'
 
 const CIRCUITS = { closed: 0, 'half-open': 1, open: 2 }
 
-/** Every metric there is besides those of the process; docs/gateway.md is made from this table. */
+/**
+ * @param {string} type
+ * @returns {(name: string, help: string, labels?: string[], aggregator?: string) =>
+ *   {name: string, type: string, help: string, labels: string[], aggregator: string}} aggregator: for several workers
+ */
+const metric = type => (name, help, labels = [], aggregator = 'sum') => ({ name, type, help, labels, aggregator })
+export const [counter, gauge, histogram] = ['counter', 'gauge', 'histogram'].map(metric)
+
+const REQUEST = ['layer', 'kind', 'outcome']
+
+/** All metrics besides those of the process; docs/gateway.md is made from this table. */
 export const metricTable = {
-  requests: { name: 'tilecouch_requests_total', type: 'counter', labels: ['layer', 'kind', 'outcome'], help: 'requests answered' },
-  seconds: { name: 'tilecouch_request_seconds', type: 'histogram', labels: ['kind', 'outcome'], help: 'from the request to the end of its answer' },
-  bytes: { name: 'tilecouch_response_bytes_total', type: 'counter', labels: ['layer', 'kind', 'outcome'], help: 'bytes of the bodies of these answers' },
-  cacheBytes: { name: 'tilecouch_cache_bytes', type: 'gauge', labels: [], help: 'memory that tiles take' },
-  cacheEntries: { name: 'tilecouch_cache_entries', type: 'gauge', labels: [], help: 'tiles in memory' },
-  cacheLimit: { name: 'tilecouch_cache_limit_bytes', type: 'gauge', labels: [], help: 'memory that tiles may take' },
-  storeReads: { name: 'tilecouch_store_reads_total', type: 'counter', labels: ['outcome'], help: 'tiles asked of CouchDB' },
-  storeBatches: { name: 'tilecouch_store_batches_total', type: 'counter', labels: ['outcome'], help: 'requests to CouchDB that asked for them: concurrent misses share one' },
-  storeSeconds: { name: 'tilecouch_store_seconds', type: 'histogram', labels: ['outcome'], help: 'how long these requests took' },
-  followerUp: { name: 'tilecouch_follower_up', type: 'gauge', labels: [], aggregator: 'min', help: '1 while changes of the store are heard, 0 while what is in memory may be old' },
-  followerLag: { name: 'tilecouch_follower_lag_seconds', type: 'gauge', labels: [], aggregator: 'max', help: 'since the store was last heard of' },
-  upstreamRequests: { name: 'tilecouch_upstream_requests_total', type: 'counter', labels: ['layer', 'outcome'], help: 'requests to upstreams: tiles, unchanged, missing, or failed; the log says why' },
-  upstreamSeconds: { name: 'tilecouch_upstream_seconds', type: 'histogram', labels: ['layer', 'outcome'], help: 'how long they took' },
-  upstreamInFlight: { name: 'tilecouch_upstream_in_flight', type: 'gauge', labels: ['layer'], help: 'requests under way' },
-  upstreamQueued: { name: 'tilecouch_upstream_queued', type: 'gauge', labels: ['layer'], help: 'requests that wait for their turn' },
-  upstreamCircuit: { name: 'tilecouch_upstream_circuit', type: 'gauge', labels: ['layer'], aggregator: 'max', help: '0 closed: asked; 1 half-open: tried; 2 open: left alone after failures' }
+  requests: counter('tilecouch_requests_total', 'requests answered', REQUEST),
+  seconds: histogram('tilecouch_request_seconds', 'from the request to the end of its answer', ['kind', 'outcome']),
+  bytes: counter('tilecouch_response_bytes_total', 'bytes of the bodies of these answers', REQUEST),
+  cacheBytes: gauge('tilecouch_cache_bytes', 'memory that tiles take'),
+  cacheEntries: gauge('tilecouch_cache_entries', 'tiles in memory'),
+  cacheLimit: gauge('tilecouch_cache_limit_bytes', 'memory that tiles may take'),
+  storeReads: counter('tilecouch_store_reads_total', 'tiles requested from CouchDB', ['outcome']),
+  storeBatches: counter('tilecouch_store_batches_total', 'requests to CouchDB for them, each for several', ['outcome']),
+  storeSeconds: histogram('tilecouch_store_seconds', 'how long these requests took', ['outcome']),
+  followerUp: gauge('tilecouch_follower_up',
+    '1 while the gateway receives changes of the store, 0 while tiles in memory may be old', [], 'min'),
+  followerLag: gauge('tilecouch_follower_lag_seconds', 'since the last message of the store', [], 'max'),
+  upstreamRequests: counter('tilecouch_upstream_requests_total',
+    'requests to upstreams: tiles, unchanged, missing, or failed; the log says why', ['layer', 'outcome']),
+  upstreamSeconds: histogram('tilecouch_upstream_seconds', 'how long they took', ['layer', 'outcome']),
+  upstreamInFlight: gauge('tilecouch_upstream_in_flight', 'requests under way', ['layer']),
+  upstreamQueued: gauge('tilecouch_upstream_queued', 'requests that wait', ['layer']),
+  upstreamCircuit: gauge('tilecouch_upstream_circuit',
+    '0 closed: normal; 1 half-open: one request is tried; 2 open: no requests after failures', ['layer'], 'max')
 }
 
 /** Those of the parent of workers, besides the sums of theirs. */
 export const workerMetricTable = {
-  ready: { name: 'tilecouch_workers_ready', type: 'gauge', labels: [], help: 'worker processes that serve' },
-  restarts: { name: 'tilecouch_worker_restarts_total', type: 'counter', labels: [], help: 'workers that were started in the place of one that ended' }
+  ready: gauge('tilecouch_workers_ready', 'worker processes that serve'),
+  restarts: counter('tilecouch_worker_restarts_total', 'workers that were started again')
 }
 
 /** What is counted for one set of labels. */
@@ -87,11 +102,12 @@ class Family {
 
   /** As prom-client writes histograms: buckets that count all below, the sum, the number. */
   histogram (name) {
+    const bucket = (labels, value) => ({ metricName: `${name}_bucket`, labels, value })
     return this.#all.flatMap(({ labels, buckets, sum, count }) => {
       let below = 0
       return [
-        ...BUCKETS.map((le, at) => ({ metricName: `${name}_bucket`, labels: { le, ...labels }, value: below += buckets[at] })),
-        { metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels }, value: count },
+        ...BUCKETS.map((le, at) => bucket({ le, ...labels }, below += buckets[at])),
+        bucket({ le: '+Inf', ...labels }, count),
         { metricName: `${name}_sum`, labels, value: sum },
         { metricName: `${name}_count`, labels, value: count }
       ]
@@ -100,7 +116,7 @@ class Family {
 }
 
 /**
- * What the gauges look at when somebody reads them.
+ * What the gauges show when /metrics is read.
  * @typedef {object} Sources
  * @property {{bytes: number, size: number}} [memory]
  * @property {number} [limit] bytes
@@ -151,7 +167,7 @@ export class Metrics {
 
   /** @param {Record<keyof typeof metricTable, (name: string) => object[]>} readers */
   #register (readers) {
-    for (const [key, { name, type, help, aggregator = 'sum' }] of Object.entries(metricTable)) {
+    for (const [key, { name, type, help, aggregator }] of Object.entries(metricTable)) {
       const get = async () => ({ name, help, type, aggregator, values: readers[key](name) })
       this.registry.registerMetric(/** @type {any} */ ({ name, get }))
     }
@@ -176,7 +192,7 @@ export class Metrics {
     this.#latency.of(what, how).observe(seconds)
   }
 
-  /** A layer has a label of its own once a request for it was answered; names that are made up share one. */
+  /** A layer gets its own label once a request for it was answered; unknown names share one. */
   #layerLabel (layer, status) {
     if (this.#layers.has(layer)) return layer
     if (status >= 400 || this.#layers.size >= MOST_LAYERS) return UNKNOWN
@@ -203,7 +219,7 @@ export class Metrics {
     return this.registry.contentType
   }
 
-  /** What /metrics answers: the numbers of this process, or of all workers. @returns {Promise<string>} */
+  /** What /metrics answers: the numbers of this process, or of all workers. */
   text () {
     return this.ofAllWorkers ? this.ofAllWorkers() : this.registry.metrics()
   }
@@ -215,6 +231,3 @@ function outcomeOf (status) {
   if (status === 499) return 'aborted'
   return status < 500 ? 'refused' : 'failed'
 }
-
-/** @param {ConstructorParameters<typeof Metrics>[0]} [options] */
-export const createMetrics = options => new Metrics(options)

@@ -1,13 +1,14 @@
-// What an edge counts of its mirror, for Prometheus. One process mirrors, however many serve: it alone shows these.
+// What an edge counts of its mirror, for Prometheus. Only one process mirrors, and only it has these metrics.
+import { counter, gauge } from './metrics.js'
 
 /**
- * How the mirror of an edge goes.
+ * The state of the mirror of an edge.
  * @typedef {object} MirrorReport
  * @property {string} from the store that is mirrored, without any password
  * @property {'starting' | 'reading' | 'following' | 'away' | 'unknown'} state
- * @property {number | null} lag seconds since the edge was known to lack nothing; null while it never was
+ * @property {number | null} lag seconds since the edge was last complete; null: it never was
  * @property {number | null} pending changes of the origin that were not read yet; null: unknown
- * @property {string | null} upToDate when the edge was last known to lack nothing
+ * @property {string | null} upToDate when the edge was last complete
  * @property {number} refused revisions that the store of the edge has refused, and lacks
  * @property {string} [error] code of what keeps it away
  * @property {boolean} behind further than --max-lag allows
@@ -19,22 +20,24 @@
  * What a gateway knows of the mirror below it.
  * @typedef {object} Mirroring
  * @property {() => MirrorReport | Promise<MirrorReport>} report
- * @property {() => boolean} isFilled whether it ever lacked nothing
- * @property {Promise<void>} [filled] when that is
+ * @property {() => boolean} isFilled whether it was ever complete
+ * @property {Promise<void>} [filled] when it is complete for the first time
  */
 
 export const STATES = ['starting', 'reading', 'following', 'away']
 
 export const mirrorMetricTable = {
-  state: { name: 'tilecouch_mirror_state', type: 'gauge', labels: ['state'], help: '1 for what the mirror does: starting, reading what it lacks, following the changes of its origin, away while it waits for one of the two stores' },
-  lag: { name: 'tilecouch_mirror_lag_seconds', type: 'gauge', labels: [], help: 'since it was known to lack nothing; not there while it never was' },
-  pending: { name: 'tilecouch_mirror_pending_changes', type: 'gauge', labels: [], help: 'changes of the origin that it has yet to look at' },
-  success: { name: 'tilecouch_mirror_last_success_timestamp_seconds', type: 'gauge', labels: [], help: 'when it was last known to lack nothing; not there while it never was' },
-  lacking: { name: 'tilecouch_mirror_lacking_revisions', type: 'gauge', labels: [], help: 'revisions that the store of the edge has refused, and lacks; tried again every minute' },
-  documents: { name: 'tilecouch_mirror_documents_total', type: 'counter', labels: [], help: 'documents written to the store of the edge' },
-  bytes: { name: 'tilecouch_mirror_bytes_total', type: 'counter', labels: [], help: 'bytes received from the origin for them' },
-  refused: { name: 'tilecouch_mirror_refused_total', type: 'counter', labels: [], help: 'times that the store of the edge did not take a document' },
-  errors: { name: 'tilecouch_mirror_errors_total', type: 'counter', labels: ['code'], help: 'times that something kept it from going on, by the code of the error' }
+  state: gauge('tilecouch_mirror_state', '1 for the state of the mirror: starting, reading what it lacks, following ' +
+    'changes of its origin, away while it waits for one of the two stores', ['state']),
+  lag: gauge('tilecouch_mirror_lag_seconds', 'since it was last complete; missing before that'),
+  pending: gauge('tilecouch_mirror_pending_changes', 'changes of the origin that it has not read yet'),
+  success: gauge('tilecouch_mirror_last_success_timestamp_seconds', 'when it was last complete; missing before that'),
+  lacking: gauge('tilecouch_mirror_lacking_revisions',
+    'revisions that it lacks because the store of the edge refused them; tried again every minute'),
+  documents: counter('tilecouch_mirror_documents_total', 'documents written to the store of the edge'),
+  bytes: counter('tilecouch_mirror_bytes_total', 'bytes received from the origin for them'),
+  refused: counter('tilecouch_mirror_refused_total', 'documents that the store of the edge refused'),
+  errors: counter('tilecouch_mirror_errors_total', 'errors that interrupted it, by code', ['code'])
 }
 
 const one = value => value === null ? [] : [{ labels: {}, value }]
@@ -54,7 +57,7 @@ const readers = {
 
 /** As prom-client takes them. @param {MirrorReport} report */
 export const mirrorMetrics = report =>
-  Object.entries(mirrorMetricTable).map(([key, { name, type, help }]) => ({ name, help, type, aggregator: 'sum', values: readers[key](report) }))
+  Object.entries(mirrorMetricTable).map(([key, metric]) => ({ ...metric, values: readers[key](report) }))
 
 /**
  * Shows them among those of a process.

@@ -1,28 +1,26 @@
-// What the answers of all routes share: headers that keep them harmless in a browser, ETags, content codings, JSON and
+// What the answers of all routes share: headers that keep them harmless in a browser, ETags, content codings, JSON,
 // errors.
 import { hash } from 'node:crypto'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * Headers of every answer, so that nothing of a store can act as a page of the gateway: its type is the one that is
- * written, and
- * if it is a page all the same, it runs no script, sends no form and has no origin. The viewer has a policy of its own.
+ * written, and if it is a page all the same, it runs no script, sends no form and has no origin. The viewer has another
+ * policy.
  */
 export const SAFE_HEADERS = Object.freeze({ 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' })
 
 /** The same, name and value in turn. */
 export const SAFE_HEADER_LIST = Object.freeze(Object.entries(SAFE_HEADERS).flat())
 
-/** The same for an answer whose other headers are written elsewhere. @param {import('node:http').ServerResponse} res */
+/** The same for an answer whose other headers are written elsewhere. */
 export function setSafeHeaders (res) {
   for (const [name, value] of Object.entries(SAFE_HEADERS)) res.setHeader(name, value)
 }
 
 /**
  * Whether an If-None-Match names this ETag: then the client has it already. If-Modified-Since is not read: after a
- * removal an
- * older version is the answer, and one second may have seen two.
- * @param {string | undefined} header
+ * removal an older version is the answer, and one second may have seen two.
  * @param {string} etag strong, quoted
  */
 export function matchesEtag (header, etag) {
@@ -34,7 +32,6 @@ export function matchesEtag (header, etag) {
 /**
  * Whether a client takes a content coding: it names it, or everything, and does not give it weight 0.
  * @param {string | undefined} header Accept-Encoding
- * @param {string} coding
  */
 export function acceptsCoding (header = '', coding) {
   if (header.length > 1000) return false // no browser sends that
@@ -46,25 +43,33 @@ export function acceptsCoding (header = '', coding) {
   return (weights.get(coding) ?? weights.get('*') ?? 0) > 0
 }
 
+export const etagOf = bytes => `"${hash('md5', bytes, 'base64')}"`
+
+export const hasBody = ({ headers }) =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0
+
+export function sendBody (req, res, status, headers, body) {
+  res.writeHead(status, { ...headers, 'Content-Length': body.length })
+  res.end(req.method === 'HEAD' ? undefined : body)
+}
+
+/** The same, or 304 when the client has it already. @param {object} whole headers that a 304 does not have */
+export function sendTagged (req, res, etag, headers, whole, body) {
+  const common = { ETag: etag, ...headers }
+  if (matchesEtag(req.headers['if-none-match'], etag)) res.writeHead(304, common).end()
+  else sendBody(req, res, 200, { ...common, ...whole }, body)
+}
+
 /** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */
 export const REVALIDATE = 'public, max-age=0, must-revalidate'
 
-/**
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
- * @param {unknown} value
- * @param {{status?: number, cacheControl?: string}} [options]
- */
+/** @param {any} req @param {any} res @param {any} value @param {{status?: number, cacheControl?: string}} [options] */
 export function sendJson (req, res, value, { status = 200, cacheControl = REVALIDATE } = {}) {
   const body = Buffer.from(`${JSON.stringify(value)}\n`)
+  const [headers, type] = [{ 'Cache-Control': cacheControl }, { 'Content-Type': 'application/json' }]
   const isCacheable = status === 200 && cacheControl !== 'no-store'
-  const etag = isCacheable ? `"${hash('md5', body, 'base64')}"` : ''
-  const headers = { 'Cache-Control': cacheControl, ...(isCacheable && { ETag: etag }) }
-  if (isCacheable && matchesEtag(req.headers['if-none-match'], etag)) {
-    res.writeHead(304, headers).end()
-    return
-  }
-  res.writeHead(status, { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length })
-  res.end(req.method === 'HEAD' ? undefined : body)
+  if (isCacheable) sendTagged(req, res, etagOf(body), headers, type, body)
+  else sendBody(req, res, status, { ...headers, ...type }, body)
 }
 
 // Errors
@@ -89,8 +94,7 @@ const STORE_ERRORS = {
 
 /**
  * One answer for every failure of an upstream. The writers of layers decide which address is asked: if one failure
- * could be told
- * from another, by a word or by a status, strangers could explore the network of the gateway with it.
+ * could be told from another, by a word or by a status, strangers could explore the network of the gateway with it.
  */
 const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the upstream of this layer gave no tile' }
 
@@ -105,9 +109,8 @@ const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the ups
 
 /**
  * What a client may know of an error: who has to do something and whether to try again, but nothing of the inside. The
- * log has
- * the rest.
- * @param {any} error @returns {PublicError}
+ * log has the rest.
+ * @returns {PublicError}
  */
 export function publicError (error) {
   const code = codeOf(error)
@@ -117,12 +120,10 @@ export function publicError (error) {
   return { code, status: error.status, message: error.message, advice: error.advice, retryAfter: error.details.seconds }
 }
 
-/** @param {any} error @returns {string} */
 export const codeOf = error => error instanceof TilecouchError ? error.code : 'INTERNAL'
 
 /**
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
- * @param {PublicError} error
+ * @param {any} req @param {any} res @param {PublicError} error
  * @param {readonly string[]} [headers] more of them, name and value in turn
  */
 export function sendError (req, res, { code, status, message, advice, retryAfter }, headers = NO_STORE) {

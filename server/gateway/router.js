@@ -1,4 +1,4 @@
-// From the method and the target of a request to what is asked. A tile in memory costs some ten microseconds, so the
+// Parses the method and the target of a request. A tile in memory costs some ten microseconds, so the
 // address that nearly every request has is taken apart by one expression, without a URL object. The addresses are those
 // of _design/tiles/rewrites.js, which a test compares, and some that only the gateway has.
 import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey } from '../../core/index.js'
@@ -18,7 +18,7 @@ import { TilecouchError } from '../../loader/errors.js'
  *   Asked
  */
 
-const MAX_PATH = 2000 // characters; /db has ids of its own and limits of its own
+const MAX_PATH = 2000 // characters; /db has other limits
 
 // nearly every request: /osm/10/300/412.png or /osm@2024-03/10/300/412.png
 const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\.([a-z0-9]{2,5})(?:\?|$)/
@@ -29,13 +29,9 @@ const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
-const STRANGE = /[\p{Cc}\\]/u // no name of ours has any, and proxies may take them for something else
+const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
 
-/**
- * @param {string | undefined} method
- * @param {string | undefined} target as the request line has it
- * @returns {Asked}
- */
+/** @param {string | undefined} target as the request line has it @returns {Asked} */
 export function parseRequest (method, target = '/') {
   const plain = PLAIN.exec(target)
   if (plain === null || plain[6] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) {
@@ -76,7 +72,7 @@ function parseAny (method, target) {
   throw new TilecouchError('NOT_FOUND')
 }
 
-/** Path and query. Proxies may send whole URLs. */
+/** Path and query. Proxies may send complete URLs. */
 function split (target) {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const mark = local.indexOf('?')
@@ -98,8 +94,8 @@ function decode (path) {
   } catch {
     throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it is not encoded as UTF-8' })
   }
-  if (!parts.some(part => STRANGE.test(part))) return parts
-  throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it holds control characters or backslashes' })
+  if (!parts.some(part => SUSPICIOUS.test(part))) return parts
+  throw new TilecouchError('BAD_ADDRESS', { value: path, why: 'it has control characters or backslashes' })
 }
 
 /** `/health`, `/osm.json`, `/viewer.js` @returns {Asked} */
@@ -117,7 +113,7 @@ function reference (text) {
   return { layer, time: time === undefined ? undefined : checkTime(time) }
 }
 
-/** Times in addresses are UTC, whole or partial. */
+/** Times in addresses are UTC, full or partial. */
 function checkTime (text) {
   const match = TIME.exec(text)
   const isValid = match !== null && (match[2] === undefined || isOnCalendar(+match[1], +match[2], +(match[3] ?? 1)))
@@ -132,7 +128,7 @@ function isOnCalendar (year, month, day) {
   return day >= 1 && day <= DAYS[month - 1] + Number(leap)
 }
 
-/** There is one way only to write a number. */
+/** Only one way to write a number is valid. */
 const number = text => NUMBER.test(text) ? +text : NaN
 
 /** @param {string[]} parts z, x and the name of the file */
@@ -150,7 +146,7 @@ function quadkey (ref, name) {
   return tile(ref, parseQuadkey(key), ext)
 }
 
-/** @param {{layer: string}} ref @param {URLSearchParams} query @returns {AskedTimes} */
+/** @param {{layer: string}} ref @returns {AskedTimes} */
 function times ({ layer }, query) {
   const [box, zoom] = [query.get('bbox'), query.get('z')]
   const z = zoom === null ? undefined : number(zoom)

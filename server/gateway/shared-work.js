@@ -1,11 +1,10 @@
-// Work that several requests wait for. One of them may leave without ending it for the others, and each gets an error
-// object of its own when it fails.
+// Work that several requests wait for. When one of them leaves, the others go on waiting, and each gets its own error
+// object when the work fails.
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
  * @template T
- * @param {Promise<T>} work
- * @param {AbortSignal} [signal] of the one who waits; the work goes on
+ * @param {Promise<T>} work @param {AbortSignal} [signal] of the one who waits; the work goes on
  * @returns {Promise<T>}
  */
 export function waitFor (work, signal) {
@@ -21,8 +20,7 @@ export function waitFor (work, signal) {
 /**
  * The result if it comes in time, else nothing. The work goes on.
  * @template T
- * @param {Promise<T>} work @param {number} ms
- * @returns {Promise<T | undefined>}
+ * @param {Promise<T>} work @returns {Promise<T | undefined>}
  */
 export function waitAtMost (work, ms) {
   return new Promise((resolve, reject) => {
@@ -39,7 +37,7 @@ export function copyError (error) {
   return new TilecouchError(error.code, error.details, { cause: error.cause ?? error })
 }
 
-/** Nobody has to wait for it: those who do see how it ends. @template T @param {Promise<T>} work */
+/** No unhandled rejection if nobody waits for the work. @template T @param {Promise<T>} work */
 export function ignoreRejection (work) {
   work.catch(() => {})
   return work

@@ -73,7 +73,7 @@ describe('an encrypted file', function () {
     }
   })
 
-  it('is for nobody else', async () => {
+  it('is not opened by other keys', async () => {
     const file = await seal(bytesOf(100), [known(parseRecipient(recipient))])
     for (const identities of [[], [known(parseIdentity(await generateIdentity()))]]) {
       const { failure } = await open(file, identities)
@@ -84,7 +84,7 @@ describe('an encrypted file', function () {
     assert.notDeepEqual(file, await seal(bytesOf(100), [known(parseRecipient(recipient))]), 'no two are the same')
   })
 
-  it('is refused when any of it is changed, cut off, doubled or exchanged', async () => {
+  it('is refused when any part is changed, cut off, repeated or swapped', async () => {
     const plain = bytesOf(2 * PLAIN + 50)
     const file = await seal(plain, [known(parseRecipient(recipient))])
     const refuses = async (bytes, what) => assert.ok((await open(bytes, [identity])).failure, what)
@@ -99,7 +99,7 @@ describe('an encrypted file', function () {
     for (const order of [[1, 0, 2], [0, 0, 1, 2], [0, 2], [1, 2], [0, 1, 2, 2]]) await refuses(Buffer.concat([file.subarray(0, start), ...order.map(chunk)]), `${order}`)
   })
 
-  it('has no endless header', async () => {
+  it('may not have an endless header', async () => {
     const lines = 'age-encryption.org/v1\n' + '-> x\n\n'.repeat(200000)
     const { failure } = await open(Buffer.from(lines), [identity])
     assert.match(failure.message, /header/)
@@ -120,7 +120,7 @@ describe('an encrypted file', function () {
     })
   }
 
-  it('is for keys that are some', async () => {
+  it('needs valid keys', async () => {
     const bad = [recipient.slice(0, -1), recipient.replace(/.$/, last => last === 'q' ? 'p' : 'q'), recipient.replace('age1', 'Age1'), text, 'age1pq1x34nzsvr0', 'ssh-ed25519 AAAA', '', 'age1']
     for (const one of bad) assert.equal(parseRecipient(one), undefined, one)
     for (const one of [text.slice(0, -1), recipient, '']) assert.equal(parseIdentity(one), undefined, one)

@@ -6,15 +6,14 @@ import { Store, layerId } from '../../loader/index.js'
 import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
 import { differences } from '../mirror/compare.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
-import { T3, fill, post } from './stage.js'
+import { T3, fails, fill } from './stage.js'
 
 const CLOSED = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['surveyors'] } }
 const GIVE = { rights: /** @type {const} */ ('give') }
-const fails = (promise, code, words = /./) => assert.rejects(promise, error => error.code === code && words.test(error.message))
 
 onEachStore('a backup', backend => {
   const folder = useFolder()
@@ -23,14 +22,12 @@ onEachStore('a backup', backend => {
   // the embedded store takes an attachment for as new as the revision it came with
   const same = async (a, b) => assert.deepEqual(await differences(a, b, { revpos: backend.name === 'CouchDB' }), [])
 
-  before(async function () {
-    this.timeout(60000)
+  before(async () => {
     url = await backend.database()
     store = await fill(url, { q: 2, designs: true })
   })
 
-  it('is restored to the very same store: revisions, conflicts, tombstones, images', async function () {
-    this.timeout(30000)
+  it('is restored to the very same store: revisions, conflicts, tombstones, images', async () => {
     const summary = await backup(store, file('a.tcb'))
     assert.equal(summary.moment, 'store')
     assert.equal(summary.designs, 4)
@@ -52,8 +49,7 @@ onEachStore('a backup', backend => {
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
   })
 
-  it('goes on from another one, again and again, and the chain is restored in whatever order its files are named, to those who might read it', async function () {
-    this.timeout(30000)
+  it('continues another one, and the chain is restored from files in any order, with its rights', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -88,8 +84,7 @@ onEachStore('a backup', backend => {
     assert.ok(!readdirSync(folder.dir).some(name => /^no|part/.test(name)))
   })
 
-  it('is no base when the database was put back to an older state, or was purged', async function () {
-    this.timeout(30000)
+  it('is no base after the database was restored to an older state or purged', async () => {
     const own = await backend.database()
     const mine = await fill(own)
     await backup(mine, file('full.tcb'))
@@ -104,8 +99,7 @@ onEachStore('a backup', backend => {
     await fails(backup(mine, file('last.tcb'), { base: file('next.tcb') }), 'BACKUP_UNFIT', /purged/)
   })
 
-  it('leaves what is there, and a database that is not empty, as it is', async function () {
-    this.timeout(30000)
+  it('replaces no file without --force, and no database that is not empty', async () => {
     writeFileSync(file('there.tcb'), 'mine')
     await fails(backup(store, file('there.tcb')), 'TARGET_EXISTS')
     await backup(store, file('there.tcb'), { force: true })
@@ -124,8 +118,7 @@ onEachStore('a backup', backend => {
     assert.equal((await request(nothing)).status, 404, 'a dry run makes no database')
   })
 
-  it('that is read as a stream is restored as well, and a damaged one as far as it is right', async function () {
-    this.timeout(30000)
+  it('is restored from a stream, and from a damaged file up to the damage', async () => {
     await backup(store, file('a.tcb'))
     const streamed = await backend.database()
     assert.equal((await restore(createReadStream(file('a.tcb')), streamed, GIVE)).differences, 0)
@@ -144,4 +137,4 @@ onEachStore('a backup', backend => {
     await fails(restore(createReadStream(file('a.tcb')), cut, GIVE), 'BACKUP_DAMAGED')
     assert.deepEqual((await json(`${cut}/_security`)).members.roles, ['_admin'])
   })
-})
+}, { timeout: 60000 })

@@ -4,11 +4,10 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
-import { memory } from '../loader/helpers.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, post, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { fill, leaf, post } from './stage.js'
+import { fill, leaf } from './stage.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 /** Not waited for in place: the embedded store answers in this process. */
@@ -22,21 +21,14 @@ onEachStore('tilecouch backup and restore', backend => {
   const file = name => path.join(folder.dir, name)
   let url
 
-  before(async function () {
-    this.timeout(30000)
+  before(async () => {
     url = await backend.database()
     await fill(url)
   })
 
-  async function run (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await program.run(argv)
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = (...argv) => runCommand(argv)
 
-  it('say what was written and what is there, and JSON to programs', async function () {
-    this.timeout(30000)
+  it('print what was written, or JSON', async () => {
     const made = await run('backup', file('a.tcb'), '--db', url)
     assert.deepEqual([made.code, made.err], [0, ''])
     assert.match(made.out, /a\.tcb: \d+ documents \(\d+ versions of tiles, \d+ deleted\) in 0:\d\d\n.*read again.*\n.*one moment\n$/)
@@ -52,8 +44,7 @@ onEachStore('tilecouch backup and restore', backend => {
     for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url], ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
   })
 
-  it('go through a pipe', async function () {
-    this.timeout(60000)
+  it('go through a pipe', async () => {
     const to = await backend.database()
     const { code, stderr, stdout } = await execute('sh', ['-c', '"$0" "$1" backup - --db "$2" | "$0" "$1" restore - --yes --db "$3" --json', process.execPath, BIN, url, to])
     assert.equal(code, 0, stderr)
@@ -63,8 +54,7 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.match(stderr, /standard output: \d+ documents/)
   })
 
-  it('name what no store takes, and what differs', async function () {
-    this.timeout(30000)
+  it('name documents that no store takes', async () => {
     const own = await backend.database()
     await request(own, { method: 'PUT' })
     const page = { content_type: 'text/html', data: btoa('<script>alert(1)</script>') }
@@ -92,4 +82,4 @@ onEachStore('tilecouch backup and restore', backend => {
     writeFileSync(file('a.tcb'), bytes)
     assert.match((await read()).stderr, /AssertionError: damaged/)
   })
-})
+}, { timeout: 60000 })

@@ -64,7 +64,7 @@ describe('the file of a backup', function () {
     }
   })
 
-  it('is refused when any one of its bytes is another one', async () => {
+  it('is refused when any byte is changed', async () => {
     const bytes = await small()
     for (let at = 0; at < bytes.length; at++) {
       const bad = Buffer.from(bytes)
@@ -73,14 +73,14 @@ describe('the file of a backup', function () {
     }
   })
 
-  it('is refused when it ends anywhere before its end, or goes on behind it', async () => {
+  it('is refused when it is cut off anywhere, or continues after its end', async () => {
     const bytes = await small()
     for (let length = 0; length < bytes.length; length++) await refuses(bytes.subarray(0, length), /cut off|begin/)
     await refuses(Buffer.concat([bytes, Buffer.from('x')]), /after its end/)
     await refuses(Buffer.concat([bytes, bytes]), /after its end/)
   })
 
-  it('is refused when blocks are left out, doubled or exchanged', async () => {
+  it('is refused when blocks are missing, repeated or swapped', async () => {
     const [head, one, two] = [encodeBlock(HEADER, header), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
     const whole = await write(async writer => {
       await writer.write(1, [plainDoc()])
@@ -91,14 +91,14 @@ describe('the file of a backup', function () {
     for (const order of [[head, one], [head, two, one], [head, one, one, two], [one, two], [head, head, one, two]]) await refuses(Buffer.concat([await blocks(...order), rest]))
   })
 
-  it('of a newer program is told from a damaged one', async () => {
+  it('of a newer program is not reported as damaged', async () => {
     const newer = Buffer.from((await small()).toString('latin1').replace('backup 1', 'backup 2'), 'latin1')
     await assert.rejects(read(newer), { code: 'CONFIG_INVALID', message: /format 2.*upgrade/ })
     await refuses(Buffer.from('SQLite format 3\0 and more of it'), /begin/)
     await refuses(Buffer.alloc(0), /cut off/)
   })
 
-  it('shows its ends without the rest', async () => {
+  it('has a header and a trailer that are read alone', async () => {
     const file = path.join(folder.dir, 'a.tcb')
     const bytes = await small()
     writeFileSync(file, bytes)
@@ -152,7 +152,7 @@ describe('the file of a backup', function () {
     await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, header)), body, check]), /unpacks to more/)
   })
 
-  it('does not write on the terminal of who reads it', async () => {
+  it('cannot send control characters to the terminal', async () => {
     const bytes = await blocks(encodeBlock(HEADER, header), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
     await assert.rejects(read(bytes), error => !error.message.includes('\u001b'))
     assert.equal(END.length, 4)

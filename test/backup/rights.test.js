@@ -3,25 +3,25 @@ import assert from 'node:assert/strict'
 import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
-import { createProgram } from '../../loader/cli/program.js'
 import { confirmPrompt } from '../../loader/cli/passwords.js'
 import { Store } from '../../loader/index.js'
 import { backup } from '../../loader/backup/index.js'
 import { inWords, plainSecurity, rightsBetween } from '../../loader/backup/rights.js'
 import { restore } from '../../loader/backup/restore.js'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY } from '../../loader/store/index.js'
-import { memory } from '../loader/helpers.js'
 import { json, onEachStore, request } from '../support/backends.js'
+import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { rewrite } from './forge.js'
 
 const MINE = { admins: { names: [], roles: ['_admin'] }, members: { names: ['anna'], roles: ['_admin'] }, tilecouch: { writers: { names: ['anna'], roles: [] } } }
 const EDITED = { admins: { names: ['mallory'], roles: ['_admin'] }, members: { names: ['anna', 'mallory'], roles: [] }, tilecouch: { writers: { names: ['mallory'], roles: ['staff'] } } }
 
-describe('the rights of a backup', () => {
+describe('the rights of a backup', function () {
+  this.timeout(30000)
   const words = (before, after) => rightsBetween(before, plainSecurity(after)).map(inWords)
 
-  it('are said in words: who gets them, and who loses them', () => {
+  it('are described: who gets them, and who loses them', () => {
     assert.deepEqual(words(MINE, EDITED), ['the user mallory becomes an admin', 'the user mallory may write', 'the user anna may not write any more', 'the role staff may write', 'the user mallory may read'])
     assert.deepEqual(words(PRIVATE_SECURITY, PUBLIC_SECURITY), ['the role tilecouch-writer may write', 'everybody may read, without a name'])
     assert.deepEqual(words(PUBLIC_SECURITY, PRIVATE_SECURITY), ['the role tilecouch-writer may not write any more', 'everybody may not read any more'])
@@ -32,7 +32,7 @@ describe('the rights of a backup', () => {
     assert.deepEqual(words(PRIVATE_SECURITY, { ...PRIVATE_SECURITY, cloudant: { nobody: ['_admin'] } }), ['another field is set: cloudant'])
   })
 
-  it('are given as they are shown, whatever their form', () => {
+  it('are given as they are shown', () => {
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] } }).members, { names: ['mallory'], roles: [] }, 'CouchDB takes readers for members')
     assert.deepEqual(plainSecurity({ readers: { names: ['mallory'] }, members: { names: ['anna'] } }), { admins: { names: [], roles: [] }, members: { names: ['anna'], roles: [] } })
     assert.deepEqual(plainSecurity({ members: { names: 'mallory', roles: [1] }, tilecouch: { writers: 'x' } }), { admins: { names: [], roles: [] }, members: { names: [], roles: [] }, tilecouch: { writers: { names: [], roles: [] } } })
@@ -45,8 +45,7 @@ onEachStore('a backup with an edited _security', backend => {
   const file = name => path.join(folder.dir, name)
   let store
 
-  before(async function () {
-    this.timeout(30000)
+  before(async () => {
     store = await Store.create(await backend.database())
     await store.defineLayer('osm', { format: 'png', upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
     await store.secure(MINE)
@@ -59,10 +58,11 @@ onEachStore('a backup with an edited _security', backend => {
   }
 
   async function run (argv, { answer } = /** @type {{answer?: string}} */ ({})) {
-    const stdin = Object.assign(new PassThrough(), { isTTY: answer !== undefined })
-    const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: answer !== undefined }) }
-    if (answer !== undefined) stdin.write(answer)
-    const code = await createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } }).run(argv)
+    const isTTY = answer !== undefined
+    const stdin = Object.assign(new PassThrough(), { isTTY })
+    if (isTTY) stdin.write(answer)
+    const streams = { stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY }) }
+    const { code } = await runCommand(argv, { streams })
     return { code, out: streams.stdout.text, err: streams.stderr.text }
   }
 
@@ -71,8 +71,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual([admins.names, members.names, members.roles], [[], [], ['_admin']])
   }
 
-  it('makes nobody an admin unasked: the documents are there, the rights are not, until it is run again with --yes', async function () {
-    this.timeout(30000)
+  it('makes nobody an admin unasked: the documents are there, the rights are not, until it is run again with --yes', async () => {
     const [to, streamed] = [await backend.database(), await backend.database()]
     const { withheld, access, differences, rights, upstreams } = await restore([await edited(EDITED)], to)
     assert.deepEqual([withheld, access, differences], [true, 'closed', 0])
@@ -89,8 +88,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(await json(`${to}/_security`), EDITED)
   })
 
-  it('gives what somebody said yes to, and no other', async function () {
-    this.timeout(30000)
+  it('gives rights after a confirmation only', async () => {
     await edited(EDITED)
     const to = await backend.database()
     const no = await run(['restore', file('edited.tcb'), '--db', to], { answer: 'n\n' })
@@ -111,8 +109,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
   })
 
-  it('gives none of a file that takes the place of a damaged one while that is restored as far as it goes', async function () {
-    this.timeout(30000)
+  it('gives no rights of a file that replaces a damaged one during the restore', async () => {
     await edited(EDITED)
     writeFileSync(file('cut.tcb'), readFileSync(file('mine.tcb')).subarray(0, -50))
     const to = await backend.database()
@@ -130,7 +127,7 @@ onEachStore('a backup with an edited _security', backend => {
     await assert.rejects(asked ?? Promise.resolve(), { code: 'ABORTED' })
   })
 
-  it('asks nothing where nobody gets a right by it', async () => {
+  it('does not ask when nobody gains a right', async () => {
     const [to, like] = [await backend.database(), await backend.database()]
     const { access } = await restore([await edited(PRIVATE_SECURITY)], to)
     assert.equal(access, 'restored')
@@ -139,4 +136,4 @@ onEachStore('a backup with an edited _security', backend => {
     await restore([file('mine.tcb')], like)
     assert.deepEqual(await json(`${like}/_security`), MINE)
   })
-})
+}, { timeout: 30000 })

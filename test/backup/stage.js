@@ -1,12 +1,14 @@
 // What tests of backups begin with: a store with everything in it that a store may hold, and files to write.
+import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { publish } from '../../loader/publish.js'
-import { json } from '../support/backends.js'
+import { json, post } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 
 export const [T1, T2, T3] = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z']
 
-export const post = (url, body) => json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+export const fails = (promise, code, words = /./) =>
+  assert.rejects(promise, error => error.code === code && words.test(error.message))
 
 /** A revision as replication brings it. @param {string} id @param {string[]} revisions the newest first @param {any} fields */
 export const leaf = (id, revisions, fields) => ({ _id: id, _rev: `${revisions.length}-${revisions[0]}`, _revisions: { start: revisions.length, ids: revisions }, ...fields })

@@ -38,7 +38,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     })
     after(() => server?.close())
 
-    it('that is killed leaves nothing that looks whole, and is made when it is run again', async () => {
+    it('leaves no file that looks complete when it is killed, and works when it is run again', async () => {
       for (let kill = 0; kill < KILLS; kill++) {
         const { child } = startCommand(['backup', file('a.tcb'), '--db', url])
         await until(() => existsSync(file('a.tcb.part')) && statSync(file('a.tcb.part')).size > COUNT * SIZE * (kill + 0.5) / (KILLS + 1), { timeout: 60000, every: 1 })
@@ -54,7 +54,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.deepEqual(readdirSync(folder.dir), ['a.tcb'])
     })
 
-    it('is restored by one that is killed and run again, and is seen by nobody before it is whole', async () => {
+    it('is restored after kills, and is visible to nobody before it is complete', async () => {
       await backup(await Store.open(url), file('a.tcb'))
       const to = `${server.url}/restored`
       const command = ['restore', file('a.tcb'), '--yes', '--db', to]
@@ -73,7 +73,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       assert.deepEqual((await json(`${to}/_security`)).members, { names: [], roles: [] })
     })
 
-    it('waits for a store that goes away in the middle and comes back, as a restore does', async () => {
+    it('waits for a store that goes away and comes back, as a restore does', async () => {
       let isAway
       const goAway = async () => {
         await server.kill()
@@ -118,8 +118,7 @@ onEachStore('a backup onto a full disk', backend => {
     rmSync(dir, { recursive: true })
   })
 
-  it('says so, leaves nothing, and is made when there is room', async function () {
-    this.timeout(60000)
+  it('is reported, leaves no file, and works when there is room', async () => {
     const store = await fill(await backend.database(), { count: 200, size: SIZE })
     const target = path.join(dir, 'a.tcb')
     for (const room of [0, 0.5, 0.99]) {
@@ -132,4 +131,4 @@ onEachStore('a backup onto a full disk', backend => {
     await backup(store, target)
     assert.deepEqual(readdirSync(dir), ['a.tcb'])
   })
-})
+}, { timeout: 60000 })

@@ -64,8 +64,7 @@ onEachStore('a backup of a store that is written to', backend => {
   const folder = useFolder()
 
   for (const q of backend.name !== 'CouchDB' ? [1] : process.env.TILECOUCH_LONG ? [1, 2, 8] : [2]) {
-    it(`is the store after exactly so many writes (q=${q})`, async function () {
-      this.timeout(600000)
+    it(`is the store after exactly so many writes (q=${q})`, async () => {
       const store = await Store.create(await backend.database(), { q })
       const writers = startWriters(store)
       try {
@@ -99,8 +98,7 @@ onEachStore('a backup of a store that is written to', backend => {
     })
   }
 
-  it('that is never quiet has each tile as it was at one moment, says so, and the next one has the rest', async function () {
-    this.timeout(60000)
+  it('has each tile at one moment when the store keeps changing, and the next backup has the rest', async () => {
     const store = await Store.create(await backend.database(), { q: backend.name === 'CouchDB' ? 2 : 1 })
     const writers = startWriters(store)
     const [first, second] = ['a.tcb', 'b.tcb'].map(name => path.join(folder.dir, name))
@@ -123,4 +121,4 @@ onEachStore('a backup of a store that is written to', backend => {
     const chained = await restore([second, first], await backend.database(), { dryRun: true })
     assert.deepEqual([chained.revisions, chained.tiles], [whole.documents, whole.tiles])
   })
-})
+}, { timeout: 600000 })

@@ -7,9 +7,9 @@ import { measureLevels } from '../../bench/diskcache.js'
 import { clockOf } from '../../bench/diskcache/clients/gateway.js'
 import { openFiles } from '../../bench/diskcache/clients/files.js'
 import { openMemory } from '../../bench/diskcache/clients/memory.js'
-import { runCrew } from '../../bench/diskcache/crew.js'
 import { KEYS, checkSamples, decoded, keys, operationsOf, presets, writeOperations } from '../../bench/diskcache/operations.js'
 import { codeOf, work } from '../../bench/diskcache/worker.js'
+import { runWorkers } from '../../bench/diskcache/workers.js'
 import { findDiskCache } from '../../bench/programs/diskcache.js'
 import { inspectTile } from '../../core/index.js'
 import { useFolder } from '../support/folder.js'
@@ -133,7 +133,7 @@ describe('the benchmark of caches', () => {
       const { preset: before, files: [file], known } = await writeOperations(folder.dir, { processes: 1, count: 1000 })
       const own = { cache: 'Cache', options: {}, dir: path.join(folder.dir, 'cache'), keys }
       const task = { kind: 'diskcache', where: own, operations: file, preset: before, ...all, timings: path.join(folder.dir, 'timings') }
-      const [{ samples, timings, ...outcome }] = await runCrew([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
+      const [{ samples, timings, ...outcome }] = await runWorkers([found.python, [worker('worker.py')]], [task], { signal: new AbortController().signal })
       assert.deepEqual({ ...outcome, ms: 0 }, { done: 1000, ms: 0, behind: 0, longest: 0, errors: {} })
       const ours = await work(filled(openMemory()), decoded(await readFile(file)), { ...all, preset })
       assert.deepEqual(samples, ours.outcome.samples)
@@ -145,10 +145,10 @@ describe('the benchmark of caches', () => {
     it('and says why a process ended, or that it was stopped', async () => {
       const task = { kind: 'nothing', where: {}, operations: 'x', ...all, timings: 'x' }
       const live = new AbortController().signal
-      await assert.rejects(runCrew([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']], [task], { signal: live }), /ended: out of luck/)
-      await assert.rejects(runCrew(['/nowhere/at-all', []], [task], { signal: live }), /ENOENT/)
+      await assert.rejects(runWorkers([process.execPath, ['-e', 'console.error("out of luck"); process.exit(3)']], [task], { signal: live }), /ended: out of luck/)
+      await assert.rejects(runWorkers(['/nowhere/at-all', []], [task], { signal: live }), /ENOENT/)
       const stop = new AbortController()
-      const waiting = runCrew([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
+      const waiting = runWorkers([process.execPath, ['-e', 'setInterval(() => {}, 1000)']], [task], { signal: stop.signal })
       stop.abort(new Error('interrupted'))
       await assert.rejects(waiting, /interrupted/)
     }).timeout(30_000)

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { Agent } from 'undici'
 import { checkAnswers, checkSample, etagsOf } from '../../bench/serve/check.js'
 import { CLIENTS, runNodeClient } from '../../bench/serve/node-client.js'
-import { findProgram, said, startProgram } from '../../bench/programs/program.js'
+import { findProgram, outputOf, startProgram } from '../../bench/programs/program.js'
 import { findWrk, parseResult, runWrk, wrkVersion, writeList } from '../../bench/programs/wrk.js'
 import { freePort } from '../../bench/wait.js'
 import { useFolder } from '../support/folder.js'
@@ -131,8 +131,8 @@ describe('the benchmark of servers', () => {
       assert.equal(findProgram(undefined, 'no-such-program-at-all'), undefined)
     })
 
-    it('hears what they say, also of those that call it an error', async () => {
-      assert.equal(await said(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']), '1\n2\n')
+    it('reads what they print, also of those that exit with an error', async () => {
+      assert.equal(await outputOf(process.execPath, ['-e', 'console.log(1); console.error(2); process.exit(3)']), '1\n2\n')
     })
 
     it('waits until they answer, and ends them', async () => {

@@ -140,10 +140,10 @@ describe('the benchmark of TileStache', () => {
 
   it('names what is missing and ends what is started', async () => {
     const [closing, lines] = [[], []]
-    const { keep, optional, missing, programs } = runningPrograms({ closing, log: text => lines.push(text) })
+    const { addRunning, optional, missing, programs } = runningPrograms({ closing, log: text => lines.push(text) })
     assert.equal(await optional('TileStache', MISSING, undefined, async () => assert.fail()), undefined)
     const close = () => {}
-    assert.equal(await optional('nginx', 'why', 'found', async bin => keep('nginx', { bin, close }, { version: '1', settings: 'all of them' }).bin), 'found')
+    assert.equal(await optional('nginx', 'why', 'found', async bin => addRunning('nginx', { bin, close }, { version: '1', settings: 'all of them' }).bin), 'found')
     assert.deepEqual([missing, programs, closing], [{ TileStache: MISSING }, { nginx: { version: '1', settings: 'all of them' } }, [close]])
     assert.deepEqual(lines, [`  TileStache: not measured, ${MISSING}`, '  nginx 1: all of them'])
     assert.equal(await findTileStache({}), undefined)

@@ -55,14 +55,14 @@ onEachStore('damaged bytes', backend => {
   }
   const all = ['osm:3:1:0', `osm:3:1:1@${T1}`, `osm:3:1:2@${T1}`, 'osm:3:1:3'].map(id => `wrong-digest ${id}`).sort()
 
-  it('are found, and left where nobody has others', async () => {
+  it('are found, and left if there is no mirror', async () => {
     assert.deepEqual((await look()).found, all)
     const { report } = await look({ fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{}, { 'wrong-digest': 4 }])
     assert.deepEqual((await look()).found, all)
   })
 
-  it('are taken from a mirror that has those that the document speaks of, heads and past versions', async () => {
+  it('are replaced from a mirror whose bytes match the document, in heads and past versions', async () => {
     const { report } = await look({ fix: true, from: mirror })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining], [{ 'wrong-digest': 3 }, { 'wrong-digest': 1 }])
     assert.match(report.repair?.named[0].reason ?? '', /^its bytes are not at http.* either$/)

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { publish } from '../../loader/publish.js'
-import { Store } from '../../loader/store/index.js'
 import { backends } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
 import { document, tile } from '../verify/helpers.js'
 import { plant } from './damage.js'
 
@@ -14,20 +14,16 @@ const run = (...argv) => runCommand(argv)
 
 describe('tilecouch check', () => {
   const folder = useFolder()
-  /** @type {Store} */
-  let store
-  let url
-
-  before(async () => {
-    url = await backends[0].database()
-    store = await Store.create(url, { public: false })
+  let store, url
+  const fill = async (...own) => {
+    [store, url] = own
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3 })
     await plant(store, await Promise.all([document('osm:3:1:0', { current: false }), document('osm:3:1:1', { x: 3 }, tile(2)), document('osm:3:1:2', {}, Promise.resolve(Buffer.from('<html>')))]))
     await publish(store)
-  })
-  after(() => store.destroy())
+  }
+  useStore(backends[0], { once: true, public: false, fill })
 
-  it('says what is wrong and what can be mended, mends it, and says what is left', async () => {
+  it('reports faults, repairs them, and reports what is left', async () => {
     const first = await run('check', '--db', url)
     assert.equal(first.code, 1)
     assert.match(first.out, /: 1 layer, 3 tiles, 3 versions, .*\n {2}3 faults, 0 warnings\n/)
@@ -43,7 +39,7 @@ describe('tilecouch check', () => {
     assert.ok(seconds >= 0)
   })
 
-  it('refuses what it cannot mean', async () => {
+  it('refuses options that do not go together', async () => {
     for (const argv of [
       ['--from', 'elsewhere'], ['--only', 'pixels'], ['--live'], ['--only', 'conflicts', '--live'], ['--only', 'conflicts', '--report', 'x'],
       ['osm', '--only', 'upgrade'], ['osm@2024', '--fix'], ['osm@2024', 'relief'], ['osm', '--fix', '--zoom', '3'], ['--zoom', '3'],
@@ -59,7 +55,7 @@ describe('tilecouch check', () => {
     assert.match(err, /LAYER_NOT_FOUND/)
   })
 
-  it('says what an earlier program left to do, and does it', async () => {
+  it('lists what an upgrade does, and does it', async () => {
     await store.couch.request({ method: 'DELETE', path: 'tilecouch', qs: { rev: (await store.couch.get('tilecouch'))._rev } })
     const todo = await run('check', '--only', 'upgrade', '--db', url)
     assert.deepEqual([todo.code, todo.out.split('\n').slice(0, 2)], [0, [`${url}: schema 0, this tilecouch writes 1`, '  to do: mark: the database is marked as a store: another program, or replication of a part, has filled it']])

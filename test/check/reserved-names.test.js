@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict'
 import { RESERVED } from '../../core/index.js'
 import { check, copyLayer, publish, moveLayer } from '../../loader/index.js'
-import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 const tile = (layer, time, seed) => ({ layer, z: 3, x: 1, y: 2, time, bytes: png(seed) })
 
 onEachStore('reserved names', backend => {
-  /** @type {Store} */
   let store
-  beforeEach(async () => { store = await Store.create(await backend.database()) })
-  afterEach(() => store.destroy())
+  useStore(backend, { fill: own => { store = own } })
 
   it('are not given to new layers, nor to copies', async () => {
     await store.defineLayer('osm', {})
@@ -25,7 +23,7 @@ onEachStore('reserved names', backend => {
     assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['osm'])
   })
 
-  it('of a layer from before are named, and the layer is read and renamed', async function () {
+  it('of an existing layer are reported, and the layer is read and renamed', async function () {
     this.timeout(30000)
     await store.couch.put({ _id: 'layer:db', type: 'layer', layer: 'db', minzoom: 3, maxzoom: 3 })
     await store.write([tile('db', T1, 1), tile('db', T2, 2)])

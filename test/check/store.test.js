@@ -6,6 +6,7 @@ import { publish } from '../../loader/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { document, tile } from '../verify/helpers.js'
 import { plant } from './damage.js'
 
@@ -25,25 +26,22 @@ async function stateOf (store) {
 }
 
 onEachStore('a whole store', backend => {
-  /** @type {Store} */
   let store
-
-  before(async function () {
-    this.timeout(60000)
-    store = await Store.create(await backend.database(), { public: false })
+  const fill = async own => {
+    store = own
     await store.defineLayer('osm', { minzoom: 3, maxzoom: 3, bounds: [-180, -85, 180, 85], format: 'png' })
     for (const [time, seed] of /** @type {const} */ ([[T1, 1], [T2, 50]])) {
       await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 3, y, time, bytes: await tile(seed + y) }))))
       await store.putEdition('osm', time, { started: time, finished: time })
     }
     await publish(store)
-  })
-  after(() => store.destroy())
+  }
+  useStore(backend, { once: true, public: false, fill })
   afterEach(() => { store.couch.request = Couch.prototype.request })
 
   const remove = async id => store.couch.request({ method: 'DELETE', path: id, qs: { rev: (await store.couch.get(id))._rev } })
 
-  it('has nothing wrong with it, and looking at it writes nothing', async () => {
+  it('has no faults, and a check writes nothing', async () => {
     const before = await stateOf(store)
     const { report, said } = await look(store, { decode: true })
     assert.deepEqual(said, [])
@@ -52,14 +50,14 @@ onEachStore('a whole store', backend => {
     assert.deepEqual(await stateOf(store), before)
   })
 
-  it('writes nothing either where there is nothing to mend', async () => {
+  it('is not written if there is nothing to repair', async () => {
     const before = await stateOf(store)
     const { report } = await look(store, { fix: true })
     assert.deepEqual(report.repair, { repaired: {}, remaining: {}, faults: 0, warnings: 0, named: [] })
     assert.deepEqual(await stateOf(store), before)
   })
 
-  it('is looked at as far as it is asked for', async () => {
+  it('is checked as far as requested', async () => {
     await store.defineLayer('relief', {})
     assert.deepEqual((await look(store, { layers: ['relief'] })).report.layers.map(({ layer }) => layer), ['relief'])
     assert.deepEqual((await look(store)).report.layers.map(({ layer }) => layer), ['osm', 'relief'])
@@ -68,7 +66,7 @@ onEachStore('a whole store', backend => {
     await remove('layer:relief')
   })
 
-  it('is mended, whatever is wrong with it at once, and what has no right answer is left', async () => {
+  it('is repaired, with many faults at once; faults with several possible fixes are left', async () => {
     await remove('_design/tiles') // or nothing of this could be written
     const [mark, layer, edition, sizes] = await Promise.all(['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/sizes'].map(id => store.couch.get(id)))
     const beside = (doc, letter, fields) => ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
@@ -106,7 +104,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('gets its mark, and is not opened by it', async () => {
+  it('gets its mark, and does not become public by it', async () => {
     await remove('tilecouch')
     assert.deepEqual((await look(store)).said, ['no-mark tilecouch'])
     assert.deepEqual((await look(store, { fix: true })).report.repair?.repaired, { 'no-mark': 1 })
@@ -136,7 +134,7 @@ onEachStore('a whole store', backend => {
     assert.deepEqual((await look(store)).said, [])
   })
 
-  it('of which the document of a layer was lost is right after one repair, also where coarse zooms show other places', async () => {
+  it('is complete after one repair if the document of a layer was lost, also if coarse zooms show other places', async () => {
     await store.write([{ layer: 'sea', z: 1, x: 1, y: 1, time: T1, bytes: await tile(1) }, { layer: 'sea', z: 6, x: 2, y: 2, time: T1, bytes: await tile(2) }])
     const { report } = await look(store, { fix: true })
     assert.equal(report.repair?.repaired['no-layer'], 1)
@@ -144,7 +142,7 @@ onEachStore('a whole store', backend => {
     await store.couch.bulk(await Promise.all(['sea:1:1:1', 'sea:6:2:2', 'layer:sea'].map(async _id => ({ _id, _rev: (await store.couch.get(_id))?._rev, _deleted: true }))))
   })
 
-  it('that was never published is not bothered with design documents', async () => {
+  it('gets no design documents if it was never published', async () => {
     const filling = await Store.create(await backend.database(), { public: false })
     try {
       await filling.write([{ layer: 'osm', z: 3, x: 0, y: 0, time: T1, bytes: await tile(1) }])
@@ -156,7 +154,7 @@ onEachStore('a whole store', backend => {
     }
   })
 
-  it('has an index that disagrees built anew, and readers are served meanwhile', async function () {
+  it('gets a new index for a damaged one, and readers are served meanwhile', async function () {
     this.timeout(60000)
     const { during, isWhole } = rebuiltWhile(store, 'osm:3:3:2')
     assert.deepEqual((await look(store)).said, ['index-too-long ocean', 'not-in-index osm:3:3:2'])

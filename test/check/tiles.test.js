@@ -131,7 +131,7 @@ onEachStore('damaged tiles', backend => {
     })
   }
 
-  it('and what was left is told', () => {
+  it('and what was left is reported', () => {
     const counted = [...found.values()].flat().length
     assert.deepEqual(report.repair?.remaining, {})
     assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])

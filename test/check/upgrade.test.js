@@ -16,7 +16,7 @@ describe('the steps from schema to schema', () => {
   })
 })
 
-onEachStore('a store of before', backend => {
+onEachStore('a store of an earlier program', backend => {
   let url, store
 
   /** As an earlier program left it: no mark, design documents of its own, and one that is missing. */
@@ -35,7 +35,7 @@ onEachStore('a store of before', backend => {
 
   const state = async () => parseInt((await store.info()).update_seq)
 
-  it('is told what there is to do, and left as it is', async () => {
+  it('is unchanged by a dry run, which lists what to do', async () => {
     const before = await state()
     const { from, to, steps: todo, designs } = await upgrade(store, { dryRun: true })
     assert.deepEqual([from, to, todo.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
@@ -45,7 +45,7 @@ onEachStore('a store of before', backend => {
     assert.equal(await state(), before)
   })
 
-  it('is brought up to date while it is read, keeps its door, and has nothing wrong with it', async function () {
+  it('is upgraded while it is read, stays private or public, and has no faults', async function () {
     this.timeout(60000)
     const security = await store.security()
     const served = []
@@ -64,13 +64,13 @@ onEachStore('a store of before', backend => {
     assert.deepEqual(await store.security(), security, 'a push does not open it')
   })
 
-  it('of tomorrow is refused', async () => {
+  it('of a newer program is refused', async () => {
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA + 1 }))
     await assert.rejects(Store.open(url), { code: 'CONFIG_INVALID' })
     await store.couch.update('tilecouch', doc => ({ ...doc, schema: SCHEMA }))
   })
 
-  it('that was never published is not given design documents', async () => {
+  it('gets no design documents if it was never published', async () => {
     const filling = await Store.create(await backend.database(), { public: false })
     try {
       assert.deepEqual(await upgrade(filling), { from: SCHEMA, to: SCHEMA, steps: [], designs: [], skipped: 'the store was never published' })

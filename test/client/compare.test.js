@@ -12,7 +12,8 @@ const shown = page => page.evaluate(() => [left, right].map(layer => {
   const range = name => [Math.min(...xs.map(each => each[name])), Math.max(...xs.map(each => each[name]))]
   const [from, to] = range('x')
   const [top, bottom] = range('y')
-  const share = value => Math.round(value / x * 1000) / 1000 // while the map glides on, edges stand on whole pixels of it
+  // while the map glides on, edges stand on whole pixels of it
+  const share = value => Math.round(value / x * 1000) / 1000
   return top <= 0 && bottom >= y ? [share(from), share(to)] : 'cut off above or below'
 }))
 

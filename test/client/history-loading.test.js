@@ -18,6 +18,20 @@ const holdTiles = ({ front }) => {
   front.rule(({ kind }) => kind === 'tile' ? held.opened : undefined)
   return held
 }
+/** Removes the map or the layer; whatever arrives after that leads to no request, timer or event. */
+async function endsQuietly ({ front }, page, hold, removed) {
+  await page.evaluate(name => {
+    const view = /** @type {any} */ (window)
+    view[name].remove()
+    Object.assign(view, { asked: 0, fetch: () => { view.asked++ } })
+    view.events.length = 0
+  }, removed)
+  hold.open()
+  await until(() => front.requests().every(({ done }) => done), { what: 'the end of all requests' })
+  await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0 && /** @type {any} */ (window).see.urls().open === 0)
+  assert.equal(await page.evaluate(() => /** @type {any} */ (window).asked), 0)
+  assert.deepEqual(await call(page, 'events.slice'), [])
+}
 
 onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
   it('fetches the next steps in advance, each image once, so that they are there at once', async () => {
@@ -177,20 +191,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
       const page = await stage.show('steps', { wait: false, live: true, preload: 2 })
       await until(() => stage.front.requests(kind).length > 0)
       await until(() => stage.front.requests('changes').length > 1, { what: 'the feed' })
-      await page.evaluate(() => {
-        const view = /** @type {any} */ (window)
-        view.map.remove()
-        view.events.length = 0
-        // what the browser had sent by then arrives before this
-        return fetch('/__page/index.html').then(answer => answer.text()).then(() => {})
-      })
-      const asked = stage.front.requests().length
-      hold.open()
-      await until(() => stage.front.requests().every(({ done }) => done), { what: 'the end of all requests' })
-      await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
-      assert.deepEqual(stage.front.requests().slice(asked).map(({ path }) => path), [])
-      assert.deepEqual(await call(page, 'events.slice'), [])
-      assert.equal((await page.evaluate(() => /** @type {any} */ (window).see.urls())).open, 0)
+      await endsQuietly(stage, page, hold, 'map')
     })
   }
 
@@ -203,17 +204,6 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
       layer.setTime(time)
     }, T(3))
     await until(() => stage.front.requests('tile').some(({ done }) => !done))
-    await page.evaluate(() => {
-      const view = /** @type {any} */ (window)
-      view.events.length = 0
-      view.layer.remove()
-      return fetch('/__page/index.html').then(answer => answer.text()).then(() => {})
-    })
-    const asked = stage.front.requests().length
-    hold.open()
-    await until(() => stage.front.requests().every(({ done }) => done))
-    await page.waitForFunction(() => /** @type {any} */ (window).see.timers() === 0)
-    assert.deepEqual(stage.front.requests().slice(asked).map(({ path }) => path), [])
-    assert.deepEqual(await call(page, 'events.slice'), [])
+    await endsQuietly(stage, page, hold, 'layer')
   })
 })

@@ -1,4 +1,5 @@
-// What comes in between when a store is taken into a PouchDB: lines that break, databases that are full, closed or gone.
+// What comes in between when a store is taken into a PouchDB: lines that break, databases that are full, closed or
+// gone.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { until } from '../../bench/wait.js'

@@ -1,21 +1,13 @@
 /* global L, PointerEvent, document, getComputedStyle, requestAnimationFrame, map, clock, layer, control, said, tilecouch -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { onControls } from './support/controls.js'
+import { at, onControls, settled, spot } from './support/controls.js'
 
 const hour = number => `2024-06-20T${String(number).padStart(2, '0')}:00:00Z`
 /** @type {Array<[string, number]>} */
 const TIMES = [[hour(0), 4], [hour(1), 12], [hour(2), 1], [hour(14), 1200], [hour(20), 40]]
 const DAY = { times: TIMES, time: hour(1) }
 
-const at = page => page.evaluate(() => clock.getTime())
-const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
-/** Where a time is on the page. */
-const spot = (page, time) => page.evaluate(each => {
-  const { axis } = control.state
-  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
-  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right }
-}, time)
 const text = (page, name) => page.locator(`.tilecouch-timeline-${name}`).textContent()
 
 describe('the timeline on a map', function () {

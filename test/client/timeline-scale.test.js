@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { airy, axisOf, clampSpan, domainOf, followSpan, moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from '../../client/timeline/scale.js'
-import { barHeight, barPath, barWidth, binAt, binChanges } from '../../client/timeline/axis-view.js'
+import {
+  airy, axisOf, clampSpan, domainOf, followSpan, moveSpan, pinchSpan, roundTime, snapTime, zoomSpan
+} from '../../client/timeline/time-scale.js'
+import { barHeight, barPath, barWidth, binAt, binChanges } from '../../client/timeline/axis.js'
 
 const at = text => Date.parse(text)
 const DAY = 864e5

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { indexAsOf, nextToPlay, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
-import { changeWords, rangeWords, size, timeWords, valueWords, zoneOf } from '../../client/timeline/words.js'
+import { size } from '../../client/timeline/words.js'
 
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b).map(day))
@@ -72,26 +72,6 @@ describe('steps', () => {
 })
 
 describe('the words of the timeline', () => {
-  const utc = zoneOf('utc')
-  const changes = [{ time: '2024-06-20T14:00:00Z', tiles: 12 }, { time: '2024-06-21T00:00:30Z', tiles: 1 }]
-
-  it('say the time, seconds only where there are some', () => {
-    assert.equal(timeWords('2024-06-20T14:00:00Z', utc), '20 Jun 2024, 14:00 UTC')
-    assert.equal(timeWords('2024-06-21T00:00:30Z', utc), '21 Jun 2024, 00:00:30 UTC')
-    assert.equal(timeWords('2024-06-20T23:00:00Z', zoneOf('Europe/Berlin')).slice(0, 18), '21 Jun 2024, 01:00')
-    assert.equal(rangeWords({ from: '2024-06-20T14:00:00Z', to: '2024-06-21T00:00:00Z' }, utc), '20 Jun 2024, 14:00 UTC – 21 Jun 2024, 00:00 UTC')
-  })
-
-  it('say what changed', () => {
-    assert.equal(valueWords('2024-06-20T14:00:00Z', changes, utc), '20 Jun 2024, 14:00 UTC, 12 tiles changed here')
-    assert.equal(changeWords('2024-06-21T00:00:30Z', changes, utc), '1 tile changed here')
-    assert.equal(changeWords('2024-06-20T15:00:00Z', changes, utc), 'unchanged since 20 Jun 2024, 14:00 UTC')
-    assert.equal(changeWords('2020-01-01T00:00:00Z', changes, utc), 'before the first change here')
-    assert.equal(changeWords('2020-01-01T00:00:00Z', [], utc), 'nothing changed here')
-    assert.equal(valueWords(null, changes, utc), 'Newest, last change 21 Jun 2024, 00:00:30 UTC')
-    assert.equal(changeWords('2024-01-01T00:00:00Z', [{ time: '2024-01-01T00:00:00Z', tiles: 12345 }], utc), '12,345 tiles changed here')
-  })
-
   it('say sizes', () => {
     assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(size), ['1 byte', '999 bytes', '1.0 kB', '12 kB', '1.0 MB', '5.0 GB'])
   })

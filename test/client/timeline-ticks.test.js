@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { axisOf } from '../../client/timeline/scale.js'
+import { axisOf } from '../../client/timeline/time-scale.js'
 import { ticksOf } from '../../client/timeline/ticks.js'
 import { zoneOf } from '../../client/timeline/words.js'
 

@@ -1,20 +1,13 @@
-/* global document, innerWidth, requestAnimationFrame, map, clock, layer, control, said -- of the page, in functions that run there */
+/* global document, innerWidth, map, clock, layer, control, said -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
-import { onControls } from './support/controls.js'
+import { at, onControls, settled, spot } from './support/controls.js'
 
 const day = number => new Date(Date.UTC(2020, 0, number)).toISOString().slice(0, 19) + 'Z'
 /** @type {Array<[string, number]>} */
 const TIMES = Array.from({ length: 100 }, (_, i) => [day(1 + i * 10), 1 + i % 7])
 const YEARS = { times: TIMES, time: day(101) }
 
-const at = page => page.evaluate(() => clock.getTime())
-const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
-const spot = (page, time) => page.evaluate(each => {
-  const { axis } = control.state
-  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
-  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58 }
-}, time)
 const span = page => page.evaluate(() => control.state.span)
 const range = page => page.evaluate(() => control.getRange())
 const thumb = page => page.locator('.tilecouch-timeline-thumb')

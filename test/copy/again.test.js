@@ -46,14 +46,20 @@ onEachStore('a copy of what was edited and put back', backend => {
     await checkInvariants(urls[1])
   }
 
-  it('run again after an edit and its revert shows what its source shows: A, B, A', async () => {
-    await write(source, { 2020: A })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await same()
-    await write(source, { 2021: B, 2022: A })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await same()
-  })
+  const cases = {
+    'after an edit and its revert: A, B, A': [{ 2020: A }, { 2021: B, 2022: A }],
+    'after a tile was gone and came back: A, gone, A': [{ 2020: A }, { 2021: null, 2022: A }],
+    'after edits between what was copied: A, (B), A at a time between': [{ 2020: A, 2023: C }, { 2021: B, 2022: A }]
+  }
+  for (const [what, histories] of Object.entries(cases)) {
+    it(`run again ${what}, shows what its source shows`, async () => {
+      for (const history of histories) {
+        await write(source, history)
+        await copyLayer(target, 'osm', 'osm', { source })
+        await same()
+      }
+    })
+  }
 
   it('under another name of the same store too', async () => {
     await write(source, { 2020: A })
@@ -70,7 +76,7 @@ onEachStore('a copy of what was edited and put back', backend => {
     await same()
   })
 
-  it('brings what its editions say of tiles that the target alone has, or has as they are: gone, and confirmed', async () => {
+  it('copies statements of editions about tiles that only the target has, or that are the same: gone, and confirmed', async () => {
     const edition = (store, year, tiles, complete) => load(store, /** @type {any} */ ({
       name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined,
       async * tiles () { for (const [y, image] of Object.entries(tiles)) yield { z: 4, x: 1, y: +y, read: async () => png(image) } },
@@ -87,22 +93,6 @@ onEachStore('a copy of what was edited and put back', backend => {
     assert.deepEqual(await other([2020, 2021, 2022, 2023]), [A, null, B, null])
   })
 
-  it('run again after a tile went and came back: A, gone, A', async () => {
-    await write(source, { 2020: A })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await write(source, { 2021: null, 2022: A })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await same()
-  })
-
-  it('run again after edits between what was copied: A, (B), A at a time between', async () => {
-    await write(source, { 2020: A, 2023: C })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await write(source, { 2021: B, 2022: A })
-    await copyLayer(target, 'osm', 'osm', { source })
-    await same()
-  })
-
   // the load of 2022 confirmed A: the source has no version that says so today, and must know it all the same
   it('gives the same whichever of two stores is copied into the other', async () => {
     await write(source, { 2020: A, 2022: A })
@@ -114,7 +104,7 @@ onEachStore('a copy of what was edited and put back', backend => {
     await same()
   })
 
-  it('in pieces that end anywhere becomes whole when it is run again', async () => {
+  it('that was stopped anywhere is completed by the next run', async () => {
     await write(source, { 2020: A })
     await copyLayer(target, 'osm', 'osm', { source })
     await write(source, { 2021: B, 2022: A, 2023: C, 2024: A })

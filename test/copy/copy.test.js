@@ -9,21 +9,15 @@ import { publish } from '../../loader/publish.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { S, T, fill, pastOfNowhere, tilesOf } from './helpers.js'
 
 onEachStore('copying a layer', backend => {
   let store, url
-  before(async function () {
-    this.timeout(30000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
-    await fill(store, 'osm')
-  })
-  after(() => store.destroy())
+  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own; return fill(store, 'osm') } })
 
-  it('copies everything that is known of it: every field, editions, and what the layer says of itself', async () => {
+  it('copies every field, editions, and the document of the layer', async () => {
     const planned = await copyLayer(store, 'osm', 'two', { dryRun: true })
     await assert.rejects(store.layer('two'), { code: 'LAYER_NOT_FOUND' })
     const done = await copyLayer(store, 'osm', 'two', { limits: { tiles: 5, batch: 3 } })
@@ -37,7 +31,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('changes nothing when run again, and then brings what came meanwhile', async () => {
+  it('changes nothing when run again, and copies later additions', async () => {
     const { doc_count: before, update_seq: seq } = await store.info()
     const again = await copyLayer(store, 'osm', 'two')
     assert.deepEqual([again.versions, again.extended, again.editions], [0, 0, 0])
@@ -51,7 +45,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('as of a time stands still: nothing later, nothing that expires, and no upstream that would change it', async () => {
+  it('as of a time has nothing later, nothing that expires, and no upstream', async () => {
     await copyLayer(store, 'osm', 'then', { time: '2024-01-03' })
     const wanted = (await tilesOf(store, 'osm')).filter(({ time }) => time <= '2024-01-03T23:59:59Z')
     const moments = tiles => tiles.map(({ place, time }) => `${place}@${time}`).sort()
@@ -65,7 +59,7 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('of a part has that part, and says how far it reaches', async () => {
+  it('of a part has that part, with its zooms and bounds', async () => {
     const area = parseArea({ bbox: [-180, 66, -150, 85] })
     await copyLayer(store, 'osm', 'part', { area, zooms: { min: 5, max: 5 } })
     const part = await tilesOf(store, 'part')
@@ -76,7 +70,7 @@ onEachStore('copying a layer', backend => {
     assert.deepEqual(await store.editions('part'), [])
   })
 
-  it('into a layer that is there puts both together as a load does, and names what cannot be', async () => {
+  it('into an existing layer merges both as a load does, and names failures', async () => {
     await store.defineLayer('other', { ttl: 5, attribution: 'mine' })
     await store.write([
       { layer: 'other', z: 5, x: 0, y: 0, time: T(99), bytes: png(5) }, { layer: 'other', z: 5, x: 1, y: 1, time: T(1), bytes: png(6) }, { layer: 'other', z: 5, x: 2, y: 2, time: T(3), bytes: png(7) }
@@ -92,13 +86,13 @@ onEachStore('copying a layer', backend => {
     await checkInvariants(url)
   }).timeout(20000)
 
-  it('into a layer that is there reaches as far as both: everywhere, where one does not say how far', async () => {
+  it('into an existing layer has the zooms and bounds of both', async () => {
     const box = [0, 0, 10, 10]
     const boundsOf = (...bounds) => layerOf({ layer: 'a', ...(bounds[0] && { bounds: bounds[0] }) }, { layer: 'b', ...(bounds[1] && { bounds: bounds[1] }) }, { to: 'b' }).bounds
     assert.deepEqual([boundsOf(box, [5, 5, 20, 20]), boundsOf(box, undefined), boundsOf(undefined, box)], [[0, 0, 20, 20], undefined, undefined])
   })
 
-  it('is no way around the terms of the tiles', async () => {
+  it('respects the terms of use', async () => {
     const upstream = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
     await store.defineLayer('shy', { upstream })
     await store.defineLayer('home', { offline: false })
@@ -112,7 +106,7 @@ onEachStore('copying a layer', backend => {
     await copyLayer(store, 'shy', 'shy2')
   })
 
-  it('comes out of another store with all of its past, also under the name of one that was removed', async () => {
+  it('from another store has all of its past, also under the name of a removed layer', async () => {
     const there = await Store.create(await backend.database())
     await publish(there)
     await copyLayer(there, 'osm', 'osm', { source: store })
@@ -124,7 +118,7 @@ onEachStore('copying a layer', backend => {
     await there.destroy()
   }).timeout(30000)
 
-  it('refuses what makes no sense', async () => {
+  it('refuses bad options', async () => {
     await assert.rejects(copyLayer(store, 'osm', 'osm'), { code: 'BAD_OPTION' })
     await assert.rejects(copyLayer(store, 'nowhere', 'x'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(copyLayer(store, 'osm', 'layer'), { code: 'BAD_LAYER' })

@@ -1,13 +1,12 @@
 // Another name for a layer: nothing is lost on the way, whoever loads meanwhile and whenever it is killed.
 import assert from 'node:assert/strict'
 import { moveLayer } from '../../loader/copy/move.js'
-import { Store } from '../../loader/store/index.js'
-import { publish } from '../../loader/publish.js'
 import { openService } from '../gateway/support/service.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { startCommand } from '../support/command.js'
 import { checkInvariants } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { S, T, fill, tilesOf } from './helpers.js'
 
@@ -15,20 +14,12 @@ const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 
 onEachStore('renaming a layer', backend => {
   let store, url, service
-  before(async function () {
-    this.timeout(30000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
-  })
-  after(async () => {
-    await service?.close()
-    await store.destroy()
-  })
+  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
+  after(() => service?.close())
 
   const documentsOf = async layer => [...await tilesOf(store, layer), ...await store.editions(layer)]
 
-  it('brings everything under the new name, nothing is left under the old one, and a gateway shows it', async () => {
+  it('moves everything to the new name, and a gateway shows it', async () => {
     await fill(store, 'osm')
     await store.defineLayer('osm', { upstream: null })
     const [before, fields, editions] = [await tilesOf(store, 'osm'), await store.layer('osm'), await store.editions('osm')]
@@ -50,7 +41,7 @@ onEachStore('renaming a layer', backend => {
     await checkInvariants(url)
   }).timeout(30000)
 
-  it('that had finished is finished when it is run again', async () => {
+  it('that was finished reports that when it is run again', async () => {
     await fill(store, 'early')
     await moveLayer(store, 'early', 'late')
     const { done, versions } = await moveLayer(store, 'early', 'late')
@@ -59,14 +50,14 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(moveLayer(store, 'early', 'other'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('back and forth comes to the same, over what was deleted before', async () => {
+  it('back and forth gives the same layer', async () => {
     const before = await tilesOf(store, 'new')
     await moveLayer(store, 'new', 'osm')
     assert.deepEqual(await tilesOf(store, 'osm'), before)
     assert.deepEqual(await documentsOf('new'), [])
   }).timeout(20000)
 
-  it('takes no name that is taken, by a layer or by tiles without one', async () => {
+  it('refuses the name of a layer, or of tiles without one', async () => {
     await store.defineLayer('taken')
     await store.write([{ layer: 'stray', z: 0, x: 0, y: 0, time: T(1), bytes: png(1) }])
     for (const to of ['taken', 'stray']) await assert.rejects(moveLayer(store, 'osm', to), { code: 'LAYER_EXISTS' })
@@ -75,7 +66,7 @@ onEachStore('renaming a layer', backend => {
     await assert.rejects(moveLayer(store, 'nowhere', 'taken'), { code: 'LAYER_NOT_FOUND' })
   })
 
-  it('ends only what stands under the new name: a load that goes on meanwhile loses nothing', async () => {
+  it('deletes only what was copied: a load at the same time loses nothing', async () => {
     await fill(store, 'busy')
     const later = square({ layer: 'busy', time: T(20), side: 4, seed: (x, y) => 400 + x + y })
     let loaded

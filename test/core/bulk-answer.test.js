@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { askAll, askEach, bulkGetRows, leavesOf } from '../../core/couch/answers.js'
+import { askAll, askEach, bulkGetRows } from '../../core/couch/answers.js'
+import { CouchClient } from '../../core/couch/client.js'
 import { askQueries } from '../../core/couch/queries.js'
 
 const limits = { firstDelay: 1, longestDelay: 2 }
@@ -58,7 +59,10 @@ describe('what a bulk answer says', () => {
     assert.deepEqual(bulkGetRows(Buffer.from(multipart)), [{ id: 'a', doc: { _id: 'a', _rev: '1-x' } }, { id: 'b', rev: 'undefined', error: 'timeout', reason: 'r' }])
     assert.throws(() => bulkGetRows(Buffer.from('{"results":[')), { code: 'BAD_ANSWER' })
     assert.throws(() => bulkGetRows({ error: 'x' }), { code: 'BAD_ANSWER' })
-    const leaves = await leavesOf({ request: async ({ body }) => ({ results: body.docs.length > 1 ? answer.results : [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }) }, ['a', 'b', 'c'], { limits })
+    const last = { results: [{ id: 'c', docs: [{ ok: { _id: 'c', _rev: '1-z' } }] }] }
+    const exchange = async ({ body }) =>
+      ({ status: 200, bytes: Buffer.from(JSON.stringify(JSON.parse(body).docs.length > 1 ? answer : last)) })
+    const leaves = await new CouchClient({ url: 'http://here/db', exchange }).leaves(['a', 'b', 'c'], { limits })
     assert.deepEqual([...leaves].map(([id, own]) => [id, own.length]), [['a', 2], ['b', 0], ['c', 1]])
   })
 })

@@ -36,6 +36,11 @@ describe('tile images', () => {
     })
   }
 
+  it('that cannot be unpacked are refused, also where the platform does not say why', () => {
+    const gunzip = () => { throw new TypeError('') }
+    assert.equal(codeOf(() => inspectTile(images.mvt, { gunzip })), 'TRUNCATED_IMAGE')
+  })
+
   it('of JPEG and WebP made in other ways are known as well', async () => {
     const { default: sharp } = await import('sharp')
     const image = () => sharp({ create: { width: 16, height: 16, channels: 4, background: '#0808' } })

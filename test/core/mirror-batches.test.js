@@ -48,18 +48,18 @@ describe('batches', () => {
     return { batches, lost }
   }
 
-  it('are as large as may be where the line is quick', async () => {
+  it('are as large as allowed over a quick connection', async () => {
     const { batches } = await carry(2000, bytes => bytes / 10000)
     assert.deepEqual([...new Set(batches)], [20, 50, 30])
   })
 
-  it('take about as long as they are meant to where it is slow', async () => {
+  it('take about the configured time over a slow connection', async () => {
     const { batches } = await carry(200, bytes => bytes / 20)
     assert.equal(batches[0], 20, 'before anything is known')
     assert.ok(batches.slice(1, -1).every(count => count === 6), `${batches}`) // 60 kB in 3 s
   })
 
-  it('grow again when the line gets quicker', async () => {
+  it('grow again when the connection gets quicker', async () => {
     let rate = 20
     const { batches } = await carry(3000, bytes => {
       const took = bytes / rate
@@ -69,7 +69,7 @@ describe('batches', () => {
     assert.equal(Math.max(...batches.slice(-8)), 50, `${batches}`)
   })
 
-  it('get small enough for a line that breaks time and again, and little is lost', async () => {
+  it('get small enough for a connection that keeps breaking', async () => {
     const { batches, lost } = await carry(1000, bytes => bytes > 100e3 ? undefined : 1)
     assert.ok(Math.max(...batches) <= 10, `${batches}`)
     assert.ok(lost < 0.25 * 1000 * SIZE, `${lost} bytes were lost`)

@@ -8,7 +8,7 @@ const readOnly = peer => { peer.hook = call => { if (call === 'updateLocal') thr
 const add = (peer, from, count) => { for (let index = from; index < from + count; index++) peer.put({ _id: `doc${index}`, _rev: '1-a' }) }
 
 describe('core/mirror: checkpoints', () => {
-  it('both sides remember the same, in the words of CouchDB, with what people want to know beside it', async () => {
+  it('are the same on both sides, with CouchDB’s fields and some for people', async () => {
     const [source, target] = [filled(25), new FakePeer()]
     await copy(source, target, { about: { from: 'a', to: 'b' } })
     const { session_id: session, source_last_seq: since, history: [entry], from, to, bytes, state } = target.checkpoint
@@ -21,7 +21,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual(source.checkpoint.history, target.checkpoint.history)
   })
 
-  it('a second run looks at nothing that the first has done', async () => {
+  it('a second run reads nothing that the first has copied', async () => {
     const [source, target] = [filled(25), new FakePeer()]
     await copy(source, target)
     add(source, 25, 2)
@@ -31,7 +31,7 @@ describe('core/mirror: checkpoints', () => {
     assert.equal((await copy(source, target)).changes, 0)
   })
 
-  it('a target that is put back to an older state gets everything again that it lost', async () => {
+  it('a target that is restored to an older state gets everything again', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
     const old = target.copy()
@@ -43,7 +43,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual(target.ids(), source.ids())
   })
 
-  it('of a source that is put back to an older state nothing is missed that it writes from then on', async () => {
+  it('a source that is restored to an older state loses no later change', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
     const old = source.copy()
@@ -55,7 +55,7 @@ describe('core/mirror: checkpoints', () => {
     for (const id of source.docs.keys()) assert.ok(target.docs.has(id), id)
   })
 
-  it('of two places of one session the smaller counts, whichever side it is on', async () => {
+  it('of two places of one session the smaller counts', async () => {
     for (const side of ['source', 'target']) {
       const sides = { source: filled(20), target: new FakePeer() }
       await copy(sides.source, sides.target)
@@ -64,7 +64,7 @@ describe('core/mirror: checkpoints', () => {
     }
   })
 
-  it('of a source that is put back and cannot remember nothing is missed either: it has not got as far as the target was told', async () => {
+  it('a read-only source that is restored to an older state loses no later change', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     const old = source.copy()
     readOnly(source)
@@ -77,7 +77,7 @@ describe('core/mirror: checkpoints', () => {
   })
 
   for (const side of ['source', 'target']) {
-    it(`a ${side} that is made anew is another one: nothing is taken for granted`, async () => {
+    it(`a ${side} that is created again is copied from the beginning`, async () => {
       const sides = { source: filled(20), target: new FakePeer() }
       await copy(sides.source, sides.target)
       sides[side] = side === 'source' ? filled(20, 50) : new FakePeer()
@@ -86,7 +86,7 @@ describe('core/mirror: checkpoints', () => {
     })
   }
 
-  it('a source that cannot be written to is remembered by the target alone', async () => {
+  it('of a read-only source are kept at the target only', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     readOnly(source)
     await copy(source, target)
@@ -95,7 +95,7 @@ describe('core/mirror: checkpoints', () => {
     assert.equal((await copy(source, target)).changes, 1)
   })
 
-  it('killed between the two notes, the smaller place counts', async () => {
+  it('of a run that is killed between the two writes: the smaller place counts', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     await copy(source, target)
     add(source, 20, 20)
@@ -107,7 +107,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual(target.ids(), source.ids())
   })
 
-  it('places that say nothing of their order are believed only where both sides say the same', async () => {
+  it('opaque places count only where both sides have the same', async () => {
     const [source, target] = [filled(20), new FakePeer()]
     const opaque = seq => seq ? `x${'abcdefghijklmnopqrstuvwxyz'[seq % 26]}${seq}` : 0
     const changes = source.changes.bind(source)
@@ -121,7 +121,7 @@ describe('core/mirror: checkpoints', () => {
     assert.equal((await copy(source, target)).changes, 20)
   })
 
-  it('two mirrors of the same two at once do not undo what the other has noted', async () => {
+  it('two mirrors at once do not overwrite each other’s sessions', async () => {
     const [source, target] = [filled(200), new FakePeer()]
     const turn = () => new Promise(resolve => { setImmediate(resolve) })
     target.hook = source.hook = turn
@@ -133,7 +133,7 @@ describe('core/mirror: checkpoints', () => {
     assert.equal((await copy(source, target)).changes, 0)
   })
 
-  it('a target that is put back while it is filled loses nothing: the place is looked for anew', async () => {
+  it('a target that is restored during a fill loses nothing', async () => {
     const [source, target] = [filled(200), new FakePeer()]
     const noted = () => target.checkpoint?.source_last_seq ?? 0
     let old
@@ -156,7 +156,7 @@ describe('core/mirror: checkpoints', () => {
     assert.deepEqual([missing, docs, source.local.size, target.local.size, target.docs.size], [20, 0, 0, 0, 0])
   })
 
-  it('nobody looks whether to note something once it was stopped, though a side never answers: a closed PouchDB does not', async () => {
+  it('the timer ends when it is stopped, although a side never answers', async () => {
     const { setInterval: begin, clearInterval: end } = globalThis
     const open = new Set()
     globalThis.setInterval = (...args) => {

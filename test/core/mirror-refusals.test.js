@@ -10,7 +10,7 @@ const copy = (source, target, options = {}) => new Replication({ source, target,
 describe('core/mirror: refusals', () => {
   const forbids = refused => (call, docs) => call === 'write' ? docs.filter(({ _id: id }) => refused.has(id)).map(({ _id: id, _rev: rev }) => ({ id, rev, error: 'forbidden', reason: 'no' })) : undefined
 
-  it('what the target forbids is remembered beside the checkpoint, and tried again with every run until it is there', async () => {
+  it('are kept beside the checkpoint, and tried again with every run', async () => {
     const [source, target, refused] = [filled(6), new FakePeer(), new Set(['doc1', 'doc2'])]
     target.hook = forbids(refused)
     for (let run = 0; run < 3; run++) {

@@ -12,7 +12,7 @@ const unreachable = url => new TilecouchError('UNREACHABLE', { url, why: 'cut' }
 const turn = () => new Promise(resolve => { setImmediate(resolve) })
 
 describe('core/mirror: order', () => {
-  it('a window ends before the first part that is not done, in whatever order they end', () => {
+  it('the place is where the first unfinished page begins, in whatever order they end', () => {
     fc.assert(fc.property(fc.array(fc.nat(), { minLength: 1, maxLength: 30 }), fc.nat(30), (keys, count) => {
       const window = new PageTracker(0)
       const parts = keys.map((_, index) => ({ done: window.begin(index + 1), index }))
@@ -26,7 +26,7 @@ describe('core/mirror: order', () => {
     }))
   })
 
-  it('slots are never more than there are, and each is used in its turn', async () => {
+  it('a semaphore never lets more tasks run, and keeps their order', async () => {
     const slots = new Semaphore(2)
     const begun = []
     let under = 0
@@ -41,7 +41,7 @@ describe('core/mirror: order', () => {
     assert.deepEqual(begun, [0, 1, 2, 3, 4])
   })
 
-  it('a checkpoint never says more than what is at the target, however late and in what order batches end', async () => {
+  it('a checkpoint never passes what the target lacks, in whatever order batches end', async () => {
     await fc.assert(fc.asyncProperty(fc.integer({ min: 1, max: 60 }), fc.array(fc.nat(6), { minLength: 1, maxLength: 40 }), fc.option(fc.nat(15)), async (count, delays, breaks) => {
       const source = filled(count)
       const target = new FakePeer()
@@ -65,7 +65,7 @@ describe('core/mirror: order', () => {
 })
 
 describe('core/mirror: trouble', () => {
-  it('a batch that fails while a page is read ends the run with the first error, and nothing is left behind', async () => {
+  it('a batch that fails while a page is read ends the run with the first error', async () => {
     const source = filled(100)
     const target = new FakePeer()
     const signals = []
@@ -80,7 +80,7 @@ describe('core/mirror: trouble', () => {
     assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
   })
 
-  it('stopped in the middle it throws ABORTED with how far it got, notes that, and goes on from there', async () => {
+  it('a stopped run throws ABORTED with its status, writes it, and continues from there', async () => {
     const source = filled(100)
     const target = new FakePeer()
     const stop = new AbortController()
@@ -95,7 +95,7 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual(target.ids(), source.ids())
   })
 
-  it('nobody waits for the last note of a side that says nothing', async () => {
+  it('nobody waits for the last write to a side that does not answer', async () => {
     const source = filled(20)
     const target = new FakePeer()
     const stop = new AbortController()
@@ -106,7 +106,7 @@ describe('core/mirror: trouble', () => {
     await assert.rejects(copy(source, target, { signal: stop.signal, limits: { lastWrite: 20, concurrency: 1 } }).run(), { code: 'ABORTED' })
   })
 
-  it('a document that the target has trouble with is tried again, alone, until it is taken', async () => {
+  it('a document that fails at the target is tried again, alone, until it is written', async () => {
     const source = filled(6)
     const target = new FakePeer()
     const tries = []
@@ -120,7 +120,7 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual(tries.slice(0, 4), [['doc0', 'doc1', 'doc2'], ['doc1'], ['doc1'], ['doc1']])
   })
 
-  it('and when it never is, the run fails and does not pass it over', async () => {
+  it('a document that keeps failing fails the run', async () => {
     const source = filled(6)
     const target = new FakePeer()
     target.hook = (call, docs) => call === 'write' && docs.some(({ _id: id }) => id === 'doc1') ? [{ id: 'doc1', rev: '1-a', error: 'timeout', reason: 'busy' }] : undefined
@@ -128,7 +128,7 @@ describe('core/mirror: trouble', () => {
     assert.equal(target.checkpoint?.source_last_seq ?? 0, 0)
   })
 
-  it('what the target forbids is told, counted and left out', async () => {
+  it('a forbidden document is reported, counted and left out', async () => {
     const source = filled(6)
     const target = new FakePeer()
     const told = []
@@ -139,7 +139,7 @@ describe('core/mirror: trouble', () => {
   })
 
   for (const status of [400, 413]) {
-    it(`of a batch that is answered ${status}, the document that is to blame is found and left out`, async () => {
+    it(`of a batch that is answered with ${status}, the bad document is found and left out`, async () => {
       const source = filled(20)
       const target = new FakePeer()
       let writes = 0
@@ -164,19 +164,19 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual([docs, absent], [6, 0])
   })
 
-  it('and when it never can, the run fails: 200 with errors in it is no answer', async () => {
+  it('a source that keeps failing fails the run: 200 with errors is no answer', async () => {
     const source = filled(6)
     source.hook = (call, asked) => call === 'fetch' ? { docs: [], bytes: 10, failed: [{ id: asked[0].id, error: 'internal_fabric_error', reason: 'timeout' }] } : undefined
     await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /timeout/ })
   })
 
-  it('and neither is one that says nothing of a document', async () => {
+  it('an answer that omits a document is no answer', async () => {
     const source = filled(6)
     source.hook = (call, asked) => call === 'fetch' && asked.some(({ id }) => id === 'doc3') ? { docs: [], bytes: 10, failed: asked.filter(({ id }) => id !== 'doc3').map(({ id, rev }) => ({ id, rev, error: 'not_found', reason: 'missing' })) } : undefined
     await assert.rejects(copy(source, new FakePeer()).run(), { code: 'NO_ANSWER', message: /doc3.*does not name it/ })
   })
 
-  it('what the source does not have any more is looked for twice, and counted', async () => {
+  it('a document that the source has lost is requested twice, and counted', async () => {
     const source = filled(6)
     let looked = 0
     source.hook = (call, asked) => {
@@ -187,7 +187,7 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual([docs, absent, looked], [5, 1, 2])
   })
 
-  it('an answer that is too large is asked for in halves, and a document that is, alone, is left out', async () => {
+  it('an answer that is too large is requested in halves, and a document that is too large is left out', async () => {
     const source = filled(20)
     source.hook = (call, asked) => {
       if (call === 'fetch' && asked.some(({ id }) => id === 'doc7')) throw new TilecouchError('ANSWER_TOO_LARGE', { host: 'source', most: 1 })
@@ -197,7 +197,7 @@ describe('core/mirror: trouble', () => {
     assert.deepEqual([docs, refused, target.docs.has('doc7')], [19, 1, false])
   })
 
-  it('batches that are not answered in time are halved, and the next ones begin smaller', async () => {
+  it('batches without an answer in time are halved, and the next ones are smaller', async () => {
     const source = filled(200)
     const sizes = []
     source.hook = (call, asked) => {
@@ -210,7 +210,7 @@ describe('core/mirror: trouble', () => {
     assert.ok(sizes.filter(size => size > 4).length < sizes.length / 2, sizes.join(' '))
   })
 
-  it('of a page without rows the place is taken', async () => {
+  it('a page without rows moves the place', async () => {
     const source = filled(0)
     source.hook = call => call === 'changes' ? { rows: [], last: '17-opaque', pending: 0 } : undefined
     const target = new FakePeer()
@@ -220,7 +220,7 @@ describe('core/mirror: trouble', () => {
 })
 
 describe('core/mirror: live', () => {
-  it('new changes arrive, what is away is waited for, and the lag says how long it has been', async () => {
+  it('changes arrive, a side that is away is waited for, and the lag is right', async () => {
     const source = filled(10)
     const target = new FakePeer()
     const stop = new AbortController()
@@ -244,7 +244,7 @@ describe('core/mirror: live', () => {
     await assert.rejects(running, { code: 'ABORTED' })
   })
 
-  it('a source that says nothing for longer than a poll is not taken for one without changes', async () => {
+  it('a source that is silent for longer than a poll counts as behind', async () => {
     const status = new ReplicationStatus(10, () => {})
     status.hear(false)
     status.complete(true)
@@ -254,7 +254,7 @@ describe('core/mirror: live', () => {
     assert.equal(status.value().lag, 0)
   })
 
-  it('while changes are on their way the lag grows, although it follows', async () => {
+  it('the lag grows while changes are under way', async () => {
     const source = filled(3)
     const target = new FakePeer()
     const stop = new AbortController()
@@ -272,7 +272,7 @@ describe('core/mirror: live', () => {
     await assert.rejects(running, { code: 'ABORTED' })
   })
 
-  it('a target that is made anew while nothing happens is found out, and filled again', async () => {
+  it('a target that is created again while nothing happens is filled again', async () => {
     const source = filled(10)
     const target = new FakePeer()
     const stop = new AbortController()

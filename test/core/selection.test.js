@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { parseArea, tileId, versionId } from '../../core/index.js'
+import { CouchClient } from '../../core/couch/client.js'
 import { Selection, visiblePastDefaults, visiblePastOf } from '../../core/mirror/index.js'
 import { belonging } from '../mirror/naive.js'
 import { codeOf } from './helpers.js'
@@ -46,14 +47,17 @@ function serve (docs) {
     return { rows: (descending ? inside.reverse() : inside).slice(skip, skip + limit).map(id => ({ id })) }
   }
   const asked = []
-  return {
-    asked,
-    async request ({ path, body }) {
-      asked.push(path)
-      if (path === '_all_docs/queries') return { results: body.queries.map(range) }
-      return { results: body.docs.map(({ id }) => ({ id, docs: [stored.has(id) ? { ok: stored.get(id) } : { error: { id, error: 'not_found' } }] })) }
+  const leafOf = id => stored.has(id) ? { ok: stored.get(id) } : { error: { id, error: 'not_found' } }
+  const couch = new CouchClient({
+    url: 'http://here/db',
+    async exchange ({ url, body }) {
+      asked.push(url.pathname.slice('/db/'.length))
+      const { queries, docs: wantedDocs } = JSON.parse(/** @type {string} */ (body))
+      const results = queries ? queries.map(range) : wantedDocs.map(({ id }) => ({ id, docs: [leafOf(id)] }))
+      return { status: 200, bytes: Buffer.from(JSON.stringify({ results })) }
     }
-  }
+  })
+  return Object.assign(couch, { asked })
 }
 
 /** What the feed brings of a store that does not change. */

@@ -7,7 +7,7 @@ import { besides, bundle, clientBundles, viewerBundles } from '../../loader/couc
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
-const entry = { 'main.js': { entry: 'main.js', format: /** @type {const} */ ('iife'), leaflet: /** @type {const} */ ('global') } }
+const entry = { 'main.js': { entry: 'main.js', format: 'iife', leaflet: 'global' } }
 
 describe('bundles', () => {
   const folder = useFolder()
@@ -36,7 +36,7 @@ describe('bundles', () => {
   it('do not depend on where the folder is, nor on a tsconfig.json above it', async () => {
     const text = 'import { a } from "./a.js"\nconsole.log(a, import.meta)'
     const here = folder.write({ 'one/main.js': text, 'one/a.js': 'export const a = 1', 'deep/tsconfig.json': '{ nonsense', 'deep/two/main.js': text, 'deep/two/a.js': 'export const a = 1' })
-    const esm = { 'main.js': { entry: 'main.js', format: /** @type {const} */ ('esm') } }
+    const esm = { 'main.js': { entry: 'main.js', format: 'esm' } }
     const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
     assert.deepEqual(one, two)
   })

@@ -79,7 +79,8 @@ describe('tilecouch up', () => {
     }
     const ports = []
     for (const name of ['a', 'b']) ports.push(+new URL((await start({ data: path.join(folder, name), demo: false })).url).port)
-    assert.ok(ports[0] >= 5984 && ports[1] > ports[0] && ports[1] <= 6004, ports.join(' '))
+    // another program may take or give back one of these ports meanwhile
+    assert.ok(ports[0] !== ports[1] && ports.every(each => each >= 5984 && each <= 6004), ports.join(' '))
   })
 
   it('closes the server when it is stopped in the middle, and goes on the next time', async () => {

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createProgram } from '../../loader/cli/program.js'
 import { parseMetrics } from '../gateway/support/prometheus.js'
+import { allCommands } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 
@@ -26,7 +26,6 @@ describe('deploy/tilecouch-care@.service', () => {
   const folder = useFolder()
 
   it('runs each command with options that there are', () => {
-    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
     assert.deepEqual(Object.keys(env).filter(name => name.startsWith('ARGS_')).sort(), TASKS.map(task => `ARGS_${task}`))
     // as systemd and the shell would, with a command that tells what it was given
     const bin = path.join(folder.dir, 'tilecouch')
@@ -36,7 +35,7 @@ describe('deploy/tilecouch-care@.service', () => {
       assert.equal(stderr, '')
       const [name, ...words] = stdout.trim().split('\n')
       assert.equal(name, task)
-      const command = program.commands.find(candidate => candidate.name() === name)
+      const command = allCommands().find(candidate => candidate.name() === name)
       assert.ok(command, task)
       for (const flag of words.filter(word => word.startsWith('--'))) assert.ok(command.options.some(({ long }) => long === flag), `${task} ${flag}`)
       if (task === 'backup') assert.match(words[0], /^\/var\/backups\/tilecouch\/tiles-\d{4}-\d\d-\d\dT\d{4}Z\.tcb$/)

@@ -5,12 +5,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
-import { createProgram } from '../../loader/cli/program.js'
-import { addServerCommands } from '../../server/commands.js'
 import { mirrorOptions, wantedOf } from '../../server/edge/options.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { longFlag, options } from '../../server/gateway/options.js'
 import { restartDefaults } from '../../server/gateway/workers/index.js'
+import { allCommands } from '../support/cli.js'
 import { skip } from '../support/tools.js'
 
 // the YAML parser that the test runner brings along
@@ -126,9 +125,8 @@ describe('deploy/compose.yaml', () => {
   })
 
   it('runs commands that there are, from an image that has all they need', () => {
-    const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
     for (const { command: [name, ...args] } of [prepare, gateway]) {
-      const command = program.commands.find(candidate => candidate.name() === name)
+      const command = allCommands().find(candidate => candidate.name() === name)
       assert.ok(command, name)
       for (const flag of args) assert.ok(command.options.some(({ long }) => long === flag), flag)
     }

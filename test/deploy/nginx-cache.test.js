@@ -18,7 +18,7 @@ onEachStore('nginx with a cache of its own', backend => {
 
   it('keeps tiles, now and at a time, whatever the query or the host', async () => {
     await start()
-    for (const [address, seed] of /** @type {[string, number][]} */ ([['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]])) {
+    for (const [address, seed] of [['/osm/4/0/5.png', 20], ['/osm@2023/4/0/5.png', 10], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11], ['/tms/1.0.0/osm/4/1/10.png', 21], ['/quadkey/osm/0203.png', 0]]) {
       const first = await get(address)
       assert.equal(state(first), 'MISS', address)
       if (seed) assert.deepEqual(first.bytes, png(seed))
@@ -138,7 +138,7 @@ onEachStore('nginx with a cache of its own', backend => {
   })
 
   it('keeps no links that a client made up, also where everything is kept', async () => {
-    const everything = /** @type {[string, string]} */ (['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;'])
+    const everything = ['location / {', 'location / { proxy_cache tilecouch; proxy_cache_key $uri;']
     const evil = { 'x-forwarded-host': 'evil.example', 'x-forwarded-prefix': '/evil.example', 'x-forwarded-uri': '//evil.example/osm.json', forwarded: 'host=evil.example', host: 'evil.example' }
     const ends = ['/osm.json', '/osm@2024.json', '/wmts/1.0.0/WMTSCapabilities.xml']
     for (const args of [[], ['--trust-proxy', '--set', 'publicHosts=maps.example.org'], ['--trust-proxy', '--public-url', 'https://maps.example.org/']]) {

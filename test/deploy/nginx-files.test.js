@@ -39,10 +39,10 @@ onEachStore('nginx with files of an exported tree', backend => {
 
   it('serves what is in the tree from it and the rest from the gateway, now and at a time', async () => {
     await start()
-    for (const [address, seed, source] of /** @type {[string, number, RegExp][]} */ ([
+    for (const [address, seed, source] of [
       ['/osm/4/0/5.png', 20, /^file$/], ['/osm/4/1/5.png', 21, GATEWAY], ['/osm@2023-01-01T00:00:00Z/4/0/5.png', 10, /^file$/],
       ['/osm@2023-01-01T00%3A00%3A00Z/4/0/5.png?v=1', 10, /^file$/], ['/osm@2023/4/1/5.png', 11, GATEWAY], ['/osm@2023-01-01T00:00:00Z/4/1/5.png', 11, GATEWAY], ['/tms/1.0.0/osm/4/2/10.png', 22, GATEWAY]
-    ])) {
+    ]) {
       const answer = await get(address)
       assert.equal(answer.status, 200, address)
       assert.deepEqual(answer.bytes, png(seed), address)

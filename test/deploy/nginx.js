@@ -32,7 +32,7 @@ export async function startNginx ({ dir, file, text, gateways, changes = [] }) {
   const at = name => path.join(dir, name)
   for (const name of ['temp', 'cache']) mkdirSync(at(name), { recursive: true })
   writeFileSync(at('tilecouch.conf'), adapt(text ?? nginxFile(file), [
-    ...(gateways ? [/** @type {[string, string]} */ (['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')])] : []),
+    ...(gateways ? [(['server 127.0.0.1:8080;', gateways.map(gateway => `server 127.0.0.1:${gateway};`).join(' ')])] : []),
     ['listen 80;', `listen 127.0.0.1:${port};`],
     ...changes
   ]))
@@ -52,7 +52,7 @@ include ${at('tilecouch.conf')};
 }
 `)
   writeFileSync(at('access.log'), '')
-  const child = spawn(/** @type {string} */ (findNginx()), ['-p', dir, '-c', at('nginx.conf'), '-e', at('error.log')], { stdio: ['ignore', 'inherit', 'pipe'] })
+  const child = spawn(findNginx(), ['-p', dir, '-c', at('nginx.conf'), '-e', at('error.log')], { stdio: ['ignore', 'inherit', 'pipe'] })
   let complaints = ''
   child.stderr.on('data', part => { complaints += part })
   const base = `http://127.0.0.1:${port}`

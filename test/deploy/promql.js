@@ -15,8 +15,8 @@ const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|(\[(?:\d+[smhd]|\$__rate_interval)\])|(
  */
 export function selectorsOf (text) {
   const tokens = tokenize(text)
-  const found = /** @type {any[]} */ ([])
-  const open = /** @type {string[]} */ ([])
+  const found = []
+  const open = []
   for (let at = 0; at < tokens.length; at++) {
     const { kind, value } = tokens[at]
     const next = tokens[at + 1]?.value
@@ -26,7 +26,7 @@ export function selectorsOf (text) {
     else if (GROUPING.has(value)) at = skipList(tokens, at, text)
     else if (FUNCTIONS.has(value)) assert.ok(next === '(' || (AGGREGATIONS.has(value) && GROUPING.has(next ?? '')), `${value} without its brackets: ${text}`)
     else if (!OPERATORS.has(value)) {
-      const selector = { name: value, labels: /** @type {any[]} */ ([]), ranged: false }
+      const selector = { name: value, labels: [], ranged: false }
       if (next === '{') at = readLabels(tokens, at + 2, selector.labels, text)
       selector.ranged = tokens[at + 1]?.kind === 'range'
       assert.equal(selector.ranged, RANGED.has(open.at(-1) ?? ''), `a range belongs to rate and increase: ${text}`)

@@ -22,14 +22,11 @@ export const mvt = gzipSync(Buffer.from([0x1a, 0x0a, 0x0a, 0x04, 0x61, 0x62, 0x6
  */
 export function useStage (backend) {
   let shared
-  /** @type {ReturnType<typeof serve> | undefined} */
   let own
   const stage = {
     dir: '',
-    /** @type {any} */
     store: null,
     url: '',
-    /** @type {any} */
     nginx: null,
 
     /** The port of the gateway: that of the suite, or with options one of the test's own. @param {string[]} args */
@@ -54,7 +51,7 @@ export function useStage (backend) {
     },
 
     /** Ends the gateway of the test without a word. */
-    kill: () => end(/** @type {any} */ (own).child, 'SIGKILL')
+    kill: () => end(own.child, 'SIGKILL')
   }
 
   before(async function () {

@@ -35,7 +35,7 @@ onEachStore('tilecouch diff', backend => {
 
   const tilecouch = (...argv) => runCommand([...argv, '--db', db])
 
-  it('says zoom by zoom what differs, and ends with 0 all the same', async () => {
+  it('reports differences by zoom, and ends with 0', async () => {
     const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm@2022')
     assert.deepEqual([code, err], [0, ''])
     const [title, sums, , head, two, three, ...rest] = out.replace(/\d:\d\d/, 'TIME').split('\n')
@@ -47,7 +47,7 @@ onEachStore('tilecouch diff', backend => {
     assert.deepEqual(rest, [''])
   })
 
-  it('says the same to programs', async () => {
+  it('prints the same as JSON', async () => {
     const { out } = await tilecouch('diff', 'osm@2021', 'osm@2022', '--json')
     const { seconds, ...summary } = JSON.parse(out)
     assert.ok(seconds >= 0)
@@ -56,7 +56,7 @@ onEachStore('tilecouch diff', backend => {
     assert.equal(summary.bytes.added, png(9).length)
   })
 
-  it('ends with 1 when anything differs, where that is asked for', async () => {
+  it('ends with 1 when anything differs, with --exit-code', async () => {
     for (const [from, to, wanted] of [['osm@2021', 'osm@2022', 1], ['osm@2022', 'osm', 0], ['osm', 'copy', 0], ['osm@2021', 'copy', 1]]) {
       const { code, out } = await tilecouch('diff', from, to, '--exit-code')
       assert.equal(code, wanted, out)
@@ -81,14 +81,14 @@ onEachStore('tilecouch diff', backend => {
     assert.equal((await tilecouch('diff', 'other', 'osm', '--exit-code')).code, 0)
   })
 
-  it('lists to standard output, and then says the rest elsewhere', async () => {
+  it('lists to standard output, and then reports on standard error', async () => {
     const { code, out, err } = await tilecouch('diff', 'osm@2021', 'osm', '--report', '-', '-z', '3')
     assert.equal(code, 0)
     assert.deepEqual(out.trimEnd().split('\n').map(line => JSON.parse(line).z), Array(7).fill(3))
     assert.match(err, /7 of 27 tiles differ/)
   })
 
-  it('compares with an archive or a folder, which a layer of that name goes before', async () => {
+  it('compares with an archive or a folder, unless a layer has that name', async () => {
     await tilecouch('export', 'osm@2021', file('then.mbtiles'))
     assert.equal((await tilecouch('diff', 'osm@2021', file('then.mbtiles'), '--exit-code')).code, 0)
     const { code, out } = await tilecouch('diff', file('then.mbtiles'), 'osm', '--exit-code')
@@ -113,7 +113,7 @@ onEachStore('tilecouch diff', backend => {
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--zoom', '9')).out, /none of 0 tiles differ/)
   })
 
-  it('says what is wrong before anything is written', async () => {
+  it('refuses bad options before anything is written', async () => {
     for (const [line, wanted] of Object.entries({
       'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'SOURCE_NOT_FOUND', 'osm@2021 ./nothing': 'SOURCE_NOT_FOUND', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
       'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX', 'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
@@ -142,7 +142,7 @@ onEachStore('tilecouch diff', backend => {
     return { ended: await ended, stderr }
   }
 
-  it('stops on Ctrl-C with 130, leaves no half of a file even when it is killed, and is run again', async function () {
+  it('stops on Ctrl-C with 130, leaves no incomplete file even when it is killed, and is run again', async function () {
     this.timeout(90000)
     const many = []
     for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })

@@ -23,7 +23,7 @@ onEachStore('a diff', backend => {
   let store
   before(async () => { store = await openStore(backend) })
 
-  it('says of any two times of any history what a model says, tile by tile and in the order of ids', async function () {
+  it('agrees with a model for any two times of any history, in the order of ids', async function () {
     this.timeout(120000)
     let run = 0
     await fc.assert(fc.asyncProperty(histories, async steps => {
@@ -40,7 +40,7 @@ onEachStore('a diff', backend => {
     }), { numRuns: 12 })
   })
 
-  it('says of two layers at any times what a model says', async function () {
+  it('agrees with a model for two layers at any times', async function () {
     this.timeout(120000)
     let run = 0
     await fc.assert(fc.asyncProperty(histories, histories, async (one, other) => {
@@ -56,7 +56,7 @@ onEachStore('a diff', backend => {
     }), { numRuns: 8 })
   })
 
-  it('takes what changed and changed back for the same, and equal sizes for nothing', async () => {
+  it('treats tiles that changed back as the same, and does not rely on equal sizes', async () => {
     const tiles = Array.from({ length: 40 }, (_, y) => ({ z: 8, x: 3, y }))
     await remember(store, 'back', [
       ...tiles.map(tile => ({ ...tile, time: T1, seed: 1 })), ...tiles.map(tile => ({ ...tile, time: T2, seed: 2 })),
@@ -86,7 +86,7 @@ onEachStore('a diff', backend => {
     })
   })
 
-  it('knows the times of both versions, and when a tile went', async () => {
+  it('has the times of both versions, and when a tile became gone', async () => {
     const { changes } = await compare(store, 'count@2021', 'count')
     const [, , gone] = changes
     assert.deepEqual(changes.map(({ from, to }) => [from?.time, to?.time]), [[undefined, T2], [T1, T2], [T1, undefined]])
@@ -115,7 +115,7 @@ onEachStore('a diff', backend => {
     assert.deepEqual((await compare(store, 'area@1066', 'area@1067')).summary.zooms, [])
   })
 
-  it('says which reference is wrong', async () => {
+  it('names the reference that is wrong', async () => {
     await assert.rejects(diff(store, 'area', 'nowhere'), { code: 'LAYER_NOT_FOUND', message: /nowhere/ })
     await assert.rejects(diff(store, 'Area', 'area'), { code: 'BAD_LAYER' })
     await assert.rejects(diff(store, 'area@soon', 'area'), { code: 'BAD_TIME' })
@@ -123,7 +123,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'SOURCE_NOT_FOUND' })
   })
 
-  it('stops at once when told to, and says how far it came', async () => {
+  it('stops at once on a signal, and reports so far', async () => {
     const stop = new AbortController()
     let seen = 0
     const error = await diff(store, 'area@2021', 'area@2022', { signal: stop.signal, onTile: () => { if (++seen === 10) stop.abort() } }).catch(reason => reason)
@@ -134,7 +134,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { signal: stop.signal }), { code: 'ABORTED' })
   })
 
-  it('waits for who is told of a tile, and fails with him', async () => {
+  it('awaits onTile, and fails with it', async () => {
     let inside = 0
     await diff(store, 'area@2021', 'area@2022', { onTile: async () => { assert.equal(++inside, 1); await null; inside-- } })
     await assert.rejects(diff(store, 'area@2021', 'area@2022', { onTile: () => { throw new Error('full') } }), /full/)
@@ -158,7 +158,7 @@ onEachStore('a diff', backend => {
     }
   })
 
-  it('asks for digests in batches, however many tiles there are', async () => {
+  it('reads digests in batches', async () => {
     const asked = []
     const counting = new Proxy(store, {
       get (target, name) {
@@ -171,7 +171,7 @@ onEachStore('a diff', backend => {
     assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
   })
 
-  it('with another store asks it for the same layer and time, and shows no password', async () => {
+  it('with another store compares the same layer and time, and shows no password', async () => {
     const other = await openStore(backend)
     const steps = [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 10 % 8, time: T1, seed: 2 }, { z: 3, x: 1, y: 1, time: T2, seed: 3 }]
     await remember(store, 'shared', steps)
@@ -184,7 +184,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, 'shared', `${href}_not`), { code: 'SOURCE_NOT_FOUND' })
   })
 
-  it('with a folder takes the first of two images of one place, as a load does, and what is no tile or gone for nothing', async () => {
+  it('with a folder takes the first of two images of one tile, as a load does, and ignores other files', async () => {
     const dir = folder.write({ '3/1/1.png': png(2), '3/1/1.jpg': png(1), '3/1/5.png': png(5), '3/1/10.png': png(5), '3/1/2.png': png(3), 'gone.txt': '3/1/3\n' })
     await remember(store, 'twice', [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 2, time: T1, seed: 4 }, { z: 3, x: 1, y: 3, time: T1, seed: 4 }])
     const { lines, summary } = await compare(store, 'twice', dir, { zooms: { min: 0, max: 3 } })

@@ -56,7 +56,7 @@ onEachStore('a diff by manifests', backend => {
     }
   }
 
-  it('is the same as one that walks over every version, whatever happened to the layer', async function () {
+  it('is the same as one of all versions, for any history', async function () {
     this.timeout(180000)
     let run = 0
     await fc.assert(fc.asyncProperty(lives, async ({ editions, write, remove }) => {
@@ -75,7 +75,7 @@ onEachStore('a diff by manifests', backend => {
     }), { numRuns: 10, seed: 16 })
   })
 
-  it('is told by manifests when editions alone have written, removals of tiles or not', async function () {
+  it('uses manifests if only editions have written, also after removals of tiles', async function () {
     this.timeout(60000)
     const all = Object.fromEntries(PLACES.map(place => [place, 1]))
     await load(store, memorySource({ ...all, '4/2/1': 3 }), { layer: 'plain', time: T1 })
@@ -87,7 +87,7 @@ onEachStore('a diff by manifests', backend => {
     await bothWays('plain')
   })
 
-  it('notices a single write of the very time of an edition', async () => {
+  it('notices a single write of the time of an edition', async () => {
     await load(store, memorySource({ '2/1/1': 1 }), { layer: 'one', time: T1 })
     await load(store, memorySource({ '2/1/1': 2 }), { layer: 'one', time: T2 })
     await store.write([{ layer: 'one', z: 2, x: 3, y: 3, time: T2, bytes: png(3) }])

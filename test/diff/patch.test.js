@@ -34,7 +34,7 @@ onEachStore('a diff that is exported', backend => {
   const targets = { 'a folder': 'changes', 'MBTiles': 'changes.mbtiles', 'a zip': 'changes.zip', 'a folder whose rows count from the south': ['changes', 'tms'] }
   for (const [what, target] of Object.entries(targets)) {
     const [name, scheme] = [target].flat()
-    it(`as ${what} brings any layer from any time to any other`, async function () {
+    it(`as ${what} changes any layer from any time to any other`, async function () {
       this.timeout(120000)
       await fc.assert(fc.asyncProperty(histories, fc.constantFrom([T1, T2], [T1, T4], [T2, T3], [T3, T3]), async (steps, [from, to]) => {
         const [one, two] = [`one${run}`, `two${run++}`]
@@ -77,7 +77,7 @@ onEachStore('a diff that is exported', backend => {
   const TILES = 'SELECT zoom_level AS z, tile_column AS x, tile_row AS y, hex(tile_data) AS data FROM tiles WHERE tile_data IS NOT NULL ORDER BY 1, 2, 3'
   const metadataOf = file => Object.fromEntries(rowsOf(file, 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
 
-  it('as MBTiles says what the whole layer says, when it became so, and that its hash is not known', async () => {
+  it('as MBTiles has the metadata of the whole layer, its time, and an unknown hash', async () => {
     const layer = `patch${run++}`
     await change(layer, { name: 'Town', bounds: [-180, 0, 90, 85], minzoom: 0, maxzoom: 9, attribution: 'me' })
     const target = path.join(folder.dir, 'p.mbtiles')
@@ -93,7 +93,7 @@ onEachStore('a diff that is exported', backend => {
     assert.deepEqual(Object.keys(metadataOf(part)).sort(), ['agg_tiles_hash', 'agg_tiles_hash_after_apply', 'attribution', 'format', 'name', 'tilecouch:time', 'type'], 'of a part the bounds of the whole are not known')
   })
 
-  it('says no time where time goes backwards, or between two layers: then it is loaded as of now', async () => {
+  it('has no time if time goes backwards, or between two layers: then it is loaded as of now', async () => {
     const [layer, other] = [`back${run++}`, `other${run++}`]
     await change(layer)
     await remember(store, other, [{ z: 0, x: 0, y: 0, time: T4, seed: 1 }])
@@ -116,7 +116,7 @@ onEachStore('a diff that is exported', backend => {
     return files
   }
 
-  it('makes of an export of before one of after, by the SQL that martin’s documentation has', async () => {
+  it('makes the later export of the earlier one, by the SQL in martin’s documentation', async () => {
     const { before: base, after, patch } = await sides()
     const flat = path.join(folder.dir, 'flat.mbtiles')
     const db = new Database(flat)
@@ -128,7 +128,7 @@ onEachStore('a diff that is exported', backend => {
     assert.deepEqual(rowsOf(flat, TILES), rowsOf(after, TILES))
   })
 
-  it('is applied by martin’s own tool, and leaves no hash that is wrong', async function () {
+  it('is applied by martin’s own tool, which leaves no wrong hash', async function () {
     const tool = mbtilesTool()
     if (!tool) return skip(this, 'the mbtiles tool of martin is not here (MBTILES_BIN names it)')
     const { before: base, after, patch } = await sides()
@@ -149,7 +149,7 @@ onEachStore('a diff that is exported', backend => {
   })
 
   for (const name of ['changes', 'changes.mbtiles', 'changes.zip']) {
-    it(`to ${name} that was stopped is run again, and then it is whole`, async () => {
+    it(`to ${name} that was stopped is completed by the next run`, async () => {
       const layer = `stop${run++}`
       await change(layer)
       const target = path.join(folder.dir, name)
@@ -173,7 +173,7 @@ onEachStore('a diff that is exported', backend => {
     })
   }
 
-  it('into a folder is brought up to date, and never mixed with another diff', async () => {
+  it('into a folder is updated, and never mixed with another diff', async () => {
     const layer = `again${run++}`
     await change(layer)
     const target = path.join(folder.dir, 'changes')
@@ -194,7 +194,7 @@ onEachStore('a diff that is exported', backend => {
     await assert.rejects(exportLayer(store, layer, target), { code: 'TARGET_EXISTS' })
   })
 
-  it('is refused where it could not say what is gone, would overwrite, or is not allowed', async () => {
+  it('is refused if it could not list gone tiles, would overwrite, or is not allowed', async () => {
     const layer = `refused${run++}`
     await change(layer)
     const target = path.join(folder.dir, 'p.mbtiles')

@@ -58,7 +58,7 @@ describe('the tiles that differ', () => {
     assert.ok(stdout.writable, 'others write there, too')
   })
 
-  it('are polygons as RFC 7946 has them, and none reaches over the antimeridian', async () => {
+  it('are polygons as in RFC 7946, and none crosses the antimeridian', async () => {
     const { collection } = await geojson(corners)
     assert.deepEqual(Object.keys(collection), ['type', 'name', 'features', 'bbox'])
     assert.equal(collection.features.length, 3)
@@ -93,7 +93,7 @@ describe('the tiles that differ', () => {
     }
   })
 
-  it('are those of the deepest zoom with any, in whatever order zooms come; or of every zoom', async () => {
+  it('are those of the deepest zoom, in any order of zooms; or of every zoom', async () => {
     const changes = [change(1, 0, 0), change(10, 5, 5), change(11, 1, 1), change(11, 1, 2), change(2, 0, 0), change(9, 9, 9)]
     const { collection, report } = await geojson(changes)
     assert.deepEqual(collection.features.map(({ properties: { z, x, y } }) => [z, x, y]), [[11, 1, 1], [11, 1, 2]])
@@ -108,7 +108,7 @@ describe('the tiles that differ', () => {
     assert.deepEqual(collection, { type: 'FeatureCollection', name: 'osm@2023 -> osm', features: [] })
   })
 
-  it('begin anew with each deeper zoom, however much was written before', async () => {
+  it('start again with each deeper zoom', async () => {
     const shallow = Array.from({ length: 3000 }, (_, index) => change(8, index % 256, index >> 8))
     const { collection } = await geojson([...shallow, change(9, 1, 1), ...shallow])
     assert.equal(collection.features.length, 1)
@@ -128,7 +128,7 @@ describe('the tiles that differ', () => {
     if (valid.status === 0 && /bad/.test(valid.stdout)) assert.match(valid.stdout, /bad \(Integer\) = 0/)
   })
 
-  it('replace an older file only when they are whole, and leave nothing when they are given up', async () => {
+  it('replace an older file only when they are complete, and leave nothing after an error', async () => {
     const file = path.join(folder.dir, 'g.geojson')
     writeFileSync(file, 'old')
     const report = await GeoJsonReport.open(file, { name: 'x' })
@@ -138,7 +138,7 @@ describe('the tiles that differ', () => {
     assert.deepEqual([readdirSync(folder.dir), read('g.geojson')], [['g.geojson'], 'old'])
   })
 
-  it('are written by one at a time, and not where nothing can be', async () => {
+  it('are written by one program at a time', async () => {
     const file = path.join(folder.dir, 'list.jsonl')
     const report = await ListReport.open(file, process.stdout)
     await assert.rejects(ListReport.open(file, process.stdout), { code: 'TARGET_UNWRITABLE', message: /writes it already/ })

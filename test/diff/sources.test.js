@@ -66,7 +66,7 @@ describe('a diff as a source', () => {
   }
 
   for (const kind of Object.keys(kinds)) {
-    it(`of martin says what is gone: ${kind}`, () => use(mbtiles({ kind }), {}, async source => {
+    it(`of martin lists gone tiles: ${kind}`, () => use(mbtiles({ kind }), {}, async source => {
       assert.equal(source.diff, true)
       assert.deepEqual(await listOf(source), sorted.map(tile => [tile, CHANGES[tile]]))
     }))
@@ -85,7 +85,7 @@ describe('a diff as a source', () => {
     assert.deepEqual(found.map(([tile, bytes]) => [tile, bytes?.length]), sorted.map(tile => [tile, CHANGES[tile]?.length ?? 0]), 'there, with no bytes')
   }))
 
-  it('within tiles is refused: it needs what it was made from', async () => {
+  it('within tiles is refused: it needs the earlier tiles', async () => {
     const file = mbtiles()
     const db = new Database(file)
     db.exec('CREATE TABLE bsdiffraw (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, patch_data BLOB, tile_xxh3_64_hash INTEGER)')
@@ -107,21 +107,21 @@ describe('a diff as a source', () => {
     }
   })
 
-  it('may have nothing but that list, or an empty one', async () => {
+  it('may have only that list, or an empty one', async () => {
     await use(folder.write({ 'gone.txt': '1/0/1\n' }), {}, async source => assert.deepEqual(await listOf(source), [['1/0/1', null]]))
     await use(folder.write({ 'gone.txt': '' }), {}, async source => assert.deepEqual([source.diff, await listOf(source)], [true, []]))
   })
 
-  it('gives only the zooms and the box that were asked for, gone or not', async () => {
+  it('has only tiles of the given zooms and box, gone or not', async () => {
     await use(tree(), { zooms: { min: 10, max: 10 } }, async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['10/1/1']))
     await use(tree(), { bbox: [45, 60, 67, 80] }, async source => assert.deepEqual((await listOf(source)).map(([tile]) => tile), ['4/10/2']))
   })
 
-  it('counts the rows of the list as those of the files', () => use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, async source => {
+  it('uses the scheme of the files for the list', () => use(folder.write({ 'gone.txt': '4/10/2\n', '4/10/3.png': png(1) }), { scheme: 'tms' }, async source => {
     assert.deepEqual((await listOf(source)).map(([tile, bytes]) => [tile, bytes === null]), [['4/10/12', false], ['4/10/13', true]])
   }))
 
-  it('with a list that is none is refused, with the line', async () => {
+  it('with a bad list is refused, with the line', async () => {
     for (const [list, why] of [
       ['4/1/1\n4/1\n', /gone\.txt.*line 2 is "4\/1"/], ['4/99/1\n', /line 1 is "4\/99\/1"/], ['4/-1/0', /line 1/], ['\n\n../../etc\n', /line 3/], ['x'.repeat(1e6), /line 1/], ['\0\0\0\n', /line 1/]
     ]) await assert.rejects(openSource(tree(list)), { code: 'ARCHIVE_INVALID', message: why })
@@ -132,7 +132,7 @@ describe('a diff as a source', () => {
     await assert.rejects(openSource(folder.dir), { code: 'SOURCE_UNREADABLE', message: /gone\.txt/ })
   })
 
-  it('that says of an image that it is gone fails for that tile alone', () => use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
+  it('that lists an existing image as gone fails for that tile only', () => use(tree('4/2/1\n10/1/1\n', { '4/2/1.jpg': png(9) }), {}, async source => {
     const found = []
     for await (const { z, x, y, gone, read } of source.tiles()) {
       const failure = gone ? 'gone' : await Promise.resolve().then(read).then(() => 'read', error => error.code)
@@ -142,12 +142,12 @@ describe('a diff as a source', () => {
   }))
 })
 
-onEachStore('loading a diff of somebody else', backend => {
+onEachStore('loading a diff of another program', backend => {
   const folder = useFolder()
   const [T1, T2] = TIMES
   const steps = Object.keys(CHANGES).concat('0/0/0').map(tile => { const [z, x, y] = tile.split('/').map(Number); return { z, x, y, time: T1, seed: 1 } })
 
-  it('writes what changed, marks what is gone, and leaves the rest alone', async () => {
+  it('writes changed tiles, marks gone ones, and leaves the others', async () => {
     const store = await openStore(backend)
     await remember(store, 'osm', steps)
     const dir = folder.write({ 'gone.txt': '4/10/2\n4/10/10\n10/1/1\n', '4/1/9.png': png(7), '4/2/1.png': png(8) })
@@ -163,7 +163,7 @@ onEachStore('loading a diff of somebody else', backend => {
     assert.deepEqual([nothing.tiles, nothing.failed], [0, 0])
   })
 
-  it('takes rows without bytes for failures where the file is no diff', async () => {
+  it('treats rows without bytes as failures if the file is no diff', async () => {
     const store = await openStore(backend)
     await remember(store, 'osm', steps)
     const file = path.join(folder.dir, 'damaged.mbtiles')

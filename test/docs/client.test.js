@@ -8,7 +8,6 @@ describe('the reference of the client library', () => {
     Clock: 'Couch.Clock', Player: 'Couch.Player', CouchLayer: 'TileLayer.Couch', HistoryLayer: 'TileLayer.Couch.History', CoverageLayer: 'TileLayer.Couch.Coverage',
     TimelineControl: 'Control.Timeline', CompareControl: 'Control.Compare'
   }
-  /** @type {any} */
   let L
 
   before(async () => { L = (await loadGlobal()).L })

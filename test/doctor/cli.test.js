@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { text } from 'node:stream/consumers'
-import { Command } from 'commander'
-import { addDoctorCommand, describe as said } from '../../loader/cli/doctor.js'
-import { Output } from '../../loader/cli/output.js'
+import { describe as linesOf } from '../../loader/cli/doctor.js'
 import { doctorMetricTable, metricsOf } from '../../loader/doctor/metrics.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { parseMetrics } from '../gateway/support/prometheus.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { fill, look } from './stage.js'
 
@@ -20,28 +17,8 @@ const report = (findings, more) => ({
 describe('tilecouch doctor', () => {
   const folder = useFolder()
 
-  /** The command by itself, on the embedded store that a test has. */
-  async function run (args, openEmbedded = async () => { throw new Error('not wanted') }) {
-    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-    const program = new Command('tilecouch').exitOverride()
-    let code
-    addDoctorCommand(program, action => async (...given) => {
-      const options = given.at(-1).opts()
-      const output = new Output({ json: Boolean(options.json), stdout, stderr })
-      try {
-        code = await action({ output, openEmbedded, signal: new AbortController().signal }, options, ...given.slice(0, -2)) ?? 0
-      } catch (error) {
-        code = error
-      }
-    })
-    program.commands[0].option('--db <url>').option('--json').option('--data <dir>', '', './data')
-    await program.parseAsync(['doctor', ...args], { from: 'user' })
-    stdout.end()
-    return { code, out: await text(stdout) }
-  }
-
-  it('says what is wrong first and at length, what is right in a line an area, in eighty columns', () => {
-    const lines = said(report([
+  it('prints problems first and in full, what is right in a line per area, in eighty columns', () => {
+    const lines = linesOf(report([
       { area: 'access', check: 'access', state: 'bad', found: 'everybody may write', why: 'Anybody may replace or delete every tile, and there is nothing that would keep him from it.', advice: 'tilecouch push' },
       { area: 'disk', check: 'room', state: 'warning', found: `12 GB of 1 TB free in /${'x'.repeat(100)}`, why: 'a', advice: 'b' },
       { area: 'settings', check: 'settings', state: 'unknown', found: 'only a server admin sees it' },
@@ -58,17 +35,17 @@ describe('tilecouch doctor', () => {
     for (const line of lines) assert.ok(line.length <= 80 || line.includes('xxx'), line)
   })
 
-  it('has the exit code of the worst, and tells programs all of it', async () => {
+  it('ends with 1 if a finding is bad, and prints all of the report as JSON', async () => {
     const server = await startEmbedded({ dir: folder.dir, admins: 'everybody' })
     try {
       const url = `${server.url.replace(/\/$/, '')}/tiles`
       await fill(url)
       const file = path.join(folder.dir, 'store.prom')
-      const { code, out } = await run(['--db', url, '--json', '--data', folder.dir, '--metrics', file])
-      const told = JSON.parse(out)
-      assert.deepEqual([code, told.state === 'bad'], [0, false])
-      assert.ok(told.findings.every(({ area, check, state, found }) => area && check && state && found))
-      const room = told.findings.find(({ area }) => area === 'disk')
+      const { code, out } = await runCommand(['doctor', '--db', url, '--json', '--data', folder.dir, '--metrics', file])
+      const printed = JSON.parse(out)
+      assert.deepEqual([code, printed.state === 'bad'], [0, false])
+      assert.ok(printed.findings.every(({ area, check, state, found }) => area && check && state && found))
+      const room = printed.findings.find(({ area }) => area === 'disk')
       assert.notEqual(room.state, 'unknown', room.found)
       assert.ok(room.figures.used > 1000 && room.found.includes(folder.dir))
       const elsewhere = await look(url, { folder: path.join(folder.dir, 'no') })
@@ -76,8 +53,8 @@ describe('tilecouch doctor', () => {
       const metrics = parseMetrics(readFileSync(file, 'utf8'))
       assert.deepEqual([...metrics.keys()].sort(), Object.values(doctorMetricTable).map(({ name }) => name).sort())
       assert.deepEqual(readdirSync(folder.dir).filter(name => name.endsWith('.part')), [])
-      assert.equal((await run(['--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).code.code, 'TARGET_UNWRITABLE')
-      assert.equal((await run(['--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
+      assert.match((await runCommand(['doctor', '--db', url, '--metrics', path.join(folder.dir, 'no/such.prom')])).err, /TARGET_UNWRITABLE/)
+      assert.equal((await runCommand(['doctor', '--db', `${server.url.replace(/\/$/, '')}/nothing`])).code, 1)
     } finally {
       await server.close()
     }
@@ -90,8 +67,8 @@ describe('tilecouch doctor', () => {
     delete process.env.COUCHDB_URL
     process.chdir(folder.dir) // no .couchapprc here
     try {
-      const { code } = await run(['--data', dir])
-      assert.equal(code.code, 'DATABASE_NOT_FOUND')
+      const { code, err } = await runCommand(['doctor', '--data', dir])
+      assert.deepEqual([code, err.includes('[DATABASE_NOT_FOUND]')], [1, true])
       assert.ok(!existsSync(dir))
     } finally {
       process.chdir(home)
@@ -101,7 +78,9 @@ describe('tilecouch doctor', () => {
 
   it('writes metrics that Prometheus reads, whatever a store is called, each once', async () => {
     const one = { area: 'settings', check: 'a "quoted" \\ one\n', found: 'x' }
-    const written = await metricsOf(/** @type {any} */ (report([{ ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' }, { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }])))
+    const written = await metricsOf(report([
+      { ...one, state: 'bad', figures: { q: 2 } }, { ...one, state: 'warning' }, { area: 'mirrors', check: 'm', found: 'x', state: 'ok' }
+    ]))
     const { samples } = parseMetrics(written).get('tilecouch_doctor_state') ?? { samples: [] }
     assert.deepEqual(samples.map(({ value }) => value).sort(), [0, 3])
     const time = parseMetrics(written).get('tilecouch_doctor_timestamp_seconds')?.samples[0].value

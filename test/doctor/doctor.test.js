@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { now } from '../../core/index.js'
+import { PREFIX } from '../../core/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { onEachStore, request } from '../support/backends.js'
+import { as, onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { T2, fill, finding, look, startProxy } from './stage.js'
+import { T2, finding, look, useFilled } from './stage.js'
+
+const ago = seconds => new Date(Date.now() - 1000 * seconds).toISOString()
+const OTHER = 'http://127.0.0.1:9/elsewhere' // nobody answers there
 
 onEachStore('the doctor', backend => {
+  const filled = useFilled(async () => ({ url: await backend.database() }))
   let url, store, proxy
-  before(async () => {
-    url = await backend.database()
-    store = await fill(url)
-    proxy = await startProxy(url)
-  })
-  after(async () => {
-    await proxy.close()
-    await store.destroy()
-  })
-  afterEach(() => { proxy.change = () => undefined })
+  beforeEach(() => { ({ url, store, proxy } = filled) })
 
   const put = doc => request(`${url}/${encodeURIComponent(doc._id)}`, { method: 'PUT', body: JSON.stringify(doc) })
   const couch = () => new Couch(url, { retries: 0 })
@@ -24,23 +21,25 @@ onEachStore('the doctor', backend => {
     const { _rev } = await couch().get(id)
     await request(`${url}/${encodeURIComponent(id)}?rev=${_rev}`, { method: 'DELETE' })
   }
-  /** What is found after something was made ill; whatever it was is made right again. */
-  const withIll = async (make, mend, options) => {
-    await make()
+  /** The report while something is broken. */
+  const lookWhile = async (broken, repair) => {
+    await broken()
     try {
-      return await look(url, options)
+      return await look(url)
     } finally {
-      await mend()
+      await repair()
     }
   }
 
   it('finds nothing wrong with a store that is well', async () => {
     const report = await look(url)
     assert.equal(report.counts.bad, 0, JSON.stringify(report.findings, null, 1))
-    const ill = report.findings.filter(({ state }) => state === 'warning').map(({ area, check }) => `${area} ${check}`)
-    assert.deepEqual(ill.filter(name => !['server version', 'settings browsers'].includes(name)), []) // those of the server that the tests have
-    for (const [area, check] of [['access'], ['database', 'documents'], ['database', 'conflicts'], ['indexes', 'deployed'], ['indexes', 'up to date'], ['clocks', 'server'], ['layers', 'expired'], ['layers', 'osm: editions']]) {
-      assert.equal(finding(report, area, check)?.state, 'ok', `${area} ${check}: ${JSON.stringify(finding(report, area, check))}`)
+    const warnings = report.findings.filter(({ state }) => state === 'warning').map(({ area, check }) => `${area} ${check}`)
+    assert.deepEqual(warnings.filter(name => !['server version', 'settings browsers'].includes(name)), []) // of the tests' server
+    for (const name of ['access', 'database documents', 'database conflicts', 'indexes deployed', 'indexes up to date', 'clocks server',
+      'layers expired', 'layers osm: editions']) {
+      const [area, ...check] = name.split(' ')
+      assert.equal(finding(report, area, check.join(' ') || area)?.state, 'ok', name)
     }
     assert.ok(report.seconds < 10)
   })
@@ -64,7 +63,7 @@ onEachStore('the doctor', backend => {
   if (backend.supports.users) it('finds a store that everybody may write to, and puts it first', async () => {
     const design = await couch().get('_design/tiles')
     const security = await store.security()
-    const report = await withIll(
+    const report = await lookWhile(
       async () => {
         await put({ ...design, validate_doc_update: undefined })
         await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } })
@@ -83,7 +82,7 @@ onEachStore('the doctor', backend => {
   it('finds design documents that are missing, and what a push that was killed has left', async () => {
     const { views } = await couch().get('_design/sizes')
     const lifecycle = await couch().get('_design/lifecycle')
-    const report = await withIll(
+    const report = await lookWhile(
       async () => {
         await put({ _id: '_design/sizes-staging', language: 'javascript', views })
         await remove('_design/lifecycle')
@@ -105,8 +104,7 @@ onEachStore('the doctor', backend => {
   it('finds conflicts', async () => {
     const doc = { _id: 'layer:apart', type: 'layer', layer: 'apart' }
     const leaves = ['a', 'b'].map(letter => ({ ...doc, name: letter, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
-    const answer = await request(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ new_edits: false, docs: leaves }) })
-    assert.ok(answer.ok)
+    await couch().bulk(leaves, { newEdits: false })
     await couch().view('_design/lifecycle/_view/conflicts', {})
     const { state, found, advice } = finding(await look(url), 'database', 'conflicts')
     for (const letter of ['a', 'b']) await request(`${url}/layer:apart?rev=1-${letter.repeat(32)}`, { method: 'DELETE' })
@@ -115,7 +113,8 @@ onEachStore('the doctor', backend => {
   })
 
   it('finds tiles that have expired and stay, as the gateway takes them for expired', async () => {
-    await store.write([0, 1, 2].map(x => ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })))
+    const tile = x => ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })
+    await store.write([0, 1, 2].map(tile))
     await couch().view('_design/lifecycle/_view/expiring', {})
     const few = finding(await look(url), 'layers', 'expired')
     assert.deepEqual([few.state, few.figures.expired], ['ok', 2])
@@ -130,29 +129,30 @@ onEachStore('the doctor', backend => {
   })
 
   it('finds loads that were never finished, and those that could not store everything', async () => {
+    const editions = async () => finding(await look(url), 'layers', 'osm: editions')
     const times = ['2025-01-01T00:00:00Z', '2025-02-01T00:00:00Z']
     await store.putEdition('osm', times[0], { title: 'x', started: times[0] })
-    const open = finding(await look(url), 'layers', 'osm: editions')
-    assert.deepEqual([open.state, open.figures.unfinished], ['warning', 1])
+    const { state, figures } = await editions()
+    assert.deepEqual([state, figures.unfinished], ['warning', 1])
     await store.putEdition('osm', times[0], { finished: times[0] })
     await store.putEdition('osm', times[1], { started: times[1], finished: times[1], failed: 3 })
-    assert.match(finding(await look(url), 'layers', 'osm: editions').found, /1 load with tiles that could not be stored: 2025-02-01/)
+    assert.match((await editions()).found, /1 load with tiles that could not be stored: 2025-02-01/)
     await store.putEdition('osm', times[1], { failed: 0 })
-    assert.equal(finding(await look(url), 'layers', 'osm: editions').state, 'ok')
+    assert.equal((await editions()).state, 'ok')
     await store.putEdition('osm', '2025-03-01T00:00:00Z', { started: now() })
-    assert.equal(finding(await look(url), 'layers', 'osm: editions').state, 'ok', 'one that is under way')
+    assert.equal((await editions()).state, 'ok', 'a load that is running')
     await remove('edition:osm@2025-03-01T00:00:00Z')
   })
 
   it('finds a retention policy that nobody applies', async () => {
     await store.defineLayer('osm', { retention: { last: 1 } })
-    const ill = finding(await look(url, { limits: { doomed: 0.01 } }), 'layers', 'osm: retention')
+    const grown = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
     await store.defineLayer('osm', { retention: { last: 100 } })
-    const well = finding(await look(url, { limits: { doomed: 0.01 } }), 'layers', 'osm: retention')
+    const well = finding(await look(url, { limits: { notKept: 0.01 } }), 'layers', 'osm: retention')
     await store.defineLayer('osm', { retention: null })
-    assert.equal(ill.state, 'warning')
-    assert.ok(ill.figures.doomed > 0 && ill.figures.doomed < ill.figures.looked)
-    assert.match(ill.advice, /tilecouch prune osm/)
+    assert.equal(grown.state, 'warning')
+    assert.ok(grown.figures.doomed > 0 && grown.figures.doomed < grown.figures.looked)
+    assert.match(grown.advice, /tilecouch prune osm/)
     assert.deepEqual([well.state, well.figures.doomed], ['ok', 0])
   })
 
@@ -161,5 +161,76 @@ onEachStore('the doctor', backend => {
     const { state, found } = finding(await look(url, { clock: () => Date.now() - 7200e3 }), 'clocks', 'writers')
     assert.equal(state, 'bad')
     assert.match(found, /up to (2:00:00|1:59:5\d|2:00:0\d) from now \(osm:/)
+  })
+
+  /** Runs with the checkpoint of a mirror. */
+  const withMirror = async (fields, action) => {
+    const path = `_local/${PREFIX}doctor`
+    const doc = { _id: path, session_id: 'x', noted: ago(5), history: [], ...fields }
+    const { rev } = await couch().request({ method: 'PUT', path, body: doc })
+    try {
+      return await action()
+    } finally {
+      await couch().request({ method: 'DELETE', path, qs: { rev } })
+    }
+  }
+
+  it('finds no mirrors where there are none', async () => {
+    const { state, found } = finding(await look(url), 'mirrors')
+    assert.deepEqual([state, found], ['ok', 'there are none'])
+  })
+
+  it('finds a mirror that is dead, far behind, away or unfinished, and says what to do', async () => {
+    const cases = [
+      [{ live: true, state: 'following', up_to_date: ago(5) }, 'ok', /following, live; up to date/],
+      [{ live: true, state: 'following', up_to_date: ago(7200) }, 'warning', /complete 2:00:0\d ago/],
+      [{ live: true, state: 'reading', up_to_date: ago(200000) }, 'bad', /complete 55:/],
+      [{ live: true, state: 'following', noted: ago(4000), up_to_date: ago(4000) }, 'bad', /dead/],
+      [{ live: true, state: 'away', up_to_date: ago(60), error: 'UNREACHABLE', reason: 'cannot reach http://me:secret@there/db' }, 'warning', /cannot reach http:\/\/there\/db \[UNREACHABLE\]/],
+      [{ live: false, state: 'reading', noted: ago(4000) }, 'warning', /unfinished/],
+      [{ live: false, state: 'completed', up_to_date: ago(9e6) }, 'ok', /completed/]
+    ]
+    for (const [fields, state, found] of cases) {
+      const report = await withMirror({ from: OTHER, to: couch().url, ...fields }, () => look(url))
+      const one = finding(report, 'mirrors', `from ${OTHER}`)
+      assert.equal(one?.state, state, JSON.stringify({ fields, one }))
+      assert.match(one.found, found)
+      assert.equal(Boolean(one.advice), state !== 'ok')
+    }
+  })
+
+  it('asks the other ends of mirrors for their time only with the option mirrors, and sends no name there', async () => {
+    const far = `${as(proxy.url).replace(/\/[^/]*$/, '')}/mirror`
+    const seen = []
+    proxy.change = (asked, _, answer) => {
+      seen.push(asked)
+      answer.headers.date = new Date(Date.now() - 3600e3).toUTCString()
+    }
+    await withMirror({ from: couch().url, to: far, state: 'following', live: true }, async () => {
+      const clocks = report => report.findings.filter(({ area, check }) => area === 'clocks' && check.startsWith('http'))
+      assert.deepEqual(clocks(await look(url)), [])
+      proxy.names.length = 0
+      const [one] = clocks(await look(url, { mirrors: true }))
+      assert.deepEqual([one.check, one.state], [new URL(proxy.url).origin, 'bad'])
+      assert.match(one.found, /behind this machine/)
+      assert.ok(seen.includes('/'))
+      if (new URL(url).username) assert.ok(proxy.names.every(name => name === undefined), 'an address that anybody may have written')
+    })
+  })
+
+  // CouchDB takes ten seconds to give up
+  if (backend.supports.users && process.env.TILECOUCH_LONG) it('finds a replication of CouchDB that cannot go on', async () => {
+    const server = await backend.url()
+    const id = `doctor_${process.pid}`
+    const doc = { _id: id, source: url, target: 'http://127.0.0.1:9/none', continuous: true }
+    assert.ok((await request(`${server}/_replicator/${id}`, { method: 'PUT', body: JSON.stringify(doc) })).ok)
+    try {
+      const isBad = ({ area, check, state }) => area === 'mirrors' && check.includes('127.0.0.1:9/none') && state === 'bad'
+      const one = await until(async () => (await look(url)).findings.find(isBad), { what: 'the replication to crash' })
+      assert.ok(one.why && one.advice)
+    } finally {
+      const { headers } = await request(`${server}/_replicator/${id}`, { method: 'HEAD' })
+      await request(`${server}/_replicator/${id}?rev=${headers.get('etag')?.replaceAll('"', '')}`, { method: 'DELETE' })
+    }
   })
 })

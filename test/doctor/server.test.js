@@ -1,13 +1,15 @@
-// A CouchDB whose ini file makes it ill in every way that a file can.
+// A CouchDB whose ini file has every harmful setting; the known faults of CouchDB versions; and advice on settings.
 import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { doctor } from '../../loader/doctor/index.js'
+import { faults, faultsOf, isBefore } from '../../loader/doctor/server.js'
+import { settings } from '../../loader/doctor/settings.js'
 import { as, json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
-import { fill, finding, look, startProxy } from './stage.js'
+import { finding, look, startProxy, useFilled } from './stage.js'
 
 /** Section/name of what is ill -> its value and the state. */
 const ILL = {
@@ -40,29 +42,25 @@ const ILL = {
   'ken/limit': ['0', 'warning']
 }
 
-const PROXIED = { 'couchdb/maintenance_mode': ['true', 'bad'], 'chttpd/require_valid_user': ['true', 'warning'], 'replicator/max_jobs': ['0', 'bad'], 'cluster/n': ['1', 'warning'] }
+/** Those that would keep the tests out, set by a proxy. */
+const PROXIED = {
+  'couchdb/maintenance_mode': ['true', 'bad'],
+  'chttpd/require_valid_user': ['true', 'warning'],
+  'replicator/max_jobs': ['0', 'bad']
+}
 
-const ini = Object.entries(ILL).map(([key, [value]]) => {
-  const at = key.indexOf('/')
-  return `[${key.slice(0, at)}]\n${key.slice(at + 1)} = ${value}`
-}).join('\n')
+const ini = Object.entries(ILL).map(([key, [value]]) => key.replace(/(.*)\/(.*)/, `[$1]\n$2 = ${value}`)).join('\n')
 
 describe('the doctor at a CouchDB of its own', () => {
-  let couch, url, proxy
-  before(async function () {
+  const filled = useFilled(async function () {
     if (!findCouchDb()) skip(this, 'no couchdb')
-    this.timeout(30000)
-    couch = await startCouchDb(undefined, { settings: ini })
-    url = `${couch.url}/tiles`
-    await request(`${url}?q=1`, { method: 'PUT' })
-    await fill(url)
-    proxy = await startProxy(url)
+    const server = await startCouchDb(undefined, { settings: ini })
+    const address = `${server.url}/tiles`
+    await request(`${address}?q=1`, { method: 'PUT' })
+    return { couch: server, url: address, close: () => server.close() }
   })
-  after(async () => {
-    await proxy?.close()
-    await couch?.close()
-  })
-  afterEach(() => { if (proxy) proxy.change = () => undefined })
+  let couch, url, proxy
+  beforeEach(() => { ({ couch, url, proxy } = filled) })
 
   it('finds each setting that does harm, says why, and names what it should be', async () => {
     const report = await look(url)
@@ -77,46 +75,41 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.ok(!JSON.stringify(report).includes('pbkdf2') && !JSON.stringify(report).includes('admin:test'), 'no secret of the configuration')
   })
 
-  it('finds what would keep the tests themselves out, and what each node of a cluster has of its own', async () => {
-    proxy.change = (asked, said) => {
-      if (/\/_config$/.test(asked)) {
-        if (asked.includes('other@')) return said
-        for (const [key, [value]] of Object.entries(PROXIED)) (said[key.split('/')[0]] ??= {})[key.split('/')[1]] = value
-        return said
-      }
-      if (asked === '/_membership') return { all_nodes: [...said.all_nodes, 'other@127.0.0.1'], cluster_nodes: [...said.cluster_nodes, 'other@127.0.0.1'] }
-    }
-    // the other node is not there: its settings are asked of this one
-    const { url: front, close } = await startProxy(proxy.url)
-    try {
-      const report = await look(front)
-      const state = finding(report, 'settings', 'settings').state
-      assert.equal(state, 'unknown', 'a node that cannot be asked')
-    } finally {
-      await close()
-    }
-    proxy.change = (asked, said) => {
+  it('finds settings that would keep the tests out, and names a node that it cannot ask', async () => {
+    const name = 'other@127.0.0.1'
+    const change = (asked, said) => {
       if (!/\/_config$/.test(asked)) return undefined
       for (const [key, [value]] of Object.entries(PROXIED)) (said[key.split('/')[0]] ??= {})[key.split('/')[1]] = value
       return said
     }
+    proxy.change = change
     const alone = await look(proxy.url)
     for (const [key, [value, state]] of Object.entries(PROXIED)) {
-      if (key !== 'cluster/n') assert.deepEqual([finding(alone, 'settings', key)?.state, finding(alone, 'settings', key)?.found], [state, value], key)
+      const found = finding(alone, 'settings', key)
+      assert.deepEqual([found?.state, found?.found], [state, value], key)
+    }
+    proxy.change = (asked, said) => asked === '/_membership'
+      ? { all_nodes: [...said.all_nodes, name], cluster_nodes: [...said.cluster_nodes, name] }
+      : change(asked, said)
+    const { url: front, close } = await startProxy(proxy.url)
+    try {
+      assert.equal(finding(await look(front), 'settings', 'settings').state, 'unknown', 'a node that cannot be asked')
+    } finally {
+      await close()
     }
   })
 
   it('finds shards of the store that the server passes over, and none of another', async () => {
     const { shard_suffix: suffix } = await json(`${couch.url}/_node/_local/_dbs/tiles`)
     const shard = `shards/00000000-ffffffff/tiles${String.fromCharCode(...suffix)}`
-    const settings = ['ken.ignore', 'smoosh.ignore'].flatMap(section => [shard, 'shards/00000000-ffffffff/others.1600000000'].map(name => `${section}/${encodeURIComponent(name)}`))
-    for (const setting of settings) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'PUT', body: '"true"' })
+    const ignored = ['ken.ignore', 'smoosh.ignore'].flatMap(section => [shard, 'shards/00000000-ffffffff/others.1600000000'].map(name => `${section}/${encodeURIComponent(name)}`))
+    for (const setting of ignored) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'PUT', body: '"true"' })
     const report = await look(url)
     for (const section of ['ken.ignore', 'smoosh.ignore']) {
       const { state, found, advice } = finding(report, 'settings', section)
       assert.deepEqual([state, found, advice], ['warning', '1 shard', `Remove from ${section}: ${shard}.`])
     }
-    for (const setting of settings) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'DELETE' })
+    for (const setting of ignored) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'DELETE' })
   })
 
   it('says what pages in browsers may do, and what none should', async () => {
@@ -135,11 +128,13 @@ describe('the doctor at a CouchDB of its own', () => {
   })
 
   it('tells a reader and nobody what they cannot see, and of everything else as much as an admin', async () => {
-    await json(`${couch.url}/_users/org.couchdb.user:anna`, { method: 'PUT', body: JSON.stringify({ _id: 'org.couchdb.user:anna', name: 'anna', password: 'a', roles: [], type: 'user' }) })
+    const anna = { _id: 'org.couchdb.user:anna', name: 'anna', password: 'a', roles: [], type: 'user' }
+    await json(`${couch.url}/_users/${anna._id}`, { method: 'PUT', body: JSON.stringify(anna) })
     for (const who of [as(url, 'anna', 'a'), as(url)]) {
       const report = await look(who)
       const unknown = report.findings.filter(({ state }) => state === 'unknown')
-      assert.deepEqual(unknown.map(({ area, check }) => area === check ? area : `${area} ${check}`).sort(), ['database purges', 'disk room', 'mirrors those of CouchDB', 'server nodes', 'settings'])
+      const names = unknown.map(({ area, check }) => area === check ? area : `${area} ${check}`).sort()
+      assert.deepEqual(names, ['database purges', 'disk room', 'mirrors those of CouchDB', 'server nodes', 'settings'])
       for (const { found } of unknown) assert.match(found, /admin/)
       assert.equal(finding(report, 'access').state, 'ok')
       assert.equal(report.counts.bad, 0)
@@ -178,13 +173,52 @@ describe('the doctor at a CouchDB of its own', () => {
   })
 
   it('finds limits of the database that are too low', async () => {
-    for (const [name, value, check] of /** @type {[string, number, string][]} */ ([['_revs_limit', 5, 'revisions'], ['_revs_limit', 100000, 'revisions'], ['_purged_infos_limit', 10, 'purges']])) {
+    for (const [name, value, check] of [['_revs_limit', 5, 'revisions'], ['_revs_limit', 1e5, 'revisions'], ['_purged_infos_limit', 10, 'purges']]) {
       const before = await json(`${url}/${name}`)
       await request(`${url}/${name}`, { method: 'PUT', body: String(value) })
       const { state, found, advice } = finding(await look(url), 'database', check)
       await request(`${url}/${name}`, { method: 'PUT', body: String(before) })
       assert.equal(state, 'warning', name)
       assert.ok(found.includes(String(value)) && advice.includes(name))
+    }
+  })
+})
+
+describe('the known faults of CouchDB', () => {
+  it('compare versions by their numbers', () => {
+    for (const [one, other] of [['3.3.0', '3.3.1'], ['3.3.3', '3.4.0'], ['3.4.9', '3.4.10'], ['3.4', '3.4.1'], ['3.5.0-RC1', '3.5.2']]) {
+      assert.ok(isBefore(one, other), `${one} < ${other}`)
+      assert.ok(!isBefore(other, one), `${other} < ${one}`)
+    }
+    for (const version of ['3.5.2', 'nonsense', '']) assert.ok(!isBefore(version, '3.5.2'))
+  })
+
+  it('are those that a version has, and of purges only where there were any', () => {
+    const issues = (version, about = {}) => faultsOf(version, about).map(({ issue }) => issue)
+    assert.ok(issues('3.4.2').includes('#5437') && issues('3.4.2').includes('#5347'))
+    assert.deepEqual(issues('3.4.3'), [])
+    assert.deepEqual(issues('3.5.0'), [])
+    assert.deepEqual(issues('3.5.0', { purged: true }), ['#5827, #5912'])
+    assert.deepEqual(issues('3.5.1', { quickjs: true }), ['#5751'])
+    assert.deepEqual(issues('3.5.2', { quickjs: true, purged: true }), [])
+    assert.ok(issues('3.3.2').includes('CVE-2023-45725'))
+    for (const { fixed } of faults) assert.match(fixed, /^3\.[345]\.\d$/)
+  })
+})
+
+describe('the settings that the doctor knows', () => {
+  const about = { isPublic: true, nodes: 3, shards: 8 }
+
+  it('do no harm as CouchDB has them', () => {
+    for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
+      if (initial !== undefined) assert.ok(!isHarmful(initial, about), key)
+    }
+  })
+
+  it('do no harm at any value that is more than enough', () => {
+    for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
+      const isLimit = /^\d+$/.test(initial ?? '') && !/^smoosh\.|cluster\/q|commit_freq/.test(key)
+      if (isLimit) assert.ok(!isHarmful('infinity', about), key)
     }
   })
 })

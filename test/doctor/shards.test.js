@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { adviceDefaults, adviseShards, compareShards } from '../../loader/doctor/shards.js'
 import { doctor } from '../../loader/doctor/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { json, onEachStore, request } from '../support/backends.js'
-import { memory } from '../loader/helpers.js'
+import { runCommand } from '../support/cli.js'
 import { finding } from './stage.js'
-
-const there = { db: 'tiles' }
 
 describe('advice on shards', () => {
   it('begins with what CouchDB makes by itself, and doubles', () => {
@@ -21,7 +18,8 @@ describe('advice on shards', () => {
         const { q, shardDocs, shardBytes, notes } = adviseShards({ tiles, tileBytes })
         assert.equal(2 ** Math.round(Math.log2(q)), q, 'a power of two, which can be grown into')
         if (q === adviceDefaults.most) continue
-        assert.ok(shardDocs <= adviceDefaults.shardDocs && shardBytes <= adviceDefaults.shardBytes * adviceDefaults.overhead * 1.001, `${tiles} of ${tileBytes}: ${shardDocs}, ${shardBytes}`)
+        const most = adviceDefaults.shardBytes * adviceDefaults.overhead * 1.001
+        assert.ok(shardDocs <= adviceDefaults.shardDocs && shardBytes <= most, `${tiles} of ${tileBytes}`)
         assert.ok(!notes.some(note => note.includes('databases of their own')))
       }
     }
@@ -49,23 +47,19 @@ describe('advice on shards', () => {
 
   it('says how a database that is there gets there', () => {
     const advice = adviseShards({ tiles: 8e6, nodes: 3 })
-    assert.deepEqual(compareShards(advice, { q: 8, n: 3, ...there }), { fits: true, how: [] })
-    const fewer = compareShards(advice, { q: 2, n: 3, ...there })
+    const compare = (q, n) => compareShards(advice, { q, n, db: 'tiles' })
+    assert.deepEqual(compare(8, 3), { fits: true, how: [] })
+    const fewer = compare(2, 3)
     assert.equal(fewer.fits, false)
     assert.match(fewer.how.join(' '), /_reshard\/jobs with \{"type": "split", "db": "tiles"\} doubles it \(2 times/)
-    assert.match(compareShards(advice, { q: 8, n: 1, ...there }).how.join(' '), /shard map/)
-    const many = compareShards(advice, { q: 64, n: 3, ...there })
+    assert.match(compare(8, 1).how.join(' '), /shard map/)
+    const many = compare(64, 3)
     assert.equal(many.fits, true, 'too many do no harm')
     assert.match(many.how.join(' '), /cannot be merged/)
   })
 })
 
 onEachStore('the doctor, told a number of tiles', backend => {
-  const run = async (...argv) => {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-    return { code: await start(argv), out: streams.stdout.text, err: streams.stderr.text }
-  }
   let url
   beforeEach(async () => { url = await backend.database() })
   afterEach(() => request(url, { method: 'DELETE' }))
@@ -79,7 +73,7 @@ onEachStore('the doctor, told a number of tiles', backend => {
 
   it('says what a database that is there has, and what else it takes', async () => {
     await request(url, { method: 'PUT' })
-    const { code, out } = await run('doctor', '--db', url, '--expected-tiles', '5M')
+    const { code, out } = await runCommand(['doctor', '--db', url, '--expected-tiles', '5M'])
     assert.equal(code, 0)
     if (!backend.supports.users) return assert.doesNotMatch(out, /shards/)
     assert.match(out, /^5,000,000 tiles are about 53\.0 GB\. Advice for 1 node: q=8 n=1$/m)
@@ -88,7 +82,7 @@ onEachStore('the doctor, told a number of tiles', backend => {
 
   it('refuses what is no number of tiles', async () => {
     for (const value of ['0', 'many', '-5', '1e6', '5 M', '1.0001k']) {
-      const { code, err } = await run('doctor', '--db', url, `--expected-tiles=${value}`)
+      const { code, err } = await runCommand(['doctor', '--db', url, `--expected-tiles=${value}`])
       assert.deepEqual([code, err.includes('--expected-tiles')], [1, true], value)
     }
   })
@@ -98,7 +92,9 @@ onEachStore('the doctor, told a number of tiles', backend => {
   it('grows a database by splitting its shards, as it says', async function () {
     this.timeout(60000)
     await request(url, { method: 'PUT' })
-    const jobs = await json(`${await backend.url()}/_reshard/jobs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ type: 'split', db: new URL(url).pathname.slice(1) }) })
+    const body = JSON.stringify({ type: 'split', db: new URL(url).pathname.slice(1) })
+    const headers = { 'content-type': 'application/json' }
+    const jobs = await json(`${await backend.url()}/_reshard/jobs`, { method: 'POST', headers, body })
     try {
       await until(async () => (await json(url)).cluster.q === 4, { timeout: 30000, what: 'the shards to be split' })
     } finally {

@@ -1,4 +1,4 @@
-// A store to be looked at, and a proxy before it that changes what its server says: ill states that would take years.
+// A store for the doctor, and a proxy before it that changes what its server answers: states that would take years.
 import http from 'node:http'
 import { once } from 'node:events'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
@@ -21,39 +21,56 @@ export async function fill (url, fields = {}) {
   return store
 }
 
+/**
+ * A filled store for a suite, with a proxy before it. Each test begins with a proxy that changes nothing.
+ * @param {() => Promise<{url: string, close?: () => Promise<any>}>} open url of a database
+ * @returns {{url: string, store: Store, proxy: Awaited<ReturnType<typeof startProxy>>, [more: string]: any}}
+ */
+export function useFilled (open) {
+  const own = {}
+  before(async function () {
+    this.timeout(30000)
+    Object.assign(own, await open.call(this))
+    own.store = await fill(own.url)
+    own.proxy = await startProxy(own.url)
+  })
+  after(async () => {
+    await own.proxy?.close()
+    await (own.close ? own.close() : own.store?.destroy())
+  })
+  afterEach(() => { if (own.proxy) own.proxy.change = () => undefined })
+  return own
+}
+
 /** What was found of one check, of several the worst. */
 export const finding = (report, area, check = area) => report.findings.find(one => one.area === area && one.check === check)
 
 let docs
 
-/** As the doctor looks; what should be deployed is put together once. @param {string} url @param {Parameters<typeof doctor>[1]} [options] */
+/** The report of the doctor; the design documents are composed once. */
 export async function look (url, options) {
   docs ??= await ownDesigns()
   return doctor(url, { docs, ...options })
 }
 
-/**
- * @typedef {object} Answer
- * @property {number} status
- * @property {Record<string, any>} headers
- * @property {Buffer} body
- */
-
-/**
- * A proxy before a server. What `change` answers for a path is sent in the place of what the server says; "hang": nothing is.
- * @param {string} url of the server or a database, with a name and password or without
- */
+/** A proxy before a server. It sends what `change` returns for a path instead of the answer; "hang": it sends nothing. */
 export async function startProxy (url) {
   const target = new URL(url)
-  const proxy = { url: '', change: /** @type {(path: string, json: any, answer: Answer) => any} */ (() => undefined), asked: /** @type {string[]} */ ([]), names: /** @type {any[]} */ ([]), sent: /** @type {any[]} */ ([]), close: async () => {} }
+  const proxy = {
+    url: '', asked: [], names: [], sent: [],
+    change: () => undefined,
+    close: async () => {}
+  }
   const server = http.createServer(async (req, res) => {
     const chunks = []
     for await (const chunk of req) chunks.push(chunk)
-    const asked = http.request({ host: target.hostname, port: target.port, path: req.url, method: req.method, headers: { ...req.headers, host: target.host } })
+    const { hostname: host, port } = target
+    const headers = { ...req.headers, host: target.host }
+    const asked = http.request({ host, port, path: req.url, method: req.method, headers })
     asked.on('error', () => res.destroy())
     asked.end(Buffer.concat(chunks))
     proxy.sent.push(parse(Buffer.concat(chunks)))
-    const [came] = /** @type {[http.IncomingMessage]} */ (await once(asked, 'response'))
+    const [came] = await once(asked, 'response')
     const parts = []
     for await (const part of came) parts.push(part)
     const answer = { status: came.statusCode ?? 0, headers: { ...came.headers }, body: Buffer.concat(parts) }
@@ -71,7 +88,7 @@ export async function startProxy (url) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const own = new URL(url)
-  own.port = String(/** @type {import('node:net').AddressInfo} */ (server.address()).port)
+  own.port = server.address().port
   proxy.url = own.href.replace(/\/$/, '')
   proxy.close = async () => {
     server.close()

@@ -22,16 +22,14 @@ const start = (args, options) => {
 
 onEachStore('tilecouch serve --from', backend => {
   const folder = useFolder()
-  let from
-  let origin
+  let from, origin
   before(async () => {
     from = await backend.database()
     origin = await fill(from, { layers: ['osm'] })
   })
-  after(() => origin.destroy())
   afterEach(() => Promise.all(running.splice(0).map(edge => edge.stop())))
 
-  it('prints addresses that answer, what is mirrored and where to, and no password', async () => {
+  it('prints working addresses, what is mirrored and where to, and no password', async () => {
     const edge = start(['--from', from, '--data', path.join(folder.dir, 'edge'), '--zoom', '0-7', '--layer', 'osm'])
     const text = await edge.ready()
     for (const line of [/^ {2}Tiles +\S+\/osm\/\{z\}\/\{x\}\/\{y\}\.png$/m, /^ {2}Mirrored +osm; zoom 0-7$/m, /^ {2}Store +\S+, embedded, data in /m]) assert.match(text, line)
@@ -43,7 +41,7 @@ onEachStore('tilecouch serve --from', backend => {
     for (const said of [edge.out, edge.err]) assert.doesNotMatch(said, /:test@|"test"/)
   }).timeout(SLOW)
 
-  it('tells programs an object a line, and leaves nothing behind on Ctrl-C', async () => {
+  it('prints JSON lines with --json, and leaves no process or lock on Ctrl-C', async () => {
     const data = path.join(folder.dir, 'edge')
     const edge = start(['--from', from, '--data', data, '--workers', '2', '--json'], { group: true })
     const up = await edge.ready()
@@ -63,7 +61,7 @@ onEachStore('tilecouch serve --from', backend => {
   }).timeout(SLOW)
 })
 
-describe('tilecouch serve --from an origin that is none', () => {
+describe('tilecouch serve --from a wrong origin', () => {
   const folder = useFolder()
   const edges = useEdges()
 
@@ -79,7 +77,7 @@ describe('tilecouch serve --from an origin that is none', () => {
   }
   const open = (from, flags) => edges.start(from, { data: path.join(folder.dir, 'edge'), ...flags })
 
-  it('says what is wrong with it, and does not start', async () => {
+  it('reports what is wrong, and does not start', async () => {
     await assert.rejects(open(null, { layer: 'osm' }), { code: 'BAD_OPTION' })
     for (const from of ['file:///etc/passwd', 'http://', 'http://user:secret1@h:0x/../', '../../etc/passwd']) {
       await assert.rejects(open(from), error => error.code === 'BAD_DATABASE' && !error.message.includes('secret1'), from)
@@ -89,7 +87,7 @@ describe('tilecouch serve --from an origin that is none', () => {
     assert.deepEqual(readdirSync(folder.dir).filter(name => name !== 'edge'), [])
   })
 
-  it('tells a page of the web from a store', async () => {
+  it('distinguishes a web page from a store', async () => {
     const pages = await listen((req, res) => res.setHeader('content-type', 'text/html').end('<html>Welcome</html>'))
     const others = await listen((req, res) => res.setHeader('content-type', 'application/json').end('{"hello": "world"}'))
     for (const from of [pages, others]) await assert.rejects(open(from), { code: 'BAD_ANSWER' }, from)
@@ -97,7 +95,7 @@ describe('tilecouch serve --from an origin that is none', () => {
     await assert.rejects(open(nothing), { code: 'SOURCE_NOT_FOUND' })
   })
 
-  it('waits for one that is not there, and serves meanwhile when one says nothing', async () => {
+  it('waits for an origin that is down or does not answer, and serves meanwhile', async () => {
     for (const from of [`http://127.0.0.1:${await freePort()}/tiles`, await listen(() => {})]) {
       const edge = await open(from)
       assert.equal(edge.report.lag, null)

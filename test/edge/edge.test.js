@@ -5,7 +5,7 @@ import { serve } from '../../server/serve.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { mirrorMetricTable } from '../../server/gateway/mirror-metrics.js'
 import { parseMetrics } from '../gateway/support/prometheus.js'
-import { json, onEachStore } from '../support/backends.js'
+import { json, onEachStore, put } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { startLink } from '../mirror/link.js'
@@ -16,13 +16,11 @@ const WITHIN = 3000 // milliseconds until what changes at the origin is shown by
 onEachStore('tilecouch serve --from, in this process', backend => {
   const folder = useFolder()
   const edges = useEdges()
-  let from
-  let origin
+  let from, origin
   before(async () => {
     from = await backend.database()
     origin = await fill(from)
   })
-  after(() => origin.destroy())
 
   let made = 0
   /** The store of an edge is of the same kind as its origin. */
@@ -61,23 +59,22 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
 
-  it('says in /health and /metrics what its store refuses, as long as it does', async () => {
+  it('reports in /health and /metrics what its store refuses', async () => {
     const bad = await backend.database()
     await json(bad, { method: 'PUT' })
-    const put = (id, doc) => json(`${bad}/${id}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(doc) })
-    await put('tilecouch', { type: 'store', schema: 1 })
-    await put('page', { type: 'page' })
+    await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
+    await put(`${bad}/page`, { type: 'page' })
     const edge = await edges.start(bad, { ...await storage(), public: true })
     await edge.until()
     assert.equal((await edge.json('health')).mirror.refused, 1)
     const lacking = async () => parseMetrics(await edge.metrics()).get('tilecouch_mirror_lacking_revisions').samples[0].value
     assert.equal(await lacking(), 1)
     const { _rev: rev } = await json(`${bad}/page`)
-    await put('page', { _rev: rev, _deleted: true })
+    await put(`${bad}/page`, { _rev: rev, _deleted: true })
     await until(async () => await lacking() === 0, { what: 'nothing to be refused any more' })
   })
 
-  it('says in /health and /metrics how it goes, the same with several workers, and a gateway that is no edge says nothing of it', async () => {
+  it('reports its state in /health and /metrics, also with several workers; a gateway without a mirror does not', async () => {
     const names = Object.values(mirrorMetricTable).map(({ name }) => name)
     for (const workers of [1, 2]) {
       const edge = await start({ workers, layer: 'sea' })
@@ -107,7 +104,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     }
   }).timeout(60000)
 
-  it('serves what has arrived while it is filled, and does not claim to know what it lacks', async () => {
+  it('answers FILLING for everything it lacks while it is filled', async () => {
     const link = await startLink(from)
     edges.with(() => link.close())
     link.cut()
@@ -127,7 +124,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.equal((await edge.get('osm/5/9/9.png')).status, 404, 'now it knows')
   }).timeout(60000)
 
-  it('goes on where it was when it is started again, and fetches next to nothing', async () => {
+  it('continues after a restart, and fetches only what changed', async () => {
     const link = await startLink(from)
     edges.with(() => link.close())
     const flags = await storage()
@@ -145,7 +142,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     assert.ok(second.turns.every(({ state }) => state !== 'away'))
   })
 
-  it('keeps to what its origin allows: no database is its own mirror, and what some may read is not for all', async () => {
+  it('refuses its own database, and a private origin unless --public is given', async () => {
     await assert.rejects(edges.start(from, { db: from }), { code: 'SAME_DATABASE' })
     const closed = await backend.database()
     const store = await fill(closed, { side: 1, layers: ['osm'] })
@@ -156,6 +153,5 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     await edge.until()
     assert.equal((await edge.get(`osm@${T1}/5/0/0.png`)).status, 200)
     await edge.close()
-    await store.destroy()
   })
 })

@@ -42,9 +42,7 @@ for (const { name, start } of kinds) {
   describe(`an edge of an origin that comes and goes, on ${name}`, () => {
     const folder = useFolder()
     const edges = useEdges()
-    let server
-    let from
-    let origin
+    let server, from, origin
     before(async () => {
       server = await start()
       from = `${server.url}/tiles`
@@ -54,7 +52,7 @@ for (const { name, start } of kinds) {
 
     const write = (x, seed) => origin.write([{ layer: 'osm', z: 5, x, y: 3, time: T3, bytes: png(seed) }])
 
-    it('answers every request for a tile that it has while the origin is killed and comes back, says how far behind it is, and catches up', async () => {
+    it('answers every request while the origin is killed and comes back, reports its lag, and catches up', async () => {
       const edge = await edges.start(from, { data: path.join(folder.dir, 'edge'), memory: 0, maxLag: '2s' })
       await edge.until()
       const addresses = Array.from({ length: 16 }, (_, at) => `osm${at % 3 ? '' : '@2022'}/5/${at >> 2}/${at % 4}.png`)
@@ -87,7 +85,7 @@ for (const { name, start } of kinds) {
       assert.deepEqual(await clients.end(), [])
     }).timeout(SLOW)
 
-    it('starts without its origin, with what it has and the knowledge of how old that is', async () => {
+    it('starts without its origin, with its data and their age', async () => {
       const data = path.join(folder.dir, 'edge')
       const first = await edges.start(from, { data })
       await first.until()
@@ -107,7 +105,7 @@ for (const { name, start } of kinds) {
       await until(async () => (await second.get('osm/5/2/3.png')).body.equals(png(92)), { what: 'what was written meanwhile' })
     }).timeout(SLOW)
 
-    it('starts without its origin and with nothing, and is filled when there is one', async () => {
+    it('starts empty without its origin, and is filled later', async () => {
       await server.kill()
       const edge = await edges.start(from, { data: path.join(folder.dir, 'edge') })
       assert.deepEqual([edge.report.state, edge.report.lag, edge.report.upToDate], ['away', null, null])

@@ -1,23 +1,15 @@
 // Pages of other origins, as browsers ask for them: a preflight before everything that is not plain.
 import assert from 'node:assert/strict'
-import { clientFor, startInTmp } from './harness.js'
+import { useServer } from './harness.js'
 
 describe('the embedded server and pages of other origins', () => {
   const Origin = 'https://maps.example.org'
-  let server
-  let client
-
-  before(async () => {
-    server = await startInTmp()
-    client = clientFor(server.url)
-    await client('PUT', '/tiles')
-    await client('PUT', '/tiles/doc', { a: 1 })
-    await client('PUT', '/tiles/_design/tiles', { rewrites: [{ from: 'db/*', to: '../../*' }], views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
-  })
-
-  after(async () => {
-    client.end()
-    await server.stop()
+  const { client } = useServer({
+    async fill (ask) {
+      await ask('PUT', '/tiles')
+      await ask('PUT', '/tiles/doc', { a: 1 })
+      await ask('PUT', '/tiles/_design/tiles', { rewrites: [{ from: 'db/*', to: '../../*' }], views: { v: { map: '(function (doc) { emit(doc.a) })' } } })
+    }
   })
 
   const preflight = (method, path) => client('OPTIONS', path, undefined, { Origin, 'Access-Control-Request-Method': method, 'Access-Control-Request-Headers': 'content-type' })

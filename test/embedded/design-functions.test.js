@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { clientFor, startInTmp } from './harness.js'
+import { answered, clientFor, startInTmp, useServer } from './harness.js'
 
 const SECRET = 'a-secret-of-the-environment'
 
@@ -64,7 +64,14 @@ const take = port => `
 
 describe('design functions of the embedded store', function () {
   this.timeout(30000)
-  let dir, server, client, listening, connections
+  let dir, listening, connections
+  const { client } = useServer({
+    options: { designTimeout: 500 },
+    async fill (ask) {
+      await ask('PUT', '/db')
+      await ask('PUT', '/db/doc', { n: 1 })
+    }
+  })
 
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'emb-escape-'))
@@ -72,16 +79,10 @@ describe('design functions of the embedded store', function () {
     connections = 0
     listening = net.createServer(socket => { connections++; socket.destroy() }).listen(0, '127.0.0.1')
     await new Promise(resolve => listening.once('listening', resolve))
-    server = await startInTmp({ designTimeout: 500 })
-    client = clientFor(server.url)
-    await client('PUT', '/db')
-    await client('PUT', '/db/doc', { n: 1 })
   })
 
   after(async () => {
     delete process.env.TILECOUCH_TEST_SECRET
-    client.end()
-    await server.stop()
     await new Promise(resolve => listening.close(resolve))
     rmSync(dir, { recursive: true })
   })
@@ -93,8 +94,7 @@ describe('design functions of the embedded store', function () {
   /** Writes a design document; resolves with a path below it. */
   async function design (fields) {
     const path = `/db/_design/d${count++}`
-    const { status, text } = await client('PUT', path, { shows: { ok: '(function () { return "ok" })' }, ...fields })
-    assert.equal(status, 201, text)
+    await answered(201, client('PUT', path, { shows: { ok: '(function () { return "ok" })' }, ...fields }))
     return path
   }
 
@@ -137,8 +137,7 @@ describe('design functions of the embedded store', function () {
 
   for (const [name, code] of Object.entries(excesses)) it(`end alone after ${name}`, async () => {
     const path = await design({ shows: { s: `(function () { ${code} })`, ok: '(function () { return "ok" })' } })
-    const { status, json } = await client('GET', `${path}/_show/s`)
-    assert.equal(status, 500)
+    const { json } = await answered(500, client('GET', `${path}/_show/s`))
     assert.match(json.error, /^(os_process_error|render_error|compilation_error)$/)
     assert.equal((await client('GET', `${path}/_show/ok`)).text, 'ok')
     assert.ok(process.memoryUsage().rss < 2e9)

@@ -3,17 +3,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { clientFor, startInTmp, until } from './harness.js'
-
-/** mulberry32: small, seeded, good enough to vary requests. */
-function random (seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
+import { random } from '../../bench/tiles.js'
+import { answered, until, useServer } from './harness.js'
 
 const methods = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD', 'COPY', 'PATCH', 'OPTIONS']
 
@@ -38,26 +29,18 @@ const ddoc = {
 
 describe('the embedded server under hostile requests', function () {
   this.timeout(60000)
-  let server
-  let client
   const stray = []
   const note = error => stray.push(error)
-
-  before(async () => {
-    server = await startInTmp({ designTimeout: 500 })
-    client = clientFor(server.url)
-    await client('PUT', '/db')
-    assert.equal((await client('PUT', '/db/_design/d', ddoc)).status, 201)
-    await client('PUT', '/db/kept', { n: 1, _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
-    await client('PUT', '/db/doc', { n: 2, _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
-    process.on('unhandledRejection', note)
+  const { client, server } = useServer({
+    options: { designTimeout: 500 },
+    async fill (send) {
+      await send('PUT', '/db')
+      await answered(201, send('PUT', '/db/_design/d', ddoc))
+      for (const [n, id] of ['kept', 'doc'].entries()) await send('PUT', `/db/${id}`, { n: n + 1, _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })
+    }
   })
-
-  after(async () => {
-    process.off('unhandledRejection', note)
-    client.end()
-    await server.stop()
-  })
+  before(() => process.on('unhandledRejection', note))
+  after(() => process.off('unhandledRejection', note))
 
   afterEach(async () => {
     assert.equal((await client('GET', '/db/kept/tile')).text, 'abc')
@@ -100,7 +83,7 @@ describe('the embedded server under hostile requests', function () {
   it('answers broken HTTP', async () => {
     const raw = ['GET\r\n\r\n', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n', '\0\0\0\0\r\n\r\n', 'GET /db/kept HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n', `GET /db/kept HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100000)}\r\n\r\n`, 'POST /db/_bulk_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'GET http://elsewhere/db HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'GET // HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'GET /db/kept HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ====\r\nConnection: close\r\n\r\n', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n']
     for (const text of raw) {
-      const socket = net.connect(server.port, '127.0.0.1')
+      const socket = net.connect(server().port, '127.0.0.1')
       socket.on('error', () => {})
       socket.write(text)
       socket.on('data', () => socket.end())
@@ -110,7 +93,7 @@ describe('the embedded server under hostile requests', function () {
 
   it('survives clients that leave', async () => {
     const leave = async text => {
-      const socket = net.connect(server.port, '127.0.0.1')
+      const socket = net.connect(server().port, '127.0.0.1')
       socket.on('error', () => {})
       await once(socket, 'connect')
       await new Promise(resolve => socket.write(text, resolve))

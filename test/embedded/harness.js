@@ -1,4 +1,5 @@
 // Targets for the contract: the embedded store always, and a real CouchDB when COUCHDB_URL names one.
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -17,6 +18,24 @@ export async function startInTmp (options = {}) {
       rmSync(dir, { recursive: true, force: true })
     }
   }
+}
+
+/**
+ * A server for all tests of a suite, and a client of it.
+ * @param {{options?: Record<string, any>, fill?: (client: ReturnType<typeof clientFor>) => Promise<any>}} [setup]
+ */
+export function useServer ({ options = {}, fill = async () => {} } = {}) {
+  const own = /** @type {{server: Awaited<ReturnType<typeof startInTmp>>, client: ReturnType<typeof clientFor>}} */ ({})
+  before(async () => {
+    own.server = await startInTmp(options)
+    own.client = clientFor(own.server.url)
+    await fill(own.client)
+  })
+  after(async () => {
+    own.client.end()
+    await own.server.stop()
+  })
+  return { server: () => own.server, client: (...asked) => own.client(...asked) }
 }
 
 /**
@@ -85,16 +104,30 @@ export const targets = [
   ...(process.env.COUCHDB_URL ? [{ name: 'CouchDB', start: () => couchTarget(process.env.COUCHDB_URL) }] : [])
 ]
 
+/**
+ * Checks the status of an answer, and the code of its error.
+ * @param {number} status @param {Promise<any>} asked @param {string} [error]
+ */
+export async function answered (status, asked, error) {
+  const answer = await asked
+  assert.equal(answer.status, status, answer.text)
+  if (error) assert.equal(answer.json.error, error)
+  return answer
+}
+
 /** A database for one describe block. @param {() => any} target */
 export function freshDatabase (target, { open = false } = {}) {
-  const db = { path: '' }
+  const db = {
+    path: '',
+    /** A request below it, of an admin. */
+    admin: (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  }
   before(async () => {
     db.path = `/${target().unique()}`
-    const { status, text } = await target().admin('PUT', db.path)
-    if (status !== 201) throw new Error(text)
-    if (open) await target().admin('PUT', `${db.path}/_security`, { members: {}, admins: {} })
+    await answered(201, db.admin('PUT', ''))
+    if (open) await db.admin('PUT', '/_security', { members: {}, admins: {} })
   })
-  after(() => target().admin('DELETE', db.path))
+  after(() => db.admin('DELETE', ''))
   return db
 }
 

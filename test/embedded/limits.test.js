@@ -8,34 +8,25 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { clientFor, startInTmp } from './harness.js'
+import { useServer } from './harness.js'
 
 const within = (levels, open = '[', close = ']', core = '') => open.repeat(levels) + core + close.repeat(levels)
 
 describe('the embedded store, sent too much', function () {
   this.timeout(30000)
-  let server
-  let client
   const stray = []
   const note = error => stray.push(error)
-
-  before(async () => {
-    process.on('uncaughtException', note)
-    server = await startInTmp()
-    client = clientFor(server.url)
-    await client('PUT', '/db')
-    await client('PUT', '/db/_design/d', {
+  before(() => process.on('uncaughtException', note))
+  after(() => process.off('uncaughtException', note))
+  const { client, server } = useServer({ fill: async ask => {
+    await ask('PUT', '/db')
+    await ask('PUT', '/db/_design/d', {
       views: { v: { map: '(function (doc) { emit(doc.a) })' } },
       lists: { l: '(function () { send("x") })' },
       updates: { u: '(function (doc, req) { return [null, "x"] })' },
       rewrites: [{ from: '/docs', to: '../../_all_docs' }]
     })
-  })
-  after(async () => {
-    process.off('uncaughtException', note)
-    client.end()
-    await server.stop()
-  })
+  } })
 
   it('takes JSON of so many levels, and refuses more wherever any is read: nothing of it ends the process or hangs', async () => {
     for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
@@ -87,7 +78,7 @@ describe('the embedded store, sent too much', function () {
   })
 
   it('answers so many requests of a connection at once, and closes it when more wait', async () => {
-    const { hostname, port } = new URL(server.url)
+    const { hostname, port } = new URL(server().url)
     const ask = count => new Promise(resolve => {
       let text = ''
       const socket = connect(+port, hostname, () => socket.write('GET /db HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(count)))

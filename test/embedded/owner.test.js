@@ -120,7 +120,7 @@ describe('the owner of an embedded store', function () {
       assert.equal(await findEmbedded(folder), null)
       await other.close()
     }
-    const [fresh] = [join(dir, 'fresh')]
+    const fresh = join(dir, 'fresh')
     mkdirSync(fresh)
     for (const name of ['password.new', 'server.json.new']) symlinkSync(victim, join(fresh, name))
     await (await startEmbedded({ dir: fresh })).close()

@@ -1,7 +1,7 @@
 // Selectors of anybody who may read: none takes the server's one thread for long, wherever a selector is taken.
 import assert from 'node:assert/strict'
 import { compileSelector, pickFitting } from '../../server/embedded/selector.js'
-import { clientFor, startInTmp } from './harness.js'
+import { useServer } from './harness.js'
 
 const LONG = 'a'.repeat(500)
 
@@ -65,18 +65,12 @@ describe('a selector', () => {
 
 describe('the embedded store, asked with hostile selectors', function () {
   this.timeout(20000)
-  let server
-  let client
-  before(async () => {
-    server = await startInTmp()
-    client = clientFor(server.url)
-    await client('PUT', '/db')
-    await client('POST', '/db/_bulk_docs', { docs: Array.from({ length: 20 }, (_, at) => ({ _id: `d${at}`, text: LONG, n: at, list: [LONG], numbers: [1, 2] })) })
-    await client('POST', '/db/_index', { index: { fields: ['text'] } })
-  })
-  after(async () => {
-    client.end()
-    await server.stop()
+  const { client } = useServer({
+    async fill (ask) {
+      await ask('PUT', '/db')
+      await ask('POST', '/db/_bulk_docs', { docs: Array.from({ length: 20 }, (_, at) => ({ _id: `d${at}`, text: LONG, n: at, list: [LONG], numbers: [1, 2] })) })
+      await ask('POST', '/db/_index', { index: { fields: ['text'] } })
+    }
   })
 
   it('answers each of them soon, in every place that takes one', async () => {

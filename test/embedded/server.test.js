@@ -12,6 +12,19 @@ import { clientFor, startInTmp } from './harness.js'
 const module = new URL('../../server/embedded/index.js', import.meta.url).href
 
 const children = []
+const closing = []
+
+/** A server for one test, and a client of it. */
+async function open (options) {
+  const server = await startEmbedded({ admins: 'everybody', ...options })
+  const client = clientFor(server.url)
+  const close = async () => {
+    client.end()
+    await server.close()
+  }
+  closing.push(close)
+  return { server, client, close }
+}
 
 /** Starts a server in another process; resolves when it listens. */
 async function startElsewhere (dir, cwd = tmpdir()) {
@@ -31,7 +44,8 @@ describe('the embedded server', function () {
   this.timeout(20000)
   let dir
   beforeEach(() => { dir = mkdtempSync(join(tmpdir(), 'emb-test-')) })
-  afterEach(() => {
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close()
     for (const child of children.splice(0)) child.kill('SIGKILL')
     rmSync(dir, { recursive: true, force: true })
   })
@@ -115,8 +129,7 @@ describe('the embedded server', function () {
   })
 
   it('forgets the Mango indexes of a database that was deleted', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client } = await open({ dir })
     const find = async () => (await client('POST', '/db/_find', { selector: { n: { $gt: 0 } } })).json.docs.map(({ _id: id }) => id)
     for (const id of ['first', 'second']) {
       await client('PUT', '/db')
@@ -125,8 +138,6 @@ describe('the embedded server', function () {
       assert.deepEqual(await find(), [id])
       await client('DELETE', '/db')
     }
-    client.end()
-    await server.close()
   })
 
   it('opens and deletes no folder that a local document names', async () => {
@@ -134,8 +145,7 @@ describe('the embedded server', function () {
     const victim = join(dir, 'databases', 'victim', 'docs')
     const elsewhere = join(dir, 'elsewhere')
     const hostile = { dependentDbs: { [victim]: true, [elsewhere]: true, [`${victim}-mrview-${'0'.repeat(32)}/../../../elsewhere`]: true } }
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client, close } = await open({ dir })
     await client('PUT', '/victim')
     await client('PUT', '/victim/doc', { n: 1 })
     await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
@@ -147,8 +157,7 @@ describe('the embedded server', function () {
     assert.ok(status === 403 || /forbidden/.test(text), text)
     await client('PUT', '/db/from', hostile)
     assert.equal((await client('COPY', '/db/from', undefined, { Destination: notes })).status, 403)
-    client.end()
-    await server.close()
+    await close()
     // written before that was refused
     const PouchDB = createRequire(import.meta.url)('pouchdb-node')
     const pouch = new PouchDB(join(dir, 'databases', 'db', 'docs'))
@@ -164,30 +173,23 @@ describe('the embedded server', function () {
   })
 
   it('keeps answering other databases while it reopens one', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client } = await open({ dir })
     await client('PUT', '/db')
     await client('PUT', '/db/a', { n: 1 })
     const reopened = client('PUT', '/db/_revs_limit', '10')
     const reads = Array.from({ length: 20 }, () => client('GET', '/db/a'))
     assert.equal((await reopened).status, 200)
     for (const { json } of await Promise.all(reads)) assert.equal(json.n, 1)
-    client.end()
-    await server.close()
   })
 
   it('is an admin party without admins', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client } = await open({ dir })
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })
     assert.equal((await client('PUT', '/db')).status, 201)
-    client.end()
-    await server.close()
   })
 
   it('ends waiting feeds when it closes or their database goes', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client, close } = await open({ dir })
     await client('PUT', '/db')
     const waiting = client('GET', '/db/_changes?feed=longpoll&since=now&heartbeat=20')
     await client('GET', '/db')
@@ -196,14 +198,12 @@ describe('the embedded server', function () {
     await client('PUT', '/db')
     const another = client('GET', '/db/_changes?feed=continuous&since=now&heartbeat=20').catch(() => {})
     await client('GET', '/db')
-    await server.close()
+    await close()
     await another
-    client.end()
   })
 
   it('stops design functions that never end', async () => {
-    const server = await startEmbedded({ dir, designTimeout: 200, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client } = await open({ dir, designTimeout: 200 })
     await client('PUT', '/db')
     const endless = '(function () { for (;;) {} })'
     await client('PUT', '/db/_design/d', { shows: { s: endless, later: '(function () { Promise.resolve().then(function () { for (;;) {} }); return "x" })', ok: '(function () { return "ok" })' }, views: { v: { map: '(function (doc) { for (;;) {} })' } }, filters: { f: endless }, rewrites: endless })
@@ -216,17 +216,12 @@ describe('the embedded server', function () {
     assert.equal((await client('GET', '/db/_design/d/_show/ok')).text, 'ok')
     await client('PUT', '/db/_design/e', { validate_doc_update: endless })
     assert.equal((await client('PUT', '/db/b', {})).status, 500)
-    client.end()
-    await server.close()
   })
 
   it('keeps design functions away from the process', async () => {
-    const server = await startEmbedded({ dir, admins: 'everybody' })
-    const client = clientFor(server.url)
+    const { client } = await open({ dir })
     await client('PUT', '/db')
     await client('PUT', '/db/_design/d', { shows: { s: '(function (doc, req) { return [typeof process, typeof this.constructor.constructor("return typeof process")(), req.constructor.constructor("return typeof process")(), typeof globalThis.setTimeout].join() })' } })
     assert.equal((await client('GET', '/db/_design/d/_show/s')).text, 'undefined,string,undefined,undefined')
-    client.end()
-    await server.close()
   })
 })

@@ -20,7 +20,10 @@ export const openKinds = kinds.map(({ name, open }) => ({
   }
 }))
 
-/** As `tilecouch doctor --fix --cors '*'` does. @returns {Promise<() => Promise<void>>} puts back what was set before */
+/**
+ * As `tilecouch doctor --fix --cors '*'` does.
+ * @returns {Promise<() => Promise<void>>} puts back what was set before
+ */
 async function allowAll (database) {
   const { couch } = await Store.open(database)
   const ask = (key, request) => couch.request({ path: `_node/_local/_config/${key}`, server: true, raw: true, ...request })

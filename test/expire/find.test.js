@@ -62,7 +62,7 @@ onEachStore('what has expired', backend => {
     assert.deepEqual(await gatewaySays(Date.parse(at(10)) + 999, doc), await commandSays(at(10)))
   }).timeout(20000)
 
-  it('moves with the ttl of the layer, and without one only tiles that say so themselves expire', async () => {
+  it('follows the ttl of the layer; without one only tiles with their own time expire', async () => {
     for (const ttl of [60, undefined, HOUR]) {
       await map.store.defineLayer('osm', { ttl: ttl ?? null })
       for (const seconds of [59, 60, HOUR, 9 * HOUR]) {
@@ -72,7 +72,7 @@ onEachStore('what has expired', backend => {
     }
   }).timeout(20000)
 
-  it('is told page by page, each tile once, and no layer of another name', async () => {
+  it('is listed page by page, each tile once, without other layers', async () => {
     await map.store.defineLayer('other', { ttl: 1 })
     await map.write([map.tile(0, { expires: at(1) }, 'other'), map.tile(1, {}, 'other')])
     const all = await commandSays(at(9 * HOUR))
@@ -85,7 +85,7 @@ onEachStore('what has expired', backend => {
     assert.equal((await commandSays(T, { before: at(11) })).length, 2, 'a dry run may look ahead')
   }).timeout(20000)
 
-  it('needs the indexes, and says which command makes them', async () => {
+  it('needs the indexes, and names the command that builds them', async () => {
     const doc = await map.store.couch.get('_design/lifecycle')
     await request(`${map.url}/_design/lifecycle?rev=${doc._rev}`, { method: 'DELETE' })
     await assert.rejects(list(), { code: 'INDEX_MISSING', advice: /push/ })

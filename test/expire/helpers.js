@@ -1,7 +1,6 @@
 // What the tests of expiry share: a published store, with tiles that differ in what they say of their end.
 import { addSeconds } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
-import { Store } from '../../loader/store/index.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 export const T = '2024-03-01T00:00:00Z'
@@ -12,10 +11,7 @@ export const at = seconds => addSeconds(T, seconds)
 
 /** @param {{database: () => Promise<string>}} backend */
 export function useExpiry (backend) {
-  const context = {
-    /** @type {Store} */
-    store: /** @type {any} */ (undefined),
-    url: '',
+  const context = Object.assign(useStore(backend, { once: true, published: true }), {
     /** @param {number} x @param {Record<string, any>} [fields] @param {string} [layer] */
     tile: (x, { time = T, image = x, ...fields } = {}, layer = 'osm') => ({ layer, z: 6, x, y: 0, time, ...(image === null ? { gone: true } : { bytes: png(image) }), ...fields }),
     /** @param {any[]} tiles @param {string} [stored] */
@@ -27,13 +23,6 @@ export function useExpiry (backend) {
       const versions = await context.store.versions('osm', 6, x, 0)
       return versions.map(({ time, gone, current, expires }) => [(Date.parse(time) - Date.parse(T)) / 1000, gone ? 'gone' : 'tile', ...(current ? ['head'] : []), ...(current && expires ? [(Date.parse(expires) - Date.parse(T)) / 1000] : [])].join(' '))
     }
-  }
-  before(async function () {
-    this.timeout(30000)
-    context.url = await backend.database()
-    context.store = await Store.create(context.url)
-    await publish(context.store)
   })
-  after(() => context.store.destroy())
   return context
 }

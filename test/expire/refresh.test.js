@@ -2,30 +2,21 @@
 import assert from 'node:assert/strict'
 import { addSeconds, now } from '../../core/index.js'
 import { expire } from '../../loader/expired/index.js'
-import { publish } from '../../loader/publish.js'
 import { openService } from '../gateway/support/service.js'
 import { until } from '../../bench/wait.js'
-import { Store } from '../../loader/store/index.js'
 import { QUICK } from '../seed/helpers.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 const DAY = 86400
 
 onEachStore('refreshing what has expired', backend => {
   let store, url, upstream, layer
-  before(async function () {
-    this.timeout(30000)
-    url = await backend.database()
-    store = await Store.create(url)
-    await publish(store)
-    upstream = await startUpstream({ tileSize: 64 })
-  })
-  after(async () => {
-    await upstream.close()
-    await store.destroy()
-  })
+  useStore(backend, { once: true, published: true, fill: (...own) => { [store, url] = own } })
+  before(async () => { upstream = await startUpstream({ tileSize: 64 }) })
+  after(() => upstream.close())
 
   const ago = seconds => addSeconds(now(), -seconds)
   const columns = Array.from({ length: 8 }, (_, x) => x)
@@ -45,7 +36,7 @@ onEachStore('refreshing what has expired', backend => {
     await store.write(versions, { stored: ago(7 * DAY) })
   })
 
-  it('what is as it was holds longer, what has changed becomes a version, and then nothing has expired', async () => {
+  it('unchanged tiles expire later, changed ones become versions, and then nothing has expired', async () => {
     upstream.epoch = 1
     const before = await head(0)
     const tally = await refresh({ limits: { page: 3, refresh: 5 } })
@@ -59,7 +50,7 @@ onEachStore('refreshing what has expired', backend => {
     assert.equal([...tiles.values()].filter(versions => versions.length === 2).length, tally.changed)
   })
 
-  it('names what fails and tries it again; what the upstream has no more stays; what is gone is asked for', async () => {
+  it('names failures and tries them again; missing tiles stay; gone tiles are fetched', async () => {
     await store.write([{ layer, z: 3, x: 7, y: 2, time: ago(DAY), gone: true, expires: ago(DAY) }], { stored: ago(DAY) })
     upstream.behave({ status: ({ x }) => x === 1 ? 500 : 404, only: ({ x }) => x === 1 || x === 2 })
     const tally = await refresh()
@@ -70,7 +61,7 @@ onEachStore('refreshing what has expired', backend => {
     assert.deepEqual(counts(await refresh()), { expired: 2, changed: 0, unchanged: 2, missing: 0, failed: 0, left: 0 })
   })
 
-  it('a layer without an upstream is an error by its name, and passed over with the others; an upstream that is away is given up for now', async () => {
+  it('a layer without an upstream is an error if it is named, and skipped with --all; an upstream that is away is given up for now', async () => {
     await store.defineLayer('still', { ttl: 1 })
     await store.defineLayer('shy', { ttl: 1, upstream: { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' } })
     await assert.rejects(refresh({ layers: ['still'] }), { code: 'NO_UPSTREAM' })
@@ -83,7 +74,7 @@ onEachStore('refreshing what has expired', backend => {
     await upstream.start()
   })
 
-  it('goes on for ever: two of them and a gateway at once, an upstream that comes back, tiles that come to expire', async () => {
+  it('runs live: two of them and a gateway at once, an upstream that returns, tiles that expire meanwhile', async () => {
     const service = await openService(url)
     const stop = new AbortController()
     const seeding = { patience: { ...QUICK, patience: 0.05 } }

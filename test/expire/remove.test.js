@@ -14,7 +14,12 @@ onEachStore('removing what has expired', backend => {
   const remove = (seconds, options = {}) => expire(map.store, { action: 'remove', now: () => at(seconds), ...options })
   const counts = ({ expired, removed, ended, changed, refused }) => ({ expired, removed, ended, changed, refused })
 
-  it('a tile without a past goes; one with a past is gone from when it expired, and asked for again', async () => {
+  /** One tile, as another edition has it. */
+  const sourceOf = x => /** @type {any} */ ({
+    name: 'memory', fields: { format: 'png' }, async * tiles () { yield { z: 6, x, y: 0, read: async () => png(x) } }, async close () {}
+  })
+
+  it('a tile without a past is removed; one with a past is gone from when it expired, and fetched again', async () => {
     await map.store.defineLayer('osm', { ttl: HOUR })
     await map.write([map.tile(1, { image: 7, time: at(-100) })], at(-100))
     await map.write([map.tile(0), map.tile(1), map.tile(2), map.tile(3, { expires: at(2 * HOUR) })])
@@ -39,7 +44,7 @@ onEachStore('removing what has expired', backend => {
     assert.deepEqual([counts(again), again.gone], [{ expired: 0, removed: 0, ended: 0, changed: 0, refused: 0 }, 1])
   })
 
-  it('with the past, nothing of a tile stays; with a limit, so many go', async () => {
+  it('with the past, nothing of a tile stays; a limit limits the tiles', async () => {
     await map.write([map.tile(10, { expires: at(1), image: 5, time: at(-9) }), map.tile(11, { expires: at(1) }), map.tile(12, { expires: at(2) })])
     await map.write([map.tile(10, { expires: at(1) })])
     assert.deepEqual(counts(await remove(3, { withPast: true, limit: 2 })), { expired: 2, removed: 2, ended: 0, changed: 0, refused: 0 })
@@ -47,14 +52,13 @@ onEachStore('removing what has expired', backend => {
     await remove(3)
   })
 
-  it('what was found unchanged after it had expired is gone from after that, and stays so', async () => {
+  it('a tile that was confirmed after it had expired is gone from after that, and stays so', async () => {
     await map.store.defineLayer('survey')
     const tile = (x, fields) => map.tile(x, fields, 'survey')
     await map.write([60, 61].map(x => tile(x, { image: 1, time: at(-50) })))
     await map.write([60, 61].map(x => tile(x, { expires: at(5) })))
     await map.write([tile(60, { time: at(10) })])
-    const source = { name: 'memory', fields: { format: 'png' }, counts: undefined, total: undefined, async * tiles () { yield { z: 6, x: 61, y: 0, read: async () => png(61) } }, async close () {} }
-    await load(map.store, /** @type {any} */ (source), { layer: 'survey', time: at(12) })
+    await load(map.store, sourceOf(61), { layer: 'survey', time: at(12) })
     assert.equal((await remove(20, { layers: ['survey'] })).ended, 2)
     const shown = async (x, seconds) => (await map.store.at('survey', 6, x, 0, at(seconds)).catch(error => error.code)).time ?? 'TILE_NOT_FOUND'
     for (let time = 0; time < 2; time++) {
@@ -63,7 +67,7 @@ onEachStore('removing what has expired', backend => {
     }
   })
 
-  it('a tile whose head fell back to its only other version goes whole, with the document that stands in the past', async () => {
+  it('a tile whose head fell back to its only other version is removed, with the copy in the past', async () => {
     await map.write([map.tile(62, { expires: at(5), image: 1 })])
     await map.write([map.tile(62, { time: at(2) })])
     await removeEdition(map.store, 'osm', at(2))
@@ -72,7 +76,7 @@ onEachStore('removing what has expired', backend => {
     await checkInvariants(map.url)
   })
 
-  it('twice at once comes to the same as once', async () => {
+  it('twice at once gives the same as once', async () => {
     await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { image: 50 + x, time: at(-50) })))
     await map.write(Array.from({ length: 12 }, (_, x) => map.tile(20 + x, { expires: at(5) })).filter(({ x }) => x % 2))
     await map.write(Array.from({ length: 6 }, (_, x) => map.tile(40 + x, { expires: at(5) })))
@@ -106,7 +110,19 @@ onEachStore('removing what has expired', backend => {
     await checkInvariants(map.url)
   })
 
-  it('refuses what makes no sense before anything is done', async () => {
+  it('withdraws the statements of editions about tiles of several layers', async () => {
+    const layers = ['one', 'two']
+    for (const layer of layers) {
+      await map.store.defineLayer(layer)
+      await map.write([map.tile(9, { time: at(-50), expires: at(5) }, layer)])
+      await load(map.store, sourceOf(9), { layer, time: at(-10) })
+    }
+    assert.equal((await remove(20, { layers })).removed, 2)
+    const { settled, unknown } = await resolve(map.store, { layers })
+    assert.deepEqual([settled, unknown], [0, 0])
+  })
+
+  it('refuses bad options before anything is done', async () => {
     for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {
       await assert.rejects(remove(9, options), { code: 'BAD_OPTION' })
     }

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { createProgram } from '../../loader/cli/program.js'
-import { memory } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { assertSame, contentsOf, expected, useLayer } from './helpers.js'
-
-async function run (...argv) {
-  const streams = { stdout: memory(), stderr: memory() }
-  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-  const code = await start(argv)
-  return { code, out: streams.stdout.text, err: streams.stderr.text }
-}
 
 onEachStore('tilecouch export', backend => {
   const folder = useFolder()
   const context = useLayer(backend)
   const at = name => path.join(folder.dir, name)
-  const go = (...argv) => run('export', ...argv, '--db', context.url)
+  const go = (...argv) => runCommand(['export', ...argv, '--db', context.url])
 
-  it('says in plain words what was written', async () => {
+  it('prints what was written', async () => {
     const { code, out, err } = await go('osm@2022', at('out.mbtiles'), '-z', '0-3')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^osm@2022 -> .*out\.mbtiles: \d+ tiles of zoom \d-3 in \d+:\d\d \([\d,]+\/s\)\n {2}[\d.]+ kB of tiles: \d+ written\n {2}The file has [\d.]+ kB: \d+ different images, each in it once\n$/)
@@ -31,7 +23,7 @@ onEachStore('tilecouch export', backend => {
     assert.match((await go('osm@2021', at('out'), '--scheme', 'tms')).out, /files? removed/)
   })
 
-  it('says it to programs as one object', async () => {
+  it('prints one object with --json', async () => {
     const { code, out, err } = await go('osm', at('out.zip'), '--json', '--bbox', '-180,0,0,85')
     assert.deepEqual([code, err], [0, ''])
     const { layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds } = JSON.parse(out)
@@ -39,7 +31,7 @@ onEachStore('tilecouch export', backend => {
     assert.ok(written === tiles && size > 0 && seconds >= 0 && minzoom >= 0 && maxzoom === 5 && bounds.length === 4)
   })
 
-  it('writes a history, and leaves what is there already', async () => {
+  it('writes a history, and keeps existing files', async () => {
     const { code, out, err } = await go('osm', at('h-{time}.pmtiles'), '--history')
     assert.equal(code, 0, err)
     assert.match(err, /osm@2022-06-01T12:30:00Z -> .*h-2022-06-01T123000Z\.pmtiles \(2 of 3\)\n/)
@@ -49,7 +41,7 @@ onEachStore('tilecouch export', backend => {
     assert.deepEqual([JSON.parse(again.out).exports, JSON.parse(again.out).skipped.length, again.err], [[], 3, ''])
   })
 
-  it('does not replace a file unless it is told to', async () => {
+  it('replaces a file only with --force', async () => {
     await go('osm', at('out.mbtiles'))
     const { code, err } = await go('osm@2021', at('out.mbtiles'))
     assert.equal(code, 1)
@@ -91,6 +83,6 @@ onEachStore('tilecouch export', backend => {
   }
 
   it('asks for both a layer and a target', async () => {
-    for (const argv of [[], ['osm']]) assert.equal((await run('export', ...argv)).code, 2)
+    for (const argv of [[], ['osm']]) assert.equal((await runCommand(['export', ...argv])).code, 2)
   })
 })

@@ -49,7 +49,7 @@ onEachStore('exports of an edition that is corrected', backend => {
   })
 
   for (const [name, seed] of /** @type {[string, number][]} */ ([['out.mbtiles', 3000], ['out.pmtiles', 4000]])) {
-    it(`${name} that was stopped before does not go on with the old images`, async () => {
+    it(`${name} that was stopped before does not keep the old images`, async () => {
       const out = path.join(folder.dir, name)
       const stop = new AbortController()
       const onProgress = ({ written }) => { if (written >= SIDE) stop.abort() }

@@ -4,18 +4,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { noiseTile } from '../../bench/tiles.js'
 import { exportLayer } from '../../loader/export/index.js'
-import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { skip } from '../support/tools.js'
-import { assertSame, contentsOf, filesBelow } from './helpers.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
+import { assertSame, contentsOf, filesBelow, writeTiles } from './helpers.js'
+import { collectGarbage } from '../support/garbage.js'
 
 const SIZE = 32 // MB of the file system
 const COUNT = 1600
@@ -38,12 +33,7 @@ onEachStore('an export onto a full disk', backend => {
       skip(this, 'mounting a tmpfs needs root')
     }
     store = await Store.create(await backend.database())
-    await store.defineLayer('osm', { format: 'png' })
-    await store.write([...wanted].map(([name, bytes]) => {
-      const [z, x, y] = name.split('/').map(Number)
-      return { layer: 'osm', z, x, y, time: '2021-01-01T00:00:00Z', bytes }
-    }))
-    await publish(store, {})
+    await writeTiles(store, wanted, '2021-01-01T00:00:00Z')
   })
   after(async () => {
     await store?.destroy()
@@ -68,7 +58,7 @@ onEachStore('an export onto a full disk', backend => {
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']) {
     // before there is anything, in the middle, and just before the end
     for (const room of process.env.TILECOUCH_LONG ? [0, 0.85, 1.005] : [ROOM[target]]) {
-      it(`says so, leaves nothing that looks whole, and goes on when there is room: ${target}, with room for ${Math.round(room * 100)} %`, async function () {
+      it(`is reported, leaves nothing that looks complete, and resumes when there is room: ${target}, with room for ${Math.round(room * 100)} %`, async function () {
         this.timeout(60000)
         await fill(room * COUNT * BYTES)
         let failed

@@ -3,12 +3,11 @@ import { existsSync, readFileSync, statSync, utimesSync, writeFileSync, mkdirSyn
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
 import { openTarget } from '../../loader/export/target.js'
-import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer } from './helpers.js'
+import { EDITIONS, assertSame, contentsOf, expected, filesBelow, shownAt, useLayer, withStore } from './helpers.js'
 
 onEachStore('an export into a folder', backend => {
   const folder = useFolder()
@@ -30,7 +29,7 @@ onEachStore('an export into a folder', backend => {
     for (const [name, inode] of before) assert.equal(statSync(path.join(out(), name)).ino, inode, name)
   })
 
-  it('brings it to any other time, forwards and backwards: only what differs is written, what is no more goes', async function () {
+  it('changes it to any other time, forwards and backwards: writes only differences, removes what is gone', async function () {
     this.timeout(60000)
     let before = new Map()
     for (const time of ['2021', '2022', undefined, EDITIONS[0], '2022', '2021']) {
@@ -111,42 +110,32 @@ onEachStore('an export into a folder', backend => {
     assert.equal(readFileSync(out(), 'utf8'), 'a file')
   })
 
-  it('takes the old file away when the type of a tile has changed', async () => {
-    const store = await Store.create(await backend.database())
-    try {
-      const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
-      await store.defineLayer('osm', {})
-      await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }, { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
-      await publish(store, {})
-      await exportLayer(store, 'osm', out())
-      await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[1], bytes: jpeg }])
-      const { removed } = await exportLayer(store, 'osm', out())
-      assert.deepEqual([tilesIn(), removed], [['1/0/0.jpg', '1/0/1.png'], 1])
-    } finally {
-      await store.destroy()
-    }
-  })
+  it('takes the old file away when the type of a tile has changed', () => withStore(backend, async store => {
+    const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xda, 0, 2]), Buffer.alloc(300, 7), Buffer.from([0xff, 0xd9])])
+    await store.defineLayer('osm', {})
+    await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }, { layer: 'osm', z: 1, x: 0, y: 1, time: EDITIONS[0], bytes: png(2) }])
+    await publish(store, {})
+    await exportLayer(store, 'osm', out())
+    await store.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: EDITIONS[1], bytes: jpeg }])
+    const { removed } = await exportLayer(store, 'osm', out())
+    assert.deepEqual([tilesIn(), removed], [['1/0/0.jpg', '1/0/1.png'], 1])
+  }))
 
-  it('may be of maps from before there were times of files', async () => {
-    const store = await Store.create(await backend.database())
-    try {
-      await store.defineLayer('osm', {})
-      const tiles = [['1850-01-01T00:00:00Z', 1], ['1901-01-01T00:00:00Z', 2], ['1960-01-01T00:00:00Z', 3]]
-      for (const [index, [time, seed]] of tiles.entries()) await store.write([{ layer: 'osm', z: 2, x: index, y: 0, time, bytes: png(seed) }])
-      await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true }, { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
-      await publish(store, {})
-      await exportLayer(store, 'osm', out(), { time: '1850' })
-      assert.deepEqual(tilesIn(), ['2/0/0.png'])
-      await exportLayer(store, 'osm', out(), { time: '1960' })
-      assert.deepEqual(tilesIn(), ['2/1/0.png', '2/2/0.png'])
-      await exportLayer(store, 'osm', out())
-      assert.deepEqual(tilesIn(), ['2/1/0.png'])
-    } finally {
-      await store.destroy()
-    }
-  })
+  it('may be of maps from before there were times of files', () => withStore(backend, async store => {
+    await store.defineLayer('osm', {})
+    const tiles = [['1850-01-01T00:00:00Z', 1], ['1901-01-01T00:00:00Z', 2], ['1960-01-01T00:00:00Z', 3]]
+    for (const [index, [time, seed]] of tiles.entries()) await store.write([{ layer: 'osm', z: 2, x: index, y: 0, time, bytes: png(seed) }])
+    await store.write([{ layer: 'osm', z: 2, x: 0, y: 0, time: '1870-01-01T00:00:00Z', gone: true }, { layer: 'osm', z: 2, x: 2, y: 0, time: '1970-01-01T00:00:00Z', gone: true }])
+    await publish(store, {})
+    await exportLayer(store, 'osm', out(), { time: '1850' })
+    assert.deepEqual(tilesIn(), ['2/0/0.png'])
+    await exportLayer(store, 'osm', out(), { time: '1960' })
+    assert.deepEqual(tilesIn(), ['2/1/0.png', '2/2/0.png'])
+    await exportLayer(store, 'osm', out())
+    assert.deepEqual(tilesIn(), ['2/1/0.png'])
+  }))
 
-  it('of a difference says what is gone, rows counted as those of the files', async () => {
+  it('of a difference lists what is gone, with rows like those of the files', async () => {
     const doc = await context.store.layer('osm')
     for (const [scheme, row] of [['xyz', 1], ['tms', 6]]) {
       const name = path.join(folder.dir, scheme)

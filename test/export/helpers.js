@@ -67,6 +67,26 @@ export function useLayer (backend) {
   return context
 }
 
+/** A store of its own for one test. @param {(store: Store) => Promise<any>} use */
+export async function withStore (backend, use) {
+  const store = await Store.create(await backend.database())
+  try {
+    return await use(store)
+  } finally {
+    await store.destroy()
+  }
+}
+
+/** Defines `osm` with tiles of one time. @param {Map<string, Buffer>} tiles z/x/y -> bytes */
+export async function writeTiles (store, tiles, time) {
+  await store.defineLayer('osm', { format: 'png' })
+  await store.write([...tiles].map(([name, bytes]) => {
+    const [z, x, y] = name.split('/').map(Number)
+    return { layer: 'osm', z, x, y, time, bytes }
+  }))
+  await publish(store)
+}
+
 export async function fillLayer (store, layer = 'osm') {
   await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512 })
   for (const [edition, time] of EDITIONS.entries()) {

@@ -9,11 +9,10 @@ import { noiseTile, random } from '../../bench/tiles.js'
 import { until } from '../../bench/wait.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { exportHistory } from '../../loader/export/history.js'
-import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { assertSame, contentsOf, filesBelow } from './helpers.js'
+import { assertSame, contentsOf, filesBelow, writeTiles } from './helpers.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 1)
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
@@ -36,14 +35,9 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     this.timeout(60000)
     url = await backend.database()
     store = await Store.create(url)
-    await store.defineLayer('osm', { format: 'png' })
-    await store.write([...wanted].map(([name, bytes]) => {
-      const [z, x, y] = name.split('/').map(Number)
-      return { layer: 'osm', z, x, y, time: TIME, bytes }
-    }))
+    await writeTiles(store, wanted, TIME)
     await store.putEdition('osm', TIME, { finished: TIME })
     await store.putEdition('osm', '2022-01-01T00:00:00Z', { finished: TIME })
-    await publish(store, {})
   })
   after(() => store?.destroy())
 
@@ -95,7 +89,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
       })
     }
 
-    it(`stops where it is told to, and says how far it came: ${target}`, async () => {
+    it(`stops on abort, and reports its progress: ${target}`, async () => {
       const abort = new AbortController()
       await assert.rejects(exportLayer(store, 'osm', at(target), {
         signal: abort.signal,
@@ -113,7 +107,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     })
   }
 
-  it('stopped by Ctrl-C goes on where it was', async function () {
+  it('stopped by Ctrl-C resumes', async function () {
     this.timeout(60000)
     const target = 'out.mbtiles'
     const { child, ended } = start('osm', at(target))
@@ -142,7 +136,7 @@ onEachStore(`exports in trouble (seed ${SEED})`, backend => {
     assertSame(await contentsOf(at(target), { asked: wanted.keys() }), wanted)
   })
 
-  it('a history that was stopped is gone on with', async function () {
+  it('a history that was stopped is resumed', async function () {
     this.timeout(60000)
     const abort = new AbortController()
     let ended = 0

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
-import { Store } from '../../loader/store/index.js'
-import { publish } from '../../loader/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
 import { assertSame, contentsOf } from './helpers.js'
 
@@ -20,27 +19,25 @@ const shown = seed => new Map(names().flatMap(({ x, y, name }) => seed(x, y) ===
 onEachStore('a store that is written to while it is exported', backend => {
   const folder = useFolder()
   const at = name => path.join(folder.dir, name)
-  let store
-
-  beforeEach(async () => {
-    store = await Store.create(await backend.database())
-    await store.defineLayer('osm', { format: 'png' })
-    await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
-    await publish(store, {})
+  const own = useStore(backend, {
+    published: true,
+    async fill (store) {
+      await store.defineLayer('osm', { format: 'png' })
+      await store.write(square({ layer: 'osm', time: T1, z: 6, side: SIDE, seed: first }))
+    }
   })
-  afterEach(() => store.destroy())
 
   /** Begins the next edition with the first tile of the export. */
   function meanwhile () {
     const edition = { done: /** @type {Promise<any> | undefined} */ (undefined) }
-    return Object.assign(edition, { onProgress: () => { edition.done ??= store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 }) } })
+    return Object.assign(edition, { onProgress: () => { edition.done ??= own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 }) } })
   }
 
   for (const target of ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']) {
     it(`gives its past as it was: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()
-      const { missing } = await exportLayer(store, 'osm', at(target), { time: '2021', onProgress: edition.onProgress })
+      const { missing } = await exportLayer(own.store, 'osm', at(target), { time: '2021', onProgress: edition.onProgress })
       await edition.done
       assert.equal(missing, 0)
       assertSame(await contentsOf(at(target), { asked: shown(first).keys() }), shown(first))
@@ -49,7 +46,7 @@ onEachStore('a store that is written to while it is exported', backend => {
     it(`gives each tile as it was before or after: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()
-      const { tiles, missing } = await exportLayer(store, 'osm', at(target), { onProgress: edition.onProgress })
+      const { tiles, missing } = await exportLayer(own.store, 'osm', at(target), { onProgress: edition.onProgress })
       await edition.done
       const found = await contentsOf(at(target), { asked: shown(first).keys() })
       assert.equal(found.size, tiles)
@@ -65,13 +62,13 @@ onEachStore('a store that is written to while it is exported', backend => {
 
   it('a folder is brought up to date afterwards, and loses no tile on the way', async function () {
     this.timeout(60000)
-    await exportLayer(store, 'osm', at('out'))
+    await exportLayer(own.store, 'osm', at('out'))
     const edition = meanwhile()
-    await exportLayer(store, 'osm', at('out'), { onProgress: edition.onProgress })
+    await exportLayer(own.store, 'osm', at('out'), { onProgress: edition.onProgress })
     await edition.done
     const found = await contentsOf(at('out'))
     for (const [name] of shown(second)) assert.ok(found.has(name), name)
-    await exportLayer(store, 'osm', at('out'))
+    await exportLayer(own.store, 'osm', at('out'))
     assertSame(await contentsOf(at('out')), shown(second))
   })
 })

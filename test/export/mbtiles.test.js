@@ -50,7 +50,7 @@ describe('an MBTiles file that is written', () => {
     assert.equal(hashes.length, 3)
   })
 
-  it('has the tables by which programs tell MBTiles, and their unique index', async () => {
+  it('has the tables by which programs recognise MBTiles, and their unique index', async () => {
     await write([tile(1, 0, 0, png(1))])
     const columns = table => query(file(), `SELECT name, type FROM pragma_table_info('${table}')`).map(({ name, type }) => `${name} ${type}`)
     assert.deepEqual(columns('map'), ['zoom_level INTEGER', 'tile_column INTEGER', 'tile_row INTEGER', 'tile_id TEXT', 'time INTEGER'])
@@ -66,7 +66,7 @@ describe('an MBTiles file that is written', () => {
     assert.match(plan, /SEARCH map USING INDEX.*SEARCH images USING INDEX/, 'a tile is found by indexes')
   })
 
-  it('says what it holds', async () => {
+  it('has metadata', async () => {
     await write([tile(0, 0, 0, png(1)), tile(2, 0, 1, png(2)), tile(2, 1, 1, png(3), { time: T2 })])
     const said = () => Object.fromEntries(query(file(), 'SELECT name, value FROM metadata').map(({ name, value }) => [name, value]))
     const { bounds, center, agg_tiles_hash: hash, ...rest } = said()
@@ -97,7 +97,7 @@ describe('an MBTiles file that is written', () => {
     assert.equal(query(file(), "SELECT value FROM metadata WHERE name = 'agg_tiles_hash'")[0].value, whole.digest('hex').toUpperCase(), 'over several pages')
   })
 
-  it('keeps vector tiles gzipped, and says what layers they have', async () => {
+  it('keeps vector tiles gzipped, with a description of their layers', async () => {
     const bytes = gzipSync(Buffer.from([0x1a, 2, 0x78, 1]))
     const layers = [{ id: 'water', fields: { name: 'String' } }]
     await write([tile(1, 0, 0, bytes, { type: 'application/vnd.mapbox-vector-tile' })], { doc: { layer: 'osm', vector_layers: layers } })
@@ -131,7 +131,7 @@ describe('an MBTiles file that is written', () => {
 
   for (const cache of [false, true]) {
     describe(`that was not ended${cache ? ', of a cache' : ''}`, () => {
-      it('is gone on with: what is there in its version is kept', async () => {
+      it('is resumed: tiles of the same version are kept', async () => {
         await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2))], { cache })
         assert.deepEqual(readdirSync(folder.dir).filter(name => !name.endsWith('journal')), ['a.mbtiles.part'])
         const target = await open({ cache })
@@ -144,14 +144,14 @@ describe('an MBTiles file that is written', () => {
         assert.deepEqual(readdirSync(folder.dir), ['a.mbtiles'])
       })
 
-      it('has nothing at the end that was not met again', async () => {
+      it('has nothing at the end that was not added again', async () => {
         await leave([tile(1, 0, 0, png(1)), tile(1, 0, 1, png(2)), tile(1, 1, 1, png(3))], { cache })
         const { facts } = await write([tile(1, 0, 1, png(2))], { cache })
         assert.deepEqual(await contentsOf(file()), new Map([['1/0/1', png(2)]]))
         assert.equal(facts.tiles, 1)
       })
 
-      it('may be written again without being asked what is there', async () => {
+      it('may be written again without calls of has()', async () => {
         await leave([tile(1, 0, 0, png(1))], { cache })
         const target = await open({ cache })
         await target.add(tile(1, 0, 0, png(1)))
@@ -161,7 +161,7 @@ describe('an MBTiles file that is written', () => {
     })
   }
 
-  it('of another export, or another kind, is begun anew', async () => {
+  it('of another export, or another kind, is begun again', async () => {
     for (const [first, second] of [[{ run: 'a' }, { run: 'b' }], [{ cache: true }, {}], [{}, { cache: true }]]) {
       await leave([tile(1, 0, 0, png(1))], first)
       const target = await open(second)
@@ -174,7 +174,7 @@ describe('an MBTiles file that is written', () => {
     }
   })
 
-  it('that is damaged before it is whole is begun anew', async () => {
+  it('that is damaged before it is complete is begun again', async () => {
     for (const damage of [bytes => bytes.subarray(0, 100), () => Buffer.alloc(0), () => Buffer.from('x'.repeat(9999)), bytes => Buffer.concat([bytes.subarray(0, 30), bytes.subarray(50)])]) {
       await leave([tile(1, 0, 0, png(1))], { force: true })
       writeFileSync(file('a.mbtiles.part'), damage(readFileSync(file('a.mbtiles.part'))))
@@ -183,7 +183,7 @@ describe('an MBTiles file that is written', () => {
     }
   })
 
-  it('that somebody else has put there, with views and triggers or as a link, is begun anew', async () => {
+  it('of another program, with views and triggers or as a link, is begun again', async () => {
     const part = file('a.mbtiles.part')
     await leave([tile(0, 0, 0, png(1))])
     for (const harm of ['CREATE TRIGGER harm AFTER INSERT ON map BEGIN DELETE FROM map; END', `ALTER TABLE part RENAME TO own; CREATE VIEW part AS WITH RECURSIVE n (run) AS (SELECT 1 UNION ALL SELECT run + 1 FROM n) SELECT max(run) AS run FROM n`]) {
@@ -213,7 +213,7 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
   })
 
-  it('says of a difference what is gone as martin does: a row without data', async () => {
+  it('marks gone tiles of a difference as martin does: a row without data', async () => {
     const target = await open({ metadata: { tilecouch_diff: 'x' } })
     await target.add(tile(1, 0, 0, png(1)))
     await target.gone({ z: 1, x: 1, y: 0 })

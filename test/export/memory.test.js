@@ -2,15 +2,11 @@
 // targets alone.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { exportLayer } from '../../loader/export/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
+import { collectGarbage } from '../support/garbage.js'
 
 const TIME = '2021-01-01T00:00:00Z'
 

@@ -119,6 +119,11 @@ onEachStore('the official Python tools', backend => {
       await exportLayer(layer.store, 'osm', at('ours'), { scheme })
       assertSame(readFolder(at('theirs')), readFolder(at('ours')))
       assertSame(await readSource(at('theirs'), { scheme }), hashes(expected()))
+      const metadata = name => JSON.parse(readFileSync(at(`${name}/metadata.json`), 'utf8'))
+      const { agg_tiles_hash: own, ...said } = metadata('theirs')
+      const { scheme: _, ...ours } = metadata('ours')
+      assert.ok(own)
+      assert.deepEqual(said, Object.fromEntries(Object.entries(ours).map(([name, value]) => [name, String(value)]))) // mbutil makes texts of all
 
       await command('mb-util', '--silent', `--scheme=${scheme}`, at('ours'), at('theirs.mbtiles'))
       assertSame(await readSource(at('theirs.mbtiles')), hashes(expected()))

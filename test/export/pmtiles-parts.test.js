@@ -82,7 +82,7 @@ describe('a directory of PMTiles', () => {
     assert.equal(seen.size, 2)
   })
 
-  it('says of contents that lie behind one another only that they do', () => {
+  it('stores the offset of a content that follows the one before as 0', () => {
     const entries = Array.from({ length: 50 }, (_, index) => ({ id: index, run: 1, length: 100, offset: index * 100 }))
     assert.equal(gunzipSync(serialize(entries)).length, 1 + 4 * 50)
   })
@@ -144,7 +144,7 @@ describe('pieces of a file', () => {
     return fc.assert(fc.asyncProperty(fc.array(piece, { maxLength: 40 }), limits, (pieces, drawn) => copy(1000, pieces, drawn)), { numRuns: 100 })
   })
 
-  it('may be larger than what is held', () => copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 }))
+  it('may be larger than the buffers', () => copy(300000, [{ at: 100000, length: 200000 }, { at: 0, length: 100000 }], { window: 4096, read: 1000 }))
 
   it('that are not there are not made up', async () => {
     await assert.rejects(copy(1000, [{ at: 0, length: 10 }, { at: 990, length: 20 }]), { message: /cut off/ })

@@ -14,7 +14,7 @@ import { begin, pyramid, tile, write } from './pmtiles-writing.js'
 
 const script = fileURLToPath(new URL('./pmtiles-child.js', import.meta.url))
 
-describe('a PMTiles archive that is not whole', () => {
+describe('an unfinished PMTiles archive', () => {
   const folder = useFolder()
   const tiles = pyramid([0, 3, 4], (z, x, y) => x % 3 ? x * 100 + y : 7)
 
@@ -28,7 +28,7 @@ describe('a PMTiles archive that is not whole', () => {
 
   const begun = async (some, options) => (await begin(folder.dir, some, options)).stop()
 
-  it('looks like nothing that is whole', async () => {
+  it('does not look complete', async () => {
     // a run before was killed at its very end
     for (const name of ['', '-entries', '-leaves']) writeFileSync(path.join(folder.dir, `map.pmtiles.part${name}`), 'killed')
     await begun(tiles.slice(0, 100))
@@ -36,34 +36,37 @@ describe('a PMTiles archive that is not whole', () => {
     assert.deepEqual(readdirSync(folder.dir).filter(name => !name.startsWith('map.pmtiles.part-')), [])
   })
 
-  it('is gone on with, and becomes the same file', async () => {
-    const reference = await inOneGo(tiles)
-    await begun(tiles.slice(0, 100))
-    await begun(tiles.slice(0, 200))
-    const { file, kept } = await write(folder.dir, tiles)
-    assert.equal(kept, 200)
-    assert.ok(readFileSync(file).equals(reference))
-    assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
-  })
+  const changed = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, png(90000 + index), { time: '2024-04-01T00:00:00Z' }))
+  const reloaded = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, noiseTile(index, 500)))
+  const [part, same] = [tiles.slice(0, 150), tiles.filter((_, index) => index % 5).length]
+  const another = pyramid([0, 3, 4], (z, x, y) => 5000 + x * 100 + y) // with the same times and sizes
+  // what was gathered before, what is written then, how many tiles are kept, and what happened to the files in between
+  for (const [what, before, all, kept, { run = undefined, damage = undefined } = {}] of /** @type {[string, any[], any[], number, any?][]} */ ([
+    ['is resumed, and becomes the same file', tiles.slice(0, 200), tiles, 200],
+    ['has of a tile that changed what it shows now', tiles, changed, same],
+    ['does not take another image of the same time for the same', tiles, reloaded, same],
+    ['has no tile that is not there any more', tiles, tiles.filter((_, index) => index % 4), tiles.filter((_, index) => index % 4).length],
+    ['of something else is begun again', another, tiles, 0, { run: 'another' }],
+    ['without its data is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-data`) }],
+    ['with less data than its index says is begun again', part, tiles, 0, { damage: name => truncateSync(`${name}-data`, 1000) }],
+    ['without its index is begun again', part, tiles, 0, { damage: name => rmSync(`${name}-index`) }],
+    ['with an index that is none is begun again', part, tiles, 0, { damage: name => writeFileSync(`${name}-index`, 'no SQLite') }],
+    ['with an index that was cut off is begun again', part, tiles, 0, { damage: name => truncateSync(`${name}-index`, 9000) }],
+    ['is not misled by data that no index knows', part, tiles, 150, { damage: name => appendFileSync(`${name}-data`, 'written, and then killed') }]
+  ])) {
+    it(what, async () => {
+      const reference = await inOneGo(all)
+      await begun(before.slice(0, 100), { run })
+      await begun(before, { run })
+      damage?.(path.join(folder.dir, 'map.pmtiles.part'))
+      const written = await write(folder.dir, all)
+      assert.equal(written.kept, kept)
+      assert.ok(readFileSync(written.file).equals(reference))
+      assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
+    })
+  }
 
-  it('holds of a tile that has changed what it shows now', async () => {
-    const changed = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, png(90000 + index), { time: '2024-04-01T00:00:00Z' }))
-    const reference = await inOneGo(changed)
-    await begun(tiles)
-    const { file, kept } = await write(folder.dir, changed)
-    assert.equal(kept, tiles.filter((_, index) => index % 5).length)
-    assert.ok(readFileSync(file).equals(reference))
-  })
-
-  it('does not take another image of the same time for the same', async () => {
-    const reloaded = tiles.map((one, index) => index % 5 ? one : tile(one.z, one.x, one.y, noiseTile(index, 500)))
-    const reference = await inOneGo(reloaded)
-    await begun(tiles)
-    const { file } = await write(folder.dir, reloaded)
-    assert.ok(readFileSync(file).equals(reference))
-  })
-
-  it('is gone on with when at the very end it could not be put in its place', async () => {
+  it('is resumed when it could not be renamed at the end', async () => {
     const reference = await inOneGo(tiles)
     const { file, finish, stop } = await begin(folder.dir, tiles)
     mkdirSync(file)
@@ -76,52 +79,7 @@ describe('a PMTiles archive that is not whole', () => {
     assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
   })
 
-  it('does not hold a tile that is not there any more', async () => {
-    const left = tiles.filter((_, index) => index % 4)
-    const reference = await inOneGo(left)
-    await begun(tiles)
-    const { file } = await write(folder.dir, left)
-    assert.ok(readFileSync(file).equals(reference))
-    checkArchive(file)
-  })
-
-  it('of something else is begun anew', async () => {
-    const reference = await inOneGo(tiles)
-    // tiles of another layer may well have the same times and sizes
-    await begun(pyramid([0, 3, 4], (z, x, y) => 5000 + x * 100 + y), { run: 'another' })
-    const { file, kept } = await write(folder.dir, tiles)
-    assert.equal(kept, 0)
-    assert.ok(readFileSync(file).equals(reference))
-    assert.deepEqual(readdirSync(folder.dir), ['map.pmtiles'])
-  })
-
-  for (const [what, damage] of /** @type {[string, (part: string) => void][]} */ ([
-    ['without its data', part => rmSync(`${part}-data`)],
-    ['with less data than its index says', part => truncateSync(`${part}-data`, 1000)],
-    ['without its index', part => rmSync(`${part}-index`)],
-    ['with an index that is none', part => writeFileSync(`${part}-index`, 'no SQLite')],
-    ['with an index that was cut off', part => truncateSync(`${part}-index`, 9000)]
-  ])) {
-    it(`${what} is begun anew`, async () => {
-      const reference = await inOneGo(tiles)
-      await begun(tiles.slice(0, 150))
-      damage(path.join(folder.dir, 'map.pmtiles.part'))
-      const { file, kept } = await write(folder.dir, tiles)
-      assert.equal(kept, 0)
-      assert.ok(readFileSync(file).equals(reference))
-    })
-  }
-
-  it('is not misled by data that no index knows', async () => {
-    const reference = await inOneGo(tiles)
-    await begun(tiles.slice(0, 150))
-    appendFileSync(path.join(folder.dir, 'map.pmtiles.part-data'), 'written, and then killed')
-    const { file, kept } = await write(folder.dir, tiles)
-    assert.equal(kept, 150)
-    assert.ok(readFileSync(file).equals(reference))
-  })
-
-  it('may be stopped twice, and after it is whole', async () => {
+  it('may be stopped twice, and after it is complete', async () => {
     const one = await begin(folder.dir, tiles)
     await one.stop()
     await one.stop()

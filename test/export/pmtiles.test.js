@@ -60,7 +60,7 @@ describe('a PMTiles archive', () => {
     assert.equal(await reader.getZxy(2, 0, 0), undefined)
   })
 
-  it('holds equal tiles once, and says of neighbours how many there are', async () => {
+  it('has equal tiles once, and neighbours in runs', async () => {
     const tiles = pyramid([4, 5], (z, x) => x < 2 ** (z - 1) ? SEA : undefined)
     const { file, distinct } = await write(folder.dir, tiles)
     const { header, entries } = checkArchive(file)
@@ -109,7 +109,7 @@ describe('a PMTiles archive', () => {
     await write(folder.dir, [tile(26, 5, 5, png(1))], { doc: { maxzoom: 30 }, zooms: { min: 0, max: 26 } })
   })
 
-  it('says what the layer says of itself', async () => {
+  it('has the description of the layer', async () => {
     const doc = { name: 'City', description: 'Streets', attribution: '© us', version: '3', legend: 'red: roads', center: [8.5, 47.4, 2], bounds: [5.9, 45.8, 10.5, 47.8], tileSize: 512, upstream: { url: 'https://secret.example/{z}/{x}/{y}' } }
     const { file } = await write(folder.dir, pyramid([1, 2, 3]), { doc, time: '2024-03-01T00:00:00Z' })
     const { header, metadata } = checkArchive(file)
@@ -119,7 +119,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.tileType, header.tileCompression], [2, 1])
   })
 
-  it('says of a layer that says nothing where its tiles are', async () => {
+  it('has bounds of its tiles where the layer has none', async () => {
     const { file } = await write(folder.dir, [tile(4, 8, 5, png(1)), tile(4, 8, 4, png(2))])
     const { header, metadata } = checkArchive(file)
     assert.equal(metadata.name, 'map')
@@ -135,7 +135,7 @@ describe('a PMTiles archive', () => {
     assert.deepEqual([header.centerLon, header.centerLat], [179, -40])
   })
 
-  it('says the commonest type where there are several', async () => {
+  it('names the commonest type where there are several', async () => {
     const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } }).jpeg().toBuffer()
     const tiles = [tile(1, 0, 0, jpeg), tile(1, 0, 1, png(1)), tile(1, 1, 0, png(2))]
     const { file } = await write(folder.dir, tiles)
@@ -155,7 +155,7 @@ describe('a PMTiles archive', () => {
     })
   }
 
-  it('holds vector tiles as they are, and says that they are gzipped', async () => {
+  it('has vector tiles unchanged, marked as gzipped', async () => {
     const bytes = gzipSync(Buffer.from([0x1a, 2, 0x78, 2]))
     const { file } = await write(folder.dir, [tile(0, 0, 0, bytes)], { doc: { vector_layers: [{ id: 'roads', fields: {} }] } })
     const { header, metadata, entries, content } = checkArchive(file)

@@ -4,11 +4,10 @@ import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { exportLayer } from '../../loader/export/index.js'
-import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { useFolder } from '../support/folder.js'
-import { assertSame, contentsOf } from './helpers.js'
+import { assertSame, contentsOf, writeTiles } from './helpers.js'
 
 const TIME = '2021-01-01T00:00:00Z'
 const kinds = { embedded: startEmbeddedProcess, CouchDB: findCouchDb() && startCouchDb }
@@ -22,12 +21,7 @@ for (const [kind, start] of Object.entries(kinds)) {
       this.timeout(60000)
       server = await start()
       store = await Store.create(`${server.url}/export_restart`)
-      await store.defineLayer('osm', { format: 'png' })
-      await store.write([...wanted].map(([name, bytes]) => {
-        const [z, x, y] = name.split('/').map(Number)
-        return { layer: 'osm', z, x, y, time: TIME, bytes }
-      }))
-      await publish(store, {})
+      await writeTiles(store, wanted, TIME)
     })
     after(() => server?.close())
 

@@ -4,12 +4,11 @@ import path from 'node:path'
 import { parseArea } from '../../core/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { exportHistory, targetAt } from '../../loader/export/history.js'
-import { Store } from '../../loader/store/index.js'
 import { publish } from '../../loader/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { EDITIONS, assertSame, contentsOf, expected, useLayer } from './helpers.js'
+import { EDITIONS, assertSame, contentsOf, expected, useLayer, withStore } from './helpers.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']
 
@@ -45,7 +44,7 @@ onEachStore('what an export holds', backend => {
     })
   }
 
-  it('says its own zooms and bounds', async () => {
+  it('has the zooms and bounds of its tiles', async () => {
     const area = parseArea({ bbox: '-170,70,-160,75' })
     const summary = await run('out.mbtiles', { time: '2021', area, zooms: { min: 2, max: 3 } })
     assert.deepEqual([summary.minzoom, summary.maxzoom, summary.tiles], [2, 3, 2])
@@ -67,7 +66,7 @@ onEachStore('what an export holds', backend => {
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
-  it('is told as it goes, with how many there are', async () => {
+  it('reports its progress, with the number of tiles', async () => {
     const seen = []
     await run('out.zip', { onProgress: progress => seen.push(progress) })
     assert.equal(seen.length, expected().size)
@@ -81,37 +80,27 @@ onEachStore('what an export holds', backend => {
     assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.zip'])
   })
 
-  it('may be of a layer that has editions, and not of one that has none', async () => {
-    const store = await Store.create(await backend.database())
-    try {
-      await store.defineLayer('bare', {})
-      await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
-      await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
-      await publish(store, {})
-      await assert.rejects(exportHistory(store, 'bare', at('h.zip')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
-      await exportLayer(store, 'bare', at('one.zip'))
-    } finally {
-      await store.destroy()
-    }
-  })
+  it('may be of a layer that has editions, and not of one that has none', () => withStore(backend, async store => {
+    await store.defineLayer('bare', {})
+    await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
+    await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
+    await publish(store, {})
+    await assert.rejects(exportHistory(store, 'bare', at('h.zip')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
+    await exportLayer(store, 'bare', at('one.zip'))
+  }))
 
-  it('counts what is deleted while it is read, and goes on', async () => {
-    const store = await Store.create(await backend.database())
-    try {
-      await store.defineLayer('osm', { format: 'png' })
-      await store.write(Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) })))
-      await publish(store, {})
-      const listed = []
-      for await (const tile of store.list('osm')) listed.push(tile)
-      for (const id of ['osm:10:1:98', 'osm:10:1:99']) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
-      store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
-      const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.zip'))
-      assert.deepEqual([tiles, written, missing], [598, 598, 2])
-      assert.equal((await contentsOf(at('out.zip'))).size, 598)
-    } finally {
-      await store.destroy()
-    }
-  })
+  it('counts tiles that are deleted while it reads, and continues', () => withStore(backend, async store => {
+    await store.defineLayer('osm', { format: 'png' })
+    await store.write(Array.from({ length: 600 }, (_, y) => ({ layer: 'osm', z: 10, x: 1, y, time: EDITIONS[0], bytes: png(y % 50) })))
+    await publish(store, {})
+    const listed = []
+    for await (const tile of store.list('osm')) listed.push(tile)
+    for (const id of ['osm:10:1:98', 'osm:10:1:99']) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
+    store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
+    const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.zip'))
+    assert.deepEqual([tiles, written, missing], [598, 598, 2])
+    assert.equal((await contentsOf(at('out.zip'))).size, 598)
+  }))
 
   it('is not of a layer whose upstream forbids it, unless with leave', async () => {
     const forbidden = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }

@@ -20,7 +20,7 @@ describe('the target of an export', () => {
   const at = name => path.join(folder.dir, name)
   const open = (name, options = {}) => openTarget(at(name), { layer: 'osm', doc, run: 'run', ...options })
 
-  it('is told by its name, or said', async () => {
+  it('has the format of its name, or a given one', async () => {
     mkdirSync(at('a.pmtiles'))
     mkdirSync(at('folder.d'))
     for (const [name, format, wanted] of [
@@ -33,7 +33,7 @@ describe('the target of an export', () => {
   })
 
   for (const name of TARGETS) {
-    it(`is whole when it is there, and not before: ${name}`, async () => {
+    it(`gets its name when it is complete, and not before: ${name}`, async () => {
       const target = await open(name)
       for (let y = 0; y < 50; y++) await target.add(tile(6, 0, y, y))
       if (name !== 'out') assert.ok(!readdirSync(folder.dir).includes(name))
@@ -59,7 +59,7 @@ describe('the target of an export', () => {
       assert.deepEqual(readdirSync(at('a/b')), [name])
     })
 
-    it(`that cannot be written is said to be so: ${name}`, async function () {
+    it(`that cannot be written is reported: ${name}`, async function () {
       if (process.getuid?.() === 0) folder.write({ 'file/x': '' })
       else {
         mkdirSync(at('closed'))
@@ -119,7 +119,7 @@ describe('a lock', () => {
     await (await take())()
   })
 
-  it('from before the system started is taken over, whoever has its number now', async () => {
+  it('from before the system started is taken over, even if its number is in use', async () => {
     writeFileSync(file(), JSON.stringify({ pid: process.ppid, host: hostname(), id: 'x' }))
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE' })
     const long = new Date(Date.now() - (uptime() + 3600) * 1000)
@@ -127,12 +127,12 @@ describe('a lock', () => {
     await (await take())()
   })
 
-  it('of another machine stays, and says what to remove', async () => {
+  it('of another machine stays, and the error names the file to remove', async () => {
     writeFileSync(file(), JSON.stringify({ pid: 999999999, host: 'elsewhere', id: 'x' }))
     await assert.rejects(take(), { code: 'TARGET_UNWRITABLE', message: /on elsewhere.*remove .*x\.part-lock/ })
   })
 
-  it('whose holder was killed before he wrote his name is of nobody', async () => {
+  it('whose holder was killed before it wrote its name is taken over', async () => {
     for (const text of ['', '{', 'null', '{"pid":-1}', '{"pid":"x"}']) {
       writeFileSync(file(), text)
       utimesSync(file(), new Date(Date.now() - 60000), new Date(Date.now() - 60000))
@@ -153,7 +153,7 @@ describe('a lock', () => {
     }
   })
 
-  it('is not given back by somebody who lost it', async () => {
+  it('is not removed by a process that lost it', async () => {
     const unlock = await take()
     writeFileSync(file(), 'of somebody else')
     await unlock()

@@ -120,7 +120,7 @@ print(json.dumps([len(names), names[0], names[65999], z.read(names[65999]) == z.
     assert.equal(read, (await import('node:crypto')).createHash('md5').update(small).digest('hex'))
   })
 
-  it('begins anew when it was not ended, and leaves nothing', async () => {
+  it('begins again when it was not ended, and leaves nothing', async () => {
     const first = await openTarget(file(), { layer: 'osm', doc, run: 'run' })
     await first.add(tile(1, 0, 0, png(1)))
     await first.stop()
@@ -131,7 +131,7 @@ print(json.dumps([len(names), names[0], names[65999], z.read(names[65999]) == z.
     assert.equal((await inZip(file())).size, 2)
   })
 
-  it('of a difference says what is gone', async () => {
+  it('of a difference lists what is gone', async () => {
     const target = await openTarget(file(), { layer: 'osm', doc, run: 'run', diff: true, scheme: 'tms' })
     await target.gone({ z: 3, x: 2, y: 1 })
     await target.finish()

@@ -1,11 +1,11 @@
 // Wrong passwords of visitors. CouchDB locks a name out for an address after five of them, and all visitors come to it from the
 // address of the gateway: it must never see the fifth, nor any for the name that the gateway itself uses.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { guessDefaults, Guesses, userDefaults, Users } from '../../server/gateway/access/users.js'
 import { userOf } from '../../server/gateway/access/credentials.js'
 import { as, backends, request } from '../support/backends.js'
-import { OPTIONS, T2, fill, image, token } from './support/private.js'
+import { startServer } from '../support/server.js'
+import { OPTIONS, T2, addUser, fill, image, removeUser, token } from './support/private.js'
 import { serve } from './support/serving.js'
 import { openGateway, openStore } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
@@ -20,20 +20,18 @@ const credentials = (name, password, address = null) => ({ ...userOf(/** @type {
 async function openLocking (passwords) {
   const failures = {}
   const asked = []
-  const server = createServer((req, res) => {
+  const server = await startServer((req, res) => {
     const [name, password] = Buffer.from(req.headers.authorization?.slice(6) ?? '', 'base64').toString().split(':')
     asked.push(name)
-    if (failures[name] >= 5) return res.writeHead(403).end(LOCKED)
+    if (failures[name] >= 5) return void res.writeHead(403).end(LOCKED)
     if (passwords[name] !== password) {
       failures[name] = (failures[name] ?? 0) + 1
-      return res.writeHead(401).end('{}')
+      return void res.writeHead(401).end('{}')
     }
     res.end(req.url === '/_session' ? JSON.stringify({ userCtx: { name } }) : '{}')
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  const couch = /** @type {any} */ ({ access: { origin: `http://127.0.0.1:${port}`, base: '', path: '/tiles', headers: basic('gateway', 'own') }, url: 'u' })
-  return { couch, asked, failures, close: () => { server.close(); server.closeAllConnections() } }
+  const couch = /** @type {any} */ ({ access: { origin: server.url, base: '', path: '/tiles', headers: basic('gateway', 'own') }, url: 'u' })
+  return { couch, asked, failures, close: server.close }
 }
 
 describe('wrong passwords', () => {
@@ -86,7 +84,7 @@ describe('wrong passwords', () => {
       for (let at = 0; at < 20; at++) await guess('anna', `more ${at}`)
       assert.equal(other.failures.anna, 1)
     } finally {
-      other.close()
+      await other.close()
     }
   })
 
@@ -149,7 +147,7 @@ const couchDb = backends.find(({ supports }) => supports.users)
 
   const setting = '_node/_local/_config/chttpd_auth_lockout/mode'
   const put = (path, body) => request(`${server}/${path}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-  const addUser = name => put(`_users/org.couchdb.user:${name}`, { name, type: 'user', roles: ['surveyors'], password: 'pass-of-a-reader' })
+  const addReader = name => addUser(server, name, ['surveyors'])
   const statusOf = async (name, password) => (await request(as(url, name, password))).status
 
   before(async function () {
@@ -160,16 +158,13 @@ const couchDb = backends.find(({ supports }) => supports.users)
     url = await /** @type {any} */ (couchDb).database()
     store = await openStore(url, fill)
     await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['surveyors'] } })
-    for (const name of [reader, own, `probe_${process.pid}`]) await addUser(name)
+    for (const name of [reader, own, `probe_${process.pid}`]) await addReader(name)
     for (let at = 0; at < 5; at++) await statusOf(`probe_${process.pid}`, 'wrong')
     if (await statusOf(`probe_${process.pid}`, 'pass-of-a-reader') !== 403) this.skip() // before 3.4
   })
   after(async () => {
     closeConnections()
-    for (const name of [reader, own, `probe_${process.pid}`]) {
-      const { _rev: rev } = await (await request(`${server}/_users/org.couchdb.user:${name}`)).json()
-      if (rev) await request(`${server}/_users/org.couchdb.user:${name}?rev=${rev}`, { method: 'DELETE' })
-    }
+    for (const name of [reader, own, `probe_${process.pid}`]) await removeUser(server, name)
     if (modeBefore !== undefined && modeBefore !== 'enforce') await put(setting, modeBefore)
     await store?.destroy()
   })
@@ -208,7 +203,7 @@ const couchDb = backends.find(({ supports }) => supports.users)
   it('nor does it with several workers', async function () {
     this.timeout(60000)
     const second = `${reader}_w`
-    await addUser(second)
+    await addReader(second)
     const run = serve(['--db', as(url, own, 'pass-of-a-reader'), '--workers', '3', '--private-layers', 'secret', '--set', 'accessUsers=true', '--json'])
     try {
       const { url: base } = await run.ready()
@@ -219,8 +214,7 @@ const couchDb = backends.find(({ supports }) => supports.users)
       assert.equal(await statusOf(second, 'pass-of-a-reader'), 200)
     } finally {
       await run.stop()
-      const { _rev: rev } = await (await request(`${server}/_users/org.couchdb.user:${second}`)).json()
-      await request(`${server}/_users/org.couchdb.user:${second}?rev=${rev}`, { method: 'DELETE' })
+      await removeUser(server, second)
     }
   })
 })

@@ -2,19 +2,19 @@
 // when it starts, in workers, behind a proxy and in its log.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { createProgram } from '../../loader/cli/program.js'
 import { readKeys, readToken } from '../../loader/token.js'
 import { Users } from '../../server/gateway/access/users.js'
 import { createLog } from '../../server/gateway/log.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { serve as start } from '../../server/serve.js'
-import { memory, useFolder } from '../loader/helpers.js'
 import { as, backends, onEachStore, request } from '../support/backends.js'
-import { KEYS, OPTIONS, fill, image, T2, token } from './support/private.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
+import { KEYS, OPTIONS, T2, addUser, fill, image, removeUser, token } from './support/private.js'
 import { serve } from './support/serving.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections } from './support/wire.js'
+import { useGateway } from './support/stand.js'
+import { ask } from './support/wire.js'
 
 const basic = (name, password) => ({ authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` })
 const asSession = cookie => ({ headers: { cookie }, address: null })
@@ -22,33 +22,20 @@ const TILE = '/secret/3/1/0.png'
 
 for (const backend of backends.filter(({ supports }) => supports.users)) {
   describe(`users of ${backend.name} as visitors of private layers`, () => {
-    let url, store, gateway
-    const user = (name, body) => backend.url().then(server => request(`${server}/_users/org.couchdb.user:${name}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name, type: 'user', roles: [], password: 'pass-of-a-reader', ...body }) }))
+    const own = useGateway(backend, { fill, options: { ...OPTIONS, accessUsers: true } })
     const reader = `reader_${process.pid}`
     const other = `other_${process.pid}`
 
     before(async () => {
-      url = await backend.database()
-      store = await openStore(url, fill)
-      await user(reader, { roles: ['surveyors'] })
-      await user(other, {})
-      await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['surveyors'] } })
-      gateway = await openGateway(url, { ...OPTIONS, accessUsers: true })
+      await addUser(await backend.url(), reader, ['surveyors'])
+      await addUser(await backend.url(), other)
+      await own.store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['surveyors'] } })
     })
-    after(async () => {
-      closeConnections()
-      await gateway?.close()
-      const server = await backend.url()
-      for (const name of [reader, other]) {
-        const { _rev: rev } = await (await request(`${server}/_users/org.couchdb.user:${name}`)).json()
-        if (rev) await request(`${server}/_users/org.couchdb.user:${name}?rev=${rev}`, { method: 'DELETE' })
-      }
-      await store?.destroy()
-    })
-    const get = (path, headers = {}) => ask(gateway.url, path, { headers })
+    after(async () => { for (const name of [reader, other]) await removeUser(await backend.url(), name) })
+    const get = (path, headers = {}) => own.ask(path, { headers })
 
     it('serves a store that is not public with credentials of its own: public layers to everybody, private ones to nobody', async () => {
-      assert.equal((await request(as(url, undefined, undefined))).status, 401, 'the store is closed')
+      assert.equal((await request(as(own.url, undefined, undefined))).status, 401, 'the store is closed')
       assert.deepEqual((await get('/open/3/1/0.png')).body, image('open', 1, 0, T2))
       assert.equal((await get(TILE)).status, 401)
       assert.equal((await get(TILE, { authorization: `Bearer ${token(['secret'])}` })).status, 200)
@@ -74,11 +61,11 @@ for (const backend of backends.filter(({ supports }) => supports.users)) {
     })
 
     it('closes again within moments of a member being one no more', async () => {
-      const users = new Users(store.couch, { now: () => clock })
+      const users = new Users(own.store.couch, { now: () => clock })
       let clock = 0
       const credentials = { headers: basic(reader, 'pass-of-a-reader'), name: reader, address: null }
       assert.equal(await users.mayRead(credentials), true)
-      await store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['others'] } })
+      await own.store.secure({ admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['others'] } })
       assert.equal(await users.mayRead(credentials), true)
       clock += users.limits.age
       assert.equal(await users.mayRead(credentials), false)
@@ -89,14 +76,12 @@ for (const backend of backends.filter(({ supports }) => supports.users)) {
 describe('the question who somebody is', () => {
   it('is asked a few at a time, once for each, and of a CouchDB that is away again and again', async () => {
     let [open, most, asked, broken] = [0, 0, 0, false]
-    const server = createServer((req, res) => {
+    const server = await startServer((req, res) => {
       asked++
       most = Math.max(most, ++open)
       setTimeout(() => { open--; res.writeHead(broken ? 500 : 200).end(req.url === '/_session' ? '{"userCtx":{"name":"a"}}' : '{}') }, 5)
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-    const users = new Users(/** @type {any} */ ({ access: { origin: `http://127.0.0.1:${port}`, base: '', path: '/tiles' }, url: 'u' }), { atOnce: 2, waiting: 20 })
+    const users = new Users(/** @type {any} */ ({ access: { origin: server.url, base: '', path: '/tiles' }, url: 'u' }), { atOnce: 2, waiting: 20 })
     try {
       const answers = await Promise.allSettled(Array.from({ length: 60 }, (_, at) => users.mayRead(asSession(`c${at % 30}`))))
       assert.equal(most, 2)
@@ -107,8 +92,7 @@ describe('the question who somebody is', () => {
       broken = false
       assert.equal(await users.mayRead(asSession('new')), true)
     } finally {
-      server.close()
-      server.closeAllConnections()
+      await server.close()
     }
   })
 })
@@ -116,19 +100,14 @@ describe('the question who somebody is', () => {
 onEachStore('a gateway of private layers', backend => {
   const folder = useFolder()
   const fileOf = (name, text) => `${folder.write({ [name]: text })}/${name}`
-  let url, store
-  before(async () => {
-    url = await backend.database()
-    store = await openStore(url, fill)
-  })
-  after(() => store?.destroy())
+  const own = useGateway(backend, { fill, options: null })
 
   // the same on every store, and slow
   const itOnce = backend === backends.at(-1) ? it : it.skip
   itOnce('in several processes keeps them private in each, takes keys from a file, and says none of it in its log', async () => {
     const keys = fileOf('keys', `# of a test\n${Object.entries(KEYS).map(([id, secret]) => `${id}:${secret}`).join('\n')}\n`)
     const right = token(['secret'])
-    const run = serve(['--db', url, '--workers', '2', '--private-layers', 'secret,draft-*', '--access-keys-file', keys, '--set', 'accessLog=true', '--json'])
+    const run = serve(['--db', own.url, '--workers', '2', '--private-layers', 'secret,draft-*', '--access-keys-file', keys, '--set', 'accessLog=true', '--json'])
     try {
       const { url: base } = await run.ready()
       for (let turn = 0; turn < 12; turn++) {
@@ -154,38 +133,31 @@ onEachStore('a gateway of private layers', backend => {
       [{ privateLayers: 'secret', accessKeysFile: `${folder.dir}/none` }, 'CONFIG_INVALID', /no such file/],
       [{ privatelayers: true }, 'BAD_OPTION', /"privateLayers" is one/]
     ])) {
-      await assert.rejects(async () => (await start(resolveOptions({ flags: { db: url, port: 0, logLevel: 'silent', ...flags } }))).close(), error => {
+      await assert.rejects(async () => (await start(resolveOptions({ flags: { db: own.url, port: 0, logLevel: 'silent', ...flags } }))).close(), error => {
         assert.deepEqual([error.code, said.test(error.message)], [code, true], error.message)
         return true
       })
     }
-    for (const privateLayers of ['secret', 'later-*', '*,!open', true]) await (await start(resolveOptions({ flags: { db: url, port: 0, logLevel: 'silent', privateLayers } }))).close()
+    for (const privateLayers of ['secret', 'later-*', '*,!open', true]) await (await start(resolveOptions({ flags: { db: own.url, port: 0, logLevel: 'silent', privateLayers } }))).close()
   })
 
   it('behind https gives cookies for https alone, and for its own path', async () => {
-    const gateway = await openGateway(url, { ...OPTIONS, privateLayers: true, trustProxy: true, publicUrl: 'https://maps.example.org/maps/' })
-    try {
-      const headers = { 'x-forwarded-proto': 'http', 'x-forwarded-prefix': '/evil' }
-      const { headers: { 'set-cookie': [cookie] } } = await ask(gateway.url, `/?token=${token(['*'])}`, { headers })
-      assert.match(cookie, /; Path=\/maps\/; HttpOnly; SameSite=Lax; Secure$/)
-      assert.equal((await ask(gateway.url, '/open/3/1/0.png')).status, 401, 'true means every layer')
-      assert.match((await ask(gateway.url, '/db/_all_docs?startkey=%22layer:%22&endkey=%22layer;%22')).json.reason, /is private/)
-    } finally {
-      closeConnections()
-      await gateway.close()
-    }
+    const gateway = await own.another({ ...OPTIONS, privateLayers: true, trustProxy: true, publicUrl: 'https://maps.example.org/maps/' })
+    const headers = { 'x-forwarded-proto': 'http', 'x-forwarded-prefix': '/evil' }
+    const { headers: { 'set-cookie': [cookie] } } = await ask(gateway.url, `/?token=${token(['*'])}`, { headers })
+    assert.match(cookie, /; Path=\/maps\/; HttpOnly; SameSite=Lax; Secure$/)
+    assert.equal((await ask(gateway.url, '/open/3/1/0.png')).status, 401, 'true means every layer')
+    assert.match((await ask(gateway.url, '/db/_all_docs?startkey=%22layer:%22&endkey=%22layer;%22')).json.reason, /is private/)
   })
 })
 
 describe('tilecouch token', () => {
   const folder = useFolder()
   const run = async (args, env = {}) => {
-    const [stdout, stderr] = [memory(), memory()]
     const before = { ...process.env }
     Object.assign(process.env, env)
     try {
-      const code = await createProgram({ streams: { stdout, stderr }, openEmbedded: async () => { throw new Error('never') } }).run(['token', ...args])
-      return { code, out: stdout.text, err: stderr.text }
+      return await runCommand(['token', ...args])
     } finally {
       for (const name of Object.keys(env)) delete process.env[name]
       Object.assign(process.env, before)

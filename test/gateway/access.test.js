@@ -3,23 +3,13 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { onEachStore } from '../support/backends.js'
 import { KEYS, OPTIONS, PRIVATE, T1, T2, addresses, expired, fill, forged, image, isGood, questions, secrets, token, ways } from './support/private.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections, post } from './support/wire.js'
+import { useGateway } from './support/stand.js'
+import { ask, post } from './support/wire.js'
 
 onEachStore('private layers', backend => {
-  let url, store, gateway
-  before(async () => {
-    url = await backend.database()
-    store = await openStore(url, fill)
-    gateway = await openGateway(url, OPTIONS)
-  })
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store?.destroy()
-  })
+  const own = useGateway(backend, { fill, options: OPTIONS })
 
-  const get = (path, headers = {}, method = 'GET') => ask(gateway.url, path, { headers, method })
+  const get = (path, headers = {}, method = 'GET') => own.ask(path, { headers, method })
   const with_ = (way, path, text) => { const [address, headers] = ways[way](path, text); return get(address, headers) }
   const told = secrets()
 
@@ -45,8 +35,7 @@ onEachStore('private layers', backend => {
       for (const [kind, [text, status, code]] of Object.entries(kinds)) {
         if (layer !== 'secret' && kind !== 'nobody') continue
         const answer = text === undefined ? await get(path) : await with_('bearer', path, text)
-        const { error, code: own } = answer.json
-        assert.deepEqual([answer.status, own ?? error], [status, code], `${kind} ${path}: ${answer.text}`)
+        assert.deepEqual([answer.status, answer.json.code ?? answer.json.error], [status, code], `${kind} ${path}: ${answer.text}`)
         assert.equal(answer.headers['cache-control'], 'no-store', path)
         if (status === 401) assert.match(answer.headers['www-authenticate'], /^Bearer realm="tilecouch"/, path)
         assertSilent(answer, `${kind} ${path}`, { names: false })
@@ -54,7 +43,7 @@ onEachStore('private layers', backend => {
     }
     for (const layer of PRIVATE) {
       for (const [path, body] of questions(layer)) {
-        const answer = await post(gateway.url, path, body)
+        const answer = await post(own.gateway.url, path, body)
         assert.deepEqual([answer.status, answer.json.error, answer.json.code], [401, 'unauthorized', 'ACCESS_NEEDED'], `${path} ${JSON.stringify(body)}`)
         assertSilent(answer, path)
       }
@@ -77,7 +66,7 @@ onEachStore('private layers', backend => {
     }
     for (const layer of PRIVATE) {
       for (const [path, body] of questions(layer)) {
-        const answer = await post(gateway.url, path, body, { headers: { authorization: `Bearer ${right}` } })
+        const answer = await post(own.gateway.url, path, body, { headers: { authorization: `Bearer ${right}` } })
         assert.equal(answer.status, 200, `${path}: ${answer.text}`)
         assert.match(answer.headers['cache-control'], /^private|^no-store/, path)
       }
@@ -94,7 +83,7 @@ onEachStore('private layers', backend => {
         if (/\.png$/.test(path)) assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
       }
     }
-    for (const [path, body] of questions('open')) assert.equal((await post(gateway.url, path, body)).status, 200, path)
+    for (const [path, body] of questions('open')) assert.equal((await post(own.gateway.url, path, body)).status, 200, path)
   })
 
   it('are told from missing ones by nobody', async () => {
@@ -120,7 +109,7 @@ onEachStore('private layers', backend => {
     const age = async (path, seconds) => +/max-age=(\d+)/.exec((await with_('bearer', path, token(['secret'], { until: Math.floor(Date.now() / 1000) + seconds }))).headers['cache-control'])[1]
     assert.ok(await age(`/secret@${T1}/3/1/0.png`, 100) <= 100)
     assert.equal(await age('/secret/3/1/0.png', 100000), 300)
-    const { _rev: rev } = await store.couch.get('secret:3:1:0')
+    const { _rev: rev } = await own.store.couch.get('secret:3:1:0')
     assert.ok(await age(`/db/secret:3:1:0/tile?rev=${rev}`, 100000) > 90000)
   })
 
@@ -136,19 +125,19 @@ onEachStore('private layers', backend => {
       assert.match((await get(path)).headers['cache-control'], /^private, max-age=0|^no-store/, path)
     }
     const selector = { selector: { $or: [{ layer: 'secret' }, { layer: 'open' }] } }
-    const { json: { results } } = await post(gateway.url, '/db/_changes?filter=_selector', selector)
+    const { json: { results } } = await post(own.gateway.url, '/db/_changes?filter=_selector', selector)
     assert.ok(results.length >= 8 && results.every(({ id }) => /(^|:)open[:@]|^layer:open$/.test(id)), JSON.stringify(results))
   })
 
   it('are in links with the token of the address, so that clients who know nothing of tokens find them', async () => {
     const right = token(['secret'])
     const { json } = await get(`/secret@2023.json?token=${right}`)
-    assert.deepEqual(json.tiles, [`${gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
+    assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
     const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${right}`)
     const [, template] = /template="([^"]*secret[^"]*)"/.exec(text)
     const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible').replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
     assert.deepEqual((await get(new URL(tile).pathname + new URL(tile).search)).body, image('secret', 1, 0, T1))
-    assert.ok(text.includes(`${gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${gateway.url}/wmts?token=${right}&"`))
+    assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
     for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
       assert.ok(!(await get('/secret.json', headers)).text.includes(right))
       assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(right))
@@ -167,7 +156,7 @@ onEachStore('private layers', backend => {
       assert.ok([200, 400, 404].includes((await with_('bearer', path, token(['*']))).status), path)
     }
     for (const [path, body] of /** @type {[string, any][]} */ ([['/db/_find', { selector: { layer: 'open' } }], ['/db/_all_docs/queries', { queries: [{ keys: ['open:3:0:0'] }, {}] }], ['/db/_all_docs?startkey="secret:"', { keys: ['open:3:0:0'] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0' }, { id: 'secret:3:0:0' }] }]])) {
-      assert.equal((await post(gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
+      assert.equal((await post(own.gateway.url, path.replaceAll('"', '%22'), body)).status, 401, path)
     }
     // fields that a question does not have are left out: they open nothing, and hide nothing
     for (const [path, body] of /** @type {[string, any][]} */ ([
@@ -175,29 +164,25 @@ onEachStore('private layers', backend => {
       ['/db/_all_docs', { doc_ids: ['open:3:0:0'], docs: [{ id: 'open:3:0:0' }], limit: 5 }], ['/db/_all_docs?keys=["open:3:0:0"]', { startkey: 'secret:' }], ['/db/_all_docs/queries?startkey="secret:"', { queries: [{ endkey: 'secret;' }] }], ['/db/_all_docs/queries?keys=["open:3:0:0"]', { queries: [{ startkey: 'secret:', endkey: 'secret;' }] }],
       ['/db/_design/versions/_view/by_tile?reduce=false', { startkey: ['open'], endkey: ['secret', {}], layer: 'open' }], ['/db/_changes?filter=_doc_ids', { doc_ids: ['open:3:0:0', 'secret:3:0:0'] }], ['/db/_bulk_get', { docs: [{ id: 'open:3:0:0', atts_since: ['1-a'] }, { id: 'secret:3:0:0', atts_since: ['1-a'] }] }]
     ])) {
-      const answer = await post(gateway.url, path.replaceAll('"', '%22'), body)
+      const answer = await post(own.gateway.url, path.replaceAll('"', '%22'), body)
       assert.ok([400, 401].includes(answer.status), `${path} ${JSON.stringify(body)}: ${answer.status}`)
       assertSilent(answer, path, { names: false })
     }
     for (const path of ['/db', '/db/tilecouch', '/db/_design/tiles', '/db/_design/versions']) assert.equal((await get(path)).status, 200, path)
-    assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for')
-    assert.equal((await post(gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
+    assert.equal((await post(own.gateway.url, '/db/_bulk_get', { docs: ['tilecouch', '_design/tiles', 'layer:open'].map(id => ({ id })) })).status, 200, 'what mirrors ask for')
+    assert.equal((await post(own.gateway.url, '/db/_bulk_get', { docs: [{ id: '_design/other' }] })).status, 401)
     assert.equal((await get('/db/_local/x')).status, 404)
     assert.notEqual((await get('/db/_security')).status, 200)
     assert.ok((await with_('bearer', '/db/_security', token(['secret']))).json.members.roles.length, 'a mirror sees that not everybody may read this')
   })
 
   it('may be all of them: a feed is then empty', async () => {
-    const closed = await openGateway(url, { ...OPTIONS, privateLayers: '*' })
-    try {
-      for (const path of ['/db/_changes', '/db/_changes?filter=_doc_ids&doc_ids=["open:3:0:0"]', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
-        const answer = await ask(closed.url, path.replaceAll('"', '%22'))
-        assert.ok(answer.status === 401 || (answer.status === 200 && !answer.json.results.length), `${path}: ${answer.status} ${answer.text.slice(0, 200)}`)
-      }
-      assert.deepEqual((await ask(closed.url, '/db/_changes')).json.results, [])
-    } finally {
-      await closed.close()
+    const closed = await own.another({ ...OPTIONS, privateLayers: '*' })
+    for (const path of ['/db/_changes', '/db/_changes?filter=_doc_ids&doc_ids=["open:3:0:0"]', '/db/_changes?feed=longpoll&since=0&timeout=100']) {
+      const answer = await ask(closed.url, path.replaceAll('"', '%22'))
+      assert.ok(answer.status === 401 || (answer.status === 200 && !answer.json.results.length), `${path}: ${answer.status} ${answer.text.slice(0, 200)}`)
     }
+    assert.deepEqual((await ask(closed.url, '/db/_changes')).json.results, [])
   })
 
   it('open to a page that is opened with a token: it gets a cookie and loses the token', async () => {
@@ -257,7 +242,7 @@ onEachStore('private layers', backend => {
     await fc.assert(fc.asyncProperty(path, text, fc.constantFrom(...Object.keys(ways)), body, fc.constantFrom('GET', 'GET', 'HEAD', 'POST'), async (address, one, way, asked, method) => {
       if (!/^[/h]/.test(address) || /[\s\\]|[^\x20-\x7e]/.test(address)) return
       const [target, headers] = one === undefined ? [address, {}] : ways[way](address, one)
-      const answer = asked && method === 'POST' ? await post(gateway.url, `${target}&timeout=10`, asked, { headers }) : await ask(gateway.url, target, { method, headers })
+      const answer = asked && method === 'POST' ? await post(own.gateway.url, `${target}&timeout=10`, asked, { headers }) : await ask(own.gateway.url, target, { method, headers })
       // an error may repeat the address it was asked for
       assertSilent(answer, `${method} ${target} ${JSON.stringify(asked)}`, { names: !/(secret|draft-a)(:|%3a)3/i.test(target) })
       assert.notEqual(answer.status, 500, `${method} ${target}`)
@@ -266,11 +251,7 @@ onEachStore('private layers', backend => {
 
   it('open by keys of the past and of the present, and by no others', async () => {
     for (const key of Object.keys(KEYS)) assert.equal((await with_('bearer', '/secret/3/1/0.png', token(['secret'], { key }))).status, 200)
-    const later = await openGateway(url, { ...OPTIONS, accessKeys: { knew: KEYS.knew } })
-    try {
-      assert.equal((await ask(later.url, '/secret/3/1/0.png', { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID')
-    } finally {
-      await later.close()
-    }
+    const later = await own.another({ ...OPTIONS, accessKeys: { knew: KEYS.knew } })
+    assert.equal((await ask(later.url, '/secret/3/1/0.png', { headers: { authorization: `Bearer ${token(['secret'], { key: 'kold' })}` } })).json.error, 'TOKEN_INVALID')
   })
 })

@@ -1,50 +1,50 @@
 // Reading without a name and password while everybody may read, in JSON while tiles are small, and in company.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { RecentChanges } from '../../server/gateway/tiles/recent-changes.js'
 import { AnonymousFirst, StoreReader } from '../../server/gateway/tiles/reader.js'
 import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
+import { startServer } from '../support/server.js'
 
 const refused = code => new TilecouchError(code, { url: 'http://store/tiles', status: code === 'UNAUTHORIZED' ? 401 : 403, reason: 'no', why: 'no' })
 
 describe('reading as nobody', () => {
   it('needs no second question while nobody is let in', async () => {
     const asked = []
-    const door = new AnonymousFirst()
-    for (let at = 0; at < 3; at++) assert.equal(await door.read(async nobody => asked.push(nobody)), at + 1)
+    const reads = new AnonymousFirst()
+    for (let at = 0; at < 3; at++) assert.equal(await reads.read(async nobody => asked.push(nobody)), at + 1)
     assert.deepEqual(asked, [true, true, true])
   })
 
   it('asks again with the name and password when nobody is refused, and tries nobody again after a while', async () => {
     const asked = []
     const clock = { time: 0, now () { return this.time } }
-    const door = new AnonymousFirst({ refused: 1000, clock })
+    const reads = new AnonymousFirst({ refused: 1000, clock })
     let open = false
     const read = nobody => {
       asked.push(nobody)
       return nobody && !open ? Promise.reject(refused('UNAUTHORIZED')) : Promise.resolve('a tile')
     }
-    assert.equal(await door.read(read), 'a tile')
+    assert.equal(await reads.read(read), 'a tile')
     clock.time = 999
-    assert.equal(await door.read(read), 'a tile')
+    assert.equal(await reads.read(read), 'a tile')
     assert.deepEqual(asked, [true, false, false])
     open = true
     clock.time = 1000
-    await door.read(read)
+    await reads.read(read)
     assert.deepEqual(asked.slice(3), [true])
   })
 
   it('gives the answer to the one who has a name when both are refused, and remembers nothing', async () => {
     const asked = []
-    const door = new AnonymousFirst()
+    const reads = new AnonymousFirst()
     const read = nobody => {
       asked.push(nobody)
       return Promise.reject(refused(nobody ? 'FORBIDDEN' : 'UNAUTHORIZED'))
     }
-    for (let at = 0; at < 2; at++) await assert.rejects(door.read(read), { code: 'UNAUTHORIZED' })
+    for (let at = 0; at < 2; at++) await assert.rejects(reads.read(read), { code: 'UNAUTHORIZED' })
     assert.deepEqual(asked, [true, false, true, false])
   })
 
@@ -66,7 +66,7 @@ describe('requests for tiles', () => {
   const idOf = at => `osm:5:0:${at}`
 
   before(async () => {
-    server = createServer(async (req, res) => {
+    server = await startServer(async (req, res) => {
       const { authorization, accept } = req.headers
       const { docs } = JSON.parse(Buffer.concat(await req.toArray()).toString())
       requests.push({ authorization, accept, ids: docs.map(({ id }) => id) })
@@ -76,7 +76,6 @@ describe('requests for tiles', () => {
       const answer = id => ({ _id: id, _rev: '1-a', _attachments: { tile: { content_type: 'image/png', data: Buffer.alloc(size, id).toString('base64') } } })
       res.end(JSON.stringify(status === 200 ? { results: docs.map(({ id }) => ({ id, docs: [{ ok: answer(id) }] })) } : { error: 'unauthorized', reason: 'You are not authorized to access this db.' }))
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
   })
   beforeEach(() => {
     requests.length = 0
@@ -84,12 +83,9 @@ describe('requests for tiles', () => {
     closed = false
     rule = undefined
   })
-  after(() => new Promise(resolve => {
-    server.closeAllConnections()
-    server.close(resolve)
-  }))
+  after(() => server.close())
 
-  const open = (limits = {}) => new StoreReader(/** @type {any} */ ({ couch: new Couch(`http://anna:secret@127.0.0.1:${server.address().port}/tiles`, { retries: 0 }) }), {
+  const open = (limits = {}) => new StoreReader(/** @type {any} */ ({ couch: new Couch(`http://anna:secret@127.0.0.1:${server.port}/tiles`, { retries: 0 }) }), {
     cache: { changes: new RecentChanges(), takeDocument: (id, doc) => doc._attachments.tile.data, takeTimeline: (id, moments) => moments }, limits
   })
 
@@ -130,7 +126,7 @@ describe('requests for tiles', () => {
   })
 
   it('wait a moment for company while another one is under way, and not longer than that takes', async () => {
-    const reader = open({ company: 60000 })
+    const reader = open({ busyWait: 60000 })
     const held = gate()
     rule = () => held.opened
     const first = reader.document(idOf(0))

@@ -1,29 +1,21 @@
 // What passes between /db and the store, with a store that says anything.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
 import { DatabaseProxy } from '../../server/gateway/db/proxy.js'
 import { parseDbRequest } from '../../server/gateway/db/request.js'
-import { closeDb, db } from '../../server/gateway/db/index.js'
+import { db } from '../../server/gateway/db/index.js'
+import { startServer } from '../support/server.js'
 import { ask, closeConnections, post, speak } from './support/wire.js'
 
-const listen = server => new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}`)) })
-const stop = server => new Promise(resolve => { server.close(resolve); server.closeAllConnections() })
-
 describe('what passes between /db and the store', () => {
-  let store
-  let gate
-  let base
-  let ctx
-  let answer
-  let seen
+  let store, gate, base, ctx, couch, answer, seen
   const ending = []
 
   beforeEach(async () => {
     seen = []
     answer = (req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).end('{"ok":true}')
-    store = createServer((req, res) => {
+    store = await startServer((req, res) => {
       const parts = []
       req.on('data', part => parts.push(part))
       req.on('end', () => {
@@ -31,21 +23,21 @@ describe('what passes between /db and the store', () => {
         answer(req, res)
       })
     })
-    const origin = await listen(store)
-    ctx = { options: { dbAccess: true }, store: { couch: new Couch(`${origin.replace('//', '//reader:p%40ss@')}/couch/tiles`) } }
-    gate = createServer((req, res) => {
+    couch = new Couch(`${store.url.replace('//', '//reader:p%40ss@')}/couch/tiles`)
+    ctx = { options: { dbAccess: true }, proxy: new DatabaseProxy(couch) }
+    gate = await startServer((req, res) => {
       const [path, query = ''] = /** @type {string} */ (req.url).slice(3).split(/\?(.*)/s)
       db(ctx, { path, query }, req, res).catch(error => res.destroy(error))
     })
-    base = await listen(gate)
+    base = gate.url
   })
 
   afterEach(async () => {
     for (const end of ending.splice(0)) await end()
     closeConnections()
-    await stop(gate)
-    await closeDb(ctx)
-    await stop(store)
+    await gate.close()
+    await ctx.proxy.close()
+    await store.close()
   })
 
   it('are the gateway\'s own credentials, and of the client\'s headers what the question needs', async () => {
@@ -60,7 +52,7 @@ describe('what passes between /db and the store', () => {
     assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
     const { host, connection, ...rest } = headers
     assert.deepEqual(rest, { accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'gzip', authorization: headers.authorization })
-    assert.equal(host, new URL(ctx.store.couch.url).host)
+    assert.equal(host, new URL(couch.url).host)
   })
 
   it('is no range of several parts, and no encoding but one that CouchDB has', async () => {
@@ -124,11 +116,10 @@ describe('what passes between /db and the store', () => {
     answer = req => req.socket.destroy()
     const lost = await ask(base, '/db/a')
     assert.deepEqual([lost.status, lost.headers['retry-after'], lost.json.error], [503, '2', 'service_unavailable'])
-    const { port } = /** @type {any} */ (store.address())
-    await stop(store)
+    await store.close()
     const { status, headers } = await ask(base, '/db/a')
     assert.deepEqual([status, headers['cache-control'], headers['retry-after']], [503, 'no-store', '2'])
-    await new Promise(resolve => { store.listen(port, '127.0.0.1', () => resolve(undefined)) })
+    await new Promise(resolve => { store.server.listen(store.port, '127.0.0.1', () => resolve(undefined)) })
     answer = (req, res) => res.end('{}')
     assert.equal((await ask(base, '/db/a')).status, 200)
   })
@@ -179,13 +170,13 @@ describe('what passes between /db and the store', () => {
 
   /** A proxy with limits of its own. */
   async function proxied (options) {
-    const proxy = new DatabaseProxy(ctx.store.couch, options)
-    const own = createServer((req, res) => {
+    const proxy = new DatabaseProxy(couch, options)
+    const own = await startServer((req, res) => {
       const [path, search = ''] = /** @type {string} */ (req.url).slice(3).split('?')
       proxy.forward(parseDbRequest('GET', path, search), undefined, req, res).catch(error => res.writeHead(error.status, error.headers).end())
     })
-    ending.push(async () => { await stop(own); await proxy.close() })
-    return listen(own)
+    ending.push(async () => { await own.close(); await proxy.close() })
+    return own.url
   }
 
   it('is cut off when nobody takes it, so that others get the connection', async () => {

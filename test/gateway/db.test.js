@@ -7,43 +7,28 @@ import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { as, json, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections, post, speak } from './support/wire.js'
+import { SECRET, secretDatabase } from './support/private.js'
+import { useGateway } from './support/stand.js'
+import { ask, post, speak } from './support/wire.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
-const SECRET = 'nobody may ever read this'
 
 onEachStore('the store at /db', backend => {
-  let url
-  let store
-  let gateway
   let other
-
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await openStore(url, async made => {
+  const own = useGateway(backend, {
+    async fill (made) {
       await made.defineLayer('osm', { name: 'Test', minzoom: 3, maxzoom: 3 })
       await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
       await made.write(square({ layer: 'osm', time: T2, z: 3, side: 4, seed: (x, y) => x < 2 ? 100 + x * 4 + y : undefined }))
-    })
-    other = await backend.database()
-    await request(other, { method: 'PUT' })
-    await request(`${other}/secret`, { method: 'PUT', body: JSON.stringify({ text: SECRET }), headers: { 'content-type': 'application/json' } })
-    gateway = await openGateway(url)
-  })
-
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store.destroy()
+      other = await secretDatabase(backend)
+    }
   })
 
   const accept = 'application/json' // to who says nothing CouchDB sends documents and images in several parts
-  const at = (text, { headers, ...options } = {}) => ask(gateway.url, `/db${text}`, { headers: { accept, ...headers }, ...options })
-  const question = (text, body) => post(gateway.url, `/db${text}`, body, { headers: { accept } })
-  const direct = text => json(url + text, { headers: { accept } })
-  const asked = (text, body) => json(url + text, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+  const at = (text, { headers, ...options } = {}) => own.ask(`/db${text}`, { headers: { accept, ...headers }, ...options })
+  const question = (text, body) => post(own.gateway.url, `/db${text}`, body, { headers: { accept } })
+  const direct = text => json(own.url + text, { headers: { accept } })
+  const asked = (text, body) => json(own.url + text, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   const key = value => encodeURIComponent(JSON.stringify(value))
 
   it('answers every reading question as the store does', async () => {
@@ -73,7 +58,7 @@ onEachStore('the store at /db', backend => {
   })
 
   it('says what the database is, with a slash and without', async () => {
-    for (const text of ['', '/']) assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(url).pathname.slice(1)))
+    for (const text of ['', '/']) assert.equal((await at(text)).json.db_name, decodeURIComponent(new URL(own.url).pathname.slice(1)))
     const { status, body } = await at('', { method: 'HEAD' })
     assert.deepEqual([status, body.length], [200, 0])
   })
@@ -96,17 +81,17 @@ onEachStore('the store at /db', backend => {
   const revOf = async id => (await direct(`/_all_docs?key=${key(id)}`)).rows[0].value.rev
 
   it('takes from memory the very document in the very revision, and what it says is what the store says', async () => {
-    const own = await request(`${url}/osm:3:1:1/tile`)
-    const image = Buffer.from(await own.arrayBuffer())
+    const stored = await request(`${own.url}/osm:3:1:1/tile`)
+    const image = Buffer.from(await stored.arrayBuffer())
     const rev = await revOf('osm:3:1:1')
     for (const [text, from] of [[`/osm:3:1:1/tile?rev=${rev}`, 'miss'], [`/osm%3a3%3A1%3A1/tile?rev=${rev}`, 'hit']]) {
       const { status, headers, body } = await at(text)
-      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, from, own.headers.get('etag'), 'image/png'])
+      assert.deepEqual([status, headers['x-tilecouch-cache'], headers.etag, headers['content-type']], [200, from, stored.headers.get('etag'), 'image/png'])
       assert.deepEqual(body, image)
       assert.equal((await at(text, { headers: { 'if-none-match': headers.etag } })).status, 304)
       assert.equal((await at(text, { method: 'HEAD' })).headers['content-length'], `${body.length}`)
     }
-    await store.write([{ layer: 'osm', z: 3, x: 1, y: 1, time: T3, bytes: png(300) }])
+    await own.store.write([{ layer: 'osm', z: 3, x: 1, y: 1, time: T3, bytes: png(300) }])
     const old = await at(`/osm:3:1:1/tile?rev=${rev}`)
     assert.ok(old.status === 404 || old.body.equals(image), 'the revision that was asked for, or none')
     assert.deepEqual((await at(`/osm:3:1:1/tile?rev=${await revOf('osm:3:1:1')}`)).body, png(300))
@@ -115,29 +100,25 @@ onEachStore('the store at /db', backend => {
 
   it('is never behind the store without a revision: who has the new document gets the new image', async () => {
     for (let step = 1; step <= 20; step++) {
-      await ask(gateway.url, '/osm/3/1/2.png') // into memory
-      await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: `2023-07-01T00:00:${String(step).padStart(2, '0')}Z`, bytes: png(400 + step) }])
+      await own.ask('/osm/3/1/2.png') // into memory
+      await own.store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: `2023-07-01T00:00:${String(step).padStart(2, '0')}Z`, bytes: png(400 + step) }])
       assert.ok((await at('/osm:3:1:2/tile')).body.equals(png(400 + step)), `image ${step}`)
     }
   })
 
   it('reads images that are asked for at the same time together, and once', async () => {
-    const own = await openGateway(url, { publicMetrics: true })
-    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(own.url, '/metrics')).text)?.[1] ?? 0)
+    const another = await own.another({ publicMetrics: true })
+    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(another.url, '/metrics')).text)?.[1] ?? 0)
     const names = (await direct('/_all_docs')).rows.filter(({ id }) => /^osm:.*[0-2]$/.test(id) || id.endsWith(`@${T1}`)).map(({ id, value }) => `${encodeURIComponent(id)}/tile?rev=${value.rev}`)
-    const answers = () => Promise.all(names.map(name => ask(own.url, `/db/${name}`)))
-    try {
-      const first = await answers()
-      assert.ok(first.every(({ status }) => status === 200))
-      assert.equal(await count('tilecouch_store_reads_total'), names.length)
-      const batches = await count('tilecouch_store_batches_total')
-      assert.ok(batches < names.length / 2, `${batches} requests for ${names.length} images`)
-      const again = await answers()
-      assert.ok(again.every(({ headers, body }, index) => headers['x-tilecouch-cache'] === 'hit' && body.equals(first[index].body)))
-      assert.equal(await count('tilecouch_store_batches_total'), batches)
-    } finally {
-      await own.close()
-    }
+    const answers = () => Promise.all(names.map(name => ask(another.url, `/db/${name}`)))
+    const first = await answers()
+    assert.ok(first.every(({ status }) => status === 200))
+    assert.equal(await count('tilecouch_store_reads_total'), names.length)
+    const batches = await count('tilecouch_store_batches_total')
+    assert.ok(batches < names.length / 2, `${batches} requests for ${names.length} images`)
+    const again = await answers()
+    assert.ok(again.every(({ headers, body }, index) => headers['x-tilecouch-cache'] === 'hit' && body.equals(first[index].body)))
+    assert.equal(await count('tilecouch_store_batches_total'), batches)
   })
 
   it('refuses to write, in the way CouchDB speaks', async () => {
@@ -156,8 +137,8 @@ onEachStore('the store at /db', backend => {
     const name = new URL(other).pathname.slice(1)
     const ways = [`/../${name}/secret`, `/%2e%2e/${name}/secret`, `/..%2f${name}/secret`, `/x/../../${name}/secret`, `/x%2F..%2F..%2F${name}%2Fsecret`, `/%2F${name}/secret`, `//${name}/secret`, `/_design/tiles/_rewrite/../../../${name}/secret`, `/..\\${name}\\secret`, '/../_users/_all_docs?include_docs=true', '/_node/_local/_config', '/../_all_dbs', `/%252e%252e/${name}/secret`, `/;/../${name}/secret`]
     for (const way of ways) {
-      for (const target of [`/db${way}`, `/db/.${way}`, `http://127.0.0.1/db${way}`, `http://127.0.0.1:${new URL(url).port}/${name}/secret`]) {
-        const text = await speak(gateway.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      for (const target of [`/db${way}`, `/db/.${way}`, `http://127.0.0.1/db${way}`, `http://127.0.0.1:${new URL(own.url).port}/${name}/secret`]) {
+        const text = await speak(own.gateway.url, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
         assert.match(text, /^HTTP\/1\.1 4\d\d /, target)
         assert.ok(!text.includes(SECRET) && !/"admins"|"_users"/.test(text), target)
       }
@@ -177,24 +158,24 @@ onEachStore('the store at /db', backend => {
     const waiting = at(`/_changes?feed=longpoll&include_docs=true&since=${encodeURIComponent(since)}&timeout=20000`)
     const leaving = new AbortController()
     let seen = ''
-    const feed = fetch(`${gateway.url}/db/_changes?feed=continuous&heartbeat=1000&since=${encodeURIComponent(since)}`, { signal: leaving.signal })
+    const feed = fetch(`${own.gateway.url}/db/_changes?feed=continuous&heartbeat=1000&since=${encodeURIComponent(since)}`, { signal: leaving.signal })
       .then(async response => { for await (const part of response.body) seen += Buffer.from(part) }).catch(() => {})
-    await store.write([{ layer: 'osm', z: 3, x: 3, y: 3, time: T3, bytes: png(301) }])
+    await own.store.write([{ layer: 'osm', z: 3, x: 3, y: 3, time: T3, bytes: png(301) }])
     const { results } = (await waiting).json
     assert.match(results[0].id, /^osm:3:3:3/)
     await until(() => seen.includes('"osm:3:3:3"'), { what: 'the first change' })
-    await store.write([{ layer: 'osm', z: 3, x: 3, y: 2, time: T3, bytes: png(302) }])
+    await own.store.write([{ layer: 'osm', z: 3, x: 3, y: 2, time: T3, bytes: png(302) }])
     await until(() => seen.includes('"osm:3:3:2"'), { what: 'the second change' })
     leaving.abort()
     await feed
   })
 
   it('ends its feeds when the gateway ends, and does not wait for them', async () => {
-    const own = await openGateway(url, { grace: 20 })
-    const response = await fetch(`${own.url}/db/_changes?feed=continuous&heartbeat=1000`)
+    const ending = await own.another({ grace: 20 })
+    const response = await fetch(`${ending.url}/db/_changes?feed=continuous&heartbeat=1000`)
     const started = performance.now()
     const ended = assert.rejects(response.text())
-    await own.close()
+    await ending.close()
     await ended
     assert.ok(performance.now() - started < 5000)
   })
@@ -206,7 +187,7 @@ onEachStore('the store at /db', backend => {
     beforeEach(async () => {
       folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-pouch-'))
       local = new PouchDB(path.join(folder, 'local'))
-      remote = new PouchDB(`${gateway.url.replace(/\/$/, '')}/db`)
+      remote = new PouchDB(`${own.gateway.url.replace(/\/$/, '')}/db`)
     })
     afterEach(async () => {
       await local.close()
@@ -218,7 +199,7 @@ onEachStore('the store at /db', backend => {
       assert.equal(first.ok, true)
       assert.equal((await local.info()).doc_count, (await direct('')).doc_count)
       assert.deepEqual(Buffer.from(await local.getAttachment('osm:3:2:2', 'tile')), png(10))
-      await store.write([{ layer: 'osm', z: 3, x: 2, y: 3, time: T2, bytes: png(303) }])
+      await own.store.write([{ layer: 'osm', z: 3, x: 2, y: 3, time: T2, bytes: png(303) }])
       const second = await local.replicate.from(remote)
       assert.equal(second.ok, true)
       assert.ok(second.docs_read <= 2 && second.docs_read > 0, `${second.docs_read} documents, head and past of one tile`)
@@ -232,7 +213,7 @@ onEachStore('the store at /db', backend => {
       replication.on('error', error => errors.push(error)).on('denied', error => errors.push(error))
       const image = () => local.getAttachment('osm:3:0:3', 'tile').then(Buffer.from, () => null)
       await until(async () => (await image())?.equals(png(103)), { what: 'the first image' })
-      await store.write([{ layer: 'osm', z: 3, x: 0, y: 3, time: T3, bytes: png(304) }])
+      await own.store.write([{ layer: 'osm', z: 3, x: 0, y: 3, time: T3, bytes: png(304) }])
       await until(async () => (await image())?.equals(png(304)), { what: 'the new image' })
       replication.cancel()
       await replication
@@ -247,7 +228,7 @@ onEachStore('the store at /db', backend => {
       const answer = await json(`${server}/_replicate`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ source: `${gateway.url.replace(/\/$/, '')}/db`, target: { url: as(target), headers: { Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}` } }, create_target: true, use_checkpoints: false })
+        body: JSON.stringify({ source: `${own.gateway.url.replace(/\/$/, '')}/db`, target: { url: as(target), headers: { Authorization: `Basic ${btoa(`${new URL(target).username}:${new URL(target).password}`)}` } }, create_target: true, use_checkpoints: false })
       })
       assert.equal(answer.ok, true, JSON.stringify(answer))
       assert.equal((await json(target)).doc_count, (await direct('')).doc_count)

@@ -1,6 +1,5 @@
 // Following the changes of a store over whatever comes between.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -8,6 +7,7 @@ import { Follower } from '../../loader/store/follow.js'
 import { until } from '../../bench/wait.js'
 import { startFront } from '../client/support/front.js'
 import { onEachStore } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 
 const quick = { heartbeat: 50, silence: 1000, firstDelay: 10, longestDelay: 50, poll: 300 }
@@ -186,19 +186,16 @@ describe('a feed that misbehaves', () => {
   /** A CouchDB of which only the feed matters. */
   async function serve (feed, info = { update_seq: '5-x', instance_start_time: '1' }) {
     const asked = []
-    const server = createServer((request, response) => {
+    const server = await startServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x')
-      if (!pathname.endsWith('/_changes')) return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
+      if (!pathname.endsWith('/_changes')) return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
       asked.push(Object.fromEntries(searchParams))
       feed(response, asked.length)
     })
-    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-    const { follower, told } = follow(new Couch(`http://127.0.0.1:${port}/db`), { silence: 200 })
+    const { follower, told } = follow(new Couch(`${server.url}/db`), { silence: 200 })
     closing.push(async () => {
       await follower.close()
-      server.closeAllConnections()
-      await new Promise(resolve => { server.close(resolve) })
+      await server.close()
     })
     return { asked, info, told, follower }
   }

@@ -10,14 +10,14 @@ import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { png, square } from '../support/tiles.js'
 import { FORWARDED, hostile, onTheWire } from './support/hostile.js'
 import { UPSTREAM_SECRET, startHostileUpstreams } from './support/hostile-upstreams.js'
-import { openGateway, openStore } from './support/stand.js'
+import { SECRET, secretDatabase } from './support/private.js'
+import { openGateway, useGateway } from './support/stand.js'
 import { ask, closeConnections, speak, statuses } from './support/wire.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 4)
 const REQUESTS = 10000
 const TOGETHER = 24 // connections at a time
 const PATIENCE = 20000 // milliseconds until a request counts as not answered
-const SECRET = 'nobody may ever read this'
 const T1 = '2021-06-01T00:00:00Z'
 const T2 = '2022-06-01T00:00:00Z'
 
@@ -25,37 +25,35 @@ const T2 = '2022-06-01T00:00:00Z'
 const FORBIDDEN = [SECRET, UPSTREAM_SECRET, 'org.couchdb.user:', 'derived_key', 'password_scheme', Buffer.from('admin:test').toString('base64'), '"_replicator"', 'root:x:0:0', '"devDependencies"', '"scripts":', 'node:internal', 'at file://', 'node_modules', 'Welcome', 'AuthSession=']
 
 onEachStore('the gateway under hostile requests', backend => {
-  let url
-  let store
   let gateway
   let secrets
   let upstreams
   const stray = []
   const note = error => stray.push(error)
 
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    upstreams = await startHostileUpstreams()
-    store = await openStore(url, async made => {
+  const own = useGateway(backend, {
+    options: null,
+    async fill (made) {
+      upstreams = await startHostileUpstreams()
       await made.defineLayer('osm', { name: 'Test', minzoom: 0, maxzoom: 5 })
       await made.write(square({ layer: 'osm', time: T1, z: 3, side: 4, seed: (x, y) => x * 4 + y }))
       await made.write(square({ layer: 'osm', time: T2, z: 3, side: 2, seed: (x, y) => 100 + x * 4 + y }))
       // a layer that could be fetched from somewhere: from nobody's requests may it come that something else is
       await made.defineLayer('far', { minzoom: 0, maxzoom: 5, upstream: { type: 'xyz', url: 'http://127.0.0.1:9/{z}/{x}/{y}.png', timeout: 1 } })
       for (const [layer, upstream] of Object.entries(upstreams.layers)) await made.defineLayer(layer, { minzoom: 0, maxzoom: 5, upstream })
-    })
-    await plant(store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
-    await plant(store, hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
-    const other = await backend.database()
+    }
+  })
+
+  before(async () => {
+    await plant(own.store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
+    await plant(own.store, hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
     const headers = { 'content-type': 'application/json' }
-    await request(other, { method: 'PUT' })
-    await request(`${other}/secret`, { method: 'PUT', headers, body: JSON.stringify({ text: SECRET }) })
+    await secretDatabase(backend)
     if (backend.supports.users) {
       secrets = `${await backend.url()}/_users/org.couchdb.user:fuzz_${process.pid}`
       await request(secrets, { method: 'PUT', headers, body: JSON.stringify({ _id: `org.couchdb.user:fuzz_${process.pid}`, name: `fuzz_${process.pid}`, type: 'user', roles: [], password: 'x', text: SECRET }) })
     }
-    gateway = await openGateway(url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
+    gateway = await openGateway(own.url, { upstreamNetworks: ['127.0.0.1:9', upstreams.network] })
     process.on('unhandledRejection', note).on('warning', note)
   })
 
@@ -65,11 +63,10 @@ onEachStore('the gateway under hostile requests', backend => {
     await gateway?.close()
     await upstreams?.close()
     if (secrets) await request(`${secrets}?rev=${(await json(secrets))._rev}`, { method: 'DELETE' })
-    await store?.destroy()
   })
 
   const everything = async () => {
-    const { rows } = await json(`${url}/_all_docs`)
+    const { rows } = await json(`${own.url}/_all_docs`)
     return rows.map(({ id, value }) => [id, value.rev])
   }
 
@@ -99,7 +96,7 @@ onEachStore('the gateway under hostile requests', backend => {
     }
     async function attack (chain) {
       const wire = Buffer.concat(chain.map((one, index) => onTheWire(one, { last: index === chain.length - 1 })))
-      const text = await speak(gateway.url, wire, { patience: PATIENCE })
+      const text = await speak(gateway.url, wire, { timeout: PATIENCE })
       const said = () => chain.map(({ method, target, headers, body }) => JSON.stringify({ method, target: target.slice(0, 400), headers: headers.map(pair => pair.join(': ').slice(0, 100)), body: body.slice(0, 200) })).join('\n') + `\n-> ${text.slice(0, 600)}`
       const found = statuses(text)
       if (!found.length) { // what is no HTTP ends its connection, and what came before it on the same is lost
@@ -147,7 +144,7 @@ onEachStore('the gateway under hostile requests', backend => {
       'GET / HTTP/1.1\r\n\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /db/_all_docs HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
       'CONNECT 127.0.0.1:5984 HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n', 'GET / HTTP/1.1\nHost: x\n\n']
     for (const wire of wires) {
-      const text = await speak(gateway.url, Buffer.from(wire, 'latin1'), { patience: 500 })
+      const text = await speak(gateway.url, Buffer.from(wire, 'latin1'), { timeout: 500 })
       for (const status of statuses(text)) assert.ok(status < 500, `${wire.slice(0, 60)}: ${text.slice(0, 200)}`)
       for (const word of FORBIDDEN) assert.ok(!text.includes(word))
     }

@@ -4,6 +4,7 @@ import net from 'node:net'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { Cors } from '../../server/gateway/cors.js'
+import { gate } from '../client/support/front.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'
 import { ask, closeConnections, speak, statuses } from './support/wire.js'
@@ -13,13 +14,6 @@ let front
 const kept = { 'osm:1:0:0': entryOf() }
 const open = async setup => { front = await openFront({ kept, ...setup }) }
 const get = (path, headers = {}, method = 'GET', body = undefined) => ask(front.url, path, { headers, method, body })
-
-/** Something to wait for. */
-function gate () {
-  let pass
-  const passed = new Promise(resolve => { pass = resolve })
-  return { passed, pass: /** @type {any} */ (pass) }
-}
 
 describe('the gateway over HTTP', () => {
   afterEach(async () => {
@@ -97,21 +91,21 @@ describe('the gateway over HTTP', () => {
 
   it('waits for no client that sends its request a letter at a time, and takes no more than it was told to', async () => {
     await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2 } })
-    const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { patience: 20000 })
+    const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { timeout: 20000 })
     assert.deepEqual(statuses(slow), [408])
     assert.match(slow, /Connection: close[\s\S]*too slowly/)
-    const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { patience: 1000 })))
+    const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
     const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
     assert.ok(answered > 0 && answered <= 2, `${answered} of 6`)
   })
 
   it('answers several requests sent at once in their order', async () => {
     const late = gate()
-    await open({ get: async () => { await late.passed; return entryOf({ bytes: png(7) }) } })
+    await open({ get: async () => { await late.opened; return entryOf({ bytes: png(7) }) } })
     const request = path => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
     const talk = speak(front.url, `${request('/osm/1/1/1.png')}${request('/osm/1/0/0.png')}${request('/osm/9/9')}GET /osm.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     await until(() => front.requests.length === 3, { what: 'the quick ones' })
-    late.pass()
+    late.open()
     const text = await talk
     assert.deepEqual(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 200'])
     assert.match(text, /X-Tilecouch-Cache: miss[\s\S]*X-Tilecouch-Cache: hit[\s\S]*NOT_FOUND[\s\S]*tilejson/)

@@ -1,7 +1,6 @@
 // What a stranger may ask for at once: documents in a question, requests on a connection, feeds of an address.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import net from 'node:net'
 import { until } from '../../bench/wait.js'
 import { Couch } from '../../loader/store/couch.js'
@@ -10,23 +9,16 @@ import { checkLimits, parseDbRequest } from '../../server/gateway/db/request.js'
 import { Listener } from '../../server/gateway/listener.js'
 import { clientAddress } from '../../server/gateway/addresses.js'
 import { startThrowAwayEmbedded, onEachStore } from '../support/backends.js'
+import { startServer } from '../support/server.js'
 import { openFront, entryOf } from './support/front.js'
 import { fill } from './support/private.js'
-import { openGateway, openStore } from './support/stand.js'
+import { useGateway } from './support/stand.js'
 import { ask, closeConnections, post, speak } from './support/wire.js'
 
 onEachStore('questions to /db', backend => {
-  let store, gateway
-  before(async () => {
-    const url = await backend.database()
-    store = await openStore(url, fill)
-    gateway = await openGateway(url)
-  })
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store?.destroy()
-  })
+  const own = useGateway(backend, { fill })
+  /** @param {string} path below /db */
+  const put = (path, body, options) => post(own.gateway.url, `/db/${path}`, body, options)
   const ids = (count, make = id => id) => Array.from({ length: count }, (_, at) => make(`open:9:0:${at}`))
 
   it('name so many documents, rows and ranges, and no more', async () => {
@@ -37,15 +29,15 @@ onEachStore('questions to /db', backend => {
       ['_bulk_get', count => ({ docs: ids(count, id => ({ id })) }), 2000],
       ['_design/versions/_view/by_tile/queries', count => ({ queries: ids(count, () => ({ limit: 0 })) }), 1000]
     ])) {
-      assert.equal((await post(gateway.url, `/db/${path}`, make(most + 1))).status, 413, path)
-      assert.equal((await post(gateway.url, `/db/${path}`, make(Math.min(most, 500)))).status, 200, path)
+      assert.equal((await put(path, make(most + 1))).status, 413, path)
+      assert.equal((await put(path, make(Math.min(most, 500)))).status, 200, path)
     }
     const many = Object.fromEntries(ids(10001).map(id => [id, ['1-a']]))
-    assert.deepEqual([(await post(gateway.url, '/db/_revs_diff', many)).status, (await post(gateway.url, '/db/_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
-    assert.equal((await post(gateway.url, '/db/_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
+    assert.deepEqual([(await put('_revs_diff', many)).status, (await put('_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
+    assert.equal((await put('_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
     const long = Array(50000).fill('a').join('.')
-    assert.equal((await post(gateway.url, '/db/_find', { selector: { [long]: Object.fromEntries(ids(100).map(id => [id, 1])) } })).status, 413, 'CouchDB writes each name in full')
-    assert.equal((await post(gateway.url, '/db/_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
+    assert.equal((await put('_find', { selector: { [long]: Object.fromEntries(ids(100).map(id => [id, 1])) } })).status, 413, 'CouchDB writes each name in full')
+    assert.equal((await put('_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
   })
 
   it('have no way round the limit on images: it is held against what the store does, not against fields that it passes over', async () => {
@@ -62,20 +54,20 @@ onEachStore('questions to /db', backend => {
       [`_changes?${images}`, { doc_ids: ['open:3:0:0'] }], [`_changes?${images}&filter=_selector`, { doc_ids: ['a'], selector: {} }], [`_changes?${images}`, { limit: 5 }], [`_changes?${images}&filter=_design&doc_ids=["a"]`, {}], [`_changes?${images}&feed=longpoll&filter=_selector`, { selector: {}, keys: ['a'] }],
       [`_all_docs?${images}`, { keys: many }], ['_bulk_get?attachments=true', { docs: many.map(id => ({ id })) }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: many }]
     ])) {
-      const { status } = await post(gateway.url, `/db/${path}`, body)
+      const { status } = await put(path, body)
       assert.ok(status === 400 || status === 413, `${path} ${JSON.stringify(body).slice(0, 120)}: ${status}`)
     }
-    for (const path of [`${view}?reduce=false&${images}&key=["open",3,0,0]`, `_changes?${images}&doc_ids=["open:3:0:0"]`, `_all_docs?${images}&limit=1;limit=5`, `_all_docs?${images}&l%69mit=100000`, `_all_docs?include_docs=true&attac%68ments=true`]) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 400, path)
+    for (const path of [`${view}?reduce=false&${images}&key=["open",3,0,0]`, `_changes?${images}&doc_ids=["open:3:0:0"]`, `_all_docs?${images}&limit=1;limit=5`, `_all_docs?${images}&l%69mit=100000`, `_all_docs?include_docs=true&attac%68ments=true`]) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
     for (const [path, body] of /** @type {[string, any][]} */ ([[`_all_docs?${images}`, { limit: 5 }], [`_all_docs/queries?${images}`, { queries: [{ limit: 5 }, { keys: ['open:3:0:0'] }] }], [`_changes?${images}&filter=_doc_ids`, { doc_ids: ['open:3:0:0'] }], ['_bulk_get?attachments=true', { docs: [{ id: 'open:3:0:0' }] }]])) {
-      const { status, text } = await post(gateway.url, `/db/${path}`, body, { headers: { accept: 'application/json' } })
+      const { status, text } = await put(path, body, { headers: { accept: 'application/json' } })
       assert.equal(status, 200, path)
       assert.match(text, /"data":/, path)
     }
   })
 
   it('have no images of rows without a limit', async () => {
-    for (const path of ['_all_docs?include_docs=true&attachments=true', '_changes?include_docs=true&attachments=true', '_all_docs?include_docs=true&attachments=true&limit=2001']) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 400, path)
-    for (const path of ['_all_docs?include_docs=true&attachments=true&limit=5', 'open:3:0:0?attachments=true', '_all_docs?include_docs=true&attachments=true&keys=[%22open:3:0:0%22]']) assert.equal((await ask(gateway.url, `/db/${path}`)).status, 200, path)
+    for (const path of ['_all_docs?include_docs=true&attachments=true', '_changes?include_docs=true&attachments=true', '_all_docs?include_docs=true&attachments=true&limit=2001']) assert.equal((await own.ask(`/db/${path}`)).status, 400, path)
+    for (const path of ['_all_docs?include_docs=true&attachments=true&limit=5', 'open:3:0:0?attachments=true', '_all_docs?include_docs=true&attachments=true&keys=[%22open:3:0:0%22]']) assert.equal((await own.ask(`/db/${path}`)).status, 200, path)
   })
 })
 
@@ -87,7 +79,7 @@ describe('a connection', () => {
       const tile = path => `GET /osm/${path}.png HTTP/1.1\r\nHost: x\r\n\r\n`
       assert.equal(await speak(front.url, tile('1/1/1').repeat(50)), '', 'closed, without half an answer')
       assert.equal(asked, 8)
-      const many = await speak(front.url, tile('1/0/0').repeat(200), { patience: 500 })
+      const many = await speak(front.url, tile('1/0/0').repeat(200), { timeout: 500 })
       assert.equal(many.match(/HTTP\/1\.1 200/g)?.length, 200, 'what is answered at once does not wait')
     } finally {
       await front.close(0)
@@ -117,7 +109,7 @@ describe('a connection', () => {
     const front = await openFront({ limits: { idle: 100 }, get: () => new Promise(() => {}) })
     try {
       const started = Date.now()
-      assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { patience: 5000 }), '')
+      assert.equal(await speak(front.url, 'GET /osm/1/1/1.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 5000 }), '')
       assert.ok(Date.now() - started < 4000)
     } finally {
       await front.close(0)
@@ -154,22 +146,20 @@ describe('connections', () => {
 
 describe('feeds of /db', () => {
   it('are so many for each address, and others still get theirs', async () => {
-    const store = createServer((req, res) => res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n'))
-    await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { feedsEach: 2, trustProxy: true })
-    const gate = createServer((req, res) => proxy.forward(parseDbRequest('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
-    await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
+    const store = await startServer((req, res) => { res.writeHead(200, { 'Content-Type': 'application/json' }).write('\n') })
+    const proxy = new DatabaseProxy(new Couch(`${store.url}/tiles`), { feedsEach: 2, trustProxy: true })
+    const gate = await startServer((req, res) => proxy.forward(parseDbRequest('GET', '/_changes', 'feed=continuous'), undefined, req, res).catch(error => { res.writeHead(error.status).end() }))
     const leaving = new AbortController()
-    const feed = async from => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })).status
+    const feed = async from => (await fetch(gate.url, { headers: from ? { 'x-forwarded-for': `9.9.9.9, ${from}` } : {}, signal: leaving.signal })).status
     try {
       const seen = []
       for (const from of ['1.1.1.1', '1.1.1.1', '1.1.1.1', '2.2.2.2', '2001:db8::1', '2001:db8::2', '2001:db8:0:0:9::3', undefined, undefined, undefined]) seen.push(await feed(from))
       assert.deepEqual(seen, [200, 200, 429, 200, 200, 200, 429, 200, 200, 200])
       leaving.abort()
-      const again = async () => (await fetch(`http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
+      const again = async () => (await fetch(gate.url, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
       await until(again, { what: 'room for another' })
     } finally {
-      for (const server of [gate, store]) server.close().closeAllConnections()
+      for (const server of [gate, store]) await server.close()
       await proxy.close()
     }
   })
@@ -177,35 +167,32 @@ describe('feeds of /db', () => {
   it('are apart from large answers, of which there are so many at once, and so many for each address', async () => {
     const open = new Set()
     let asked = 0
-    const store = createServer((req, res) => {
-      if (!/attachments/.test(req.url ?? '')) return res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+    const store = await startServer((req, res) => {
+      if (!/attachments/.test(req.url ?? '')) return void res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
       open.add(res)
       res.on('close', () => open.delete(res)).writeHead(200, { 'Content-Type': 'application/json' }).write('{"rows":[\n')
     })
-    await new Promise(resolve => { store.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const proxy = new DatabaseProxy(new Couch(`http://127.0.0.1:${/** @type {any} */ (store.address()).port}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
-    const gate = createServer((req, res) => {
+    const proxy = new DatabaseProxy(new Couch(`${store.url}/tiles`), { images: 2, imagesEach: 3, trustProxy: true, longest: 1000 })
+    const gate = await startServer((req, res) => {
       const [, search = ''] = (req.url ?? '').split('?')
       const reading = parseDbRequest('GET', '/_all_docs', search)
       reading.isLarge = checkLimits(reading)
       asked++
       proxy.forward(reading, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
     })
-    await new Promise(resolve => { gate.listen(0, '127.0.0.1', () => resolve(undefined)) })
-    const address = `http://127.0.0.1:${/** @type {any} */ (gate.address()).port}/`
-    const large = from => fetch(`${address}?include_docs=true&attachments=true&limit=5`, { headers: { 'x-forwarded-for': from } })
+    const large = from => fetch(`${gate.url}?include_docs=true&attachments=true&limit=5`, { headers: { 'x-forwarded-for': from } })
     try {
       const first = await Promise.all([large('1.1.1.1'), large('1.1.1.1')])
       const third = large('1.1.1.1')
       await until(() => asked === 3, { what: 'the third question' })
       assert.equal((await large('1.1.1.1')).status, 429, 'one address has enough')
       assert.equal(open.size, 2, 'the third waits')
-      assert.equal((await fetch(address)).status, 200, 'small ones do not wait for it')
+      assert.equal((await fetch(gate.url)).status, 200, 'small ones do not wait for it')
       for (const response of first) await assert.rejects(response.text(), 'it may not last for ever')
       assert.equal((await third).status, 200)
       await (await third).body?.cancel()
     } finally {
-      for (const server of [gate, store]) server.close().closeAllConnections()
+      for (const server of [gate, store]) await server.close()
       await proxy.close()
     }
   })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { AggregatorRegistry } from 'prom-client'
-import { createMetrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
+import { Metrics, workerMetricTable, metricTable } from '../../server/gateway/metrics.js'
 import { parseMetrics } from './support/prometheus.js'
 
 const request = more => ({ kind: 'tile', layer: 'osm', outcome: 'hit', status: 200, seconds: 0.0001, bytes: 300, ...more })
 
 describe('the metrics of the gateway', () => {
   let metrics
-  beforeEach(() => { metrics = createMetrics({ process: false }) })
+  beforeEach(() => { metrics = new Metrics({ process: false }) })
   const values = async name => parseMetrics(await metrics.text()).get(name)?.samples ?? []
   const value = async (name, labels = {}) => (await values(name)).find(sample => Object.entries(labels).every(([key, text]) => sample.labels[key] === text))?.value
 
@@ -97,12 +97,12 @@ describe('the metrics of the gateway', () => {
       assert.deepEqual([metric.type, metric.help], [type, help], name)
       for (const sample of metric.samples) assert.deepEqual(Object.keys(sample.labels).filter(key => key !== 'le').sort(), [...labels].sort(), name)
     }
-    assert.ok(parseMetrics(await createMetrics().text()).has('process_cpu_seconds_total'))
+    assert.ok(parseMetrics(await new Metrics().text()).has('process_cpu_seconds_total'))
     assert.equal(new Set([...Object.values(metricTable), ...Object.values(workerMetricTable)].map(({ name }) => name)).size, Object.keys(metricTable).length + Object.keys(workerMetricTable).length)
   })
 
   it('of several processes add up', async () => {
-    const other = createMetrics({ process: false })
+    const other = new Metrics({ process: false })
     for (const each of [metrics, metrics, other]) each.request(request({ seconds: 0.002 }))
     metrics.bind({ memory: { bytes: 10, size: 1 }, limit: 100, follower: () => ({ up: true, lag: 1 }) })
     other.bind({ memory: { bytes: 30, size: 2 }, limit: 100, follower: () => ({ up: false, lag: 9 }) })

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import Database from 'libsql'
-import { exportLayer, load, publish } from '../../loader/index.js'
-import { Store } from '../../loader/store/index.js'
-import { startGateway } from '../../server/gateway/index.js'
+import { exportLayer, load } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
+import { useGateway } from './support/stand.js'
 import { all, parseXml } from './wmts/xml.js'
 
 const WORLD = [-180, -85, 180, 85]
@@ -22,21 +21,11 @@ const world = z => Array.from({ length: 4 ** z }, (_, index) => [z, index >> z, 
 
 onEachStore('a world with one detailed place', backend => {
   const folder = useFolder()
-  /** @type {Store} */
-  let store
-  let gateway
-  beforeEach(async () => {
-    store = await Store.create(await backend.database())
-    await load(store, source('one', [...world(0), ...world(1), ...world(2), PLACE]), { layer: 'osm', time: '2024' })
-    await publish(store)
-    gateway = await startGateway({ db: store.url, port: 0, logLevel: 'silent' })
-  })
-  afterEach(async () => {
-    await gateway?.close()
-    await store.destroy()
-  })
+  const tiles = [...world(0), ...world(1), ...world(2), PLACE]
+  const own = useGateway(backend, { fill: store => load(store, source('one', tiles), { layer: 'osm', time: '2024' }) })
 
   it('reaches around the world, in documents, TileJSON, WMTS and exports', async () => {
+    const { store, gateway } = own
     assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), WORLD)
     const { bounds } = await (await fetch(`${gateway.url}/osm.json`)).json()
     assert.deepEqual(bounds.map(Math.round), WORLD)

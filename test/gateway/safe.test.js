@@ -1,25 +1,21 @@
 // Nothing that a store holds can act as a page of the gateway: no tile of another type, and no answer that a browser may take for a page.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
-import { Store } from '../../loader/store/index.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { openGateway } from './support/stand.js'
-import { ask, closeConnections, post, speak } from './support/wire.js'
+import { useGateway } from './support/stand.js'
+import { ask, post, speak } from './support/wire.js'
 
 const PAGE = '<script>document.title = "here I am"</script>'
 const TYPES = ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/xml', 'application/javascript', 'image/png; x="', 'TEXT/HTML']
 
 onEachStore('a store without a validation function', backend => {
-  let store, gateway
-  const get = (path, options) => ask(gateway.url, path, options)
+  const own = useGateway(backend, { options: { opsPort: 0 } })
+  const get = own.ask
 
   before(async () => {
-    const url = await backend.database()
+    const { store, url } = own
     const put = (path, value, method = 'PUT') => request(`${url}/${path}`, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) })
-    store = await Store.create(url)
-    await publish(store)
     const { validate_doc_update: gone, ...design } = await (await request(`${url}/_design/tiles`)).json()
     assert.equal((await put('_design/tiles', design)).status, 201)
     await store.defineLayer('osm', { name: 'OSM', format: 'png', minzoom: 4, maxzoom: 4 })
@@ -31,12 +27,6 @@ onEachStore('a store without a validation function', backend => {
       tile('osm:4:11:0', 'text/html', png(7))
     ]
     assert.equal((await put('_bulk_docs', { docs }, 'POST')).status, 201)
-    gateway = await openGateway(url, { opsPort: 0 })
-  })
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store?.destroy()
   })
 
   it('makes the gateway answer with tiles alone, whatever the type of a document says', async () => {
@@ -70,9 +60,9 @@ onEachStore('a store without a validation function', backend => {
       const { headers, status } = await get(path)
       if (status === 200 && headers.etag) check(await get(path, { headers: { 'if-none-match': headers.etag } }), `304 ${path}`)
     }
-    check(await post(gateway.url, '/db/_all_docs', { keys: ['osm:4:0:0'] }), 'POST')
+    check(await post(own.gateway.url, '/db/_all_docs', { keys: ['osm:4:0:0'] }), 'POST')
     for (const path of ['/', '/tilecouch.js', '/leaflet.css']) check(await get(path), path, VIEWER_CSP)
-    for (const path of ['/metrics', '/health', '/osm.json']) check(await ask(gateway.opsUrl, path), `ops ${path}`)
-    assert.match(await speak(gateway.url, 'no HTTP\r\n\r\n', { patience: 500 }), /X-Content-Type-Options: nosniff/)
+    for (const path of ['/metrics', '/health', '/osm.json']) check(await ask(own.gateway.opsUrl, path), `ops ${path}`)
+    assert.match(await speak(own.gateway.url, 'no HTTP\r\n\r\n', { timeout: 500 }), /X-Content-Type-Options: nosniff/)
   })
 })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { until } from '../../bench/wait.js'
-import { Store, publish } from '../../loader/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { png } from '../support/tiles.js'
 import { parseMetrics } from './support/prometheus.js'
 import { serve } from './support/serving.js'
+import { useGateway } from './support/stand.js'
 
 const SLOW = 90000 // milliseconds: each test starts processes, some one after the other
 
@@ -23,22 +23,18 @@ const stopAll = () => Promise.all(running.splice(0).map(serving => serving.stop(
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 onEachStore('tilecouch serve', backend => {
-  let url
-  let store
-  before(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-    await store.defineLayer('osm', { name: 'OSM', format: 'png' })
-    await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T1, bytes: png(1) }])
-    await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time: T2, bytes: png(2) }])
-    await store.putEdition('osm', T1, { title: 'First' })
-    await publish(store)
+  const own = useGateway(backend, {
+    options: null,
+    async fill (store) {
+      await store.defineLayer('osm', { name: 'OSM', format: 'png' })
+      for (const [time, seed] of [[T1, 1], [T2, 2]]) await store.write([{ layer: 'osm', z: 3, x: 1, y: 2, time, bytes: png(seed) }])
+      await store.putEdition('osm', T1, { title: 'First' })
+    }
   })
-  after(() => store.destroy())
   afterEach(stopAll)
 
   it('prints addresses that answer', async () => {
-    const serving = start(['--db', url, '--set', 'publicMetrics=true'])
+    const serving = start(['--db', own.url, '--set', 'publicMetrics=true'])
     const text = await serving.ready()
     const address = name => new RegExp(`^  ${name} +(\\S+)$`, 'm').exec(text)?.[1] ?? assert.fail(`${name} in ${text}`)
     const at = template => template.replace('{z}/{x}/{y}', '3/1/2')
@@ -63,7 +59,7 @@ onEachStore('tilecouch serve', backend => {
   })
 
   it('shows no metrics to clients unless it is told to', async () => {
-    const serving = start(['--db', url])
+    const serving = start(['--db', own.url])
     const text = await serving.ready()
     assert.doesNotMatch(text, /Metrics/)
     const [base] = /http:\S+/.exec(text) ?? []
@@ -72,9 +68,9 @@ onEachStore('tilecouch serve', backend => {
 
   it('prints one JSON object for programs, and ends with 0 on Ctrl-C and on SIGTERM', async () => {
     for (const signal of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM'])) {
-      const serving = start(['--db', url, '--json', '--ops-port', '0'])
+      const serving = start(['--db', own.url, '--json', '--ops-port', '0'])
       const value = await serving.ready()
-      const { pathname } = new URL(url)
+      const { pathname } = new URL(own.url)
       assert.deepEqual([value.embedded, value.workers, new URL(value.db).pathname], [false, 1, pathname])
       assert.notEqual(new URL(value.metrics).port, new URL(value.tiles).port)
       assert.equal((await fetch(new URL('metrics', value.url))).status, 404)
@@ -86,7 +82,7 @@ onEachStore('tilecouch serve', backend => {
   }).timeout(SLOW)
 
   it('serves with several workers, counts as one, and ends as one', async () => {
-    const serving = start(['--db', url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'], { group: true })
+    const serving = start(['--db', own.url, '--workers', '2', '--ops-port', '0', '--json', '--set', 'accessLog=true'], { group: true })
     const { tiles, metrics, health, workers } = await serving.ready()
     assert.equal(workers, 2)
     const tile = tiles.replace('{z}/{x}/{y}', '3/1/2')
@@ -113,9 +109,9 @@ onEachStore('tilecouch serve', backend => {
 
   if (backend.supports.users) {
     it('shows the password of its CouchDB nowhere, however much it logs', async () => {
-      const { username, password } = new URL(url)
-      const named = start(['--db', url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true'])
-      const fromEnvironment = start(['--json', '--set', 'logLevel=trace'], { env: { COUCHDB_URL: url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      const { username, password } = new URL(own.url)
+      const named = start(['--db', own.url, '--json', '--set', 'logLevel=trace', '--set', 'accessLog=true'])
+      const fromEnvironment = start(['--json', '--set', 'logLevel=trace'], { env: { COUCHDB_URL: own.url.replace(/\/\/.*@/, '//'), COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
       for (const serving of [named, fromEnvironment]) {
         const { tiles } = await serving.ready()
         assert.equal((await fetch(tiles.replace('{z}/{x}/{y}', '3/1/2'))).status, 200)
@@ -163,14 +159,12 @@ describe('tilecouch serve', () => {
 
   for (const workers of ['1', '2']) {
     it(`ends with 1 and says why when it cannot start with ${workers === '1' ? 'one process' : 'several'}`, async () => {
-      const other = createServer().listen(0, '127.0.0.1')
-      await until(() => other.listening)
-      const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
+      const { port, close } = await startServer(() => {})
       const taken = start(['--data', path.join(folder.dir, 'data'), '--port', String(port), '--workers', workers])
       assert.equal(await taken.ended, 1)
       assert.match(taken.err, new RegExp(`^tilecouch: port ${port} is taken \\[PORT_IN_USE\\]$`, 'm'))
       assert.equal(taken.out, '')
-      other.close()
+      await close()
     })
   }
 

@@ -5,8 +5,8 @@ import { flipY, quadkey } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { json as fetchJson, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections } from './support/wire.js'
+import { useGateway } from './support/stand.js'
+import { ask } from './support/wire.js'
 
 const [T1, T2, T3, T4] = ['2022-05-01T00:00:00Z', '2023-06-15T12:00:00Z', '2024-03-01T00:00:00Z', '2024-03-01T18:30:00Z']
 const Z = 4
@@ -14,20 +14,7 @@ const SIDE = 3
 const VECTOR = gzipSync(Buffer.from([0x1a, 2, 1, 2]))
 
 onEachStore('the gateway', backend => {
-  let url
-  let store
-  let gateway
-
-  before(async () => {
-    url = await backend.database()
-    store = await openStore(url, fill)
-    gateway = await openGateway(url, { publicMetrics: true })
-  })
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store?.destroy()
-  })
+  const own = useGateway(backend, { fill, options: { publicMetrics: true } })
 
   // each tile of the square has a past of its own; (2, 2) is gone between two of its versions, (1, 2) for good
   async function fill (made) {
@@ -46,12 +33,12 @@ onEachStore('the gateway', backend => {
     await made.write([{ layer: 'roads', z: 1, x: 0, y: 0, time: T1, bytes: VECTOR }, { layer: 'short', z: 1, x: 0, y: 0, time: now, bytes: png(5) }, { layer: 'short', z: 1, x: 1, y: 0, time: now, bytes: png(6), expires: new Date(Date.now() + 100000).toISOString().slice(0, 19) + 'Z' }])
   }
 
-  const get = (path, headers = {}, method = 'GET') => ask(gateway.url, path, { headers, method })
+  const get = (path, headers = {}, method = 'GET') => own.ask(path, { headers, method })
 
   /** What the store itself says: the version, or nothing. */
   const stored = async (layer, z, x, y, time) => {
     try {
-      return await (time === undefined ? store.head(layer, z, x, y) : store.at(layer, z, x, y, time))
+      return await (time === undefined ? own.store.head(layer, z, x, y) : own.store.at(layer, z, x, y, time))
     } catch (error) {
       assert.equal(error.code, 'TILE_NOT_FOUND')
     }
@@ -146,7 +133,7 @@ onEachStore('the gateway', backend => {
       `/osm/times.json?z=${Z}&bbox=-179,80,-140,85`, `/osm/times.json?z=${Z}&bbox=-150,0,-140,85`, `/osm/times.json?z=${Z}&bbox=170,60,-170,85`, '/osm@2022/times.json']
     for (const path of paths) {
       const { json } = await get(path)
-      assert.deepEqual(json, await fetchJson(`${url}/_design/tiles/_rewrite${path}`), path)
+      assert.deepEqual(json, await fetchJson(`${own.url}/_design/tiles/_rewrite${path}`), path)
     }
     assert.deepEqual((await get('/osm/times.json')).json.times.map(({ time, tiles }) => [time, tiles]), [[T1, 9], [T2, 5], [T3, 2], [T4, 1]])
   })
@@ -177,7 +164,7 @@ onEachStore('the gateway', backend => {
   it('shows a tile that was stored within a second, and what it was before under its time', async () => {
     const path = `/osm/${Z}/0/2.png`
     const before = await get(path)
-    await store.write([{ layer: 'osm', z: Z, x: 0, y: 2, time: '2025-01-01T00:00:00Z', bytes: png(2025) }])
+    await own.store.write([{ layer: 'osm', z: Z, x: 0, y: 2, time: '2025-01-01T00:00:00Z', bytes: png(2025) }])
     const started = performance.now()
     await until(async () => (await get(path)).body.equals(png(2025)), { what: 'the new tile' })
     assert.ok(performance.now() - started < 1000)
@@ -200,17 +187,13 @@ onEachStore('the gateway', backend => {
   })
 
   it('shows health and metrics on a port of their own when it has one', async () => {
-    const other = await openGateway(url, { opsPort: 0 })
-    try {
-      for (const path of ['/health', '/metrics']) {
-        assert.equal((await ask(other.url, path)).status, 404)
-        assert.equal((await ask(/** @type {string} */ (other.opsUrl), path)).status, 200)
-      }
-      assert.equal((await ask(/** @type {string} */ (other.opsUrl), `/osm/${Z}/0/0.png`)).status, 404)
-      assert.equal((await ask(other.url, `/osm/${Z}/0/0.png`)).status, 200)
-      assert.equal((await ask(/** @type {string} */ (other.opsUrl), '/metrics', { headers: { origin: 'http://evil.example' } })).headers['access-control-allow-origin'], undefined)
-    } finally {
-      await other.close()
+    const other = await own.another({ opsPort: 0 })
+    for (const path of ['/health', '/metrics']) {
+      assert.equal((await ask(other.url, path)).status, 404)
+      assert.equal((await ask(/** @type {string} */ (other.opsUrl), path)).status, 200)
     }
+    assert.equal((await ask(/** @type {string} */ (other.opsUrl), `/osm/${Z}/0/0.png`)).status, 404)
+    assert.equal((await ask(other.url, `/osm/${Z}/0/0.png`)).status, 200)
+    assert.equal((await ask(/** @type {string} */ (other.opsUrl), '/metrics', { headers: { origin: 'http://evil.example' } })).headers['access-control-allow-origin'], undefined)
   })
 })

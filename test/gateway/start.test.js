@@ -1,6 +1,6 @@
 // How a gateway starts, also before its store does, how it refuses to, and how it stops.
 import assert from 'node:assert/strict'
-import http, { Agent, createServer } from 'node:http'
+import { Agent } from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
 import { noiseTile } from '../../bench/tiles.js'
@@ -8,24 +8,17 @@ import { freePort, until } from '../../bench/wait.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { Listener } from '../../server/gateway/listener.js'
+import { gate } from '../client/support/front.js'
 import { onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { png, square } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'
-import { openGateway, openStore } from './support/stand.js'
+import { openGateway, openStore, useGateway } from './support/stand.js'
 import { ask, closeConnections } from './support/wire.js'
 
 onEachStore('a gateway', backend => {
-  let url
-  let store
-  before(async () => {
-    url = await backend.database()
-    store = await openStore(url, made => made.defineLayer('osm', {}))
-  })
-  after(async () => {
-    closeConnections()
-    await store.destroy()
-  })
+  const own = useGateway(backend, { fill: made => made.defineLayer('osm', {}), options: null })
 
   it('does not start on what is no store of ours, and says so', async () => {
     const foreign = await backend.database()
@@ -33,19 +26,18 @@ onEachStore('a gateway', backend => {
     await request(`${foreign}/invoice`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } })
     const wrong = [
       [{ db: foreign }, 'NOT_A_STORE'], [{ db: await backend.database() }, 'DATABASE_NOT_FOUND'], [{ db: 'no/such:environment' }, 'BAD_DATABASE'], [{}, 'BAD_OPTION'],
-      [{ db: url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: url, port: 99999 }, 'BAD_OPTION'], [{ db: url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: url, colour: 'red' }, 'BAD_OPTION']
+      [{ db: own.url, cors: 'everybody' }, 'BAD_OPTION'], [{ db: own.url, port: 99999 }, 'BAD_OPTION'], [{ db: own.url, host: '203.0.113.1' }, 'BAD_OPTION'], [{ db: own.url, colour: 'red' }, 'BAD_OPTION']
     ]
     for (const [options, code] of wrong) await assert.rejects(startGateway({ port: 0, logLevel: 'silent', ...options }), { code }, JSON.stringify(options))
   })
 
   it('does not start on a port that is taken, and leaves nothing behind then', async () => {
-    const taken = createServer()
-    const port = await new Promise(resolve => taken.listen(0, '127.0.0.1', () => resolve(/** @type {any} */ (taken.address()).port)))
-    await assert.rejects(openGateway(url, { port }), { code: 'PORT_IN_USE' })
+    const { port, close } = await startServer(() => {})
+    await assert.rejects(openGateway(own.url, { port }), { code: 'PORT_IN_USE' })
     const free = await freePort()
-    await assert.rejects(openGateway(url, { port: free, opsPort: port }), { code: 'PORT_IN_USE' })
-    await new Promise(resolve => taken.close(resolve))
-    const gateway = await openGateway(url, { port: free, opsPort: port })
+    await assert.rejects(openGateway(own.url, { port: free, opsPort: port }), { code: 'PORT_IN_USE' })
+    await close()
+    const gateway = await openGateway(own.url, { port: free, opsPort: port })
     assert.deepEqual([gateway.url, gateway.opsUrl], [`http://127.0.0.1:${free}`, `http://127.0.0.1:${port}`])
     await Promise.all([gateway.close(), gateway.close()])
     await gateway.close()
@@ -54,8 +46,8 @@ onEachStore('a gateway', backend => {
   it('ends feeds at once and answers everything else, when it ends under load', async function () {
     this.timeout(60000)
     const side = 8
-    await store.write(square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y }))
-    const gateway = await openGateway(url, { memory: 20000 }) // so that most must come from the store
+    await own.store.write(square({ layer: 'osm', time: '2024-03-01T00:00:00Z', z: 5, side, seed: (x, y) => x * side + y }))
+    const gateway = await openGateway(own.url, { memory: 20000 }) // so that most must come from the store
     const feed = ask(gateway.url, '/db/_changes?feed=continuous&heartbeat=5000&since=now', { agent: false }).catch(() => {}) // it may end before a word
     const agent = new Agent({ keepAlive: true, maxSockets: 40 })
     const seen = { answers: 0, failures: /** @type {any[]} */ ([]) }
@@ -127,26 +119,19 @@ const kept = { 'osm:1:0:0': entryOf() }
 const open = async setup => { front = await openFront({ kept, ...setup }) }
 const get = path => ask(front.url, path)
 
-/** Something to wait for. */
-function gate () {
-  let pass
-  const passed = new Promise(resolve => { pass = resolve })
-  return { passed, pass: /** @type {any} */ (pass) }
-}
-
 describe('the end of a gateway', () => {
   afterEach(() => closeConnections())
 
   it('lets what is under way finish, takes nothing new, and may be called twice', async () => {
     const late = gate()
-    await open({ get: async () => { await late.passed; return entryOf({ bytes: noiseTile(3, 500000) }) } })
+    await open({ get: async () => { await late.opened; return entryOf({ bytes: noiseTile(3, 500000) }) } })
     const slow = get('/osm/1/1/1.png')
     await until(() => Boolean(front.ctx), { what: 'a gateway' })
     await get('/osm/1/0/0.png')
     const [first, second] = [front.close(20000), front.close(0)]
     assert.equal(first, second)
     await assert.rejects(ask(front.url, '/osm/1/0/0.png', { agent: false }), { code: 'ECONNREFUSED' })
-    late.pass()
+    late.open()
     const { status, body, cut, headers } = await slow
     assert.deepEqual([status, body.length, cut, headers.connection], [200, noiseTile(3, 500000).length, false, 'close'])
     await first
@@ -182,7 +167,7 @@ describe('the end of a gateway', () => {
   it('cuts no request off, however many come', async function () {
     this.timeout(60000)
     await open({ get: async id => { await new Promise(resolve => setImmediate(resolve)); return entryOf({ bytes: png(id.length) }) } })
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 60 })
+    const agent = new Agent({ keepAlive: true, maxSockets: 60 })
     const outcomes = { answered: 0, refused: 0 }
     const failures = []
     let closing = false
@@ -215,7 +200,7 @@ describe('a thousand clients that keep their connections', () => {
   it('are all answered, with the right tile, again and again', async function () {
     this.timeout(60000)
     await open({ kept: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`osm:3:${at >> 3}:${at & 7}`, entryOf({ bytes: png(at) })])) })
-    const agent = new http.Agent({ keepAlive: true, maxSockets: 1000 })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1000 })
     for (let round = 0; round < 3; round++) {
       const answers = await Promise.all(Array.from({ length: 1000 }, (_, at) => ask(front.url, `/osm/3/${(at & 63) >> 3}/${at & 7}.png`, { agent })))
       answers.forEach(({ status, body }, at) => {

@@ -90,7 +90,7 @@ onEachStore('tiles in trouble', backend => {
 
   it('that are fetched are shown soon although the store takes its time, and stored in the end', async () => {
     await service.close()
-    service = await openService(url, { limits: { storePatience: 100 } })
+    service = await openService(url, { limits: { storeTimeout: 100 } })
     const held = gate()
     service.front.rule(({ path }) => path.startsWith('_bulk_docs') ? held.opened : undefined)
     const { entry, outcome } = await far(2, 2)

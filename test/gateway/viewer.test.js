@@ -9,29 +9,16 @@ import { install } from '../client/support/in-page.js'
 import { serveExamples } from '../examples/server.js'
 import { onEachStore } from '../support/backends.js'
 import { drawnTiles, openBrowser, openPage, shownAt } from '../viewer/browser.js'
-import { openGateway, openStore } from './support/stand.js'
-import { ask, closeConnections } from './support/wire.js'
+import { useGateway } from './support/stand.js'
+import { ask } from './support/wire.js'
 
 onEachStore('the viewer of the gateway', backend => {
-  let url
-  let store
-  let gateway
+  const own = useGateway(backend, { fill: made => hang(made, ['steps', 'holes']) })
+  const get = own.ask
   let files
-
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await openStore(url, made => hang(made, ['steps', 'holes']))
-    gateway = await openGateway(url)
+  before(async () => {
     files = (await compose()).find(({ _id }) => _id === '_design/tiles')?._attachments ?? {}
   })
-  after(async () => {
-    closeConnections()
-    await gateway?.close()
-    await store?.destroy()
-  })
-
-  const get = (path, options) => ask(gateway.url, path, options)
 
   it('is every file of the couchapp, byte for byte, in whatever coding', async () => {
     assert.ok(['index.html', 'viewer.js', 'tilecouch.js', 'tilecouch.esm.js', 'tilecouch.css', 'leaflet.js', 'leaflet.css'].every(name => name in files))
@@ -84,13 +71,9 @@ onEachStore('the viewer of the gateway', backend => {
   })
 
   it('can be left out, and the database with it', async () => {
-    const bare = await openGateway(url, { viewer: false, dbAccess: false })
-    try {
-      for (const path of ['/', '/index.html', '/viewer.js', '/db', '/db/_all_docs']) assert.equal((await ask(bare.url, path)).status, 404, path)
-      assert.equal((await ask(bare.url, '/steps/3/3/3.png')).status, 200)
-    } finally {
-      await bare.close()
-    }
+    const bare = await own.another({ viewer: false, dbAccess: false })
+    for (const path of ['/', '/index.html', '/viewer.js', '/db', '/db/_all_docs']) assert.equal((await ask(bare.url, path)).status, 404, path)
+    assert.equal((await ask(bare.url, '/steps/3/3/3.png')).status, 200)
   })
 
   describe('in a browser', () => {
@@ -115,7 +98,7 @@ onEachStore('the viewer of the gateway', backend => {
     }
 
     it('shows tiles, goes through time, and lists the versions of a tile, all from the gateway', async () => {
-      const { page, asked } = await open(`${gateway.url}#holes@${T(1)}/3/0/0`)
+      const { page, asked } = await open(`${own.gateway.url}#holes@${T(1)}/3/0/0`)
       await shownAt(page, '1 Jan 2024')
       assert.ok(await drawnTiles(page) > 4)
       await page.getByRole('slider', { name: 'Time' }).focus()
@@ -127,14 +110,14 @@ onEachStore('the viewer of the gateway', backend => {
       const card = page.getByRole('region', { name: /^Tile / })
       await card.getByText('3 versions, times in UTC').waitFor()
       assert.deepEqual(await card.locator('.versions .title').allTextContents(), ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
-      const { origin } = new URL(gateway.url)
+      const { origin } = new URL(own.gateway.url)
       assert.deepEqual(asked.filter(one => !one.startsWith(origin) && !/^(blob|data):/.test(one)), [])
       assert.ok(asked.some(one => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(one)))
     })
 
     it('has the client library draw layers and their history on a page of another origin, and follow them', async () => {
       const server = await serveExamples()
-      const base = gateway.url.replace(/\/?$/, '/')
+      const base = own.gateway.url.replace(/\/?$/, '/')
       server.pages.set('map.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="${base}leaflet.css"><link rel="stylesheet" href="${base}tilecouch.css">
         <div id="map" style="width:700px;height:500px"></div><script src="${base}leaflet.js"></script><script src="${base}tilecouch.js"></script>` })
       try {
@@ -153,7 +136,7 @@ onEachStore('the viewer of the gateway', backend => {
           await shows({ other: '5', ...(kind === 'history' && { '3/3/3': '6' }) })
           const next = +before + 1
           await page.waitForFunction(() => performance.getEntriesByType('resource').some(({ name }) => /_changes\?feed=(normal|longpoll)/.test(name)))
-          await store.write(await history('steps', { [next]: [[3, 3, 3]] }))
+          await own.store.write(await history('steps', { [next]: [[3, 3, 3]] }))
           await shows({ other: '5', '3/3/3': `${next}` })
           if (kind === 'history') {
             await page.evaluate(time => { /** @type {any} */ (window).layer.setTime(time) }, T(3))

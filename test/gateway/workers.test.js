@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import cluster from 'node:cluster'
 import { unlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { createLog } from '../../server/gateway/log.js'
 import { runWorkers } from '../../server/gateway/workers/index.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { memory } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { parseMetrics } from './support/prometheus.js'
 
 const entry = fileURLToPath(new URL('./support/worker.js', import.meta.url))
@@ -116,12 +117,10 @@ describe('a gateway of several processes', () => {
   })
 
   it('says once that a port is taken, and leaves nothing behind', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await until(() => other.listening)
-    const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
+    const { port, close } = await startServer(() => {})
     await assert.rejects(run({ port }), { code: 'PORT_IN_USE', message: `port ${port} is taken` })
     await assert.rejects(run({ opsPort: port }), { code: 'PORT_IN_USE' })
-    other.close()
+    await close()
     await run({ port })
   })
 

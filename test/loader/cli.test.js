@@ -2,21 +2,24 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { createProgram, groups } from '../../loader/cli/program.js'
+import { TilecouchError } from '../../core/index.js'
+import { meanings } from '../../loader/cli/options.js'
+import { groups } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
-import { memory, useFolder } from './helpers.js'
+import { allCommands, runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
 
-/** Runs the command line with streams that remember. An embedded store is not to be had here. */
+/** Runs the command line; opened: how often it opened the embedded store. */
 async function run (...argv) {
-  const streams = { stdout: memory(), stderr: memory() }
   let opened = 0
-  const { run: start } = createProgram({ streams, extend: addServerCommands, openEmbedded: async () => { opened++; throw new Error('no embedded store here') } })
-  const code = await start(argv)
-  return { code, out: streams.stdout.text, err: streams.stderr.text, opened }
+  const openEmbedded = async () => { opened++; throw new Error('no embedded store here') }
+  return { ...await runCommand(argv, { extend: addServerCommands, openEmbedded }), opened }
 }
 
-const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('never') } })
-const { commands } = program
+/** Runs a command that does this. */
+const runAction = action => runCommand(['do'], { extend: (program, wrap) => program.command('do').action(wrap(action)) })
+
+const commands = allCommands()
 
 describe('the command line', () => {
   const folder = useFolder()
@@ -31,21 +34,30 @@ describe('the command line', () => {
   it('has at most 20 commands, each in one group', () => {
     const names = commands.map(command => command.name())
     assert.ok(names.length <= 20, names.join(' '))
-    assert.deepEqual(Object.values(groups).flat().sort(), names.sort())
+    assert.deepEqual(Object.values(groups).flatMap(group => Object.keys(group)).sort(), names.sort())
   })
 
-  it('gives every flag one meaning, wherever it is', () => {
-    const meanings = new Map()
+  it('gives every flag one meaning, to which a command may add details', () => {
+    const known = new Map()
     for (const command of commands) {
       const name = command.name()
       for (const { long, short, description, required } of command.options.filter(({ hidden }) => !hidden)) {
         assert.ok(description, `${name} ${long} has no text`)
-        for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${description}`], ...(short ? [[short, long]] : [])]) {
-          const before = meanings.get(flag) ?? { name, meaning }
+        const general = meanings[long] ?? description
+        assert.ok(description.startsWith(general), `${long} of ${name}`)
+        for (const [flag, meaning] of [[long, `${required ? 'takes a value: ' : ''}${general}`], ...(short ? [[short, long]] : [])]) {
+          const before = known.get(flag) ?? { name, meaning }
           assert.equal(meaning, before.meaning, `${flag} of ${name} and of ${before.name}`)
-          meanings.set(flag, before)
+          known.set(flag, before)
         }
       }
+    }
+  })
+
+  it('fits into 80 columns, but for examples', async () => {
+    for (const name of ['help', 'up', 'doctor', 'load', 'layer', 'info', 'get', 'serve', 'export', 'push', 'access', 'token']) {
+      const { out } = await run(name, ...(name === 'help' ? [] : ['--help']))
+      for (const line of out.split('\n')) assert.ok(line.length <= 80 || line.startsWith('  tilecouch '), `${name}: ${line}`)
     }
   })
 
@@ -151,26 +163,13 @@ describe('the command line', () => {
     }
   })
 
-  it('says what went wrong inside as INTERNAL, and ends with 1', async () => {
-    const { program: own, run: start } = createProgram({
-      openEmbedded: async () => ({ url: '', close: async () => {} }),
-      extend: (extended, wrap) => extended.command('fail').action(wrap(async () => { throw new TypeError('x is not a function') })),
-      streams: { stdout: memory(), stderr: memory() }
-    })
-    assert.ok(own.commands.some(command => command.name() === 'fail'))
-    assert.equal(await start(['fail']), 1)
-  })
-
-  it('ends with the code a command answers, and with 130 when it was stopped', async () => {
-    const { TilecouchError } = await import('../../core/index.js')
-    const withCommand = action => createProgram({
-      openEmbedded: async () => ({ url: '', close: async () => {} }),
-      extend: (extended, wrap) => extended.command('do').action(wrap(action)),
-      streams: { stdout: memory(), stderr: memory() }
-    }).run(['do'])
-    assert.equal(await withCommand(async () => {}), 0)
-    assert.equal(await withCommand(async () => 1), 1)
-    assert.equal(await withCommand(async () => { throw new TilecouchError('ABORTED') }), 130)
+  it('ends with the code that a command returns, 1 for an error, and 130 when it was stopped', async () => {
+    const failing = error => runAction(async () => { throw error })
+    assert.equal((await runAction(async () => {})).code, 0)
+    assert.equal((await runAction(async () => 1)).code, 1)
+    assert.equal((await failing(new TilecouchError('ABORTED'))).code, 130)
+    const { code, err } = await failing(new TypeError('x is not a function'))
+    assert.deepEqual([code, /\[INTERNAL\]/.test(err)], [1, true])
   })
 
   it('leaves no listeners behind', async () => {

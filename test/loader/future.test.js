@@ -1,26 +1,21 @@
-// A layer whose newest tiles are dated in the future: who makes it, who loads later, and who looks is told.
+// A layer whose newest tiles are dated in the future: loads, check and doctor warn.
 import assert from 'node:assert/strict'
 import { check, doctor, load, publish } from '../../loader/index.js'
-import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
-import { createProgram } from '../../loader/cli/program.js'
+import { runCommand } from '../support/cli.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
-import { memory, useFolder } from './helpers.js'
+import { useFolder } from './helpers.js'
 
 const [NOW, FAR] = ['2024-01-01T00:00:00Z', '2204-01-01T00:00:00Z']
-const sourceOf = seed => /** @type {any} */ ({ name: 'told', fields: {}, async * tiles () { yield { z: 3, x: 1, y: 2, read: async () => png(seed) } } })
+const sourceOf = seed => ({ name: 'x', fields: {}, async * tiles () { yield { z: 3, x: 1, y: 2, read: async () => png(seed) } } })
 
 onEachStore('tiles that are dated in the future', backend => {
   const folder = useFolder()
-  /** @type {Store} */
-  let store
-  let url
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-  })
-  afterEach(() => store.destroy())
+  const own = useStore(backend)
+  let store, url
+  beforeEach(() => { ({ store, url } = own) })
 
   const loaded = (seed, time) => load(store, sourceOf(seed), { layer: 'osm', time })
   const found = async () => {
@@ -52,14 +47,9 @@ onEachStore('tiles that are dated in the future', backend => {
     assert.equal(met?.details.newest, '2205-01-01T00:00:00Z', 'also without an edition')
   })
 
-  it('are shouted about on the command line, before and after', async () => {
+  it('are warned of on the command line, before and after a load', async () => {
     writeMbtiles(`${folder.dir}/x.mbtiles`, [{ z: 0, x: 0, y: 0, bytes: png(1) }])
-    const run = async (...argv) => {
-      const streams = { stdout: memory(), stderr: memory() }
-      const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-      const code = await start(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', url, ...argv])
-      return { code, out: streams.stdout.text, err: streams.stderr.text }
-    }
+    const run = (...argv) => runCommand(['load', `${folder.dir}/x.mbtiles`, '--layer', 'osm', '--db', url, ...argv])
     const made = await run('--time', '2204')
     assert.equal(made.code, 0, made.err)
     for (const text of [made.out, made.err]) assert.match(text, /WARNING: 2204-01-01T00:00:00Z is in the future: .*\n {2}If that time is a mistake/)

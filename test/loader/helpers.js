@@ -1,6 +1,7 @@
 // What the tests of loader/ share: temporary folders, a server that answers as it is told, streams that remember.
 import { createServer } from 'node:http'
 
+export { random as seeded } from '../../bench/tiles.js'
 export { memory } from '../support/cli.js'
 export { useFolder } from '../support/folder.js'
 
@@ -16,7 +17,6 @@ export async function tilesOf (source) {
  * of request and response, or [status, body].
  */
 export function useServer () {
-  /** @type {{url: string, requests: {method: string, url: string, authorization?: string, body: string}[], answers: any[]}} */
   const fake = { url: '', requests: [], answers: [] }
   let server
   beforeEach(async () => {
@@ -39,15 +39,4 @@ export function useServer () {
     await new Promise(resolve => { server.close(resolve) })
   })
   return fake
-}
-
-/** Random numbers from 0 to 1 that are the same in every run. */
-export function seeded (seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ state >>> 15, 1 | state)
-    mixed = mixed + Math.imul(mixed ^ mixed >>> 7, 61 | mixed) ^ mixed
-    return ((mixed ^ mixed >>> 14) >>> 0) / 2 ** 32
-  }
 }

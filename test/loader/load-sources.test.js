@@ -1,24 +1,25 @@
-// What a load makes of what a source says: of its tiles, of its time, and of what it lacks.
+// What a load writes of a source: its tiles, its time, and what it lacks.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { load, openSource } from '../../loader/index.js'
-import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { useFolder } from './helpers.js'
 
 const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
-/** A source of tiles that are as they are told to be: bytes, null, gone, or an error. */
+/** A source of tiles by id: bytes, null, 'gone', 'end' (it breaks there) or an error. */
 const sourceOf = (tiles, more = {}) => ({
-  name: 'told', fields: {}, close () {},
+  name: 'x', fields: {}, close () {},
   async * tiles () {
     for (const [id, what] of Object.entries(tiles).sort(([a], [b]) => a < b ? -1 : 1)) {
       const [z, x, y] = id.split(':').map(Number)
       if (what === 'end') throw new Error('the disk is gone')
-      yield what === 'gone' ? { z, x, y, gone: true } : { z, x, y, read: () => { if (what instanceof Error) throw what; return what } }
+      const read = () => { if (what instanceof Error) throw what; return what }
+      yield what === 'gone' ? { z, x, y, gone: true } : { z, x, y, read }
     }
   },
   ...more
@@ -26,75 +27,78 @@ const sourceOf = (tiles, more = {}) => ({
 
 onEachStore('a load', backend => {
   const folder = useFolder()
-  let store
-  let url
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-  })
-  afterEach(() => store.destroy())
+  const own = useStore(backend)
+  let store, url
+  beforeEach(() => { ({ store, url } = own) })
 
-  const grid = side => Object.fromEntries(Array.from({ length: side * side }, (_, index) => [`4:${Math.floor(index / side)}:${index % side}`, png(index)]))
+  const grid = side => Object.fromEntries(Array.from({ length: side * side }, (_, index) =>
+    [`4:${Math.floor(index / side)}:${index % side}`, png(index)]))
+  const run = (tiles, time, more) => load(store, sourceOf(tiles), { layer: 'osm', time, ...more })
   const heads = async () => {
     const found = []
     for await (const { id } of store.heads('osm')) found.push(id)
     return [...(await store.versionsById(found)).values()].filter(({ gone }) => !gone).map(({ id }) => id.slice(4)).sort()
   }
-  const numbers = ({ tiles, created, advanced, unchanged, missing, failed, gone }) => ({ tiles, created, advanced, unchanged, missing, failed, gone })
+  const COUNTS = ['tiles', 'created', 'advanced', 'unchanged', 'missing', 'failed', 'gone']
+  const numbers = result => COUNTS.map(name => result[name])
 
   it('counts what is not there after all as missing, and writes nothing of it', async () => {
-    const result = await load(store, sourceOf({ '4:0:0': png(1), '4:0:1': null, '4:9:9': null }), { layer: 'osm', time: T1 })
-    assert.deepEqual(numbers(result), { tiles: 1, created: 1, advanced: 0, unchanged: 0, missing: 2, failed: 0, gone: 0 })
+    const result = await run({ '4:0:0': png(1), '4:0:1': null, '4:9:9': null }, T1)
+    assert.deepEqual(numbers(result), [1, 1, 0, 0, 2, 0, 0])
     assert.equal(result.edition.missing, 2)
     assert.deepEqual((await store.layer('osm')).bounds.map(Math.round), [-180, 83, -157, 85], 'it reaches as far as there are tiles')
   })
 
   it('writes what the source says is gone', async () => {
-    await load(store, sourceOf(grid(2)), { layer: 'osm', time: T1 })
-    const result = await load(store, sourceOf({ '4:0:0': 'gone', '4:1:1': png(99) }), { layer: 'osm', time: T2 })
-    assert.deepEqual(numbers(result), { tiles: 2, created: 0, advanced: 2, unchanged: 0, missing: 0, failed: 0, gone: 1 })
+    await run(grid(2), T1)
+    const result = await run({ '4:0:0': 'gone', '4:1:1': png(99) }, T2)
+    assert.deepEqual(numbers(result), [2, 0, 2, 0, 0, 0, 1])
     assert.deepEqual(await heads(), ['4:0:1', '4:1:0', '4:1:1'])
   })
 
   it('that is run again leaves its edition as the run made it that put it there, also when a run was killed in between', async () => {
-    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
-    const first = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2, title: 'Second' })
-    assert.deepEqual(numbers(first.edition), { tiles: 9, created: 0, advanced: 2, unchanged: 7, missing: 0, failed: 0, gone: 1 })
-    const again = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2 })
-    assert.deepEqual(numbers(again), { tiles: 9, created: 0, advanced: 0, unchanged: 9, missing: 0, failed: 0, gone: 0 })
+    const second = { ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }
+    await run(grid(3), T1)
+    const first = await run(second, T2, { title: 'Second' })
+    assert.deepEqual(numbers(first.edition), [9, 0, 2, 7, 0, 0, 1])
+    const again = await run(second, T2)
+    assert.deepEqual(numbers(again), [9, 0, 0, 9, 0, 0, 0])
     assert.deepEqual([again.edition, await store.edition('osm', T2)], [first.edition, first.edition])
-    await assert.rejects(load(store, sourceOf({ '4:0:0': png(50), '4:1:0': 'end' }), { layer: 'osm', time: T2 }))
+    await assert.rejects(run({ '4:0:0': png(50), '4:1:0': 'end' }, T2))
     assert.equal((await store.edition('osm', T2)).finished, undefined)
-    const { edition: { started, finished, ...kept } } = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone' }), { layer: 'osm', time: T2 })
+    const { edition: { started, finished, ...kept } } = await run(second, T2)
     const { started: _, finished: __, ...made } = first.edition
     assert.deepEqual([kept, Boolean(started && finished)], [made, true])
-    const more = await load(store, sourceOf({ ...grid(3), '4:0:0': png(50), '4:1:1': 'gone', '4:5:5': png(60) }), { layer: 'osm', time: T2 })
+    const more = await run({ ...second, '4:5:5': png(60) }, T2)
     assert.deepEqual([more.edition.tiles, more.edition.created, more.edition.unchanged], [10, 1, 9])
   })
 
   it('that is complete takes away what is missing, and nothing that could not be read', async () => {
-    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    await run(grid(3), T1)
     const { '4:0:0': first, ...rest } = grid(3)
     const source = sourceOf({ ...rest, '4:0:1': null, '4:0:2': Buffer.from('<html>'), '4:1:0': new Error('EIO'), '4:1:1': Buffer.alloc(0) })
     const result = await load(store, source, { layer: 'osm', time: T2, complete: true })
     assert.ok(first)
-    assert.deepEqual(numbers(result), { tiles: 9 - 2 + 2, created: 0, advanced: 2, unchanged: 4, missing: 1, failed: 3, gone: 2 })
+    assert.deepEqual(numbers(result), [9 - 2 + 2, 0, 2, 4, 1, 3, 2])
     assert.deepEqual(await heads(), Object.keys(grid(3)).slice(2).sort())
     const again = await load(store, source, { layer: 'osm', time: T2, complete: true })
-    assert.deepEqual(numbers(again), { tiles: 7, created: 0, advanced: 0, unchanged: 4, missing: 1, failed: 3, gone: 0 }, 'what was gone before is no news')
+    assert.deepEqual(numbers(again), [7, 0, 0, 4, 1, 3, 0], 'what was gone before is no news')
     await checkInvariants(url)
   })
 
   it('that is complete takes nothing away when nothing of the source can be read', async () => {
-    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
-    const result = await load(store, sourceOf({ '4:0:0': new Error('EIO') }), { layer: 'osm', time: T2, complete: true })
+    await run(grid(3), T1)
+    const result = await run({ '4:0:0': new Error('EIO') }, T2, { complete: true })
     assert.deepEqual([result.failed, result.gone], [1, 0])
-    await assert.rejects(load(store, sourceOf({ '4:0:0': null }), { layer: 'osm', time: T2, complete: true }), { code: 'SOURCE_EMPTY' })
+    await assert.rejects(run({ '4:0:0': null }, T2, { complete: true }), { code: 'SOURCE_EMPTY' })
     assert.equal((await heads()).length, 9)
   })
 
   it('that is complete takes away only what was selected: by zooms, a box, or polygons', async () => {
-    const tiles = Object.entries(grid(8)).map(([id, bytes]) => { const [z, x, y] = id.split(':').map(Number); return { z, x, y, bytes } })
+    const tiles = Object.entries(grid(8)).map(([id, bytes]) => {
+      const [z, x, y] = id.split(':').map(Number)
+      return { z, x, y, bytes }
+    })
     writeMbtiles(`${folder.dir}/all.mbtiles`, tiles)
     writeMbtiles(`${folder.dir}/less.mbtiles`, tiles.filter(({ x, y }) => (x + y) % 3))
     const all = await openSource(`${folder.dir}/all.mbtiles`)
@@ -102,7 +106,9 @@ onEachStore('a load', backend => {
     await all.close()
     const polygon = { type: 'Polygon', coordinates: [[[-170, 80], [-70, 80], [-170, 20], [-170, 80]]] }
     let day = 1
-    for (const [what, zooms, count] of [[{ bbox: [-170, 60, -100, 80] }, undefined], [{ polygon }, undefined], [{ polygon, bbox: [-150, 30, -100, 80] }, undefined], [{ polygon }, { min: 0, max: 3 }, 0]]) {
+    for (const [what, zooms, count] of [
+      [{ bbox: [-170, 60, -100, 80] }], [{ polygon }], [{ polygon, bbox: [-150, 30, -100, 80] }], [{ polygon }, { min: 0, max: 3 }, 0]
+    ]) {
       const time = `2024-01-0${day++}T00:00:00Z`
       const area = parseArea(what)
       const source = await openSource(`${folder.dir}/less.mbtiles`, { area, zooms })
@@ -135,15 +141,15 @@ onEachStore('a load', backend => {
   })
 
   it('keeps what was read when the source breaks on the way, and says how much', async () => {
-    const ended = await load(store, sourceOf({ ...grid(4), '4:3:2': 'end' }), { layer: 'osm', time: T1, complete: true }).catch(error => error)
+    const ended = await run({ ...grid(4), '4:3:2': 'end' }, T1, { complete: true }).catch(error => error)
     assert.deepEqual([ended.message, ended.summary.created, (await heads()).length], ['the disk is gone', 14, 14])
     assert.equal((await store.edition('osm', T1)).finished, undefined)
-    const result = await load(store, sourceOf(grid(4)), { layer: 'osm', time: T1 })
+    const result = await run(grid(4), T1)
     assert.deepEqual([result.created, result.unchanged], [2, 14])
   })
 
   it('does not trust a source that loses its order', async () => {
-    await load(store, sourceOf(grid(3)), { layer: 'osm', time: T1 })
+    await run(grid(3), T1)
     const unordered = sourceOf({}, { async * tiles () { for (const y of [2, 1, 0]) yield { z: 4, x: 1, y, read: () => png(y) } } })
     await assert.rejects(load(store, unordered, { layer: 'osm', time: T2, complete: true }), { code: 'INTERNAL', message: /does not give its tiles in order/ })
     assert.ok((await heads()).length >= 9 - 3)
@@ -152,7 +158,7 @@ onEachStore('a load', backend => {
   it('begins nothing in a store whose validation function is of before there were manifests', async () => {
     const outdated = "(function (newDoc) { if (newDoc.type === 'manifest') throw ({ forbidden: 'the id of an edition must be edition:LAYER@TIME' }) })".replace("'manifest'", "'other'")
     await store.couch.put({ _id: '_design/tiles', language: 'javascript', validate_doc_update: outdated })
-    await assert.rejects(load(store, sourceOf(grid(2)), { layer: 'osm', time: T1 }), { code: 'STORE_OUTDATED' })
+    await assert.rejects(run(grid(2), T1), { code: 'STORE_OUTDATED' })
     assert.deepEqual([await store.layers(), await heads()], [[], []])
   })
 })

@@ -7,7 +7,7 @@ const row = (y, time, past) => ({ id: `osm:5:1:${y}${past ? `@${time}` : ''}`, k
 const range = { startkey: ['osm', 5, 1, 0], endkey: ['osm', 5, 1, 31, {}], limit: 100 }
 
 /** Answers, one after the other, and the sequence of the database before each question and after the last. */
-const store = (answers, sequences) => /** @type {any} */ ({
+const store = (answers, sequences) => ({
   request: async () => ({ update_seq: sequences.length > 1 ? sequences.shift() : sequences[0] }),
   queries: async () => [answers.shift() ?? assert.fail('asked too often')]
 })
@@ -42,6 +42,6 @@ describe('reading ranges of a view', () => {
   })
 
   it('refuses an answer that lacks rows', async () => {
-    await assert.rejects(read([/** @type {any} */ ({ error: 'timeout' })], ['7']), { code: 'BAD_ANSWER' })
+    await assert.rejects(read([({ error: 'timeout' })], ['7']), { code: 'BAD_ANSWER' })
   })
 })

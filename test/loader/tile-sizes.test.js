@@ -11,7 +11,7 @@ const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 const image = (side, red, format = 'png') => sharp({ create: { width: side, height: side, channels: 3, background: { r: red, g: 0, b: 0 } } }).toFormat(format).toBuffer()
 
-const sourceOf = (tiles, fields = {}) => /** @type {any} */ ({
+const sourceOf = (tiles, fields = {}) => ({
   name: 'told',
   fields,
   async * tiles () {
@@ -23,7 +23,6 @@ const sourceOf = (tiles, fields = {}) => /** @type {any} */ ({
 })
 
 onEachStore('the size of loaded tiles', backend => {
-  /** @type {Store} */
   let store
   beforeEach(async () => { store = await Store.create(await backend.database()) })
   afterEach(() => store.destroy())

@@ -5,16 +5,15 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PUBLIC_SECURITY } from '../../loader/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
-import { memory } from '../loader/helpers.js'
-import { json, onEachStore, request } from '../support/backends.js'
+import { json, onEachStore, post, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
 import { edition } from './stage.js'
-import { T2, isThere, notesOf, origin, put } from './pairs.js'
+import { T2, isThere, notesOf, origin } from './pairs.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
@@ -28,20 +27,9 @@ onEachStore('tilecouch mirror', backend => {
     target = await backend.database()
     store = await origin(url, { side: 4 })
   })
-  afterEach(async () => {
-    for (const child of children) await child.end('SIGKILL')
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
-  })
+  afterEach(async () => { for (const child of children) await child.end('SIGKILL') })
 
-  const run = (...argv) => command('mirror', ...argv)
-
-  async function command (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const code = await program.run(argv)
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = (...argv) => runCommand(['mirror', ...argv])
 
   /** In a process of its own, which can be told to end. */
   function start (...argv) {
@@ -64,7 +52,7 @@ onEachStore('tilecouch mirror', backend => {
     return self
   }
 
-  it('says what it did, and again that nothing was to do', async () => {
+  it('prints what it did, and in the second run that nothing was missing', async () => {
     const first = await run(url, target)
     assert.equal(first.code, 0, first.err)
     assert.match(first.out, /^http:\/\/127\.\S+ -> http:\/\/127\.\S+: \d+ changes looked at in 0:\d\d\n {2}24 revisions missing: 24 documents written, 20 tiles of them \([\d.]+ kB, \d+\/s\), 0 deletions\n {2}4 design documents deployed, indexes built\n {2}Everybody reads the mirror; .*\n {2}It goes on after change \d+ \(_local\/tilecouch-mirror-[0-9a-f]{16}\)\n$/)
@@ -76,7 +64,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual([from, to].map(address => new URL(address).username), ['', ''])
   })
 
-  it('says by kind what it would carry, and leaves both sides alone', async () => {
+  it('prints by kind what a dry run would copy, and changes neither side', async () => {
     const notes = await notesOf(url)
     const { code, out } = await run(url, target, '--dry-run')
     assert.equal(code, 0)
@@ -87,7 +75,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.ok(!existsSync(data))
   })
 
-  it('takes layers in any way they are said, an area, zooms, the present alone', async () => {
+  it('accepts layers in every notation, an area, zooms, the present alone', async () => {
     await store.defineLayer('relief')
     await store.write([{ layer: 'relief', z: 3, x: 0, y: 0, time: T2, bytes: png(1) }])
     const kinds = async (...argv) => JSON.parse((await run(url, target, '--dry-run', '--json', ...argv)).out).lacked
@@ -101,7 +89,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.match((await run(url, target, '--layer', 'nothing', '--dry-run')).out, /The source has no layer nothing/)
   })
 
-  it('refuses what makes no sense with a code, and says nothing of a beginning', async () => {
+  it('refuses wrong arguments with an error code before it starts', async () => {
     const wrong = [
       [['BAD_LAYER'], url, target, '--layer', 'Ü'], [['BAD_ZOOM'], url, target, '--zoom', 'x'], [['BAD_TIME'], url, target, '--since', 'yesterday'], [['BAD_BBOX'], url, target, '--bbox', '1'],
       [['BAD_OPTION'], url, target, '--live', '--dry-run'], [['BAD_OPTION'], url], [['BAD_OPTION']], [['BAD_OPTION'], url, '--list'], [['SAME_DATABASE'], 'embedded', 'embedded'], [['SAME_DATABASE'], url, url],
@@ -121,7 +109,7 @@ onEachStore('tilecouch mirror', backend => {
     await request(bad, { method: 'PUT' })
     await put(`${bad}/tilecouch`, { type: 'store', schema: 1 })
     const docs = Array.from({ length: 30 }, (_, at) => ({ _id: `page${at}`, type: 'page' }))
-    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs }) })
+    await post(`${bad}/_bulk_docs`, { docs })
     const { code, out } = await run(bad, target)
     assert.equal(code, 1)
     const named = /\n {2}30 revisions refused:\n( {4}page\d+ {2}not a document of a tile store: .*\n){20} {4}… and 10 more\n/
@@ -133,13 +121,12 @@ onEachStore('tilecouch mirror', backend => {
     assert.match((await run('--list', '--db', target)).out, /: 30 revisions refused, such as page\d+: not a document of a tile store: .*\. The next run tries them again/)
     const { rows } = await json(`${bad}/_all_docs?startkey="page"&endkey="page~"`)
     const ends = rows.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true }))
-    await json(`${bad}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: ends }) })
+    await post(`${bad}/_bulk_docs`, { docs: ends })
     assert.equal((await run(bad, target)).code, 0)
     assert.doesNotMatch((await run('--list', '--db', target)).out, /refused/)
-    await request(bad, { method: 'DELETE' })
   })
 
-  it('that is stopped in the middle says so, and goes on when it is run again', async () => {
+  it('reports that it was stopped, and continues in the next run', async () => {
     const link = await startLink(url, { rate: 200000 })
     try {
       await store.write(edition({ count: 300, size: 5000 }))
@@ -160,7 +147,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('that is killed before it is ready is made ready when it is run again', async () => {
+  it('is made ready by the next run after it was killed', async () => {
     const child = start(url, target)
     await until(() => child.err.includes('All documents are copied'), { timeout: 20000, what: child.err })
     await child.end('SIGKILL')
@@ -171,7 +158,7 @@ onEachStore('tilecouch mirror', backend => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('that is live says when its source is away and back, and ends with 0', async () => {
+  it('reports in a live run when the source is away and back, and exits with 0', async () => {
     const link = await startLink(url)
     try {
       const [people, program] = [start(link.url, target, '--live'), start(link.url, target, '--live', '--json', '--layer', 'osm')]
@@ -195,7 +182,7 @@ onEachStore('tilecouch mirror', backend => {
     }
   })
 
-  it('takes the embedded store by its name, to and from', async () => {
+  it('copies to and from the embedded store by its name', async () => {
     const child = start(url, 'embedded')
     assert.equal(await child.ended, 0, child.err)
     assert.match(child.out, /-> embedded: .*\n {2}24 revisions missing/)

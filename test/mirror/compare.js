@@ -2,11 +2,9 @@
 // And what CouchDB's own replicator does between the two.
 import { isDeepStrictEqual } from 'node:util'
 import { digestOf } from '../../loader/store/tile.js'
-import { json } from '../support/backends.js'
+import { json, post } from '../support/backends.js'
 
 const CHUNK = 200 // documents read at once, with the bytes of their attachments
-
-const post = (url, body) => json(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
 /**
  * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of all

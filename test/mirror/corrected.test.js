@@ -73,7 +73,7 @@ onEachStore('an edition that was removed and loaded again, corrected', backend =
     })
   }
 
-  it('comes to a mirror that follows meanwhile, whatever of it is looked at in between', async () => {
+  it('reaches a live mirror, whichever of its changes that sees', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     const store = await Store.create(from)
     await store.defineLayer('osm', { format: 'png' })

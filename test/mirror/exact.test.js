@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { Store } from '../../loader/index.js'
 import { startCouchDb, findCouchDb } from '../../bench/couchdb.js'
-import { backends, json, request } from '../support/backends.js'
+import { backends, json, post, put, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { openGateway } from '../gateway/support/stand.js'
+import { leaf } from '../backup/stage.js'
 import { differences, theirs } from './compare.js'
 import { startLink } from './link.js'
 import { replication } from './stage.js'
@@ -14,14 +15,9 @@ import { replication } from './stage.js'
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 const REVS = 30 // of the document that was changed most
 
-const post = (url, body) => json(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
-const put = (url, body) => json(url, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 const image = (seed, type = 'image/png') => ({ content_type: type, data: png(seed).toString('base64') })
 const text = words => ({ content_type: 'text/plain', data: Buffer.from(words.repeat(200)).toString('base64') })
 const copy = (from, to, options) => replication(from, to, options).run()
-
-/** Leaves of one document, each with the revisions before it. */
-const leaf = (id, [first, ...rest], fields = {}) => ({ _id: id, _rev: `${rest.length + 1}-${first}`, _revisions: { start: rest.length + 1, ids: [first, ...rest] }, ...fields })
 
 /** A store with everything a store may hold, and what others may have put beside it. */
 async function fill (url) {
@@ -86,7 +82,7 @@ describe('mirrors between real CouchDBs', function () {
   })
   after(() => Promise.all(couches.map(couch => couch.close())))
 
-  it('leave what CouchDB leaves: documents, revisions, attachments', async () => {
+  it('write what CouchDB’s replicator writes: documents, revisions, attachments', async () => {
     const status = await copy(A(), B())
     assert.deepEqual([status.missing, status.refused, status.absent], [status.docs, 0, 0])
     await theirs(couches[0].url, A(), C())
@@ -96,7 +92,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.equal((await request(`${B()}/_design/foreign`)).status, 404)
   })
 
-  it('after the one the other finds nothing to do', async () => {
+  it('leave nothing to do for the other replicator', async () => {
     const { missing_checked: checked, missing_found: found } = await theirs(couches[0].url, A(), B())
     assert.ok(checked > 50)
     assert.equal(found, 0)
@@ -120,7 +116,7 @@ describe('mirrors between real CouchDBs', function () {
     assert.deepEqual(await differences(B(), C()), [])
   })
 
-  it('both ways make both the same, and every conflict is kept', async () => {
+  it('in both directions make both stores equal, and keep every conflict', async () => {
     for (const [url, who] of [[A(), 'a'], [B(), 'b']]) await put(`${url}/${encodeURIComponent('osm:6:2:1')}`, { ...await json(`${url}/${encodeURIComponent('osm:6:2:1')}`), who })
     await copy(A(), B())
     await copy(B(), A())
@@ -147,13 +143,13 @@ describe('mirrors between stores of every kind', function () {
         await fill(source)
       })
 
-      it('everything arrives', async () => {
+      it('copies everything', async () => {
         const { docs, missing, refused, absent } = await copy(source, target)
         assert.deepEqual([missing, refused, absent], [docs, 0, 0])
         assert.deepEqual(await differences(source, target, { revpos: false }), [])
       })
 
-      it('and changes after it, without their images', async () => {
+      it('copies later changes without their images', async () => {
         const whole = (await copy(source, target)).bytes
         assert.equal(whole, 0)
         await change(source)
@@ -162,7 +158,7 @@ describe('mirrors between stores of every kind', function () {
         assert.deepEqual(await differences(source, target, { revpos: false }), [])
       })
 
-      it('and there and back again is the same', async () => {
+      it('gives the same store when it is copied back', async () => {
         const again = await server(from).database()
         await request(again, { method: 'PUT' })
         await copy(target, again)
@@ -170,7 +166,7 @@ describe('mirrors between stores of every kind', function () {
         assert.equal((await copy(target, source)).missing, 0)
       })
 
-      it('and a gateway is a source like any other, which only the target remembers', async () => {
+      it('copies from a gateway, with a checkpoint at the target only', async () => {
         const gateway = await openGateway(source)
         try {
           const copied = `${target}_of_a_gateway`

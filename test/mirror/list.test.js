@@ -1,24 +1,19 @@
 // `tilecouch mirror --list`: mirrors by tilecouch on every store, by CouchDB's own replicator where there is a CouchDB.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { Mirror, mirror } from '../../loader/mirror/index.js'
 import { forgetMirror, listMirrors } from '../../loader/mirror/list.js'
 import { Couch } from '../../loader/store/couch.js'
 import { startGateway } from '../../server/gateway/index.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachStore, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { square } from '../support/tiles.js'
-import { memory, useServer } from '../loader/helpers.js'
-import { origin, put } from './pairs.js'
+import { useServer } from '../loader/helpers.js'
+import { origin } from './pairs.js'
 
 const shown = url => new Couch(url).url
 
-/** Runs the command line with streams that remember. */
-async function run (...argv) {
-  const streams = { stdout: memory(), stderr: memory() }
-  const { run: start } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-  return { code: await start(argv), out: streams.stdout.text, err: streams.stderr.text }
-}
+const run = (...argv) => runCommand(argv)
 
 onEachStore('the list of mirrors', backend => {
   const stranger = useServer()
@@ -27,7 +22,6 @@ onEachStore('the list of mirrors', backend => {
     [from, to] = [await backend.database(), await backend.database()]
     store = await origin(from)
   })
-  afterEach(() => Promise.all([from, to].map(url => request(url, { method: 'DELETE' }))))
 
   const listed = async (url, limits) => (await listMirrors(url, { limits })).mirrors
   const write = year => store.write(square({ layer: 'osm', time: `${year}-01-01T00:00:00Z`, side: 2, seed: x => year + x }))
@@ -38,7 +32,7 @@ onEachStore('the list of mirrors', backend => {
     assert.match((await run('mirror', '--list', '--db', from)).out, /: 0 mirrors\n$/)
   })
 
-  it('has a mirror at both of its sides, with what there is to say of it', async () => {
+  it('has a mirror at both of its sides, with its figures', async () => {
     await mirror(from, to, { layers: ['osm'], zooms: { min: 0, max: 9 } })
     for (const [url, role] of [[to, 'target'], [from, 'source']]) {
       const [one, ...others] = await listed(url)
@@ -56,7 +50,7 @@ onEachStore('the list of mirrors', backend => {
     assert.equal(JSON.parse((await run('mirror', '--list', '--db', to, '--json')).out).mirrors.length, 1)
   })
 
-  it('tells a live one from one that died', async () => {
+  it('distinguishes a live mirror from a dead one', async () => {
     const stop = new AbortController()
     const live = new Mirror(from, to, { live: true, signal: stop.signal })
     const running = live.run()
@@ -80,7 +74,7 @@ onEachStore('the list of mirrors', backend => {
     assert.deepEqual([dead.state, dead.pending, dead.seen], ['dead', 8, '2024-01-01T00:00:00Z'])
     assert.ok(dead.lag > 86400)
     const { out } = await run('mirror', '--list', '--db', to)
-    assert.match(out, new RegExp(`${one.id}: no sign of life since 2024-01-01T00:00:00Z. Start it again, or: tilecouch mirror --forget ${one.id}`))
+    assert.match(out, new RegExp(`${one.id}: no heartbeat since 2024-01-01T00:00:00Z. Start it again, or: tilecouch mirror --forget ${one.id}`))
     const { code, out: forgotten } = await run('mirror', '--db', to, '--forget', one.id)
     assert.deepEqual([code, /^Forgotten: /.test(forgotten), /did not answer/.test(forgotten)], [0, true, false])
     assert.deepEqual([await listed(to), await listed(from)], [[], []])
@@ -88,7 +82,7 @@ onEachStore('the list of mirrors', backend => {
     assert.equal(missing, 8, 'it compares everything anew, and carries what is missing')
   })
 
-  it('is not taken in by what anybody may have written there', async () => {
+  it('ignores documents that anybody may have written', async () => {
     const trap = `http://127.0.0.1:9/${'x'.repeat(20)}`
     const bad = [
       { session_id: 'a', from: 1, to: {} }, { session_id: 'a', from: trap, to: shown(to), history: 'none' }, { session_id: 'a', from: trap, to: shown(to), history: [null] },
@@ -104,7 +98,7 @@ onEachStore('the list of mirrors', backend => {
     await assert.rejects(forgetMirror(to, '../tilecouch'), { code: 'BAD_OPTION' })
   })
 
-  it('takes no name or password to an address that somebody has written there', async () => {
+  it('sends no name or password to an address from a document', async () => {
     await request(to, { method: 'PUT' })
     stranger.answers = [[200, { results: [], last_seq: 9, pending: 0 }]]
     const names = { TILECOUCH_FROM_USER: 'me', TILECOUCH_FROM_PASSWORD: 'secret', COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' }
@@ -122,7 +116,7 @@ onEachStore('the list of mirrors', backend => {
     assert.ok(stranger.requests.every(({ authorization }) => authorization === undefined))
   })
 
-  it('says what a gateway does not show', async () => {
+  it('reports what a gateway does not show', async () => {
     const gateway = await startGateway({ db: from, port: 0, logLevel: 'silent' })
     try {
       const { mirrors, unseen } = await listMirrors(`${gateway.url}/db`)
@@ -134,7 +128,7 @@ onEachStore('the list of mirrors', backend => {
 
   if (!backend.supports.users) return
 
-  it('has what CouchDB replicates by itself, and says who is shown it', async () => {
+  it('has CouchDB’s own replications, and says who may see them', async () => {
     const server = await backend.url()
     await put(`${server}/_node/_local/_config/replicator/startup_jitter`, '1') // milliseconds, instead of seconds
     const id = `list-${process.pid}-${Date.now()}`

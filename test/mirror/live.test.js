@@ -12,11 +12,7 @@ const tile = (x, time, seed = x) => ({ layer: 'osm', z: 8, x, y: 1, time, bytes:
 const quick = { limits: { ...limits, checkpoint: 100, heartbeat: 200 } }
 
 onEachStore('a live mirror', backend => {
-  let from
-  let to
-  let store
-  let mirror
-  let link
+  let from, to, store, mirror, link
 
   beforeEach(async () => {
     from = await backend.database()
@@ -35,7 +31,7 @@ onEachStore('a live mirror', backend => {
   const has = async id => (await request(`${to}/${encodeURIComponent(id)}`)).status === 200
   const same = async () => assert.deepEqual(await differences(from, to), [])
 
-  it('has new tiles, new versions, deletions and what comes after them', async () => {
+  it('gets new tiles, new versions, deletions and later versions', async () => {
     mirror = follow(from, to, quick)
     await until(() => mirror.is('following'))
     await store.write([tile(9, T1)])
@@ -51,7 +47,7 @@ onEachStore('a live mirror', backend => {
     await same()
   })
 
-  it('one change is there in a moment, and not at the next poll', async () => {
+  it('gets a change at once, not at the next poll', async () => {
     mirror = follow(from, to, { limits: { ...quick.limits, poll: 60000 } })
     await until(() => mirror.is('following'))
     const began = performance.now()
@@ -60,7 +56,7 @@ onEachStore('a live mirror', backend => {
     assert.ok(performance.now() - began < 8000)
   })
 
-  it('says how long it has been behind while the source is away, and 0 when all is there again', async () => {
+  it('reports its lag while the source is away, and 0 when it is complete again', async () => {
     link = await startLink(from)
     mirror = follow(link.url, to, quick)
     await until(() => mirror.is('following'))
@@ -77,7 +73,7 @@ onEachStore('a live mirror', backend => {
     assert.deepEqual([...new Set(mirror.states.map(({ state }) => state))], ['following', 'away'])
   })
 
-  it('writes down how it stands, where others can read it', async () => {
+  it('writes its state to the target', async () => {
     link = await startLink(from)
     mirror = follow(link.url, to, { ...quick, about: { from: 'there', to: 'here', live: true } })
     const written = async () => (await json(`${to}/_local/${mirror.status().checkpoint}`))
@@ -90,7 +86,7 @@ onEachStore('a live mirror', backend => {
     assert.equal((await written()).state, 'away')
   })
 
-  it('fills a target that is deleted and made anew while it runs', async () => {
+  it('fills a target that is deleted and created again while it runs', async () => {
     mirror = follow(from, to, quick)
     await until(() => mirror.is('following'))
     await request(to, { method: 'DELETE' })

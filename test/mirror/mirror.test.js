@@ -4,11 +4,11 @@ import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../../loader/index.js'
 import { Mirror, mirror } from '../../loader/mirror/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
+import { as, json, onEachPair, onEachStore, put, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { differences } from './compare.js'
 import { startLink } from './link.js'
-import { T2, anonymously, designsOf, isThere, notesOf, onEachPair, origin, pendingOf, put, securityOf } from './pairs.js'
+import { T2, anonymously, designsOf, isThere, notesOf, origin, pendingOf, securityOf } from './pairs.js'
 
 onEachPair('a mirror', (from, to) => {
   let url, store, target
@@ -17,12 +17,8 @@ onEachPair('a mirror', (from, to) => {
     target = await to.database()
     store = await origin(url)
   })
-  afterEach(async () => {
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
-  })
 
-  it('has everything, serves at once, and is open as its source is', async () => {
+  it('is complete, serves at once, and is as open as its source', async () => {
     const { docs, refused, upToDate, ready } = await mirror(url, target)
     assert.deepEqual([docs, refused, ready.created, ready.access], [36 + 9 + 4, 0, true, 'opened'])
     assert.ok(upToDate)
@@ -36,7 +32,7 @@ onEachPair('a mirror', (from, to) => {
     }
   })
 
-  it('finds nothing to do when it is there, and writes nothing', async () => {
+  it('finds nothing to do when it is complete, and writes nothing', async () => {
     await mirror(url, target)
     const { update_seq: before } = await json(target)
     const { changes, missing, docs, ready } = await mirror(url, target)
@@ -45,7 +41,7 @@ onEachPair('a mirror', (from, to) => {
     assert.equal(Number.parseInt((await json(target)).update_seq), Number.parseInt(before))
   })
 
-  it('is for admins alone and validates nothing while it is filled, and opens after it was stopped in the middle', async () => {
+  it('is for admins only and has no validation while it is filled, and opens in the run after a stop', async () => {
     const stop = new AbortController()
     const onProgress = ({ docs }) => { if (docs) stop.abort() }
     await assert.rejects(mirror(url, target, { signal: stop.signal, onProgress, limits: { page: 5, pages: 1, batch: 5 } }), { code: 'ABORTED' })
@@ -56,7 +52,7 @@ onEachPair('a mirror', (from, to) => {
     assert.deepEqual(await differences(url, target, { design: true }), [])
   })
 
-  it('is told of in a dry run, which makes nothing and notes nothing', async () => {
+  it('is counted in a dry run, which writes nothing', async () => {
     const [{ update_seq: before }, notes] = [await json(url), await notesOf(url)]
     const { missing, docs, lacked } = await mirror(url, target, { dryRun: true })
     assert.deepEqual([missing, docs, lacked], [49, 0, { marker: 1, layers: 1, editions: 2, heads: 36, past: 9 }])
@@ -68,31 +64,31 @@ onEachPair('a mirror', (from, to) => {
     assert.equal(await notesOf(target), there)
   })
 
-  it('keeps what the operator of its target has set', async () => {
+  it('keeps the settings of the target’s operator', async () => {
     const security = { admins: { names: ['operator'], roles: ['_admin'] }, members: { names: ['guest'], roles: [] } }
     const own = await Store.create(target, { public: false })
     await own.secure(security)
     await put(`${target}/_design/tiles`, { language: 'javascript', mine: true, validate_doc_update: '(function () {})' })
     const { ready } = await mirror(url, target)
     assert.deepEqual([ready.created, ready.access, await securityOf(target)], [false, 'kept', security])
-    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(), [['_design/lifecycle', 'carried'], ['_design/sizes', 'carried'], ['_design/tiles', 'differs'], ['_design/versions', 'carried']])
+    assert.deepEqual(ready.designs.map(({ id, action }) => [id, action]).sort(), [['_design/lifecycle', 'copied'], ['_design/sizes', 'copied'], ['_design/tiles', 'differs'], ['_design/versions', 'copied']])
     assert.equal((await json(`${target}/_design/tiles`)).mine, true)
   })
 
-  it('may be begun twice at once: both end well', async () => {
+  it('may be started twice at once: both succeed', async () => {
     const both = await Promise.all([mirror(url, target), mirror(url, target)])
     assert.ok(both.every(({ upToDate, lacking }) => upToDate && !lacking))
     assert.deepEqual(await differences(url, target, { design: true }), [])
     assert.equal(await json(`${target}/_local/tilecouch-filling`).then(({ error }) => error), 'not_found')
   })
 
-  it('fills an empty database that nobody has opened as it fills a new one', async () => {
+  it('treats an empty closed database as a new one', async () => {
     await request(target, { method: 'PUT' })
     await put(`${target}/_security`, PRIVATE_SECURITY)
     assert.deepEqual((({ created, access }) => [created, access])((await mirror(url, target)).ready), [true, 'opened'])
   })
 
-  it('takes nothing that a store would not take, as little while it is filled as later', async () => {
+  it('refuses what a store refuses, during the first fill and later', async () => {
     const bad = await from.database()
     const source = await Store.create(bad)
     await source.write([{ layer: 'osm', z: 1, x: 0, y: 0, time: T2, bytes: png(1) }])
@@ -106,10 +102,9 @@ onEachPair('a mirror', (from, to) => {
       assert.equal(status.refused, refused.length)
     }
     assert.deepEqual((await json(`${target}/_all_docs?startkey="a"`)).rows.map(({ id }) => id), ['osm:1:0:0', 'tilecouch'])
-    await source.destroy()
   })
 
-  it('that is live waits for a source that is not up yet, and follows it from then on', async () => {
+  it('waits, when live, for a source that is not running yet, and then follows it', async () => {
     const link = await startLink(url)
     await link.cut()
     const stop = new AbortController()
@@ -135,17 +130,15 @@ onEachPair('a mirror', (from, to) => {
   })
 })
 
-onEachStore('what becomes no mirror', backend => {
-  let url, store, target
+onEachStore('a mirror is refused or limited:', backend => {
+  let url, target
   before(async () => {
     url = await backend.database()
-    store = await origin(url, { side: 2 })
+    await origin(url, { side: 2 })
   })
   beforeEach(async () => { target = await backend.database() })
-  afterEach(() => request(target, { method: 'DELETE' }))
-  after(() => store.destroy())
 
-  it('a store of itself, at another port as well, but a copy of its files can', async () => {
+  it('of a store into itself, also at another port; a copy of its files is another store', async () => {
     const link = await startLink(url)
     try {
       for (const options of [{}, { live: true }, { dryRun: true }]) await assert.rejects(mirror(url, url, options), { code: 'SAME_DATABASE' })
@@ -162,7 +155,7 @@ onEachStore('what becomes no mirror', backend => {
     assert.notEqual((await json(`${target}/_local/tilecouch`)).uuid, uuid)
   })
 
-  it('a source or target that is no store, or not there', async () => {
+  it('when the source or the target is no store or does not exist', async () => {
     const foreign = await backend.database()
     await request(foreign, { method: 'PUT' })
     await put(`${foreign}/blog`, { post: 1 })
@@ -170,11 +163,10 @@ onEachStore('what becomes no mirror', backend => {
     await assert.rejects(mirror(foreign, target), ({ code, message }) => code === 'SOURCE_UNREADABLE' && message.includes('blog'))
     await assert.rejects(mirror(`${url}_not_there`, target), { code: 'SOURCE_NOT_FOUND' })
     await assert.rejects(mirror(`${url}_not_there`, target, { live: true }), { code: 'SOURCE_NOT_FOUND' })
-    await request(foreign, { method: 'DELETE' })
     assert.ok(!await isThere(target))
   })
 
-  it('a gateway, which can be mirrored from', async () => {
+  it('into a gateway, which can be a source', async () => {
     const { url: gateway, close } = await startGateway({ db: url, port: 0, logLevel: 'silent', dbAccess: true })
     const at = `${gateway.replace(/\/$/, '')}/db`
     try {
@@ -191,7 +183,7 @@ onEachStore('what becomes no mirror', backend => {
     if (backend.supports.users) assert.equal(await anonymously(as(target)), 200)
   })
 
-  it('a layer that is not there is said', async () => {
+  it('to existing layers; others are reported', async () => {
     const { unknown, docs } = await mirror(url, target, { layers: ['osm', 'nothing'] })
     assert.deepEqual([unknown, docs], [['nothing'], 4 + 1 + 4])
   })

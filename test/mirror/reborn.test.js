@@ -25,14 +25,14 @@ onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
     await store.couch.bulk(tiles.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
   }
 
-  it('has the new images, though it never heard that the old ones were deleted', async () => {
+  it('has the new images, although it never saw the deletions of the old ones', async () => {
     await removeAll()
     await store.write(edition(100))
     await mirror()
     assert.deepEqual(await differences(from, to), [])
   })
 
-  it('has the new images when it heard of it', async () => {
+  it('has the new images after it saw the deletions', async () => {
     await removeAll()
     await mirror()
     await store.write(edition(100))
@@ -40,7 +40,7 @@ onEachStore('A mirror of tiles that were deleted and loaded again', backend => {
     assert.deepEqual(await differences(from, to), [])
   })
 
-  it('takes what changed of a tile without its image, which it has', async () => {
+  it('copies changed fields without the image that it has', async () => {
     await store.extend(edition(0).map(({ layer, z, x, y }) => ({ id: [layer, z, x, y].join(':'), expires: '2099-01-01T00:00:00Z' })))
     const { docs, bytes } = await mirror()
     assert.equal(docs, 36)

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { Store, mirror } from '../../loader/index.js'
 import { digitsBetween, replicatorDocument, selectorOf } from '../../loader/mirror/replicator-document.js'
 import { Couch } from '../../loader/store/couch.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { compileSelector } from '../../server/embedded/selector.js'
-import { memory, seeded } from '../loader/helpers.js'
-import { json, onEachStore, request } from '../support/backends.js'
-import { origin, put } from './pairs.js'
+import { seeded } from '../loader/helpers.js'
+import { json, onEachStore, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { origin } from './pairs.js'
 
 const PAST = '@2023-06-01T00:00:00Z'
 const OTHERS = [
@@ -33,7 +33,7 @@ function tiles (random) {
 }
 
 describe('digits of a range', () => {
-  it('stand for the numbers of the range and for no other', () => {
+  it('match the numbers of the range and no others', () => {
     const ends = [0, 1, 2, 8, 9, 10, 11, 19, 20, 55, 98, 99, 100, 101, 109, 110, 199, 200, 555, 999, 1000, 1001]
     for (const low of ends) {
       for (const high of ends.filter(end => end >= low)) {
@@ -59,7 +59,7 @@ describe('a selection as a selector', () => {
     current: [undefined, true]
   }
 
-  it('takes what the selection takes, whatever that is', () => {
+  it('takes what the selection takes', () => {
     const random = seeded(7)
     const ids = [...OTHERS, ...tiles(random)]
     for (const layers of choices.layers) {
@@ -76,7 +76,7 @@ describe('a selection as a selector', () => {
     }
   })
 
-  it('refuses what a selector cannot tell, and says what can', () => {
+  it('refuses what a selector cannot express, with advice', () => {
     const polygon = { type: 'Polygon', coordinates: [[[6, 46], [10, 46], [8, 47], [6, 46]]] }
     const refuses = (wanted, why) => assert.throws(() => selectorOf(new Selection(wanted)), error => {
       assert.equal(error.code, 'REPLICATOR_CANNOT')
@@ -94,11 +94,7 @@ describe('the document', () => {
   const [from, to] = ['http://ann:s3cret@origin.example/tiles', 'http://admin:hidden@edge.example/tiles']
 
   it('is printed without passwords, the same each time, another one for another selection', async () => {
-    const print = async (...argv) => {
-      const streams = { stdout: memory(), stderr: memory() }
-      const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('none here') } })
-      return { code: await run(['mirror', ...argv, '--print-replicator']), out: streams.stdout.text, err: streams.stderr.text }
-    }
+    const print = (...argv) => runCommand(['mirror', ...argv, '--print-replicator'])
     const { code, out, err } = await print(from, to, '--layer', 'osm', '--live')
     const doc = JSON.parse(out)
     assert.deepEqual([code, doc.source, doc.target, doc.continuous], [0, { url: 'http://origin.example/tiles' }, { url: 'http://edge.example/tiles' }, true])
@@ -112,7 +108,7 @@ describe('the document', () => {
 })
 
 onEachStore('the selector', backend => {
-  it('lets deletions of what is selected pass, which one of fields would drop', async () => {
+  it('includes deletions, which a selector on fields would leave out', async () => {
     const url = await backend.database()
     await request(url, { method: 'PUT' })
     const couch = new Couch(url)
@@ -127,12 +123,11 @@ onEachStore('the selector', backend => {
     }
     assert.deepEqual(await idsWith(selector), ['osm:5:1:1'])
     assert.deepEqual(await idsWith({ layer: 'osm', z: 5 }), [], 'of a deleted document there is nothing but its id')
-    await request(url, { method: 'DELETE' })
   })
 
   it('copies from a gateway without checkpoints there', async () => {
     const url = await backend.database()
-    const store = await origin(url)
+    await origin(url)
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     try {
       const target = 'http://edge.example/tiles'
@@ -140,7 +135,6 @@ onEachStore('the selector', backend => {
       assert.equal('use_checkpoints' in await replicatorDocument(url, target, {}), false)
     } finally {
       await gateway.close()
-      await store.destroy()
     }
   })
 
@@ -149,7 +143,7 @@ onEachStore('the selector', backend => {
   it('makes CouchDB copy a part with its deletions and no others, and leaves nothing to do for tilecouch', async () => {
     const [from, to] = [await backend.database(), await backend.database()]
     const server = await backend.url()
-    const store = await origin(from)
+    await origin(from)
     await put(`${from}/_design/foreign`, { language: 'javascript', views: {} })
     await Store.create(to, { public: false })
     const wanted = { area: parseArea({ bbox: '-180,66.51,-146.25,85.06' }), current: true, layers: ['osm'] } // columns 0 to 2
@@ -182,8 +176,6 @@ onEachStore('the selector', backend => {
       assert.equal((await request(`${to}/_design/foreign`)).status, 404)
     } finally {
       await request(`${server}/_node/_local/_config/replicator/startup_jitter`, { method: 'DELETE' })
-      await store.destroy()
-      await request(to, { method: 'DELETE' })
     }
   })
 })

@@ -13,11 +13,9 @@ const COUNT = 300
 const small = { page: 20, pages: 2, batch: 5, smallBytes: 1, concurrency: 2, checkpoint: 0 }
 
 onEachStore('a mirror that is run again', backend => {
-  let from
-  let to
+  let from, to
 
-  beforeEach(async function () {
-    this.timeout(60000)
+  beforeEach(async () => {
     from = await backend.database()
     to = await backend.database()
     await fill(from, { count: COUNT, size: 500 })
@@ -46,13 +44,13 @@ onEachStore('a mirror that is run again', backend => {
     assert.equal((await replication(from, to).run()).docs, 0)
   })
 
-  it('looks at nothing again when nothing happened', async () => {
+  it('reads nothing again when nothing changed', async () => {
     await replication(from, to).run()
     const { changes, checked } = await replication(from, to).run()
     assert.deepEqual([changes, checked], [0, 0])
   })
 
-  it('begins anew for a target that was made anew', async () => {
+  it('starts again for a target that was created again', async () => {
     const { docs } = await replication(from, to).run()
     await request(to, { method: 'DELETE' })
     await request(to, { method: 'PUT' })
@@ -60,7 +58,7 @@ onEachStore('a mirror that is run again', backend => {
     assert.deepEqual(await differences(from, to), [])
   })
 
-  it('begins anew for a source that was made anew, and takes nothing away', async () => {
+  it('starts again for a source that was created again, and removes nothing', async () => {
     await replication(from, to).run()
     await request(from, { method: 'DELETE' })
     await write(await Store.create(from), edition({ count: 20, size: 500, seed: 7, z: 9 }))
@@ -69,7 +67,7 @@ onEachStore('a mirror that is run again', backend => {
     assert.equal((await request(`${to}/osm%3A10%3A1%3A0`)).status, 200)
   })
 
-  it('does not trust a place that only one side remembers', async () => {
+  it('does not trust a checkpoint that only one side has', async () => {
     await replication(from, to).run()
     const { checkpoint, changes } = await replication(from, to).run()
     assert.equal(changes, 0)
@@ -79,16 +77,16 @@ onEachStore('a mirror that is run again', backend => {
     assert.ok(again.changes > COUNT)
     assert.deepEqual([again.missing, again.docs], [0, 0])
   })
-})
+}, { timeout: 60000 })
 
-describe('a mirror of a store that was put back from a backup', () => {
+describe('a mirror of a store that was restored from a backup', function () {
+  this.timeout(60000)
   const folder = useFolder()
   const open = name => startEmbedded({ dir: path.join(folder.dir, name), admins: 'everybody' })
   const [other] = backends
 
   for (const restored of ['source', 'target']) {
-    it(`loses nothing: the ${restored} was`, async function () {
-      this.timeout(60000)
+    it(`loses nothing: the ${restored} was`, async () => {
       const far = await other.database()
       let server = await open('store')
       const near = () => `${server.url}/tiles`

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
 import { mirror } from '../../loader/mirror/index.js'
-import { createProgram } from '../../loader/cli/program.js'
-import { memory, useServer } from '../loader/helpers.js'
-import { as, json, onEachStore, request } from '../support/backends.js'
-import { anonymously, designsOf, isThere, notesOf, origin, securityOf, withUsers } from './pairs.js'
+import { useServer } from '../loader/helpers.js'
+import { as, json, onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { withUsers } from '../support/people.js'
+import { anonymously, designsOf, isThere, notesOf, origin, securityOf } from './pairs.js'
 
 const MEMBERS = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['staff'] } }
 
@@ -17,12 +18,8 @@ onEachStore('a store that not everybody may read', backend => {
     store = await origin(url, { side: 2 })
     await store.secure(MEMBERS)
   })
-  afterEach(async () => {
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
-  })
 
-  it('has a mirror for admins alone, also when that is gone on with', async () => {
+  it('has a mirror for admins only, also in later runs', async () => {
     const { ready } = await mirror(url, target)
     assert.deepEqual([ready.access, await securityOf(target)], ['closed', PRIVATE_SECURITY])
     assert.equal((await mirror(url, target)).ready.access, 'kept')
@@ -30,7 +27,7 @@ onEachStore('a store that not everybody may read', backend => {
     if (backend.supports.users) assert.equal(await anonymously(target), 401)
   })
 
-  it('does not get into a store that everybody may read, unless that is wanted', async () => {
+  it('is not copied into a public store, unless --public is given', async () => {
     await Store.create(target)
     for (const options of [{}, { dryRun: true }, { live: true }]) {
       await assert.rejects(mirror(url, target, options), { code: 'WOULD_BE_PUBLIC' })
@@ -39,13 +36,13 @@ onEachStore('a store that not everybody may read', backend => {
     assert.ok((await mirror(url, target, { public: true })).docs > 0)
   })
 
-  it('is opened to everybody at its mirror when that is wanted', async () => {
+  it('has a public mirror when --public is given', async () => {
     assert.equal((await mirror(url, target, { public: true })).ready.access, 'opened')
     assert.deepEqual(await securityOf(target), PUBLIC_SECURITY)
     await assert.rejects(mirror(url, target), { code: 'WOULD_BE_PUBLIC' })
   })
 
-  it('stays closed at its mirror also when it was closed while that was filled', async () => {
+  it('has a closed mirror also when it was closed during the fill', async () => {
     await store.secure(PUBLIC_SECURITY)
     let closing
     const onProgress = () => { closing ??= store.secure(MEMBERS) }
@@ -62,14 +59,12 @@ onEachStore('names and passwords of a mirror', backend => {
     users = await withUsers(backend, { reader: ['staff'], writer: ['staff', WRITER_ROLE], nobody: [] })
   })
   beforeEach(async () => {
-    url = users.database()
-    target = users.database()
+    url = await users.database()
+    target = await users.database()
     store = await origin(url, { side: 2 })
   })
   afterEach(async () => {
     for (const name of ['TILECOUCH_FROM_USER', 'TILECOUCH_FROM_PASSWORD', 'COUCHDB_USER', 'COUCHDB_PASSWORD']) delete process.env[name]
-    await store.destroy()
-    await request(target, { method: 'DELETE' })
   })
   after(() => users?.close())
 
@@ -107,7 +102,7 @@ onEachStore('names and passwords of a mirror', backend => {
     await assert.rejects(mirror(url, users.as(`${target}_new`, 'writer')), { code: 'FORBIDDEN' })
   })
 
-  it('of one who may read and not write are refused at once', async () => {
+  it('of a reader who may not write are refused at once', async () => {
     await mirror(url, target)
     await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2020-01-01T00:00:00Z', gone: true }])
     const before = await notesOf(url)
@@ -119,21 +114,20 @@ onEachStore('names and passwords of a mirror', backend => {
     assert.equal(await notesOf(url), before, 'the source was not even asked')
   })
 
-  it('that are wrong are told from each other, and shown nowhere', async () => {
+  it('that are wrong are reported for the right side, and never shown', async () => {
     await mirror(users.as(url, 'writer'), target)
     for (const [from, to, where] of [[as(url, 'admin', 'wr0ng'), target, url], [url, as(target, 'admin', 'wr0ng'), target]]) {
       const error = await mirror(from, to).catch(found => found)
       assert.equal(error.code, 'UNAUTHORIZED')
       assert.ok(error.message.includes(new URL(where).pathname))
       assert.doesNotMatch(JSON.stringify([error, error.message, error.details, error.stack]), /wr0ng/)
-      const streams = { stdout: memory(), stderr: memory() }
-      assert.equal(await createProgram({ streams, openEmbedded: async () => { throw new Error('none') } }).run(['mirror', from, to, '--json']), 1)
-      assert.doesNotMatch(streams.stdout.text + streams.stderr.text, /wr0ng/)
+      const failed = await runCommand(['mirror', from, to, '--json'])
+      assert.equal(failed.code, 1)
+      assert.doesNotMatch(failed.out + failed.err, /wr0ng/)
     }
-    const streams = { stdout: memory(), stderr: memory() }
-    const program = createProgram({ streams, openEmbedded: async () => { throw new Error('none') } })
-    assert.equal(await program.run(['mirror', users.as(url, 'writer'), target, '--json', '--current']), 0)
-    for (const text of [streams.stdout.text, streams.stderr.text, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
+    const { code, out, err } = await runCommand(['mirror', users.as(url, 'writer'), target, '--json', '--current'])
+    assert.equal(code, 0)
+    for (const text of [out, err, await notesOf(url), await notesOf(target), JSON.stringify(await json(`${target}/_all_docs?include_docs=true`))]) {
       assert.doesNotMatch(text, /s3cret|:test@|admin:/)
     }
   })

@@ -56,21 +56,21 @@ onEachStore('A mirror with the later part of the past', backend => {
     for (const [tile, versions] of source) assert.equal(shownAt(mirror.get(tile) ?? [], times), shownAt(versions, times), tile)
   }
 
-  it('holds what was in force then and what came later', async () => {
+  it('holds what was visible then and what came later', async () => {
     await load(version(2019), version(2020), version(2021), version(2022), version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, past(2021), past(2022)])
     await agrees()
   })
 
-  it('holds none of the past of a tile that has not changed since', async () => {
+  it('holds no past of a tile that has not changed since', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     assert.deepEqual(await held(), [HEAD])
     await agrees()
   })
 
-  it('gets the version in force when its tile moves on', async () => {
+  it('gets the version that was visible when its tile changes', async () => {
     await load(version(2019), version(2020))
     await follow()
     await load(version(2023))
@@ -78,7 +78,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets it also between the two steps of a load, and when the second comes later', async () => {
+  it('gets it also between the two steps of a load', async () => {
     await load(version(2019), version(2020))
     await follow()
     const { _rev, ...head } = await store.couch.get(HEAD)
@@ -90,7 +90,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what a head hid that is deleted', async () => {
+  it('gets what a deleted head had hidden', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     assert.deepEqual(await held(), [HEAD])
@@ -99,7 +99,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what a head hid that is overwritten by a program that knows of no past', async () => {
+  it('gets what a head had hidden that another program overwrites', async () => {
     await load(version(2019), version(2020), version(2021))
     await follow()
     const image = { tile: { content_type: 'image/png', data: png(1).toString('base64') } }
@@ -108,7 +108,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets what was hidden though it sees only the last of several changes', async () => {
+  it('gets what was hidden when it sees only the last of several changes', async () => {
     await load(version(2019), version(2020))
     const first = await replicationOf(from, to, { since: SINCE })
     await first.run()
@@ -121,7 +121,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets the version before one that is deleted, also when that began at that very second', async () => {
+  it('gets the version before a deleted one, also of that very second', async () => {
     await load(version(2019), version(2020), { ...version(2021), time: SINCE }, version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, `${HEAD}@${SINCE}`])
@@ -134,7 +134,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     await agrees()
   })
 
-  it('gets a version that is loaded into its past when that is in force, and keeps what was', async () => {
+  it('gets a version that is loaded into the visible past, and keeps the former one', async () => {
     await load(version(2019), version(2023))
     await follow()
     await load(version(2020))
@@ -146,7 +146,7 @@ onEachStore('A mirror with the later part of the past', backend => {
     assert.deepEqual(await held(), [HEAD, past(2020)], 'what is deleted at the source is deleted here')
   })
 
-  it('knows of a tile that was gone then', async () => {
+  it('has a tile that was gone then', async () => {
     await load(version(2019), { ...TILE, time: at(2020), gone: true }, version(2023))
     await follow()
     assert.deepEqual(await held(), [HEAD, past(2020)])

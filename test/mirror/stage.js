@@ -51,7 +51,10 @@ class HastyCouch extends Couch {
   }
 
   request ({ timeout, ...request }) {
-    return super.request({ ...request, ...(timeout && { timeout: timeout / this.haste }) })
+    const wait = request.qs?.timeout ?? 0 // of a long poll
+    const upload = (request.body?.length ?? 0) / 16 // milliseconds that the client adds
+    const shorter = timeout && wait - upload + (timeout + upload - wait) / this.haste
+    return super.request({ ...request, ...(timeout && { timeout: shorter }) })
   }
 }
 

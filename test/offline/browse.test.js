@@ -51,7 +51,8 @@ describe('what was looked at', function () {
       const cache = new BrowseCache('b')
       const [right, other] = ['md5-eB5eJF1ptWaXm4bijSPyxw==', 'md5-AAAAAAAAAAAAAAAAAAAAAA==']
       await cache.put(version(1, { rev: '3-head', digest: right }), blob('0123456789'))
-      await cache.put(version(2, { rev: '3-head' }), blob('9876543210')) // by an earlier library, which compared nothing
+      // by an earlier library, which compared nothing
+      await cache.put(version(2, { rev: '3-head' }), blob('9876543210'))
       const past = { rev: '1-past', current: false }
       const asked = [version(1, { ...past, digest: right }), version(1, { rev: '5-head', digest: right }), version(1, { ...past, digest: other }), version(1, { rev: '3-head', digest: other })]
       return Promise.all([...asked, version(2, { rev: '3-head', digest: right })].map(async one => text(await cache.get(one))))

@@ -8,23 +8,14 @@ const PLAIN = { name: 'Plain', layer: 'plain', bbox: [-180, -85, 180, 85], zooms
 const SMALL = { name: 'Small', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-4', history: true }
 const SOME = new Set(['plain:5:3:4', 'plain:5:20:20', 'plain:4:7:7'])
 
-const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS) // with answers that never end: each is waited for for half a minute
+// with answers that never end: each is waited for for half a minute
+const isLong = Boolean(process.env.TILECOUCH_OFFLINE_ROUNDS)
 const AROUND = 40 // bytes
 
 /** Batches small enough to have many, and not smaller where the machine is slow. */
 const limits = { batch: 50, smallBytes: 0, batchMost: 50, batchBytes: 64 * 1024, batchTime: 60000 }
 
 onField('a download', ['plain', 'small'], stage => {
-  const isWhole = async (page, spec) => {
-    const wanted = await stage.wanted(spec)
-    const there = await field(page, 'contents', spec.name)
-    for (const [id, revision] of Object.entries(wanted)) assert.deepEqual(there[id], revision, id)
-    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
-    const { tiles, versions, state, failed } = await field(page, 'status', spec.name)
-    assert.deepEqual([state, versions, failed], ['complete', Object.keys(wanted).length, 0])
-    assert.equal(tiles, Object.keys(wanted).filter(id => !id.includes('@')).length)
-  }
-
   /** Lets so many batches pass, and holds the others until it is opened. */
   function hold (most) {
     const { opened, open } = gate()
@@ -58,7 +49,7 @@ onField('a download', ['plain', 'small'], stage => {
     const { result, ...error } = await field(page, 'call', 'Plain', 'download')
     assert.ok(result, error.message)
     assert.ok(stage.asked().length <= 1365 - versions, `${stage.asked().length} asked for, ${versions} were there`)
-    await isWhole(page, PLAIN)
+    await stage.isWhole(page, PLAIN)
   })
 
   it('that is paused says so, after a reload as well, and goes on', async () => {
@@ -75,43 +66,33 @@ onField('a download', ['plain', 'small'], stage => {
     await device.reload(page, { limits })
     assert.equal((await field(page, 'status', 'Plain')).state, 'paused')
     await field(page, 'call', 'Plain', 'download')
-    await isWhole(page, PLAIN)
+    await stage.isWhole(page, PLAIN)
   })
 
-  it('takes all others when the store fails for some tiles, and then those alone', async () => {
-    const device = await stage.device()
-    device.allow(/status of 500/)
-    const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
-    await field(page, 'add', PLAIN)
-    const well = stage.front.rule(entry => {
-      if (isBulk(entry) && entry.body.docs.some(({ id }) => SOME.has(id))) return { status: 500, body: '{"error":"internal_server_error","reason":"badmatch"}' }
+  for (const [what, answer] of /** @type {const} */ ([
+    ['the store fails for some tiles', { status: 500, body: '{"error":"internal_server_error","reason":"badmatch"}' }],
+    ['answers leave some tiles out', { status: 200, body: '{"results":[]}' }]
+  ])) {
+    it(`takes all others when ${what}, and then those alone`, async () => {
+      const device = await stage.device()
+      device.allow(/status of 500/)
+      const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
+      await field(page, 'add', PLAIN)
+      const well = stage.front.rule(entry => {
+        if (isBulk(entry) && entry.body.docs.some(({ id }) => SOME.has(id))) return answer
+      })
+      const { result, ...error } = await field(page, 'call', 'Plain', 'download')
+      assert.ok(result, error.message)
+      assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', SOME.size, 1365 - SOME.size])
+      const later = await field(await device.open(), 'status', 'Plain')
+      assert.deepEqual([later.state, later.failed], ['incomplete', SOME.size], 'in a page that is opened later as well')
+      well()
+      stage.front.forget()
+      assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+      assert.deepEqual(stage.asked().sort(), [...SOME].sort(), 'only those')
+      await stage.isWhole(page, PLAIN)
     })
-    const { result, ...error } = await field(page, 'call', 'Plain', 'download')
-    assert.ok(result, error.message)
-    assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', SOME.size, 1365 - SOME.size])
-    const later = await field(await device.open(), 'status', 'Plain')
-    assert.deepEqual([later.state, later.failed], ['incomplete', SOME.size], 'in a page that is opened later as well')
-    well()
-    stage.front.forget()
-    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
-    assert.deepEqual(stage.asked().sort(), [...SOME].sort(), 'only those')
-    await isWhole(page, PLAIN)
-  })
-
-  it('lacks what an answer says nothing of, and says so', async () => {
-    const device = await stage.device()
-    const page = await device.open({ limits: { ...limits, tries: 2, retryDelay: 20 } })
-    await field(page, 'add', PLAIN)
-    const well = stage.front.rule(entry => {
-      if (isBulk(entry) && entry.body.docs.some(({ id }) => SOME.has(id))) return { status: 200, body: '{"results":[]}' }
-    })
-    const { result, ...error } = await field(page, 'call', 'Plain', 'download')
-    assert.ok(result, error.message)
-    assert.deepEqual([result.state, result.failed, result.versions], ['incomplete', SOME.size, 1365 - SOME.size])
-    well()
-    assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
-    await isWhole(page, PLAIN)
-  })
+  }
 
   it('believes no answer that is cut, changed or never ends', async function () {
     if (isLong) this.timeout(600000)
@@ -133,7 +114,7 @@ onField('a download', ['plain', 'small'], stage => {
       return result?.state === 'complete'
     }, { timeout: isLong ? 600000 : 60000 })
     assert.ok(spoilt.length > 4, `${spoilt.length} answers were spoilt`)
-    await isWhole(page, SMALL)
+    await stage.isWhole(page, SMALL)
   })
 
   it('in two tabs is one, which either may see, and goes on when its tab is closed', async () => {
@@ -154,7 +135,7 @@ onField('a download', ['plain', 'small'], stage => {
     const { result, ...error } = await field(waiting, 'ended', 'Plain')
     assert.equal(result?.state, 'complete', error.message)
     assert.ok(stage.asked().length <= 1365 + 600, `${stage.asked().length} asked for: once each, but what was on its way, and what each tab weighed`)
-    await isWhole(waiting, PLAIN)
+    await stage.isWhole(waiting, PLAIN)
   })
 
   it('of two areas in two tabs does not trouble either', async () => {
@@ -163,12 +144,14 @@ onField('a download', ['plain', 'small'], stage => {
     const [a, b] = await Promise.all([take(one, PLAIN), take(two, SMALL)])
     assert.deepEqual([a.state, b.state], ['complete', 'complete'])
     await until(async () => (await field(one, 'list')).filter(({ isComplete }) => isComplete).length === 2)
-    await isWhole(two, PLAIN)
-    await isWhole(one, SMALL)
+    await stage.isWhole(two, PLAIN)
+    await stage.isWhole(one, SMALL)
   })
 })
 
-/** Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near. */
+/**
+ * Changes a byte of an attachment: of nothing else could one tell. It is where no quote and no end of a line is near.
+ */
 function flip (piece) {
   let run = 0
   for (let at = 0; at < piece.length; at++) {

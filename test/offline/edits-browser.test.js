@@ -1,5 +1,6 @@
 /* global window, document -- of the page, in functions that run there */
-// A survey in a browser: drawn without a net, kept over a reload, seen by other tabs and by the map, sent when the net is back.
+// A survey in a browser: drawn without a net, kept over a reload, seen by other tabs and by the map, sent when the net
+// is back.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { digestOf } from '../../loader/store/tile.js'

@@ -1,4 +1,5 @@
-// What an area is said to be before anything of it is there, against what it is then: places, versions, bytes, and bytes of bodies.
+// What an area is said to be before anything of it is there, against what it is then: places, versions, bytes, and
+// bytes of bodies.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { estimate } from '../../client/offline/estimate.js'

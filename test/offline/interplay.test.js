@@ -20,19 +20,9 @@ const areas = {
 }
 
 onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage => {
-  const isWhole = async (page, spec) => {
-    const wanted = await stage.wanted(spec)
-    const there = await field(page, 'contents', spec.name)
-    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))), wanted)
-    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
-    const status = await field(page, 'status', spec.name)
-    assert.deepEqual([status.state, status.versions], ['complete', Object.keys(wanted).length])
-    return status
-  }
-
   /**
-   * Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample, is nearly all. Of the
-   * smallest area what is around the rows of the listing counts, too.
+   * Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample,
+   * is nearly all. Of the smallest area what is around the rows of the listing counts, too.
    */
   const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 50 + 200, `${what}: ${value}, foretold ${wanted}`)
 
@@ -48,7 +38,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       stage.front.forget()
       const { result } = await field(page, 'call', 'Part', 'download')
       assert.equal(result?.state, 'complete')
-      const status = await isWhole(page, spec)
+      const status = await stage.isWhole(page, spec)
       assert.deepEqual([foretold.tiles, foretold.versions, foretold.bytes], [status.tiles, status.versions, status.bytes])
       near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
     })
@@ -67,8 +57,9 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
         const { result: status } = await field(page, 'call', 'All', 'download')
         assert.deepEqual([status.tiles, status.versions, status.bytes], [foretold.tiles, foretold.versions, foretold.bytes])
         near(stage.received(isTransfer).bytes, foretold.transfer, 'bytes of bodies')
-        if (typeof history === 'boolean') await isWhole(page, spec)
-        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`) // CouchDB ends a parameter at a bare semicolon
+        if (typeof history === 'boolean') await stage.isWhole(page, spec)
+        // CouchDB ends a parameter at a bare semicolon
+        const { rows } = await json(`${stage.url}/_all_docs?${new URLSearchParams({ include_docs: 'true', attachments: 'true', startkey: `"${layer}:"`, endkey: `"${layer};"` })}`)
         const theirs = Object.fromEntries(rows.map(({ id, doc }) => [id, doc._attachments?.tile]))
         const ours = await page.evaluate(async () => {
           const found = await /** @type {any} */ (window).offline.areas.get('All').db.allDocs({ include_docs: true, attachments: true })
@@ -106,7 +97,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     const rival = `${doc._rev.split('-')[0]}-ffffffffffffffffffffffffffffffff`
     await put([{ ...doc, _rev: rival, time: T(7), _attachments: { tile: { ...attachments.tile, stub: undefined, digest: undefined, revpos: undefined } } }])
     await take(page, spec)
-    await isWhole(page, spec)
+    await stage.isWhole(page, spec)
     assert.equal((await field(page, 'contents', 'Small'))[id][0], rival)
     await json(`${stage.url}/${id}?rev=${rival}`, { method: 'DELETE' })
     assert.equal((await field(page, 'call', 'Small', 'refresh')).result?.state, 'complete')
@@ -136,7 +127,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     assert.equal((await field(page, 'list'))[0].isComplete, true)
     await stage.store.defineLayer('roads', { minzoom: 3, maxzoom: 3, format: 'pbf' })
     assert.equal((await field(page, 'call', 'Roads', 'refresh')).result?.state, 'complete')
-    await isWhole(page, spec)
+    await stage.isWhole(page, spec)
   })
 
   for (const days of [4000, -4000]) {
@@ -150,7 +141,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
       for (const [step, verb] of /** @type {[number, string][]} */ ([[10, 'refresh'], [11, 'download']])) {
         await stage.load('large', { [step + (days > 0 ? 0 : 10)]: tilesOf(3, (x, y) => x === y) })
         assert.equal((await field(page, 'call', 'Large', verb)).result?.state, 'complete')
-        await isWhole(page, spec)
+        await stage.isWhole(page, spec)
       }
     })
   }

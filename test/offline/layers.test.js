@@ -1,5 +1,6 @@
 /* global window, document -- of the page, in functions that run there */
-// Maps that read from the device: in Chromium, on IndexedDB, with the server really stopped, or with one that says nothing.
+// Maps that read from the device: in Chromium, on IndexedDB, with the server really stopped, or with one that says
+// nothing.
 import assert from 'node:assert/strict'
 import { at, draw, rest } from '../client/support/maps.js'
 import { field, onField, take } from './support/stage.js'

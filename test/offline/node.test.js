@@ -1,5 +1,5 @@
-// The same API in Node, on LevelDB, as Electron's main process and tools have it: imported by its public name, without a window,
-// without Leaflet; killed in the middle, and gone on with.
+// The same API in Node, on LevelDB, as Electron's main process and tools have it: imported by its public name, without
+// a window, without Leaflet; killed in the middle, and gone on with.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,8 @@ const SIDE = 10
 const T = year => `${year}-01-01T00:00:00Z`
 const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 || (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-8', history: true }
-const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1, upload: { batch: 5, concurrency: 1 } } // many requests, so that there is a middle
+// many requests, so that there is a middle
+const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1, upload: { batch: 5, concurrency: 1 } }
 
 onEachStore('a device in Node', backend => {
   const folder = useFolder()

@@ -34,7 +34,10 @@ onField('areas where there is little room', ['plain', 'small'], stage => {
     return { count: rows.length, shown: last && (await offline.device.head('plain', +z, +x, +y)).blob.size > 0 }
   })
 
-  /** A new device with room for one area, and not for the one that is added. Chromium believes for a while what it was told of the room at first. */
+  /**
+   * A new device with room for one area, and not for the one that is added. Chromium believes for a while what it was
+   * told of the room at first.
+   */
   async function openFull () {
     device = await stage.device()
     await device.ready

@@ -23,14 +23,6 @@ const stores = mortals()
 after(() => Promise.all(stores.map(store => store.close())))
 
 onField('a device', ['plain', 'small'], stage => {
-  const isWhole = async (page, spec) => {
-    const wanted = await stage.wanted(spec)
-    const there = await field(page, 'contents', spec.name)
-    const tiles = Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`)))
-    assert.deepEqual(tiles, wanted)
-    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
-  }
-
   /** Resolves when so many tiles more have been written than there were. */
   async function wait (page, more) {
     const { versions } = await field(page, 'status', 'Plain')
@@ -43,56 +35,44 @@ onField('a device', ['plain', 'small'], stage => {
   /** Slows the store, so that there is a middle to kill. */
   const slow = () => stage.front.rule(async entry => { if (isBulk(entry)) await new Promise(resolve => { setTimeout(resolve, 30) }) })
 
-  it('goes on where it was when its tab is closed in the middle, again and again', async function () {
-    this.timeout(60000 + 20000 * ROUNDS)
-    const device = await stage.device()
-    let page = await device.open({ limits })
+  /**
+   * Kills something in the middle of a download, again and again. open: a tab, anew after each kill.
+   * @param {() => Promise<any>} open @param {(page: any) => Promise<any>} kill @returns {Promise<number>} kills
+   */
+  async function survives (open, kill) {
+    let page = await open()
     await field(page, 'add', PLAIN)
     stage.front.forget()
     slow()
     let kills = 0
-    for (let round = 0; round < ROUNDS; round++) {
+    for (; kills < ROUNDS; kills++) {
       await field(page, 'begin', 'Plain', 'download')
       await wait(page, VERSIONS / (ROUNDS + 1))
       if ((await field(page, 'status', 'Plain')).state === 'complete') break
-      await page.close()
-      kills++
-      page = await device.open({ limits })
-      assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
+      await kill(page)
+      page = await open()
+      // what a browser had not written to the disk yet is lost with it, a new area as well
+      if ((await field(page, 'list')).length) assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
+      else await field(page, 'add', PLAIN)
     }
     assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
+    await stage.isWhole(page, PLAIN)
+    return kills
+  }
+
+  it('goes on where it was when its tab is closed in the middle, again and again', async function () {
+    this.timeout(60000 + 20000 * ROUNDS)
+    const device = await stage.device()
+    const kills = await survives(() => device.open({ limits }), page => page.close())
     const asked = stage.asked().length
-    if (ROUNDS > 2) console.log(`      ${kills} tabs closed: ${asked} documents asked for, ${VERSIONS} in one go; ${stage.received(isBulk).bytes} bytes`)
     assert.ok(asked <= VERSIONS + kills * 8 * limits.batch, `${asked} asked for after ${kills} kills`)
-    await isWhole(page, PLAIN)
   })
 
   it('goes on where it was when the browser is killed, again and again', async function () {
     this.timeout(60000 + 30000 * ROUNDS)
     const profile = await startProfile(this)
     try {
-      let device = await stage.device({ context: await profile.start() })
-      let page = await device.open({ limits })
-      await field(page, 'add', PLAIN)
-      stage.front.forget()
-      slow()
-      let kills = 0
-      for (let round = 0; round < ROUNDS; round++) {
-        await field(page, 'begin', 'Plain', 'download')
-        await wait(page, VERSIONS / (ROUNDS + 1))
-        if ((await field(page, 'status', 'Plain')).state === 'complete') break
-        await profile.kill()
-        kills++
-        device = await stage.device({ context: await profile.start() })
-        page = await device.open({ limits })
-        // what a browser had not brought to the disk yet is lost with it, a new area as well
-        if ((await field(page, 'list')).length) assert.equal((await field(page, 'status', 'Plain')).state, 'incomplete')
-        else await field(page, 'add', PLAIN)
-      }
-      assert.equal((await field(page, 'call', 'Plain', 'download')).result?.state, 'complete')
-      const asked = stage.asked().length
-      if (ROUNDS > 2) console.log(`      ${kills} browsers killed: ${asked} documents asked for, ${VERSIONS} in one go; ${stage.received(isBulk).bytes} bytes`)
-      await isWhole(page, PLAIN)
+      await survives(async () => (await stage.device({ context: await profile.start() })).open({ limits }), () => profile.kill())
     } finally {
       await profile.close()
     }
@@ -114,7 +94,7 @@ onField('a device', ['plain', 'small'], stage => {
     assert.equal(result?.state, 'complete', error.message)
     const asked = stage.asked({ answered: true }).length
     assert.ok(asked <= VERSIONS + 8 * limits.batch, `${asked} asked for`)
-    await isWhole(page, PLAIN)
+    await stage.isWhole(page, PLAIN)
   })
 
   it('has what a store has that was put back to an older state', async () => {
@@ -124,7 +104,7 @@ onField('a device', ['plain', 'small'], stage => {
     const back = await stage.backend.keep()
     await stage.load('small', { 4: tilesOf(4, (x, y) => x < 4 && y < 4) })
     await field(page, 'call', 'Small', 'refresh')
-    await isWhole(page, SMALL)
+    await stage.isWhole(page, SMALL)
     await back()
     await stage.load('small', { 5: tilesOf(4, (x, y) => x === 2 && y < 8) })
     const { result, ...error } = await field(page, 'call', 'Small', 'refresh')

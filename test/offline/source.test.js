@@ -1,4 +1,5 @@
-// The device first, the network first, the device only: what is asked where, and what comes when one of them fails or hangs.
+// The device first, the network first, the device only: what is asked where, and what comes when one of them fails or
+// hangs.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { OfflineStore } from '../../client/offline/index.js'

@@ -34,6 +34,19 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     return { open: () => { off(); held.open() }, reached: () => until(() => count > after) }
   }
 
+  /** The first tab downloads until it made so many requests, and the second waits for it. */
+  async function bothDownload (requests) {
+    await field(one, 'add', AREA)
+    await stateIs(two, 'new')
+    const held = hold(requests)
+    await field(one, 'begin', 'Field', 'download')
+    await held.reached()
+    await stateIs(two, 'downloading')
+    await field(two, 'begin', 'Field', 'download')
+    await stateIs(two, 'waiting')
+    return held
+  }
+
   it('the list is the same in all of them, without a reload', async () => {
     await field(one, 'add', AREA)
     await stateIs(two, 'new')
@@ -50,14 +63,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
   })
 
   it('one transfers each tile, and the others show how far it is', async () => {
-    await field(one, 'add', AREA)
-    await stateIs(two, 'new')
-    const held = hold(3)
-    await field(one, 'begin', 'Field', 'download')
-    await held.reached()
-    await stateIs(two, 'downloading')
-    await field(two, 'begin', 'Field', 'download')
-    await stateIs(two, 'waiting')
+    const held = await bothDownload(3)
     await until(async () => await tiles(two) > 0 && await tiles(two) === await tiles(one))
     const late = await open()
     await stateIs(late, 'downloading')
@@ -72,14 +78,7 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
   })
 
   it('a download goes on in the next one when its tab is closed', async () => {
-    await field(one, 'add', AREA)
-    await stateIs(two, 'new')
-    const held = hold(4)
-    await field(one, 'begin', 'Field', 'download')
-    await held.reached()
-    await stateIs(two, 'downloading')
-    await field(two, 'begin', 'Field', 'download')
-    await stateIs(two, 'waiting')
+    const held = await bothDownload(4)
     const before = await until(() => tiles(two))
     await one.close()
     held.open()

@@ -1,5 +1,5 @@
-// Stores to which anything happens, and devices that look now and then, are killed in between, list anew or read the changes:
-// in the end each holds what a reader of the whole store would put there.
+// Stores to which anything happens, and devices that look now and then, are killed in between, list anew or read the
+// changes: in the end each holds what a reader of the whole store would put there.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { HttpCouch } from '../../client/mirror/http.js'
@@ -87,7 +87,8 @@ onEachStore('areas of stores to which anything happens', backend => {
       const [row] = await tiles(layer, [which], true)
       if (!row) return
       const { _id, _rev, _attachments, ...fields } = row.doc
-      const id = `${hash.repeat(30)}${String(image).padStart(2, '0')}` // made from the content, as that of every revision
+      // made from the content, as that of every revision
+      const id = `${hash.repeat(30)}${String(image).padStart(2, '0')}`
       const doc = { ...fields, _id, _rev: `${generation}-${id}`, _revisions: { start: generation, ids: [id] }, _attachments: { tile: { content_type: 'image/png', data: png(image).toString('base64') } } }
       await post('_bulk_docs', { docs: [doc], new_edits: false })
     },

@@ -1,4 +1,5 @@
-// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing else.
+// Taking an area along over stores and lines that fail: what is missing is said, and taken the next time, and nothing
+// else.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { readState, Transfer } from '../../client/offline/transfer.js'
@@ -118,7 +119,7 @@ onEachStore('taking an area along', backend => {
       await transfer(lender, { area: half }).run()
       await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 2 ? 500 + x * SIDE + y : undefined }))
       front.forget()
-      const { held, changed } = await transfer(db, { lenders: [lender] }).run()
+      const { held, changed } = await transfer(db, { others: [lender] }).run()
       const heads = fetched().filter(id => !id.includes('@') && id.startsWith('osm:'))
       assert.equal(heads.length, 2 * SIDE, 'only those that the other has not')
       assert.equal(changed.tiles, SIDE * SIDE + 2 * SIDE)

@@ -1,4 +1,5 @@
-// An edition on its way over bad lines, to stores that do not want it, that somebody changes meanwhile, and that are loaded apart.
+// An edition on its way over bad lines, to stores that do not want it, that somebody changes meanwhile, and that are
+// loaded apart.
 import assert from 'node:assert/strict'
 import { random } from '../../bench/tiles.js'
 import { mirror } from '../../client/mirror/index.js'
@@ -61,7 +62,8 @@ onEachStore(`an edition on its way (seed ${SEED})`, backend => {
     this.timeout(60000)
     const next = random(SEED)
     const { edition, offline } = await ready()
-    offline.couch.options.retries = 20 // two of five requests fail: of the usual six tries one question in two hundred gets no answer
+    // two of five requests fail: of the usual six tries one question in two hundred gets no answer
+    offline.couch.options.retries = 20
     front.rule(() => {
       const dice = next()
       if (dice < 0.15) return { status: 503, body: '{"error":"busy","reason":"busy"}' }

@@ -1,5 +1,5 @@
-// What was made on devices, sent to a store that others write to as well: every way to meet there comes to what a load of the same
-// tiles in the same order comes to.
+// What was made on devices, sent to a store that others write to as well: every way to meet there comes to what a load
+// of the same tiles in the same order comes to.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { asOf, tileId } from '../../core/index.js'
@@ -211,7 +211,10 @@ onEachStore('an edition sent to a store', backend => {
   })
 })
 
-/** What loads said, on plain values: who repeats the newest has it noted there, and another content of that time may still come. */
+/**
+ * What loads said, on plain values: who repeats the newest has it noted there, and another content of that time may
+ * still come.
+ */
 class Model {
   /** @type {Map<string, {time: string, digest: string | null, isNoted: boolean}[]>} */
   tiles = new Map()

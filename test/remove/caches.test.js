@@ -11,7 +11,7 @@ import { startFront } from '../client/support/front.js'
 import { replication } from '../mirror/stage.js'
 import { as, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { HISTORY, T, historyOf, storeOf, without } from './stage.js'
+import { HISTORY, T, historyOf, useStage, without } from './stage.js'
 
 const limits = { grace: 0 }
 const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile => tile === '1/1')
@@ -19,17 +19,13 @@ const remains = without(without(HISTORY, (tile, year) => year === '2022'), tile 
 onEachStore('what is removed', backend => {
   const folder = useFolder()
   let store, url
-  beforeEach(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await storeOf(url)
-  })
+  useStage(backend, stage => ({ store, url } = stage))
   const remove = async () => {
     await removeEdition(store, 'osm', T(2022), { limits })
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
   }
 
-  it('is out of the memory of a gateway within a second, and what came before is shown', async function () {
+  it('leaves the memory of a gateway within a second, which shows the version before', async function () {
     this.timeout(30000)
     const gateway = await startGateway({ db: url, port: 0, logLevel: 'silent' })
     try {
@@ -47,7 +43,7 @@ onEachStore('what is removed', backend => {
     }
   })
 
-  it('goes from a mirror the next time it is brought up to date, and heads fall back there, too', async function () {
+  it('is removed from a mirror by the next run, and heads fall back there as well', async function () {
     this.timeout(60000)
     const to = await backend.database()
     await request(to, { method: 'PUT' })
@@ -65,7 +61,7 @@ onEachStore('what is removed', backend => {
     assert.equal((await request(`${url}/osm:4:1:2`)).status, 404)
   })
 
-  it('goes from an area on a device when that is refreshed', async function () {
+  it('is removed from an offline area when that is refreshed', async function () {
     this.timeout(60000)
     await furnish(store)
     const front = await startFront(url, { files: async () => ({}) })

@@ -3,21 +3,16 @@ import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
-import { HISTORY, historyOf, storeOf, without } from './stage.js'
+import { HISTORY, historyOf, useStage, without } from './stage.js'
 
 describe('tilecouch remove', () => {
   const folder = useFolder()
-  let url, store
-  before(async function () {
-    this.timeout(60000)
-    url = await backends[0].database()
-    store = await storeOf(url)
-  })
-  after(() => store.destroy())
+  let url
+  useStage(backends[0], stage => ({ url } = stage))
 
   const remove = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
 
-  it('takes one kind of what there is to remove, and says which does not go together', async () => {
+  it('refuses options that do not go together', async () => {
     const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'], ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'], ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
     for (const argv of wrong) {
       const { code, err } = await remove(...argv)
@@ -27,7 +22,7 @@ describe('tilecouch remove', () => {
     assert.deepEqual(await historyOf(url), HISTORY)
   })
 
-  it('says what it will do, does it, and says what it did', async function () {
+  it('reports what it will remove, and what it removed', async function () {
     this.timeout(20000)
     const dry = await remove('--edition', '2022', '--dry-run')
     assert.match(dry.err, /^Would remove from osm: 5 versions of 5 tiles, 1.\d kB; 4 tiles fall back to the version before$/m)

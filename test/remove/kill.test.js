@@ -2,30 +2,21 @@
 import assert from 'node:assert/strict'
 import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
 import { onEachStore } from '../support/backends.js'
-import { HISTORY, STEP, T, dyingStore, historyOf, keeperOf, storeOf, without } from './stage.js'
+import { HISTORY, STEP, T, dyingStore, historyOf, useStage, without } from './stage.js'
 
 const limits = { ...(process.env.TILECOUCH_LONG && { batch: 6 }) }
 
 onEachStore('a removal that is killed', backend => {
-  /** @type {import('../../loader/store/index.js').Store} */
-  let store
-  let url
-  let reset
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await storeOf(url)
-    reset = await keeperOf(store)
-  })
-  after(() => store.destroy())
+  let store, url, reset
+  useStage(backend, stage => ({ store, url, reset } = stage))
 
   const cases = {
     'of the newest edition': [own => removeEdition(own, 'osm', T(2022), { limits }), (tile, year) => year === '2022'],
     'of all but the first edition': [own => removeTiles(own, 'osm', { since: '2021', limits }), (tile, year) => year > '2020'],
     'of a layer': [own => removeLayer(own, 'osm', { limits }), () => true]
   }
-  for (const [what, [remove, isDoomed]] of Object.entries(cases)) {
-    it(`${what}, before any of its writes, goes on the next time`, async function () {
+  for (const [what, [remove, isRemoved]] of Object.entries(cases)) {
+    it(`${what}, before any of its writes, is finished by the next one`, async function () {
       this.timeout(120000)
       for (let writes = 0, isDead = true; isDead; writes += STEP) {
         const { store: dying, life } = await dyingStore(url, writes)
@@ -33,7 +24,7 @@ onEachStore('a removal that is killed', backend => {
         isDead = life.isDead
         assert.ok(writes < 60, 'it comes to an end')
         const between = await historyOf(url) // every tile has its head, or nothing
-        const stays = without(HISTORY, isDoomed)
+        const stays = without(HISTORY, isRemoved)
         for (const [tile, years] of Object.entries(stays)) assert.deepEqual({ ...years, ...between[tile] }, between[tile], `${tile} after ${writes} writes`)
         await remove(store).catch(error => assert.equal(error.code, 'LAYER_NOT_FOUND'))
         assert.deepEqual(await historyOf(url), stays, `killed after ${writes} writes`)

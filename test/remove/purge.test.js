@@ -7,29 +7,16 @@ import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { backends, json, onEachStore } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
-import { HISTORY, T, historyOf, keeperOf, storeOf, versionsOf, without } from './stage.js'
+import { HISTORY, T, historyOf, storeOf, useStage, versionsOf, without } from './stage.js'
 
 const limits = { grace: 0, heard: 0 }
 const couchDb = backends.find(({ name }) => name === 'CouchDB')
 const suite = couchDb ? describe : describe.skip
 
 suite('purging', () => {
-  /** @type {Store} */
-  let store
-  let url
-  let reset
-  let follower
-  before(async function () {
-    this.timeout(60000)
-    url = await couchDb.database()
-    store = await storeOf(url)
-    reset = await keeperOf(store)
-  })
-  afterEach(async () => {
-    await follower?.close()
-    await reset()
-  })
-  after(() => store.destroy())
+  let store, url, follower
+  useStage(couchDb, stage => ({ store, url } = stage))
+  afterEach(() => follower?.close())
 
   const follow = async place => {
     const told = { deleted: [], resets: 0 }
@@ -39,7 +26,7 @@ suite('purging', () => {
     return told
   }
 
-  it('leaves nothing of what was deleted, in the changes and in the indexes', async () => {
+  it('leaves no trace in the changes and in the indexes', async () => {
     const tally = await removeEdition(store, 'osm', T(2022), { purge: true, limits })
     assert.deepEqual([tally.versions, tally.fallen, tally.heads, tally.changed, tally.refused], [5, 4, 1, 0, 0])
     // a head that went, and the edition: what other heads fell back to stays where it is
@@ -54,7 +41,7 @@ suite('purging', () => {
     assert.equal((await store.info()).doc_del_count, 0)
   })
 
-  it('is told to nobody, but the deletion before it is', async () => {
+  it('is not in the change feed, but the deletion before it is', async () => {
     const told = await follow()
     const before = told.resets
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 4 }], purge: true, limits: { ...limits, heard: 300 } })
@@ -62,7 +49,7 @@ suite('purging', () => {
     assert.deepEqual([told.deleted.sort(), told.resets - before], [['osm:4:1:4', `osm:4:1:4@${T(2020)}`, `osm:4:1:4@${T(2021)}`], 0])
   })
 
-  it('is noticed by whoever comes back after it, and by nobody who comes back after a deletion', async () => {
+  it('is noticed by a follower that returns after it, and a deletion is not', async () => {
     await follow()
     const { place } = follower
     await follower.close()
@@ -75,7 +62,7 @@ suite('purging', () => {
     assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
   })
 
-  it('is heard of by indexes that were behind, also when they are compacted right after', async function () {
+  it('reaches indexes that were behind, also if they are compacted right after', async function () {
     this.timeout(60000)
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50 }]))
     await store.write(versionsOf(many, 'other'))
@@ -86,7 +73,7 @@ suite('purging', () => {
     await removeLayer(store, 'other', { limits })
   })
 
-  it('takes a layer whole, hundreds of documents after hundreds', async function () {
+  it('removes a whole layer, in batches', async function () {
     this.timeout(60000)
     const many = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`${at % 16}/${Math.floor(at / 16)}`, { 2020: at % 50, 2021: (at + 1) % 50 }]))
     await store.write(versionsOf(many, 'other'))
@@ -120,7 +107,7 @@ withPeople('who is no admin', start => {
 })
 
 onEachStore('compacting', backend => {
-  it('gives the disk back, waits until it is done, and says how much', async function () {
+  it('frees disk space, waits for its end, and reports how much', async function () {
     this.timeout(60000)
     const url = await backend.database()
     const store = await storeOf(url)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { removeEdition, removeTiles } from '../../loader/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, keeperOf, storeOf, without } from './stage.js'
+import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from './stage.js'
 
 const limits = {}
 const LATER = '2021-06-01T00:00:00Z'
@@ -17,18 +17,8 @@ const overwritesHead = asked => docsOf(asked).some(({ _id, _rev, _deleted }) => 
 const nth = number => asked => isWrite(asked) && number-- === 0
 
 onEachStore('while something is removed', backend => {
-  /** @type {import('../../loader/store/index.js').Store} */
-  let store
-  let url
-  let reset
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await storeOf(url)
-    reset = await keeperOf(store)
-  })
-  afterEach(() => reset())
-  after(() => store.destroy())
+  let store, url, reset
+  useStage(backend, stage => ({ store, url, reset } = stage))
 
   describe('a load is between its two steps', () => {
     const loadAround = async (others, done = 'advanced') => {
@@ -37,13 +27,13 @@ onEachStore('while something is removed', backend => {
       assert.deepEqual([moment.come, summary[done], summary.failed], [true, 1, 0])
     }
 
-    it('and the head falls back: what was removed does not come back, and the load stands', async () => {
+    it('and the head falls back: the removed version does not return, and the load stays', async () => {
       await loadAround(() => removeEdition(store, 'osm', T(2022), { limits }))
       const left = without(HISTORY, (tile, year) => year === '2022')
       assert.deepEqual(await historyOf(url), { ...left, '1/4': { ...left['1/4'], 2023: 40 } })
     })
 
-    it('and the tile goes: the load stands alone', async () => {
+    it('and the tile is removed: only the load stays', async () => {
       await loadAround(() => removeTiles(store, 'osm', { only: [newest], limits }), 'created')
       assert.deepEqual(await historyOf(url), { ...HISTORY, '1/4': { 2023: 40 } })
     })
@@ -60,7 +50,7 @@ onEachStore('while something is removed', backend => {
     'the newest edition': [own => removeEdition(own, 'osm', T(2022), { limits }), (tile, year) => year === '2022'],
     'whole tiles': [own => removeTiles(own, 'osm', { only: tiles.map(([x, y]) => ({ z: Z, x, y })), limits }), () => true]
   }
-  for (const [what, [remove, isDoomed]] of Object.entries(removals)) {
+  for (const [what, [remove, isRemoved]] of Object.entries(removals)) {
     for (const [who, { run, adds = {}, removes }] of Object.entries(others)) {
       it(`${who} comes before any write of removing ${what}`, async function () {
         this.timeout(60000)
@@ -69,7 +59,7 @@ onEachStore('while something is removed', backend => {
           await remove(removing)
           come = moment.come
           const between = await historyOf(url)
-          const stays = without(HISTORY, (tile, year) => isDoomed(tile, year) || year === removes)
+          const stays = without(HISTORY, (tile, year) => isRemoved(tile, year) || year === removes)
           for (const [tile, years] of Object.entries(stays)) {
             for (const [year, seed] of Object.entries(years)) if (!(year in adds)) assert.equal(between[tile]?.[year], seed, `${tile} of ${year}, before write ${number}`)
           }
@@ -79,7 +69,7 @@ onEachStore('while something is removed', backend => {
           const left = await historyOf(url)
           for (const tile of Object.keys(left)) {
             for (const year of Object.keys(left[tile])) {
-              assert.ok(!isDoomed(tile, year) && (year in (stays[tile] ?? {}) || year in adds), `${tile} of ${year} is gone, before write ${number}`)
+              assert.ok(!isRemoved(tile, year) && (year in (stays[tile] ?? {}) || year in adds), `${tile} of ${year} is gone, before write ${number}`)
             }
           }
           await reset()

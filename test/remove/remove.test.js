@@ -1,34 +1,25 @@
 // What goes and what stays, on a small layer with a past of every kind.
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
-import { removeEdition, removeLayer, removeTiles, Remover } from '../../loader/remove/index.js'
+import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
+import { Remover } from '../../loader/remove/remover.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
-import { HISTORY, T, Z, historyOf, keeperOf, storeOf, without } from './stage.js'
+import { HISTORY, T, Z, historyOf, useStage, without } from './stage.js'
 
 const limits = {}
 const nothing = { changed: 0, refused: 0, named: [], purged: 0 }
 
 onEachStore('removing', backend => {
-  /** @type {import('../../loader/store/index.js').Store} */
-  let store
-  let url
-  let reset
-  before(async function () {
-    this.timeout(60000)
-    url = await backend.database()
-    store = await storeOf(url)
-    reset = await keeperOf(store)
-  })
-  afterEach(() => reset())
-  after(() => store.destroy())
+  let store, url
+  useStage(backend, stage => ({ store, url } = stage))
 
   const sizeOf = (...seeds) => seeds.reduce((sum, seed) => sum + (seed === null ? 0 : png(seed).length), 0)
   const editions = async () => (await store.editions('osm')).map(({ title }) => title)
   const put = async doc => { for (const { error } of await store.couch.bulk([doc])) assert.equal(error, undefined) }
   const drop = async id => put({ _id: id, _rev: (await store.couch.get(id))._rev, _deleted: true })
 
-  it('whole tiles go, with all of their past', async () => {
+  it('whole tiles are removed, with their past', async () => {
     const only = [{ z: Z, x: 1, y: 1 }, { z: Z, x: 1, y: 4 }, { z: Z, x: 9, y: 9 }]
     const tally = await removeTiles(store, 'osm', { only, limits })
     assert.deepEqual(tally, { ...nothing, tiles: 2, versions: 4, bytes: sizeOf(1, 4, 14, 24), heads: 2, fallen: 0, editions: 0 })
@@ -36,7 +27,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await editions(), ['2020', '2021', '2022'], 'editions are of the whole layer')
   })
 
-  it('those of an area and of zooms go, and no others', async () => {
+  it('only those of an area and of zooms are removed', async () => {
     const [west, south, east, north] = tileBounds(Z, 1, 2)
     const area = parseArea({ bbox: [west + 1, south + 0.1, east - 1, north - 0.1] })
     await removeTiles(store, 'osm', { area, zooms: { min: 0, max: Z - 1 }, limits })
@@ -46,7 +37,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(HISTORY, tile => tile === '1/2'))
   })
 
-  it('a dry run says the same as what is done then, and changes nothing', async () => {
+  it('a dry run returns the same as the removal, and changes nothing', async () => {
     for (const remove of [options => removeEdition(store, 'osm', T(2022), options), options => removeTiles(store, 'osm', { since: '2021', ...options }), options => removeLayer(store, 'osm', options)]) {
       const { update_seq: seq } = await store.info()
       const would = await remove({ dryRun: true, limits })
@@ -55,7 +46,7 @@ onEachStore('removing', backend => {
     }
   })
 
-  it('heads fall back when the newest edition goes, also to a version that says that there is no tile', async () => {
+  it('heads fall back when the newest edition is removed, also to a gone version', async () => {
     const tally = await removeEdition(store, 'osm', T(2022), { limits })
     assert.deepEqual(tally, { ...nothing, tiles: 5, versions: 5, bytes: sizeOf(23, 24, 26, 27), heads: 1, fallen: 4, editions: 1 })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
@@ -63,14 +54,14 @@ onEachStore('removing', backend => {
     assert.equal((await store.couch.get(`osm:${Z}:2:1`)).gone, true)
   })
 
-  it('an edition of the past goes, and what it was keeps its stored time and fields', async () => {
+  it('an edition of the past is removed, and heads keep their stored time and fields', async () => {
     const head = await store.couch.get(`osm:${Z}:1:4`)
     await removeEdition(store, 'osm', T(2021), { limits })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
     assert.deepEqual(await store.couch.get(`osm:${Z}:1:4`), head)
   })
 
-  it('a head that falls back is the version that it was, with all that was said of it', async () => {
+  it('a head that falls back is the earlier version, with all of its fields', async () => {
     const past = await store.couch.get(`osm:${Z}:1:2@${T(2020)}`)
     await removeTiles(store, 'osm', { since: '2021', limits })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2020'))
@@ -81,14 +72,14 @@ onEachStore('removing', backend => {
     assert.deepEqual(await editions(), ['2020'], 'the editions of the time went, too')
   })
 
-  it('a period in the middle goes, its ends included, and so does everything up to one', async () => {
+  it('a period is removed, its ends included, and so is everything up to a time', async () => {
     await removeTiles(store, 'osm', { since: '2021', until: '2021', limits })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
     await removeTiles(store, 'osm', { until: '2020-01-01', limits })
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year !== '2022'))
   })
 
-  it('a tile of which only copies of the head are left behind falls back below both', async () => {
+  it('a tile with a copy of its head in the past falls back below both', async () => {
     const head = await store.couch.get(`osm:${Z}:1:2`)
     await store.write([{ layer: 'osm', z: Z, x: 1, y: 2, time: T(2023), bytes: png(50) }])
     const [copy] = await store.couch.docs([`osm:${Z}:1:2@${T(2021)}`], { attachments: true })
@@ -99,7 +90,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2021'))
   })
 
-  it('a tile whose head somebody deleted gets the newest that stays for a head, or goes whole', async () => {
+  it('a tile whose head was deleted gets the newest version as its head, or is removed', async () => {
     for (const tile of ['1:4', '2:1']) await drop(`osm:${Z}:${tile}`)
     await removeEdition(store, 'osm', T(2021), { limits })
     const left = without(HISTORY, (tile, year) => year === '2021' || (['1/4', '2/1'].includes(tile) && year === '2022'))
@@ -109,7 +100,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(left, tile => tile === '1/3'))
   })
 
-  it('a layer goes whole, whatever is in it, its document last', async () => {
+  it('a whole layer is removed, its document last', async () => {
     await drop(`osm:${Z}:1:4`)
     await store.write([{ layer: 'osmosis', z: Z, x: 1, y: 1, time: T(2020), bytes: png(1) }])
     const tally = await removeLayer(store, 'osm', { limits })
@@ -128,7 +119,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
 
-  it('stops between two batches when it is told to, and goes on the next time', async () => {
+  it('stops between two batches on a signal, and is finished by the next run', async () => {
     const stop = new AbortController()
     const options = { limits: { ...limits, batch: 2 } }
     await assert.rejects(removeEdition(store, 'osm', T(2022), { ...options, signal: stop.signal, onProgress: () => stop.abort() }), { code: 'ABORTED' })
@@ -139,7 +130,7 @@ onEachStore('removing', backend => {
     assert.deepEqual(await historyOf(url), without(HISTORY, (tile, year) => year === '2022'))
   })
 
-  it('versions of several tiles and times go as they are named', async () => {
+  it('named versions of several tiles and times are removed', async () => {
     const remover = new Remover(store, { limits })
     for await (const tile of store.listTiles('osm')) await remover.take(tile, tile.versions.filter(({ y, time }) => (y + Number(time.slice(0, 4))) % 2))
     await remover.finish()
@@ -147,7 +138,7 @@ onEachStore('removing', backend => {
   })
 
   if (backend.name === 'embedded') {
-    it('is not begun when it is to purge and the store can not', async () => {
+    it('with purge, is refused if the store cannot purge', async () => {
       for (const remove of [() => removeEdition(store, 'osm', T(2022), { purge: true }), () => removeLayer(store, 'osm', { purge: true }), () => removeTiles(store, 'osm', { purge: true })]) {
         await assert.rejects(remove(), { code: 'PURGE_UNSUPPORTED' })
       }

@@ -48,6 +48,23 @@ export async function fill (store, history = HISTORY) {
   }
 }
 
+/**
+ * A published store for a suite, with a history that is restored after each test.
+ * @param {(stage: {store: Store, url: string, reset: () => Promise<void>}) => void} onReady
+ */
+export function useStage (backend, onReady) {
+  let stage
+  before(async function () {
+    this.timeout(60000)
+    const url = await backend.database()
+    const store = await storeOf(url)
+    stage = { store, url, reset: await keeperOf(store) }
+    onReady(stage)
+  })
+  afterEach(() => stage.reset())
+  after(() => stage.store.destroy())
+}
+
 /** Puts a store back to what it is now, in three requests. */
 export async function keeperOf (store) {
   const { couch } = store
@@ -75,9 +92,9 @@ export async function historyOf (url) {
   return history
 }
 
-/** The model: what is left of a history when versions go. @param {(tile: string, year: string) => boolean} isDoomed */
-export function without (history, isDoomed) {
-  const left = Object.entries(history).map(([tile, years]) => [tile, Object.fromEntries(Object.entries(years).filter(([year]) => !isDoomed(tile, year)))])
+/** The model: what is left of a history when versions go. @param {(tile: string, year: string) => boolean} isRemoved */
+export function without (history, isRemoved) {
+  const left = Object.entries(history).map(([tile, years]) => [tile, Object.fromEntries(Object.entries(years).filter(([year]) => !isRemoved(tile, year)))])
   return Object.fromEntries(left.filter(([, years]) => Object.keys(years).length))
 }
 

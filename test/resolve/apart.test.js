@@ -14,7 +14,7 @@ const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
 const STEPS = +(process.env.TILECOUCH_RESOLVE_STEPS ?? 25)
 
 onEachMixture(`stores loaded apart (seed ${SEED})`, mixture => {
-  it('become the same, lose nothing and have no conflicts left, whatever happened', async () => {
+  it('become the same, lose nothing and have no conflicts left, after random actions', async () => {
     const next = random(SEED)
     const below = most => Math.floor(next() * most)
     const masters = await Masters.open(mixture, 3)

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
-import { Masters, S, T } from './masters.js'
+import { S, T, useMasters } from './masters.js'
 
 const run = (...argv) => runCommand(argv)
 
 describe('tilecouch check --only conflicts', () => {
-  /** @type {Masters} */
+  /** @type {import('./masters.js').Masters} */
   let masters
+  useMasters(backends.slice(0, 1), own => { masters = own })
   beforeEach(async () => {
-    masters = await Masters.open(backends.slice(0, 1))
     await masters.load(0, T(1), 1)
     await masters.load(0, T(3), 3, { stored: S(2) })
     await masters.load(1, T(3), 4, { stored: S(1) })
@@ -18,9 +18,8 @@ describe('tilecouch check --only conflicts', () => {
     await masters.load(0, T(5), 5, { x: 2 })
     await masters.meet()
   })
-  afterEach(() => masters.close())
 
-  it('says what there is, what it will do, what it did, and that there is nothing more', async () => {
+  it('reports conflicts, what it will do, what it did, and that none are left', async () => {
     const db = ['--db', masters.urls[0]]
     const told = [
       '3 documents with conflicts: 3 losing revisions deleted',
@@ -52,7 +51,7 @@ describe('tilecouch check --only conflicts', () => {
     assert.match(head, /^2024-01-03T00:00:00Z .* current$/)
   })
 
-  it('names what it leaves alone, and says by its exit that something is left', async () => {
+  it('names documents that it leaves alone, and ends with 1', async () => {
     const { rev } = await masters.stores[0].couch.request({ method: 'DELETE', path: '_design/tiles', qs: { rev: (await masters.stores[0].couch.get('_design/tiles'))._rev } })
     assert.ok(rev)
     await masters.graft(0, [{ _id: 'notes', _rev: '1-a' }, { _id: 'notes', _rev: '1-b', text: 'two' }])
@@ -61,7 +60,7 @@ describe('tilecouch check --only conflicts', () => {
     assert.match(out, /^ {2}left as it is: notes: it is no document of a tile store$/m)
   })
 
-  it('refuses what does not go together', async () => {
+  it('refuses options that do not go together', async () => {
     for (const [argv, code] of [[['--from', 'elsewhere'], 'BAD_OPTION'], [['a b'], 'BAD_LAYER']]) {
       const answer = await run('check', '--only', 'conflicts', '--fix', ...argv, '--db', masters.urls[0])
       assert.equal(answer.code, 1)

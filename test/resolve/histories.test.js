@@ -109,7 +109,7 @@ class World {
 describe(`masters that were loaded apart (seed ${SEED})`, function () {
   this.timeout(600000)
 
-  it('become the same, lose nothing and have no conflicts left, whatever happened', async () => {
+  it('become the same, lose nothing and have no conflicts left, after random actions', async () => {
     await fc.assert(fc.asyncProperty(steps, async history => {
       const world = new World()
       for (const step of history) await world.play(step)

@@ -27,6 +27,16 @@ export function onEachMixture (title, body) {
   for (const mixture of mixtures) describe(`${title}: ${mixture.map(({ name }) => name).join(' and ')}`, () => body(mixture))
 }
 
+/** Two stores for each test. @param {(masters: Masters) => void} onReady */
+export function useMasters (mixture, onReady) {
+  let masters
+  beforeEach(async function () {
+    this.timeout(60000)
+    onReady(masters = await Masters.open(mixture))
+  })
+  afterEach(() => masters.close())
+}
+
 export class Masters {
   /** @param {Store[]} stores @param {string[]} urls */
   constructor (stores, urls) {

@@ -2,18 +2,14 @@
 import assert from 'node:assert/strict'
 import { planMerge } from '../../loader/check/merge.js'
 import { json } from '../support/backends.js'
-import { Masters, S, T, onEachMixture } from './masters.js'
+import { Masters, S, T, onEachMixture, useMasters } from './masters.js'
 
 onEachMixture('conflicts of other documents', mixture => {
   /** @type {Masters} */
   let masters
-  beforeEach(async function () {
-    this.timeout(60000)
-    masters = await Masters.open(mixture)
-  })
-  afterEach(() => masters.close())
+  useMasters(mixture, own => { masters = own })
 
-  it('a layer reaches as far as any of its makers said, and keeps what only one said', async () => {
+  it('a layer gets the zooms and bounds of both, and fields that only one has', async () => {
     await masters.stores[0].defineLayer('osm', { name: 'Here', minzoom: 3, maxzoom: 8, bounds: [0, 0, 10, 10] })
     await masters.stores[0].defineLayer('osm', { name: 'Here and there' })
     await masters.stores[1].defineLayer('osm', { name: 'There', minzoom: 1, maxzoom: 5, bounds: [5, -5, 20, 5], ttl: 60 })
@@ -24,7 +20,7 @@ onEachMixture('conflicts of other documents', mixture => {
     }
   })
 
-  it('of an edition the load that got further stays, with the title somebody gave it', async () => {
+  it('of an edition the load that got further stays, with the title', async () => {
     await masters.stores[0].putEdition('osm', T(1), { source: 'a', started: S(1), title: 'January', tiles: 90 })
     await masters.stores[1].putEdition('osm', T(1), { source: 'b', started: S(1), finished: S(2), tiles: 50 })
     await masters.meet()
@@ -32,7 +28,7 @@ onEachMixture('conflicts of other documents', mixture => {
     for (const store of masters.stores) assert.deepEqual(await store.edition('osm', T(1)), { layer: 'osm', time: T(1), source: 'b', started: S(1), finished: S(2), tiles: 50, title: 'January' })
   })
 
-  it('the mark is that of the store which was there first, at all of them', async () => {
+  it('the mark is that of the older store, in all stores', async () => {
     const marks = await Promise.all(masters.stores.map(({ couch }) => couch.get('tilecouch')))
     const [first] = marks.sort((a, b) => a.created < b.created || (a.created === b.created && a.uuid < b.uuid) ? -1 : 1)
     await masters.meet()
@@ -59,10 +55,10 @@ onEachMixture('conflicts of other documents', mixture => {
   })
 })
 
-describe('what is made of several leaves of a document', () => {
+describe('merging several leaves of a document', () => {
   const orders = list => list.length < 2 ? [list] : list.flatMap((item, at) => orders([...list.slice(0, at), ...list.slice(at + 1)]).map(rest => [item, ...rest]))
 
-  it('is the same in whatever order they are read', () => {
+  it('gives the same in any order', () => {
     const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm' }
     const edition = { _id: 'edition:osm@2024-01-01T00:00:00Z', type: 'edition', layer: 'osm', time: '2024-01-01T00:00:00Z' }
     const mark = { _id: 'tilecouch', type: 'store', schema: 1 }

@@ -1,16 +1,12 @@
 // Tiles that two masters have loaded apart.
 import assert from 'node:assert/strict'
 import { png } from '../support/tiles.js'
-import { Masters, S, T, onEachMixture } from './masters.js'
+import { Masters, S, T, onEachMixture, useMasters } from './masters.js'
 
 onEachMixture('conflicts of tiles', mixture => {
   /** @type {Masters} */
   let masters
-  beforeEach(async function () {
-    this.timeout(60000)
-    masters = await Masters.open(mixture)
-  })
-  afterEach(() => masters.close())
+  useMasters(mixture, own => { masters = own })
 
   it('the newest head stays, the other becomes its past', async () => {
     await masters.load(0, T(1), 1)
@@ -38,7 +34,7 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.history()).length, 4)
   })
 
-  it('of the same time and image one stays: what was learnt later', async () => {
+  it('of the same time and image the one that was stored later stays', async () => {
     await masters.load(0, T(1), 1, { stored: S(1), origin: { url: 'http://a' } })
     await masters.load(1, T(1), 1, { stored: S(2), expires: S(5) })
     await masters.meet()
@@ -48,7 +44,7 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.stores[0].head('osm', 3, 1, 2)).stored, S(2))
   })
 
-  it('of two images at one time, what was loaded later has it, and the other stands a second before and says so', async () => {
+  it('of two images at one time the later load keeps it, and the other moves to the second before', async () => {
     await masters.load(1, T(2), 2, { stored: S(1) })
     await masters.load(0, T(2), 1, { stored: S(2) })
     await masters.meet()
@@ -59,37 +55,33 @@ onEachMixture('conflicts of tiles', mixture => {
     assert.equal((await masters.load(1, T(1), 4)).backfilled, 1)
   })
 
-  it('where that second is taken, it goes further back', async () => {
-    await masters.load(0, '2024-01-01T23:59:59Z', 5)
-    await masters.load(1, T(2), 2, { stored: S(1) })
-    await masters.load(0, T(2), 1, { stored: S(2) })
-    await masters.meet()
-    await masters.settle()
-    assert.deepEqual(await masters.history(), ['01-02T00:00:00 1', '01-01T23:59:58 past 2 of 01-02T00:00:00', '01-01T23:59:59 past 5'])
-  })
+  /** Loads of each store, and the history that they make. */
+  const cases = {
+    'an earlier second that is taken is passed over': [
+      [[0, '2024-01-01T23:59:59Z', 5], [1, T(2), 2, { stored: S(1) }], [0, T(2), 1, { stored: S(2) }]],
+      ['01-02T00:00:00 1', '01-01T23:59:58 past 2 of 01-02T00:00:00', '01-01T23:59:59 past 5']
+    ],
+    'a gone version is a version as any other': [
+      [[0, T(1), 1], [1, T(1), 1], [0, T(3), null], [1, T(4), 4]],
+      ['01-04T00:00:00 4', '01-01T00:00:00 past 1', '01-03T00:00:00 past null']
+    ],
+    'past versions of one time: the same image once, of two images both': [
+      [[0, 1, S(1)], [1, 2, S(2)]].flatMap(([at, image, stored]) => [
+        [at, T(1), 7, { stored }], [at, T(2), image, { stored }], [at, T(5), 5, { stored: S(3) }]
+      ]),
+      ['01-05T00:00:00 5', '01-01T00:00:00 past 7', '01-01T23:59:59 past 1 of 01-02T00:00:00', '01-02T00:00:00 past 2']
+    ]
+  }
+  for (const [what, [loads, history]] of Object.entries(cases)) {
+    it(what, async () => {
+      for (const load of loads) await masters.load(...load)
+      await masters.meet()
+      await masters.settle()
+      assert.deepEqual(await masters.history(), history)
+    })
+  }
 
-  it('"no tile any more" is a version as any other', async () => {
-    await masters.load(0, T(1), 1)
-    await masters.hand(0, 1)
-    await masters.load(0, T(3), null)
-    await masters.load(1, T(4), 4)
-    await masters.meet()
-    await masters.settle()
-    assert.deepEqual(await masters.history(), ['01-04T00:00:00 4', '01-01T00:00:00 past 1', '01-03T00:00:00 past null'])
-  })
-
-  it('past versions of one time: the same image once, of two images both', async () => {
-    for (const [at, image, stored] of [[0, 1, S(1)], [1, 2, S(2)]]) {
-      await masters.load(at, T(1), 7, { stored })
-      await masters.load(at, T(2), image, { stored })
-      await masters.load(at, T(5), 5, { stored: S(3) })
-    }
-    await masters.meet()
-    await masters.settle()
-    assert.deepEqual(await masters.history(), ['01-05T00:00:00 5', '01-01T00:00:00 past 7', '01-01T23:59:59 past 1 of 01-02T00:00:00', '01-02T00:00:00 past 2'])
-  })
-
-  it('a head that one deleted and the other went on with is there', async () => {
+  it('a head that one store deleted and the other overwrote stays', async () => {
     await masters.load(0, T(1), 1)
     await masters.hand(0, 1)
     const { rev } = await masters.stores[0].head('osm', 3, 1, 2)
@@ -120,7 +112,7 @@ onEachMixture('conflicts of tiles', mixture => {
     await third.close()
   })
 
-  it('three masters and more', async () => {
+  it('three stores and more', async () => {
     const more = await Masters.open(mixture, 3)
     for (const at of [0, 1, 2]) await more.load(at, T(at + 1), at + 1)
     for (const at of [0, 1, 2]) await more.load(at, T(5), at + 5, { stored: S(at) })

@@ -10,7 +10,7 @@ import { square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { end, until } from '../../bench/wait.js'
 import { differences } from '../mirror/compare.js'
-import { Masters, S, T, onEachMixture } from './masters.js'
+import { Masters, S, T, onEachMixture, useMasters } from './masters.js'
 
 const ROUNDS = +(process.env.TILECOUCH_KILL_ROUNDS ?? 2)
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
@@ -26,16 +26,12 @@ async function fill (masters, side) {
   await masters.meet()
 }
 
-onEachMixture('putting right', mixture => {
+onEachMixture('resolving', mixture => {
   /** @type {Masters} */
   let masters
-  beforeEach(async function () {
-    this.timeout(60000)
-    masters = await Masters.open(mixture)
-  })
-  afterEach(() => masters.close())
+  useMasters(mixture, own => { masters = own })
 
-  it('comes to the same in pages and batches of any size, and says beforehand what it will do', async () => {
+  it('gives the same in pages and batches of any size, as a dry run says', async () => {
     await fill(masters, 4)
     const { named, ...planned } = await masters.resolve(0, { dryRun: true })
     const { named: none, ...done } = await masters.resolve(0, { limits: { page: 3, tiles: 2, batch: 1, bytes: 1 } })
@@ -71,7 +67,7 @@ onEachMixture('putting right', mixture => {
     for (const url of masters.urls) await checkLoaded(url, loads(10).filter(({ at }) => at === 1).flatMap(({ versions }) => versions).concat(loads(10)[0].versions).filter(version => !contested(version)))
   }).timeout(120000)
 
-  it('goes on when asked to, and puts right what comes', async () => {
+  it('with live, resolves new conflicts', async () => {
     const stop = new AbortController()
     const states = []
     const running = masters.resolve(0, { live: true, signal: stop.signal, limits: { gather: 20 }, onState: ({ state }) => states.push(state) })
@@ -92,10 +88,10 @@ onEachMixture('putting right', mixture => {
   }).timeout(60000)
 })
 
-describe('putting right without the right to write', () => {
+describe('resolving without the right to write', () => {
   const backend = backends.find(({ supports }) => supports.users)
 
-  it('says so for each document, and changes nothing', async function () {
+  it('reports each document, and changes nothing', async function () {
     if (!backend) return skip(this, 'no CouchDB: the embedded store knows no users')
     const masters = await Masters.open([backend])
     await masters.load(0, T(1), 1)

@@ -52,14 +52,14 @@ describe('tilecouch prune', () => {
       '2024-03-02T00:00:00Z|-|2|2|B',
       '2024-03-01T00:00:00Z|oldest yearly|3|0'
     ])
-    assert.match(out, /^osm: 4 versions of 2 tiles \(.*\) and 1 edition would go; 3 moments of 5 would stay$/m)
+    assert.match(out, /^osm: 4 versions of 2 tiles \(.*\) and 1 edition would be removed; 3 moments of 5 would stay$/m)
     const { moments, versions } = await json('prune', 'osm', '--keep-daily', '2', '--keep-yearly', '2', '-n')
-    assert.deepEqual([versions, moments.told.length, moments.told[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.told[3].bytes }])
+    assert.deepEqual([versions, moments.listed.length, moments.listed[3]], [4, 5, { time: '2024-03-02T00:00:00Z', edition: false, by: [], versions: 2, going: 2, bytes: moments.listed[3].bytes }])
     await run('layer', 'osm', '--keep-daily', '2', '--keep-yearly', '2')
     const done = await run('prune', '--all', '--compact', 'never')
-    assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would go', 'went').replaceAll('would stay', 'stayed') + '\n'])
+    assert.deepEqual([done.code, done.out], [0, out.split('\n').at(-2)?.replaceAll('would be removed', 'removed').replaceAll('would stay', 'stayed') + '\n'])
     assert.match(done.err, /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
-    assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need all there is$/m)
+    assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need every version$/m)
     assert.match((await run('layer', 'osm')).out, /last pruned on 20/)
   })
 
@@ -67,7 +67,7 @@ describe('tilecouch prune', () => {
     await store.couch.update('layer:plain', doc => ({ ...doc, retention: { daily: 'many' } }))
     const { code, out } = await run('prune', '--all')
     assert.equal(code, 1)
-    assert.match(out, /^osm: nothing to remove; .*\nplain was left as it is: bad retention policy: daily "many" must be a whole number/)
+    assert.match(out, /^osm: nothing to remove; .*\nplain was not pruned: bad retention policy: daily "many" must be a whole number/)
     assert.match((await run('layer', 'plain')).out, /unknown: bad retention policy/)
   })
 })

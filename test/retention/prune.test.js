@@ -58,13 +58,13 @@ onEachStore(`a layer that is pruned (seed ${SEED})`, backend => {
     const seq = await sequence()
     const told = await prune(store, layer, { policy, ...options, dryRun: true, limits: { page: 3 } })
     assert.equal(await sequence(), seq)
-    const { moments: { total, kept, going, told: list } } = told
+    const { moments: { total, kept, going, listed: list } } = told
     assert.deepEqual([list.length, list.filter(({ by }) => by.length).length, list.filter(({ by }) => !by.length).length], [total, kept, going])
     assert.deepEqual(list.map(({ time }) => time), list.map(({ time }) => time).sort().reverse())
     assert.deepEqual([list[0].by, list[1].by.includes('daily'), list.at(-1)?.by], [['daily', 'yearly'], list[1].by.length > 0, ['oldest yearly']])
     assert.deepEqual([list.reduce((sum, moment) => sum + moment.going, 0), list.reduce((sum, moment) => sum + moment.bytes, 0)], [told.versions, told.bytes])
-    const few = await prune(store, layer, { policy, ...options, dryRun: true, limits: { told: 3 } })
-    assert.deepEqual(few.moments.told, list.filter(({ by }) => by.length).slice(0, 3), 'of many only those that are kept')
+    const few = await prune(store, layer, { policy, ...options, dryRun: true, limits: { listed: 3 } })
+    assert.deepEqual(few.moments.listed, list.filter(({ by }) => by.length).slice(0, 3), 'of many only those that are kept')
     const done = await prune(store, layer, { policy, ...options, limits: { page: 1, batch: 1 } })
     assert.deepEqual([done.versions, done.bytes, done.editions, done.tiles], [told.versions, told.bytes, told.editions, told.tiles])
   })

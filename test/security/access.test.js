@@ -1,30 +1,26 @@
 // Who may do what, set and told by `tilecouch access`, and kept by everything else.
 import assert from 'node:assert/strict'
 import { accessOf, setAccess } from '../../loader/access.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { mirror } from '../../loader/mirror/index.js'
 import { makePublic, publish } from '../../loader/publish.js'
 import { doctor } from '../../loader/doctor/index.js'
 import { Store } from '../../loader/store/index.js'
 import { as, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { withPeople } from '../support/people.js'
 import { png } from '../support/tiles.js'
 
 const tile = (x, time = '2021-01-01T00:00:00Z') => ({ layer: 'osm', z: 5, x, y: 0, time, bytes: png(1) })
-
-function memory () {
-  const stream = { text: '', write (text) { stream.text += text } }
-  return /** @type {any} */ (stream)
-}
 
 withPeople('who may do what', start => {
   let server, url, store, docs
   before(async function () {
     this.timeout(60000)
     server = await start()
-    // what decides who may do what, and neither viewer nor indexes
-    docs = (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles').map(({ _id, language, validate_doc_update: validation }) => ({ _id, language, validate_doc_update: validation }))
+    // the validation function alone, without viewer and indexes
+    const { _id, language, validate_doc_update } = (await ownDesigns()).find(design => design._id === '_design/tiles')
+    docs = [{ _id, language, validate_doc_update }]
   })
   after(() => server?.close())
   beforeEach(async () => {
@@ -42,11 +38,7 @@ withPeople('who may do what', start => {
     return Boolean(own) && (await own.write([tile(x++)])).failed === 0
   }
 
-  async function command (...args) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const code = await createProgram({ streams, openEmbedded: async () => { throw new Error('none') } }).run(['access', '--db', url, ...args])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const command = (...args) => runCommand(['access', '--db', url, ...args])
 
   it('is the role’s until a store names its own writers', async () => {
     await publish(store, { docs })

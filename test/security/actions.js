@@ -32,7 +32,6 @@ const on = (make, act) => ({ before: make, act: (x, rev) => act(make(x), rev, x)
  * @property {boolean} [couchOnly] the embedded store has no such thing: there it is refused
  */
 
-/** @type {Record<string, Action>} */
 export const actions = {
   'read a document': { level: 'reads', act: () => get('osm:10:0:1') },
   'read an attachment': { level: 'reads', act: () => get('osm:10:0:1/tile') },

@@ -2,9 +2,6 @@
 // names, nor to where a server sends on.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { createProgram } from '../../loader/cli/program.js'
 import { openSource } from '../../loader/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
@@ -12,6 +9,7 @@ import { addServerCommands } from '../../server/commands.js'
 import { resolveOptions } from '../../server/gateway/config.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { createLog } from '../../server/gateway/log.js'
+import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 
 const SECRET = 'hunter2-s3cret'
@@ -19,14 +17,14 @@ const VARIABLES = ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD', 'COUCHDB_P
 
 /** A server that keeps what it is shown. @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => void} [answer] */
 async function listen (answer = (req, res) => res.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found","reason":"Database does not exist."}')) {
-  const seen = /** @type {{url: string, authorization: string | undefined}[]} */ ([])
+  const seen = []
   const server = createServer((req, res) => {
     seen.push({ url: req.url ?? '', authorization: req.headers.authorization })
     req.resume()
     answer(req, res)
   })
   await new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(undefined)))
-  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  const { port } = server.address()
   return {
     url: `http://127.0.0.1:${port}`,
     seen,
@@ -38,14 +36,15 @@ async function listen (answer = (req, res) => res.writeHead(404, { 'content-type
 describe('a name and password of the environment', function () {
   this.timeout(60000)
   const folder = useFolder()
-  const before = { cwd: '', env: /** @type {Record<string, string | undefined>} */ ({}) }
+  const before = { cwd: '', env: {} }
   let thief, own
   beforeEach(async () => {
     [thief, own] = [await listen(), await listen()]
     before.cwd = process.cwd()
     before.env = Object.fromEntries(VARIABLES.map(name => [name, process.env[name]]))
     for (const name of VARIABLES) delete process.env[name]
-    writeFileSync(path.join(folder.dir, '.couchapprc'), JSON.stringify({ env: { default: { db: `${thief.url}/tiles` }, tiles: { db: `${thief.url}/tiles` } } }))
+    const db = `${thief.url}/tiles`
+    folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db }, tiles: { db } } }) })
     process.chdir(folder.dir)
   })
   afterEach(async () => {
@@ -59,10 +58,8 @@ describe('a name and password of the environment', function () {
   })
 
   const run = async args => {
-    const streams = { stdout: { text: '', write (text) { this.text += text } }, stderr: { text: '', write (text) { this.text += text } } }
-    const program = createProgram({ extend: addServerCommands, streams: /** @type {any} */ (streams), openEmbedded: async () => { throw new Error('no embedded store here') } })
-    await program.run(args)
-    return streams.stdout.text + streams.stderr.text
+    const { out, err } = await runCommand(args, { extend: addServerCommands })
+    return out + err
   }
 
   it('goes to COUCHDB_URL, whatever the folder calls default', async () => {
@@ -73,25 +70,28 @@ describe('a name and password of the environment', function () {
   })
 
   it('goes from no command to a server that only a file of the folder names', async () => {
-    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' })
-    const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('none') } })
-    const commands = program.commands.filter(({ _name: name }) => !['token'].includes(name))
+    const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' }
+    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
+    const commands = allCommands().filter(one => one.name() !== 'token')
     assert.ok(commands.length > 15)
     const quiet = command => command.name() === 'serve' ? ['--set', 'logLevel=silent'] : []
     const refused = new Set()
     for (const command of commands) {
       const name = command.name()
       const wanted = command.registeredArguments.filter(({ required }) => required).length
-      const flag = ['--db'].find(long => command.options.some(option => option.long === long))
+      const optional = ['--db', '--from'].filter(flag => command.options.some(({ long }) => long === flag))
       for (const args of [Array(wanted).fill('default'), Array(wanted).fill('osm'), ['osm', 'osm', 'default'].slice(-wanted || 3)]) {
-        const said = await run([name, ...args, ...quiet(command), ...(flag ? [flag, 'default'] : []), ...(command.options.some(({ long }) => long === '--from') ? ['--from', 'default'] : [])])
+        const said = await run([name, ...args, ...quiet(command), ...optional.flatMap(flag => [flag, 'default'])])
         if (/PASSWORD_NOT_SENT/.test(said)) refused.add(name)
         assert.ok(!said.includes(SECRET), said)
       }
     }
-    for (const args of [['mirror', 'default', `${own.url}/tiles`], ['mirror', `${own.url}/tiles`, 'default'], ['serve', '--from', 'default'], ['serve', '--from', `${own.url}/tiles`, '--db', 'default'], ['serve'], ['up', '--db', 'tiles'],
-      ['load', 'default', '--source-layer', 'osm', '--layer', 'osm'], ['load', 'default', '--id-template', '{z}-{x}-{y}', '--layer', 'osm'], ['load', `${thief.url}/tiles`, '--layer', 'osm'],
-      ['copy', 'osm', '--from', 'default'], ['check', '--repair', '--from', 'default']]) refused.add(/PASSWORD_NOT_SENT/.test(await run(args)) ? args.slice(0, 2).join(' ') : '')
+    for (const line of ['mirror default OWN', 'mirror OWN default', 'serve --from default', 'serve --from OWN --db default', 'serve',
+      'up --db tiles', 'load default --source-layer osm --layer osm', 'load default --id-template {z}-{x}-{y} --layer osm',
+      `load ${thief.url}/tiles --layer osm`, 'copy osm --from default', 'check --fix --from default']) {
+      const args = line.replace('OWN', `${own.url}/tiles`).split(' ')
+      if (/PASSWORD_NOT_SENT/.test(await run(args))) refused.add(args.slice(0, 2).join(' '))
+    }
     assert.deepEqual(thief.passwords(), [])
     for (const name of ['info', 'push', 'serve', 'up', 'doctor', 'backup', 'mirror default', 'serve --from']) assert.ok(refused.has(name), `${name}: ${[...refused]}`)
   })

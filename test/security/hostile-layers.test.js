@@ -7,7 +7,6 @@ import path from 'node:path'
 import { LayerStatements } from '../../core/store/statements.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { check } from '../../loader/check/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { copyLayer } from '../../loader/copy/index.js'
 import { diff } from '../../loader/diff/index.js'
 import { doctor } from '../../loader/doctor/index.js'
@@ -24,8 +23,8 @@ import { Store } from '../../loader/store/index.js'
 import { createLog } from '../../server/gateway/log.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
-import { memory } from '../loader/helpers.js'
 import { onEachStore, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
 import { hostileDocuments, plant } from '../support/hostile-documents.js'
 import { memorySource } from '../support/memory-source.js'
 
@@ -111,10 +110,9 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     await Promise.all(LAYERS.filter(({ layer }) => /^h\d+$/.test(layer)).slice(0, 60).map(({ layer }) => assert.rejects(store.layer(layer), { code: 'BAD_DOCUMENT' })))
     for (const doc of HOSTILE.filter(({ type }) => type === 'edition').slice(0, 10)) assert.equal(await store.edition('good', doc._id.slice('edition:good@'.length)), undefined)
     for (const command of ['info', 'info good', 'info good@2021', 'info good 3/1/1', 'diff good@2021 good']) {
-      const streams = { stdout: memory(), stderr: memory() }
-      const code = await createProgram({ streams }).run([...command.split(' '), '--db', url])
-      assert.equal(code, command.startsWith('diff') ? code : 0, streams.stderr.text)
-      assert.doesNotMatch(streams.stdout.text, /\bh\d+\b/)
+      const { code, out, err } = await runCommand([...command.split(' '), '--db', url])
+      assert.equal(code, command.startsWith('diff') ? code : 0, err)
+      assert.doesNotMatch(out, /\bh\d+\b/)
     }
   })
 

@@ -114,7 +114,7 @@ onEachStore('a hostile source', backend => {
   // an edge is a mirror and a gateway: once is enough
   if (backend.name === 'embedded' || process.env.TILECOUCH_LONG) it('gets nothing into an edge', async function () {
     this.timeout(60000)
-    const running = /** @type {import('../../server/serve.js').Edge} */ (await serve(resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })))
+    const running = (await serve(resolveOptions({ table: mirrorOptions, flags: { from, db: to, port: 0, grace: 1, logLevel: 'silent' } })))
     try {
       await until(() => running.mirror().state === 'following', { timeout: 50000, what: 'the edge to follow' })
       await checkTarget()
@@ -138,7 +138,7 @@ onEachStore('a hostile source', backend => {
 
 describe('a tile on a device', () => {
   it('is never a page, whatever its store called it', () => {
-    for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/javascript', '', 'constructor', /** @type {any} */ (undefined)]) {
+    for (const type of ['text/html', 'image/svg+xml', 'application/xhtml+xml', 'text/javascript', '', 'constructor', undefined]) {
       assert.equal(blobOf(HTML, type).type, 'application/octet-stream', type)
       assert.equal(blobOf(new Blob([HTML], { type }), type).type, 'application/octet-stream', type)
     }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createProgram } from '../../loader/cli/program.js'
 import { startEmbedded } from '../../server/embedded/index.js'
+import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 
@@ -19,11 +19,9 @@ describe('what commands leave behind', function () {
   const inside = name => path.join(folder.dir, name)
 
   async function run (args) {
-    const said = { text: '', write (text) { said.text += text } }
-    const program = createProgram({ streams: /** @type {any} */ ({ stdout: said, stderr: said }), openEmbedded: async () => { throw new Error('none') } })
-    const code = await program.run(args)
-    assert.ok(!said.text.includes(SECRET), said.text)
-    return { code, text: said.text }
+    const { code, out, err } = await runCommand(args)
+    assert.ok(!(out + err).includes(SECRET), out + err)
+    return { code, text: out + err }
   }
 
   it('holds no password', async () => {

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { Output } from '../../loader/cli/output.js'
 import { readHidden } from '../../loader/cli/passwords.js'
 import { usePrompt, readableSecretFiles, passwordOf, secretOf, withPassword } from '../../loader/secrets.js'
@@ -16,6 +15,7 @@ import { parseDatabaseUrl } from '../../loader/store/address.js'
 import { addServerCommands } from '../../server/commands.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { withoutSecrets } from '../../server/title.js'
+import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 
 const SECRET = 'hunter2-s3cret'
@@ -89,14 +89,14 @@ describe('passwords', function () {
   })
 
   it('are typed in unseen, once for each name and server', async () => {
-    const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: /** @type {boolean[]} */ ([]), setRawMode (on) { stdin.modes.push(on) } })
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, modes: [], setRawMode (on) { stdin.modes.push(on) } })
     const said = { text: '', write (text) { said.text += text } }
     const type = text => stdin.write(text)
-    let asked = readHidden('Password: ', { stdin, stderr: /** @type {any} */ (said) })
+    let asked = readHidden('Password: ', { stdin, stderr: said })
     for (const key of ['wrong\u0015', 'hx', '\u007f', 'unter2-s3cret', '\r']) type(key)
     assert.equal(await asked, SECRET)
     assert.deepEqual([said.text, stdin.modes], ['Password: \n', [true, false]])
-    asked = readHidden('', { stdin, stderr: /** @type {any} */ (said) })
+    asked = readHidden('', { stdin, stderr: said })
     type('abc\u0003')
     await assert.rejects(asked, { code: 'ABORTED' })
 
@@ -120,24 +120,22 @@ describe('passwords', function () {
   })
 
   it('are in nothing that any command says, whatever goes wrong', async () => {
-    const { program } = createProgram({ openEmbedded: async () => { throw new Error('none') } })
-    const names = program.commands.map(command => command.name())
-    assert.ok(names.length > 15)
-    const streams = () => ({ text: '', write (text) { this.text += text } })
+    const commands = allCommands().filter(command => !['up', 'serve'].includes(command.name()))
+    assert.ok(commands.length > 15)
     const bad = [address(SECRET, 'no-such'), address(`${SECRET}x`), address(SECRET, 'Bad')]
     const before = process.env.TILECOUCH_DEBUG
     process.env.TILECOUCH_DEBUG = '1'
     try {
-      await Promise.all(names.map(async name => {
-        const command = program.commands.find(one => one.name() === name)
-        const wanted = command?.registeredArguments.filter(({ required }) => required).length ?? 0
+      await Promise.all(commands.map(async command => {
+        const name = command.name()
+        const wanted = command.registeredArguments.filter(({ required }) => required).length
         for (const [number, url] of bad.entries()) {
-          const [stdout, stderr] = [streams(), streams()]
-          const args = wanted ? Array(wanted).fill(number % 2 ? 'osm' : url) : []
-          const own = createProgram({ streams: /** @type {any} */ ({ stdout, stderr }), openEmbedded: async () => { throw new Error(`none at ${url}`) } })
-          await own.run([name, ...args, ...(['mirror'].includes(name) ? [url] : ['--db', url]), ...(number % 2 ? ['--json'] : [])].slice(0, name === 'mirror' ? 3 : undefined)).catch(error => { stderr.text += error.stack })
-          assert.ok(stdout.text + stderr.text, `${name} said nothing`)
-          assert.ok(!(stdout.text + stderr.text).includes(SECRET), `${name}: ${stdout.text}${stderr.text}`)
+          const args = Array(wanted).fill(number % 2 ? 'osm' : url)
+          const where = name === 'mirror' ? [url] : ['--db', url]
+          const openEmbedded = async () => { throw new Error(`none at ${url}`) }
+          const { out, err } = await runCommand([name, ...args, ...where, ...(number % 2 ? ['--json'] : [])], { openEmbedded })
+          assert.ok(out + err, `${name} printed nothing`)
+          assert.ok(!(out + err).includes(SECRET), `${name}: ${out}${err}`)
         }
       }))
     } finally {
@@ -180,11 +178,9 @@ describe('passwords', function () {
     const inside = (where, names) => readdirSync(path.join(root, where)).filter(name => names.test(name)).map(name => `${where}/${name}`)
     const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
     const texts = pages.map(page => [page, readFileSync(path.join(root, page), 'utf8')])
-    const { program } = createProgram({ extend: addServerCommands, openEmbedded: async () => { throw new Error('none') } })
-    for (const command of [program, ...program.commands]) {
-      const said = { text: '', write (text) { said.text += text } }
-      command.configureOutput({ writeOut: text => said.write(text) }).outputHelp()
-      texts.push([`${command.name()} --help`, said.text])
+    for (const args of [[], ...allCommands().map(command => [command.name()])]) {
+      const { out } = await runCommand([...args, '--help'], { extend: addServerCommands })
+      texts.push([`${args} --help`, out])
     }
     for (const [page, text] of texts) {
       for (const [found] of text.matchAll(/https?:\/\/[^\s/@:]+:[^\s/@]+@/g)) assert.equal(`${page}: ${found}`, 'docs/mapproxy.md: http://mapproxy:PASSWORD@', 'a file of MapProxy, which knows no other way')
@@ -194,7 +190,7 @@ describe('passwords', function () {
 
   it('and what a store holds do not speak to the terminal', () => {
     const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
-    const output = new Output({ json: false, stdout: /** @type {any} */ (stdout), stderr: /** @type {any} */ (stderr) })
+    const output = new Output({ json: false, stdout: stdout, stderr: stderr })
     output.result({}, ['a title\u001b]0;hurt\u0007 and \u009b31m red\r', 'a\ttable'])
     output.line('\u001b[2J')
     output.note('\u0000')

@@ -18,7 +18,7 @@ describe('SECURITY.md', () => {
 })
 
 withPeople('the table of who may do what', start => {
-  for (const kind of /** @type {const} */ (['open', 'closed'])) {
+  for (const kind of ['open', 'closed']) {
     describe(`in ${kind === 'open' ? 'an open' : 'a closed'} store with writers of its own`, function () {
       this.timeout(60000)
       let server, store, url, isEmbedded

@@ -34,7 +34,7 @@ onEachStore('tilecouch seed', backend => {
   /** In this process, where no signal is needed. */
   const run = argv => runCommand(['seed', 'map', ...argv, ...WHERE, '--db', map.url])
 
-  it('says what it is about, what it did, and ends with 0', async () => {
+  it('announces what it fetches, reports it, and ends with 0', async () => {
     await map.define()
     const { code, out, err } = await run([...WORLD, '--zoom', '0-3'])
     assert.equal(code, 0, err)
@@ -68,7 +68,7 @@ onEachStore('tilecouch seed', backend => {
     assert.equal((await checkInvariants(map.url)).size, pyramid(4))
   })
 
-  it('stops on Ctrl-C after what is in flight, says how far it came, and ends with 130', async function () {
+  it('stops on Ctrl-C after the requests in flight, reports so far, and ends with 130', async function () {
     this.timeout(60000)
     await map.define()
     map.upstream.behave({ wait: 20 })
@@ -111,13 +111,13 @@ onEachStore('tilecouch seed', backend => {
     const wanted = parseArea({ polygon: geometry }).count({ min: 0, max: 4 })
     const dry = await run([...argv, '--dry-run'])
     assert.equal(dry.code, 0)
-    assert.match(dry.out, new RegExp(`${wanted} would be asked for\n {2}0 in the store`))
+    assert.match(dry.out, new RegExp(`${wanted} would be fetched\n {2}0 in the store`))
     assert.deepEqual([map.upstream.requests.length, (await map.tiles()).length, existsSync(file('failed.jsonl'))], [0, 0, false])
     const { out } = await run([...argv, '--json'])
     assert.deepEqual([JSON.parse(out).new, (await map.tiles()).length], [wanted, wanted])
   })
 
-  it('says who asks, and sends keys to their host alone, and shows them nowhere', async () => {
+  it('sends its User-Agent, and keys only to their host, and shows them nowhere', async () => {
     await map.define()
     map.upstream.behave({ status: 401 })
     const secrets = { [map.upstream.url]: { Authorization: 'Bearer s3cret-key' }, 'other.example.org': { Cookie: 's3cret-other' } }
@@ -130,7 +130,7 @@ onEachStore('tilecouch seed', backend => {
     assert.ok(!(out + err).includes('s3cret'))
   })
 
-  it('asks again for what is older than a duration or a time', async () => {
+  it('fetches tiles again that are older than a duration or a time', async () => {
     await map.define()
     await map.seed({ zooms: { min: 0, max: 1 } })
     for (const [before, fetched] of [['7d', 0], ['2020', 0], ['9999', 5]]) {
@@ -139,7 +139,7 @@ onEachStore('tilecouch seed', backend => {
     }
   })
 
-  it('refuses before it asks anything', async () => {
+  it('refuses bad options before any request', async () => {
     await map.define({}, { seed: false })
     folder.write({
       'bad.json': '{', 'point.geojson': '{"type":"Point","coordinates":[0,0]}',

@@ -1,8 +1,8 @@
 // What the tests of seeding share: a store and an upstream for each test, and a layer between them.
 import { seed as run } from '../../loader/seed/index.js'
-import { Store } from '../../loader/store/index.js'
 import { parseArea } from '../../core/index.js'
 import { json } from '../support/backends.js'
+import { useStore } from '../support/store.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 export const TILE = 64 // pixels: small tiles are drawn and stored faster
@@ -12,10 +12,7 @@ export const QUICK = { attempts: 3, silent: 6, delay: 5, patience: 20, failures:
 
 /** @param {{database: () => Promise<string>}} backend */
 export function useSeeding (backend) {
-  const context = {
-    /** @type {Store} */
-    store: /** @type {any} */ (undefined),
-    url: '',
+  const context = Object.assign(useStore(backend), {
     /** @type {Awaited<ReturnType<typeof startUpstream>>} */
     upstream: /** @type {any} */ (undefined),
 
@@ -38,16 +35,9 @@ export function useSeeding (backend) {
     asked: () => context.upstream.asked.map(({ z, x, y }) => `${z}/${x}/${y}`),
 
     forget () { context.upstream.requests.length = 0 }
-  }
-  beforeEach(async () => {
-    context.url = await backend.database()
-    context.store = await Store.create(context.url)
-    context.upstream = await startUpstream({ tileSize: TILE })
   })
-  afterEach(async () => {
-    await context.upstream.close()
-    await context.store.destroy()
-  })
+  beforeEach(async () => { context.upstream = await startUpstream({ tileSize: TILE }) })
+  afterEach(() => context.upstream.close())
   return context
 }
 

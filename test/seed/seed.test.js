@@ -12,7 +12,7 @@ const HOUR = 3600
 onEachStore('seeding', backend => {
   const map = useSeeding(backend)
 
-  it('fetches the tiles of an area, keeps them as they came, and asks for none of them again', async () => {
+  it('fetches the tiles of an area, stores their bytes, and fetches none of them again', async () => {
     await map.define({ ttl: HOUR })
     const plans = []
     const summary = await map.seed({ onPlan: plan => plans.push(plan) })
@@ -36,7 +36,7 @@ onEachStore('seeding', backend => {
     assert.deepEqual(map.asked(), [], 'nothing was asked')
   })
 
-  it('asks in the order of ids, so that the store is written at its edge', async () => {
+  it('fetches in the order of ids, so that the store is written at its end', async () => {
     await map.define({}, { concurrency: 1 })
     await map.seed({ zooms: { min: 0, max: 4 }, bbox: '-180,20,180,60' })
     const ids = map.upstream.asked.map(({ z, x, y }) => tileId('map', z, x, y))
@@ -65,7 +65,7 @@ onEachStore('seeding', backend => {
     await assert.rejects(map.seed({ bbox: '-170,-80,-160,-70', zooms: { min: 3, max: 3 } }), { code: 'BAD_AREA' })
   })
 
-  it('says how many tiles and bytes it is about, once there is something to judge by', async () => {
+  it('estimates tiles and bytes, once the layer has tiles', async () => {
     await map.define()
     const plans = []
     const onPlan = plan => plans.push(plan)
@@ -79,7 +79,7 @@ onEachStore('seeding', backend => {
     assert.deepEqual(plans[2].zooms.map(({ bytes }) => bytes), [zooms[0].currentBytes, zooms[1].currentBytes, Math.round(16 * mean), Math.round(64 * mean)])
   })
 
-  it('looks and changes nothing in a dry run', async () => {
+  it('changes nothing in a dry run', async () => {
     await map.define()
     await map.seed({ zooms: { min: 0, max: 2 } })
     map.forget()
@@ -92,7 +92,7 @@ onEachStore('seeding', backend => {
     assert.deepEqual([after.doc_count, after.update_seq], [before.doc_count, before.update_seq])
   })
 
-  it('asks again for what has expired, and lets it stand longer when it is the same', async () => {
+  it('fetches expired tiles again, and lets unchanged ones expire later', async () => {
     await map.define({ ttl: 1 })
     await map.seed({ zooms: { min: 0, max: 2 } })
     const first = await map.store.head('map', 2, 1, 1)
@@ -109,7 +109,7 @@ onEachStore('seeding', backend => {
   })
 
   for (const [what, behaviour] of Object.entries({ 'says what it changed': {}, 'sends everything anew': { etag: false }, 'says when it changed': { lastModified: '2020-02-02T00:00:00Z', etag: false } })) {
-    it(`makes new versions only of changed bytes when it asks again, of an upstream that ${what}`, async () => {
+    it(`makes new versions only of changed bytes, with an upstream that ${what}`, async () => {
       await map.define()
       map.upstream.behave(behaviour)
       await map.seed()
@@ -134,7 +134,7 @@ onEachStore('seeding', backend => {
     })
   }
 
-  it('fetches metatiles of a WMS once each, and keeps the tiles of the area alone', async () => {
+  it('fetches each metatile of a WMS once, and stores only the tiles of the area', async () => {
     await map.define({}, { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'world', metatile: 4, buffer: 16 })
     const bbox = '-100,-30,40,60'
     const summary = await map.seed({ bbox, zooms: { min: 3, max: 4 } })
@@ -154,7 +154,7 @@ onEachStore('seeding', backend => {
     assert.ok(map.upstream.asked.every(({ status }) => status === 304))
   })
 
-  it('counts what the upstream does not have as missing, keeps what the store has of it, and fails nothing', async () => {
+  it('counts tiles that the upstream lacks as missing, and keeps those in the store', async () => {
     await map.define()
     await map.seed({ zooms: { min: 1, max: 1 } })
     map.upstream.behave({ status: ({ z, y }) => y === 0 ? (z === 2 ? 404 : 410) : undefined })
@@ -173,13 +173,13 @@ onEachStore('seeding', backend => {
     assert.deepEqual((await map.store.versions('map', 0, 0, 0)).map(({ gone }) => gone), [false, true, false])
   })
 
-  it('tells a layer what its tiles are that did not say', async () => {
+  it('sets the format of a layer without one', async () => {
     await map.define()
     await map.seed({ zooms: { min: 0, max: 1 } })
     assert.equal((await map.store.layer('map')).format, 'png')
   })
 
-  it('says how far it is, and every tile is counted once', async () => {
+  it('reports its progress, and counts every tile once', async () => {
     await map.define()
     const seen = []
     const summary = await map.seed({ onProgress: ({ tiles }) => seen.push(tiles) })

@@ -16,14 +16,14 @@ const listOf = ids => ({
 onEachStore('seeding in trouble', backend => {
   const map = useSeeding(backend)
 
-  it('asks a failing upstream again, and loses nothing to failures that pass', async () => {
+  it('repeats failed requests, and loses nothing to temporary failures', async () => {
     await map.define()
     map.upstream.behave({ status: 503, times: 8 }) // fewer than would use up every attempt of the first four
     assert.deepEqual(counts(await map.seed()), { tiles: pyramid(3), fetched: pyramid(3), new: pyramid(3) })
     assert.equal(map.asked().length, pyramid(3) + 8)
   })
 
-  it('lists what fails for good, keeps the rest, and fetches the list alone afterwards', async () => {
+  it('lists tiles that fail, stores the rest, and later fetches only the list', async () => {
     await map.define()
     const broken = ({ z, x }) => z === 3 && x === 5
     map.upstream.behave({ status: 500, only: broken })
@@ -67,12 +67,12 @@ onEachStore('seeding in trouble', backend => {
     assert.deepEqual([counts(summary), map.asked().length], [{ tiles: 64, fetched: 64, new: 64 }, 4])
   })
 
-  it('leaves out what of a list the upstream does not have', async () => {
+  it('leaves out tiles of a list that the upstream does not have', async () => {
     await map.define({ maxzoom: 3 })
     assert.deepEqual(counts(await map.seed({ only: listOf(['map:3:1:1', 'map:4:1:1']) })), { tiles: 2, fetched: 1, new: 1, outside: 1 })
   })
 
-  it('gives up when the upstream is away for long, and keeps what it had', async () => {
+  it('gives up when the upstream is away for long, and keeps what was fetched', async () => {
     await map.define({}, { concurrency: 2 })
     await map.seed({ zooms: { min: 0, max: 2 } })
     await map.upstream.close()
@@ -88,7 +88,7 @@ onEachStore('seeding in trouble', backend => {
     assert.deepEqual(counts(await map.seed()), { tiles: 85, fresh: 21, fetched: 64, new: 64 })
   })
 
-  it('waits for an upstream that went away to come back, and blames no tile', async () => {
+  it('waits for an upstream that is away, and counts no tile as failed', async () => {
     await map.define()
     await map.upstream.close()
     const troubles = []
@@ -98,7 +98,7 @@ onEachStore('seeding in trouble', backend => {
     assert.deepEqual(counts(await seeding), { tiles: 85, fetched: 85, new: 85 })
   })
 
-  it('blames a tile whose server is away while others answer', async () => {
+  it('counts tiles as failed whose server is away while others answer', async () => {
     await map.define({}, { url: `http://127.0.0.{s}:${map.upstream.host.split(':')[1]}/xyz/{z}/{x}/{y}.png`, subdomains: ['1', '9'] })
     const summary = await map.seed()
     assert.ok(summary.failed > 20 && summary.new > 20, JSON.stringify(counts(summary)))
@@ -117,7 +117,7 @@ onEachStore('seeding in trouble', backend => {
     assert.equal((await map.tiles()).length, 21)
   })
 
-  it('does not go on asking one that refuses again and again', async () => {
+  it('gives up when too many requests are refused', async () => {
     await map.define({}, { concurrency: 1 })
     map.upstream.behave({ status: 403 })
     await assert.rejects(map.seed(), { code: 'UPSTREAM_REFUSED' })
@@ -132,14 +132,14 @@ onEachStore('seeding in trouble', backend => {
     assert.equal(summary.failures[0].code, 'UPSTREAM_REFUSED')
   })
 
-  it('slows down when it is asked to', async function () {
+  it('slows down on 429', async function () {
     this.timeout(60000)
     await map.define({}, { concurrency: 4 })
     map.upstream.behave({ limit: { requests: 12, per: 1000, retryAfter: 1 } })
     assert.deepEqual(counts(await map.seed({ zooms: { min: 0, max: 2 } })), { tiles: 21, fetched: 21, new: 21 })
   })
 
-  it('keeps the rate and the concurrency it is given, or else those of the upstream', async function () {
+  it('keeps the given rate and concurrency, or those of the upstream', async function () {
     this.timeout(60000)
     await map.define({}, { rate: 20, concurrency: 3 })
     map.upstream.behave({ wait: 100 })
@@ -155,7 +155,7 @@ onEachStore('seeding in trouble', backend => {
     }
   })
 
-  it('stops after what is in flight, and goes on when run again', async () => {
+  it('stops after the requests in flight, and resumes when run again', async () => {
     await map.define({}, { concurrency: 3 })
     map.upstream.behave({ wait: 30 })
     const stop = new AbortController()
@@ -173,7 +173,7 @@ onEachStore('seeding in trouble', backend => {
     assert.equal(new Set(map.asked()).size, map.asked().length, 'nothing was asked for twice')
   })
 
-  it('does not wait long for an upstream that never answers when it is to stop', async () => {
+  it('does not wait long for an upstream that never answers when it is stopped', async () => {
     await map.define()
     map.upstream.behave({ never: true })
     const stop = new AbortController()
@@ -184,7 +184,7 @@ onEachStore('seeding in trouble', backend => {
   })
 
   if (backend.supports.users) {
-    it('stops at the first batch when it may not write', async () => {
+    it('stops at the first batch without the right to write', async () => {
       await map.define()
       await publish(map.store)
       const nobody = await Store.open(as(map.url))
@@ -197,7 +197,7 @@ onEachStore('seeding in trouble', backend => {
     })
   }
 
-  it('seeds nothing that is not to be seeded', async () => {
+  it('refuses layers that may not be seeded', async () => {
     await assert.rejects(map.seed(), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(seed(map.store, 'map', {}), { code: 'BAD_AREA' })
     await assert.rejects(map.seed({ refreshBefore: 'soon' }), { code: 'BAD_TIME' })

@@ -169,7 +169,7 @@ class World {
     } else if (step.does === 'prune') {
       if (!model.standing.length) return
       const store = await this.#open(step.at)
-      const { moments: { told } } = await prune(store, layer, { policy: { last: step.last }, compact: 'never' })
+      const { moments: { listed: told } } = await prune(store, layer, { policy: { last: step.last }, compact: 'never' })
       const kept = told.filter(({ by }) => by.length).map(({ time }) => time).sort()
       if (kept.length && kept[0] > model.since) model.since = kept[0]
     }

@@ -11,7 +11,8 @@ import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { square } from '../support/tiles.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
 import { useSeeding } from '../seed/helpers.js'
 
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
@@ -23,17 +24,15 @@ onEachStore('tilecouch load', backend => {
   const folder = useFolder()
   const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
 
-  async function run (argv, { env = {}, openEmbedded = async () => { throw new Error('not here') }, db = map.url } = {}) {
+  async function run (argv, env = {}) {
     const before = { ...process.env }
     Object.assign(process.env, env)
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run: program } = createProgram({ streams, openEmbedded })
-    const code = await program(['load', ...argv, ...(db ? ['--db', db] : [])])
+    const result = await runCommand(['load', ...argv, '--db', map.url])
     for (const name of Object.keys(env)) if (before[name] === undefined) delete process.env[name]; else process.env[name] = before[name]
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
+    return result
   }
 
-  it('says how much it will ask a tile server for, and then what came', async () => {
+  it('prints how many tiles it will request, and then the result', async () => {
     const { code, out, err } = await run([address(), '-l', 'map', '-t', '2023', ...BOX])
     assert.equal(code, 0, err)
     assert.match(err, new RegExp(`^map: ${part} tiles, of unknown size: the layer has none yet\n {2}zoom +tiles +about\n +2 +1 +unknown\n`))
@@ -41,17 +40,17 @@ onEachStore('tilecouch load', backend => {
     assert.equal((await run([address(), '-l', 'map', '-t', '2024', ...BOX])).err.split('\n')[0].replace(/[\d.]+ kB/, 'SIZE'), `map: ${part} tiles, about SIZE`)
   })
 
-  it('names what failed and what is missing', async () => {
+  it('lists failed and missing tiles', async () => {
     map.upstream.behave({ only: ({ z }) => z === 4, status: ({ x }) => x === 8 ? 404 : 403 })
     const { code, out } = await run([address(), '-l', 'map', ...BOX])
     assert.equal(code, 1)
     assert.match(out, /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\]\n/)
   })
 
-  it('tells the server who asks, sends keys to their host alone, and shows them nowhere', async () => {
+  it('sends a contact, sends keys to their host alone, and never shows them', async () => {
     const env = { TILECOUCH_UPSTREAM_HEADERS: JSON.stringify({ [map.upstream.url]: { 'X-Token': 's3cret-token', '?key': 's3cret-key' } }) }
     map.upstream.behave({ only: ({ z, x }) => z === 4 && x === 8, status: 401 })
-    const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], { env })
+    const { out, err } = await run([address(), '-l', 'map', ...BOX, '--contact', 'me@example.org', '--json'], env)
     const [{ headers, query }] = map.upstream.asked
     assert.match(headers['user-agent'], /^tilecouch\/.* \(me@example.org\)$/)
     assert.deepEqual([headers['x-token'], query.get('key')], ['s3cret-token', 's3cret-key'])
@@ -77,7 +76,7 @@ onEachStore('tilecouch load', backend => {
     assert.equal(JSON.parse(out).created, parseArea({ polygon, bbox: '0,0,40,40' }).count({ min: 5, max: 5 }))
   })
 
-  it('goes on where it was killed, and asks only for what it has not', async function () {
+  it('resumes after it was killed, and requests only missing tiles', async function () {
     this.timeout(60000)
     const argv = [address(), '-l', 'map', '-t', '2023', '--bbox', '-180,-85,180,85', '--zoom', '0-4', '--json']
     map.upstream.behave({ never: () => map.upstream.asked.length > 280, wait: 8 })
@@ -109,7 +108,7 @@ onEachStore('tilecouch load', backend => {
     ['a layer that is not there', ['--source-layer', 'nothere', '-l', 'map'], 'LAYER_NOT_FOUND'],
     ['an environment that is not there', ['no:where', '--source-layer', 'map', '-l', 'map'], 'BAD_DATABASE']
   ]) {
-    it(`refuses ${what}, and asks nobody for anything`, async () => {
+    it(`refuses ${what}, without any request`, async () => {
       await publish(map.store)
       const result = await run(argv.map(value => value === 'URL' ? address() : value))
       assert.equal(result.code, 1)
@@ -119,7 +118,7 @@ onEachStore('tilecouch load', backend => {
     })
   }
 
-  it('copies a layer within a store, and brings back what was', async () => {
+  it('copies a layer within a store, and restores an old state', async () => {
     const tiles = square({ layer: 'osm', time: '2021-01-01T00:00:00Z', z: 4, seed: (x, y) => x * 8 + y })
     const later = square({ layer: 'osm', time: '2022-01-01T00:00:00Z', z: 4, seed: (x, y) => x < 4 ? 100 + x * 8 + y : undefined })
     await map.store.write([...tiles, ...later])
@@ -144,7 +143,7 @@ onEachStore('tilecouch load', backend => {
     const before = process.cwd()
     process.chdir(folder.dir)
     try {
-      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'], { env: { COUCHDB_USER: username, COUCHDB_PASSWORD: password } })
+      const { code, out, err } = await run(['old', '--source-layer', 'osm', '-l', 'copy'], { COUCHDB_USER: username, COUCHDB_PASSWORD: password })
       assert.equal(code, 0, err)
       assert.match(out, /4 tiles/)
     } finally {

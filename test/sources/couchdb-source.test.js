@@ -50,21 +50,21 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
   })
 
-  it('counts rows as it is told', async () => {
+  it('counts rows by --scheme', async () => {
     await put(grid())
     const source = await open(TEMPLATE, { scheme: 'tms' })
     for (const { x, y, bytes } of await collect(source)) assert.ok(bytes.equals(png(x * SIDE + flipY(4, y))))
     await source.close()
   })
 
-  it('holds what is selected', async () => {
+  it('has only selected tiles', async () => {
     await put(grid())
     const source = await open(TEMPLATE, { bbox: [-179, 1, -136, 84], zooms: { min: 4, max: 4 } })
     assert.deepEqual((await collect(source)).map(({ x, y }) => [x, y]).sort(), [0, 1].flatMap(x => [0, 1, 2, 3, 4, 5, 6, 7].map(y => [x, y])).sort())
     await source.close()
   })
 
-  it('leaves out, and counts, what is no tile; takes the only attachment where none is called tile', async () => {
+  it('skips and counts other documents; takes the only attachment where none is called tile', async () => {
     const image = { content_type: 'image/png', data: png(1).toString('base64') }
     await put([
       cached('g-2-0-0', png(0)), { ...cached('g-2-0-1'), _attachments: { 'image.png': image } },
@@ -104,7 +104,7 @@ onEachStore('a CouchDB that MapProxy wrote as a source', backend => {
     }
   })
 
-  it('refuses a template that fits nothing, and says how the documents are called', async () => {
+  it('refuses a template that fits no document, and names some ids', async () => {
     await assert.rejects(open(TEMPLATE), /there are no documents/)
     await put(grid().slice(0, 3))
     await assert.rejects(open('{z}/{x}/{y}'), { code: 'SOURCE_UNREADABLE', message: /called like \{z\}\/\{x\}\/\{y\}: they are called "webmercator-4-0-0", "webmercator-4-0-1"/ })

@@ -5,12 +5,12 @@ import { rmSync, utimesSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Store } from '../../loader/store/index.js'
-import { createProgram } from '../../loader/cli/program.js'
 import { until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
-import { memory, useFolder } from '../loader/helpers.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
 import { writeMbtiles } from './mbtiles-writer.js'
 
 const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
@@ -42,12 +42,7 @@ onEachStore('a load of a dated set', backend => {
     ...(edition ? Array.from({ length: 8 }, (_, y) => ({ layer: 'town', time, z: 5, x: 0, y, gone: true })) : [])
   ])
 
-  async function run (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run: program } = createProgram({ streams, openEmbedded: async () => { throw new Error('not here') } })
-    const code = await program(['load', ...argv, '--layer', 'town', '--db', url])
-    return { code, out: streams.stdout.text, err: streams.stderr.text }
-  }
+  const run = (...argv) => runCommand(['load', ...argv, '--layer', 'town', '--db', url])
 
   function start (...argv) {
     const child = spawn(process.execPath, [bin, 'load', ...argv, '--layer', 'town', '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -74,7 +69,7 @@ onEachStore('a load of a dated set', backend => {
     await checkLoaded(url, loaded())
   })
 
-  it('loads no archive twice, but one that has changed and what is new', async function () {
+  it('loads archives again only when they have changed', async function () {
     this.timeout(60000)
     writeSet()
     await run(at('set'), '--dated')
@@ -102,7 +97,7 @@ onEachStore('a load of a dated set', backend => {
     await checkLoaded(url, loaded())
   })
 
-  it('names the bad tiles of each, keeps the good ones, and tries the whole again', async function () {
+  it('lists bad tiles, keeps the good ones, and tries all again', async function () {
     this.timeout(60000)
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), [...town(3).slice(1), { z: 5, x: 1, y: 0, bytes: Buffer.from('<html>') }])
@@ -114,7 +109,7 @@ onEachStore('a load of a dated set', backend => {
     assert.equal(JSON.parse((await run(at('set'), '--dated', '--complete', '--json')).out).editions.at(-1).skipped, false)
   })
 
-  it('goes on when it was stopped in the middle', async function () {
+  it('resumes after it was stopped in the middle', async function () {
     this.timeout(120000)
     writeSet(32)
     const stopped = start(at('set'), '--dated', '--batch', '20', '--store-concurrency', '1')
@@ -145,7 +140,7 @@ onEachStore('a load of a dated set', backend => {
     assert.deepEqual((await editions()).map(edition => edition[4]), [true, true, true])
   })
 
-  it('says how far it came when a source breaks on the way', async function () {
+  it('reports the editions before a source breaks', async function () {
     this.timeout(60000)
     writeSet()
     writeMbtiles(at('set/town-2024.mbtiles'), town(3))
@@ -158,7 +153,7 @@ onEachStore('a load of a dated set', backend => {
     assert.match(second.out, /town-2022-07: 56 tiles .* 1 failed/)
   })
 
-  it('takes diffs among the others, and none as complete, which is said before anything is loaded', async function () {
+  it('takes diffs among the others, and refuses them with --complete before anything is loaded', async function () {
     this.timeout(60000)
     writeSet()
     folder.write({ 'set/town-2022-09-diff/gone.txt': '5/1/1\n5/1/2\n', 'set/town-2022-09-diff/5/2/2.png': png(9999) })

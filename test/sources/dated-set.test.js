@@ -1,12 +1,13 @@
-// Finding the sources of a dated set, and refusing what is wrong with one before anything is loaded.
+// The time in a name, and finding the sources of a dated set: what is wrong is refused before anything is loaded.
 import assert from 'node:assert/strict'
 import { symlinkSync } from 'node:fs'
 import path from 'node:path'
-import { openSet } from '../../loader/index.js'
-import { useFolder } from '../loader/helpers.js'
+import { nameTime, openSet, timeInName } from '../../loader/index.js'
+import { seeded, useFolder } from '../loader/helpers.js'
 import { codeOf } from '../upstream/support.js'
 import { png } from '../support/tiles.js'
 import { writeMbtiles } from './mbtiles-writer.js'
+import { addSeconds } from '../../core/index.js'
 
 describe('a dated set', () => {
   const folder = useFolder()
@@ -26,7 +27,7 @@ describe('a dated set', () => {
     assert.deepEqual(await found(['set/']), await found(['set']))
   })
 
-  it('is what is named, one by one or by a pattern', async () => {
+  it('has the sources that are named, one by one or by a pattern', async () => {
     tiles('b-2024')
     tiles('a-2023')
     mbtiles('c-2022.mbtiles')
@@ -37,7 +38,7 @@ describe('a dated set', () => {
     assert.deepEqual((await found(['*.mbtiles', 'c-2022.mbtiles', 'c-*']))[0], ['c-2022 2022-01-01'], 'what is named twice is one')
   })
 
-  it('passes over what is no source, and says so', async () => {
+  it('skips and lists what is no source', async () => {
     mbtiles('set/town-2024.mbtiles')
     mbtiles('set/town-2025.mbtiles.part')
     folder.write({ 'set/README-2021.txt': 'hello', 'set/.DS_Store': 'x', 'set/town-2024.mbtiles-wal': '', 'set/docs-2020/index.html': '<p>' })
@@ -61,7 +62,7 @@ describe('a dated set', () => {
     await assert.rejects(found(['twins']), ({ code, message }) => code === 'BAD_OPTION' && /both .*a-2024.mbtiles and .*b-2024-01-01.mbtiles are of that time/.test(message))
   })
 
-  it('refuses what is missing, damaged, empty or no source before anything is loaded, and all of it at once', async () => {
+  it('reports all missing, damaged, empty and unknown sources before anything is loaded', async () => {
     mbtiles('set/a-2021.mbtiles')
     folder.write({ 'set/b-2022.mbtiles': 'no database', 'set/c-2023.pmtiles': 'PMTiles\u0003', 'set/d-2024/0/0/readme.txt': '' })
     const problems = []
@@ -90,5 +91,79 @@ describe('a dated set', () => {
     symlinkSync(at('nowhere'), at('set/tiles-2025'))
     assert.equal(await codeOf(found(['set'])), 'SOURCE_NOT_FOUND')
     assert.deepEqual((await found(['set/*4']))[0], ['tiles-2024 2024-01-01'])
+  })
+})
+
+describe('the time in a name', () => {
+  for (const [name, time] of Object.entries({
+    'tiles-2023-06-01': '2023-06-01T00:00:00Z',
+    'survey_20240301.mbtiles': '2024-03-01T00:00:00Z',
+    'survey20240301b.mbtiles': '2024-03-01T00:00:00Z',
+    'osm@2024-03-01T121500Z.pmtiles': '2024-03-01T12:15:00Z',
+    'osm@2024-03-01T12:15:00Z.zip': '2024-03-01T12:15:00Z',
+    'flight 20240301T1215.tar.gz': '2024-03-01T12:15:00Z',
+    '20240301T12': '2024-03-01T12:00:00Z',
+    '20240301_121530.tif.mbtiles': '2024-03-01T12:15:30Z',
+    'a.2024.03.01.mbtiles': '2024-03-01T00:00:00Z',
+    'a 2024_3_1': '2024-03-01T00:00:00Z',
+    'town-2024-03': '2024-03-01T00:00:00Z',
+    town_2024_03_v2: '2024-03-01T00:00:00Z',
+    'town202403.mbtiles': '2024-03-01T00:00:00Z',
+    'town-199803': '1998-03-01T00:00:00Z',
+    2024: '2024-01-01T00:00:00Z',
+    'tiles_z0-14_2024.mbtiles': '2024-01-01T00:00:00Z',
+    'id12345678_2024-03-01': '2024-03-01T00:00:00Z', // what is no date is no second time
+    '2024-01-01_2024': '2024-01-01T00:00:00Z' // said twice
+  })) it(`is ${time} in ${name}`, () => assert.equal(timeInName(name), time))
+
+  for (const name of ['tiles', '', 'v2', 'epsg2056.mbtiles', 'tile2048px', '0099', '3024', '20240', '1234567890', 'ﾟ２０２４', 'tiles-12']) {
+    it(`is none in ${JSON.stringify(name)}`, () => assert.equal(timeInName(name), undefined))
+  }
+
+  for (const [name, why] of Object.entries({
+    '2023-2024': /several: 2023, 2024/,
+    'from-2023-06-01-to-2023-07-01.mbtiles': /several: 2023-06-01, 2023-07-01/,
+    '20240301_1215': /several/,
+    '2024-02-30': /2024-02-30 is not on the calendar/,
+    '20241301.mbtiles': /20241301 is not on the calendar/,
+    '2024-13': /not on the calendar/,
+    '2024-03-01T25': /not on the calendar/,
+    '01-03-2024': /01-03-2024 can be read in two ways/,
+    '1.3.2024': /two ways/,
+    '2024-3': /two ways/,
+    200903: /two ways/
+  })) it(`is not guessed in ${name}`, () => assert.throws(() => timeInName(name), error => error.code === 'NO_TIME_IN_NAME' && why.test(error.message)))
+
+  it('is what was written into it, whatever stands around it', () => {
+    const random = seeded(20240301)
+    for (let round = 0; round < 2000; round++) {
+      const seconds = Math.floor(random() * 63e9) - 30e9 // the years 1019 to 3000
+      const time = addSeconds('1970-01-01T00:00:00Z', round % 2 ? seconds : seconds - seconds % 86400)
+      if (time < '1000' || time > '3000') continue
+      assert.doesNotMatch(nameTime(time), /[:/\\]/)
+      for (const name of [nameTime(time), `osm@${nameTime(time)}.mbtiles`, `a_${nameTime(time)}_b`]) assert.equal(timeInName(name), time, name)
+    }
+    assert.equal(nameTime('2024-03-01T00:00:00Z'), '2024-03-01')
+    assert.equal(nameTime('2024-03-01T12:15:00Z'), '2024-03-01T121500Z')
+    assert.throws(() => nameTime('2024'), { code: 'BAD_TIME' })
+  })
+
+  it('is found or not in any name at all, and quickly', () => {
+    const random = seeded(7)
+    const letters = '0123456789-_.:TZ@ \n\u0000é2024'
+    const started = performance.now()
+    for (let round = 0; round < 20000; round++) {
+      const name = Array.from({ length: Math.floor(random() * 40) }, () => letters[Math.floor(random() * letters.length)]).join('')
+      try {
+        const time = timeInName(name)
+        if (time !== undefined) assert.match(time, /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+      } catch (error) {
+        assert.equal(error.code, 'NO_TIME_IN_NAME', error.stack)
+      }
+    }
+    for (const long of ['2024-'.repeat(20000), '2'.repeat(100000), '20240301_'.repeat(10000)]) {
+      try { timeInName(long) } catch (error) { assert.equal(error.code, 'NO_TIME_IN_NAME') }
+    }
+    assert.ok(performance.now() - started < 10000)
   })
 })

@@ -1,9 +1,12 @@
 // What the tests of archives share.
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
-import { openTar, openZip } from '../../loader/sources/archive.js'
+import { openTar, openZip } from '../../loader/sources/files.js'
 import * as mbtiles from '../../loader/sources/mbtiles.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
+import { useFolder } from '../support/folder.js'
 
 const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
 
@@ -48,6 +51,35 @@ export async function refuses (kind, name, code, words, options) {
   }
   if (error?.code !== code || !words.test(error.message)) {
     throw new Error(`expected ${code} and ${words}, got ${error ? `${error.code}: ${error.stack}` : 'no error'}`)
+  }
+}
+
+/**
+ * Archives of a kind, in a folder for each test.
+ * @param {'pmtiles' | 'tar' | 'zip'} kind
+ * @param {(what: any) => Buffer} [pack] makes the bytes of what is no Buffer
+ * @param {string} [file] its usual name
+ */
+export function useArchive (kind, pack = bytes => bytes, file = `city.${kind}`) {
+  const folder = useFolder()
+  const make = (what, name = file) => {
+    const made = path.join(folder.dir, name)
+    writeFileSync(made, Buffer.isBuffer(what) ? what : pack(what))
+    return made
+  }
+  return {
+    folder,
+    make,
+    read: (what, options) => using(kind, make(what), options, contents),
+    refused: (what, words, code = 'ARCHIVE_INVALID', options) => refuses(kind, make(what), code, words, options),
+    /** What each tile gives: its bytes, or what it is refused with. */
+    outcomes: what => using(kind, make(what), {}, async source => {
+      const found = {}
+      for await (const { z, x, y, read } of source.tiles()) {
+        found[`${z}/${x}/${y}`] = await Promise.resolve().then(read).then(String, error => `${error.code}: ${error.message}`)
+      }
+      return found
+    })
   }
 }
 

@@ -87,7 +87,7 @@ describe('a hostile MBTiles file', function () {
     }
   })
 
-  it('that says nothing for too long is given up', async () => {
+  it('that does not answer for too long is given up', async () => {
     const { silence } = sourceLimits
     const source = await openSource(make(VAST)) // starting may take long, too
     sourceLimits.silence = 1000

@@ -78,7 +78,7 @@ onEachStore('loading archives', backend => {
     assert.deepEqual([layer.name, layer.attribution, layer.format], ['Town', 'me', 'png'])
   })
 
-  it('by the command, which says what is wrong, leaves no temporary file, and writes nothing of a damaged archive', async function () {
+  it('by the command, which reports faults, leaves no temporary file, and writes nothing of a damaged archive', async function () {
     this.timeout(120000)
     const whole = writers['city.tar.gz'](first)
     write('cut.tgz', whole.subarray(0, -100))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { gzipSync } from 'node:zlib'
-import { remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
+import { Blocks, blockDefaults, remoteDefaults } from '../../loader/formats/pmtiles/remote.js'
 import { tilesOf } from '../loader/helpers.js'
 import { contents, inOrder, openAs, refuses, using } from './helpers.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
@@ -41,7 +41,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(fetched() < archive.length / 8, `${fetched()} bytes of ${archive.length}`)
   }))
 
-  it('may be smaller than what is asked for first', async () => {
+  it('may be smaller than the first request', async () => {
     server.file = writeArchive({ tiles: { '0/0/0': 'a', '1/0/1': 'b' } })
     await using('pmtiles', server.url, {}, async source => assert.deepEqual(await contents(source), { '0/0/0': 'a', '1/0/1': 'b' }))
   })
@@ -79,11 +79,11 @@ describe('PMTiles on a web server', () => {
   it('are refused when the server sends another part, or does not say which', async () => {
     for (const part of ['bytes 1-16384/20000', `bytes 0-16383/100`, 'bytes 0-99999999999999999999/*', 'bytes */20000', 'lines 1-2', '']) {
       server.answer = (request, response) => { response.writeHead(206, { 'content-range': part }).end(archive.subarray(0, 16384)); return true }
-      await refused(/another part|of what part/)
+      await refused(/another part|without a range/)
     }
   })
 
-  it('are read on where a connection was lost, an answer was short or the server was busy', async () => {
+  it('are resumed after a lost connection, a short answer, or a busy server', async () => {
     const tried = {}
     server.answer = (request, response, { from, to }) => {
       const times = tried[from] = (tried[from] ?? 0) + 1
@@ -100,7 +100,7 @@ describe('PMTiles on a web server', () => {
     assert.ok(server.requests.length > 20)
   })
 
-  it('are read on where a server fell silent', async () => {
+  it('are resumed after a server fell silent', async () => {
     const { timeout } = remoteDefaults
     remoteDefaults.timeout = 200
     let silent = 0
@@ -202,10 +202,55 @@ describe('PMTiles on a web server', () => {
     assert.ok(server.requests.length < 3)
   })
 
-  it('stop at once when they are told to, and leave no temporary file', async () => {
+  it('stop at once on abort, and leave no temporary file', async () => {
     const stop = new AbortController()
     server.answer = () => { if (server.requests.length === 3) stop.abort(); return server.requests.length >= 3 }
     await refuses('pmtiles', server.url, 'ABORTED', /stopped/, { signal: stop.signal })
     assert.deepEqual(readdirSync(tmpdir()).filter(name => name.startsWith(`tilecouch-spool-${process.pid}-`)), [])
+  })
+})
+
+const { size, gap, run } = blockDefaults
+
+describe('parts of a long file', () => {
+  const rangesOf = (length, parts) => {
+    const blocks = new Blocks(length)
+    for (const [offset, bytes] of parts) blocks.add(offset, bytes)
+    const ranges = [...blocks.ranges()]
+    assert.equal(blocks.bytes, ranges.reduce((sum, { from, to }) => sum + to - from, 0))
+    return ranges.map(({ from, to }) => [from, to])
+  }
+
+  it('are fetched completely, once, in order', () => {
+    assert.deepEqual(rangesOf(100 * size, [[50 * size, 1], [0, 1], [size - 1, 1], [50 * size + 7, 100]]), [[0, size], [50 * size, 51 * size]])
+    assert.deepEqual(rangesOf(100 * size, []), [])
+    assert.deepEqual(rangesOf(0, []), [])
+  })
+
+  it('that are near one another are fetched in one request', () => {
+    assert.deepEqual(rangesOf(100 * size, [[0, 1], [(gap + 1) * size, 1]]), [[0, (gap + 2) * size]])
+    assert.deepEqual(rangesOf(100 * size, [[0, 1], [(gap + 2) * size, 1]]), [[0, size], [(gap + 2) * size, (gap + 3) * size]])
+  })
+
+  it('reach over the edge between them, and end with the file', () => {
+    assert.deepEqual(rangesOf(2 * size + 5, [[size - 1, 2]]), [[0, 2 * size]])
+    assert.deepEqual(rangesOf(2 * size + 5, [[2 * size, 5]]), [[2 * size, 2 * size + 5]])
+  })
+
+  it('are asked for in pieces', () => {
+    const length = 3 * run + 5
+    const ranges = rangesOf(length, [[0, length]])
+    assert.equal(ranges[0][0], 0)
+    assert.equal(ranges.at(-1)?.[1], length)
+    for (const [index, [from, to]] of ranges.entries()) {
+      assert.ok(to - from <= run)
+      if (index) assert.equal(from, ranges[index - 1][1])
+    }
+  })
+
+  it('of a file of any length need little memory', () => {
+    const length = 2 ** 50
+    const [[from, to]] = rangesOf(length, [[2 ** 49, 1000]])
+    assert.ok(from <= 2 ** 49 && to >= 2 ** 49 + 1000 && to - from < 1e9)
   })
 })

@@ -3,12 +3,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import Database from 'libsql'
 import { PMTiles } from 'pmtiles'
-import { flipY } from '../../core/index.js'
-import { openSource } from '../../loader/sources/index.js'
-import { tilesOf, useFolder } from '../loader/helpers.js'
-import { png } from '../support/tiles.js'
+import { useFolder } from '../support/folder.js'
 import { skip, tilesPython } from '../support/tools.js'
 import { contents, inOrder, using } from './helpers.js'
 import { writeArchive } from './pmtiles-writer.js'
@@ -34,7 +30,6 @@ describe('PMTiles and the official tools', function () {
     python = tilesPython() ?? ''
     if (!python) skip(this, 'TILES_PYTHON names no Python with pmtiles and mbutil')
   })
-  const beside = name => path.join(path.dirname(python), name)
   const at = name => path.join(folder.dir, name)
 
   it('what Python writes is read: leaves, runs, shared tiles, any order', async () => {
@@ -54,27 +49,6 @@ describe('PMTiles and the official tools', function () {
         })
       })
     }
-  })
-
-  it('what pmtiles-convert makes of MBTiles has the same tiles', async () => {
-    const names = Array.from({ length: 500 }, (_, index) => `7/${index % 25}/${Math.floor(index / 25)}`)
-    const db = new Database(at('city.mbtiles'))
-    db.exec('CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB); CREATE TABLE metadata (name TEXT, value TEXT)')
-    for (const [name, value] of Object.entries({ name: 'City', format: 'png', bounds: '-180,-85,180,85', center: '0,0,7', minzoom: '7', maxzoom: '7' })) db.prepare('INSERT INTO metadata VALUES (?, ?)').run(name, value)
-    for (const [index, name] of names.entries()) {
-      const [z, x, y] = name.split('/').map(Number)
-      db.prepare('INSERT INTO tiles VALUES (?, ?, ?, ?)').run(z, x, flipY(z, y), png(index % 100))
-    }
-    db.close()
-    execFileSync(beside('pmtiles-convert'), [at('city.mbtiles'), at('city.pmtiles')], { stdio: 'ignore' })
-    const mbtiles = await openSource(at('city.mbtiles'))
-    const expected = await contents(mbtiles)
-    await using('pmtiles', at('city.pmtiles'), {}, async source => {
-      assert.deepEqual(await tilesOf(source), inOrder(names))
-      assert.deepEqual(await contents(source), expected)
-      for (const field of ['name', 'format', 'bounds', 'center', 'minzoom', 'maxzoom']) assert.deepEqual(source.fields[field], mbtiles.fields[field], field)
-    })
-    mbtiles.close()
   })
 
   it('the archives of these tests are right by the official readers, too', async () => {

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { brotliCompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
 import { parseArea, selectorOf } from '../../core/index.js'
 import { recogniseBytes } from '../../loader/formats/recognise.js'
 import { recognisesUrl } from '../../loader/sources/pmtiles.js'
 import { png } from '../support/tiles.js'
-import { tilesOf, useFolder } from '../loader/helpers.js'
-import { contents, inOrder, openAs, refuses, using } from './helpers.js'
+import { tilesOf } from '../loader/helpers.js'
+import { contents, inOrder, openAs, refuses, useArchive, using } from './helpers.js'
 import { directory, writeArchive } from './pmtiles-writer.js'
 
 const names = ['0/0/0', '1/0/1', '2/3/0', '2/3/3', '10/2/1', '10/2/10', '10/2/2', '10/100/5', '10/10/5', '26/67108863/0', '26/0/67108863']
@@ -18,14 +17,8 @@ const plain = bytes => bytes
 const LAYER = Buffer.from([0x1a, 2, 0x0a, 0]) // a vector tile with one empty layer
 
 describe('a PMTiles file', () => {
-  const folder = useFolder()
-
-  function make (what = { tiles }, name = 'city.pmtiles') {
-    const file = path.join(folder.dir, name)
-    writeFileSync(file, Buffer.isBuffer(what) ? what : writeArchive(what))
-    return file
-  }
-  const read = (what, options) => using('pmtiles', make(what), options, contents)
+  const { make: write, read } = useArchive('pmtiles', writeArchive)
+  const make = (what = { tiles }) => write(what)
 
   it('gives its tiles in the order of their ids, from a root directory and from leaves', async () => {
     for (const leaf of [undefined, 1, 2, 5, 100]) {
@@ -74,7 +67,7 @@ describe('a PMTiles file', () => {
     }
   })
 
-  it('reads only the directories of what is wanted', async () => {
+  it('reads only the directories of selected tiles', async () => {
     const square = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`4/${index >> 4}/${index & 15}`, `${index}`]))
     let count = 0
     const pack = bytes => count++ === 9 ? Buffer.alloc(20, 0xff) : bytes // the tenth of sixteen leaves, in the southeast
@@ -105,7 +98,7 @@ describe('a PMTiles file', () => {
     })
   })
 
-  it('is as good with metadata that is none, and a header that does not say where the map is', async () => {
+  it('needs no valid metadata, and no bounds in its header', async () => {
     for (const metadata of [null, [], 5, { name: 7, vector_layers: 'x' }]) {
       await using('pmtiles', make({ tiles, metadata }), {}, source => assert.deepEqual(source.fields, { format: 'png', minzoom: 0, maxzoom: 26 }))
     }
@@ -140,7 +133,7 @@ describe('a PMTiles file', () => {
     assert.deepEqual(await read({ root: Buffer.alloc(0) }), {})
   })
 
-  it('counts its rows from the north, whatever anybody says', () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
+  it('counts its rows from the north, and refuses --scheme tms', () => refuses('pmtiles', make(), 'BAD_OPTION', /--scheme/, { scheme: 'tms' }))
 
   it('is known by what it holds, or by its name', () => {
     const is = (name, begin) => recogniseBytes(name, begin) === 'pmtiles'
@@ -153,7 +146,7 @@ describe('a PMTiles file', () => {
     assert.ok(!recognisesUrl(new URL('https://example.org/{z}/{x}/{y}.png?file=b.pmtiles')))
   })
 
-  it('stops when it is told to, and leaves no temporary file', async () => {
+  it('stops on abort, and leaves no temporary file', async () => {
     const stop = new AbortController()
     stop.abort()
     const root = gzipSync(directory([{ id: zxyToTileId(12, 0, 0), run: 4 ** 12, offset: 0, length: 3 }]))

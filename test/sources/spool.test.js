@@ -73,7 +73,7 @@ describe('a spool', () => {
     assert.equal(spool.count(), 250)
   })
 
-  it('is read by several at once, each in its own place, and goes on taking tiles', async () => {
+  it('is read by several at once while tiles are added', async () => {
     const spool = await open()
     for (let y = 0; y < 3 * spoolDefaults.page; y++) spool.add(12, 5, y)
     const first = spool.tiles()
@@ -157,7 +157,7 @@ describe('a spool', () => {
     for (const [kind, name] of Object.entries(names)) assert.equal(existsSync(path.join(folder.dir, name)), kind !== 'stale', kind)
   })
 
-  it('says where the disk is full, and leaves nothing on it', async function () {
+  it('reports a full disk, and leaves nothing on it', async function () {
     const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder.dir])
     if (status !== 0) skip(this, 'mounting a tmpfs needs root')
     try {
@@ -178,7 +178,7 @@ describe('a spool', () => {
     }
   })
 
-  it('says where nothing may be written', async function () {
+  it('reports a folder that is not writable', async function () {
     await assert.rejects(Spool.open({ folder: path.join(folder.dir, 'none') }), { code: 'TARGET_UNWRITABLE', message: /none/ })
     if (process.getuid?.() !== 0) {
       chmodSync(folder.dir, 0o555)

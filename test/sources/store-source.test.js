@@ -52,14 +52,14 @@ onEachStore('another store as a source', backend => {
     }
   })
 
-  it('says of the layer what a layer of another store may say, without what is the business of this one', async () => {
+  it('has the description of the layer, without settings of its store', async () => {
     const source = await openSource(url, { from: { layer: 'osm' } })
     assert.deepEqual(source.fields, { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png' })
     assert.doesNotMatch(JSON.stringify(source), /admin|test@|password/)
     assert.equal((await openSource(url, { layer: 'other' })).name, `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
   })
 
-  it('holds what is selected', async () => {
+  it('has only selected tiles', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' }, bbox: [-180, 40, -140, 85], zooms: { min: 4, max: 6 } })
     const tiles = await collect(source)
     assert.ok(tiles.length > 10 && tiles.length < 144)
@@ -131,7 +131,7 @@ onEachStore('another store as a source', backend => {
     await target.destroy()
   })
 
-  it('may be the very store that is loaded into: what was then becomes what is now', async () => {
+  it('may be the store that is loaded into: an old state becomes the present', async () => {
     const source = await openSource(url, { from: { layer: 'osm', time: '2021' } })
     assert.equal((await openSource(url, { from: { layer: 'osm', time: '2021' }, home: url })).name, 'osm@2021', 'by whatever address')
     const { advanced, unchanged, failed } = await load(origin, source, { layer: 'osm', time: '2024' })
@@ -140,7 +140,7 @@ onEachStore('another store as a source', backend => {
     sameTiles(await collect(await openSource(url, { from: { layer: 'osm', time: '2023' } })), byId(shown(T3)))
   })
 
-  it('says what is wrong with it before anything is loaded', async () => {
+  it('reports errors before anything is loaded', async () => {
     await assert.rejects(openSource(url, { from: { layer: 'nothere' } }), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(openSource(url, { from: { layer: 'nothere', time: '2021' } }), { code: 'LAYER_NOT_FOUND' })
     assert.equal((await openSource(url, { from: { layer: 'other', time: '2021' } })).time, T1, 'which has no document')
@@ -159,7 +159,7 @@ onEachStore('another store as a source', backend => {
     assert.ok(png(1))
   })
 
-  it('ends at once when it is told to', async () => {
+  it('ends at once on abort', async () => {
     const stop = new AbortController()
     const source = await openSource(url, { from: { layer: 'osm' }, signal: stop.signal })
     await assert.rejects(async () => {

@@ -1,12 +1,8 @@
 // A hundred thousand tiles of a server must not need more memory than ten thousand, fetched one by one or as metatiles.
 import assert from 'node:assert/strict'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { parseArea } from '../../core/index.js'
 import { openSource } from '../../loader/index.js'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc')
+import { collectGarbage } from '../support/garbage.js'
 
 /** Tiles of 20 kB each, in squares of so many. */
 const fakeUpstream = side => () => {

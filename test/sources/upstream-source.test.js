@@ -98,7 +98,7 @@ onEachStore('a load from a tile server', backend => {
     assert.match((await map.store.edition('map', T1)).source, /\/wms \(map\)$/)
   })
 
-  it('goes on after Ctrl-C without asking again for what it has', async () => {
+  it('resumes after Ctrl-C without requesting loaded tiles again', async () => {
     const zooms = { min: 4, max: 6 }
     const wanted = part.area.count(zooms)
     const stop = new AbortController()
@@ -118,7 +118,7 @@ onEachStore('a load from a tile server', backend => {
     assert.equal((await map.tiles()).length, wanted)
   })
 
-  it('may be anywhere, since whoever loads names it; what it redirects to may not, unless that is named as well', async () => {
+  it('may be in an inner network, as its user named it; a redirect target must be named as well', async () => {
     const elsewhere = await startUpstream({ tileSize: TILE })
     try {
       map.upstream.behave({ redirect: ({ url }) => `${elsewhere.url}${url}` })
@@ -131,7 +131,7 @@ onEachStore('a load from a tile server', backend => {
     }
   })
 
-  it('gives up on a server that does not answer, and says so', async () => {
+  it('gives up on a server that does not answer', async () => {
     await loadFrom(address())
     const other = await startUpstream()
     await other.close()
@@ -169,7 +169,7 @@ describe('a tile server', () => {
   const url = 'http://127.0.0.1:1/{z}/{x}/{y}.png'
   const zooms = { min: 0, max: 3 }
 
-  it('must be told which tiles it is to be asked for', async () => {
+  it('needs zooms and an area', async () => {
     assert.equal(await codeOf(open(url)), 'BAD_AREA')
     assert.equal(await codeOf(open(url, { zooms: { min: 0, max: 14 } })), 'BAD_AREA')
     assert.equal((await open(url, { zooms })).total, 85)

@@ -50,6 +50,12 @@ export function request (url, { headers, ...options } = {}) {
 
 export const json = async (url, options) => (await request(url, options)).json()
 
+const send = method => (url, body) =>
+  json(url, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+/** Sends JSON, and answers what comes back. */
+export const [put, post] = [send('PUT'), send('POST')]
+
 /** The same URL as somebody else, or as nobody. */
 export function as (url, name, password) {
   const parsed = new URL(url)
@@ -78,13 +84,28 @@ const couchDb = process.env.COUCHDB_URL
 
 export const backends = couchDb ? [embedded, couchDb] : [embedded]
 
+const describeFor = (title, body, timeout) => describe(title, function () {
+  if (timeout) this.timeout(timeout)
+  body()
+})
+
 /**
  * A suite for each store.
  * @param {string} title
  * @param {(backend: Backend) => void} body
+ * @param {{timeout?: number}} [options] milliseconds, for each test and hook
  */
-export function onEachStore (title, body) {
-  for (const backend of backends) describe(`${title} on ${backend.name}`, () => body(backend))
+export function onEachStore (title, body, { timeout } = {}) {
+  for (const backend of backends) describeFor(`${title} on ${backend.name}`, () => body(backend), timeout)
+}
+
+/**
+ * A suite from each kind of store to each.
+ * @param {string} title
+ * @param {(from: Backend, to: Backend) => void} body
+ */
+export function onEachPair (title, body) {
+  for (const from of backends) for (const to of backends) describe(`${title} from ${from.name} to ${to.name}`, () => body(from, to))
 }
 
 export const mochaHooks = {

@@ -1,8 +1,14 @@
 // The command line in the process of the tests.
 import { createProgram } from '../../loader/cli/program.js'
+import { addServerCommands } from '../../server/commands.js'
 
 /** A stream that remembers what was written. */
 export const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
+
+const openEmbedded = async () => { throw new Error('no embedded store here') }
+
+/** Every command, as commander has it. */
+export const allCommands = () => createProgram({ extend: addServerCommands, openEmbedded }).program.commands
 
 /**
  * Runs a command, without an embedded store unless one is given.
@@ -12,7 +18,6 @@ export const memory = () => ({ text: '', write (chunk) { this.text += chunk; ret
  */
 export async function runCommand (argv, options = {}) {
   const streams = /** @type {any} */ ({ stdout: memory(), stderr: memory() })
-  const openEmbedded = async () => { throw new Error('no embedded store here') }
   const code = await createProgram({ streams, openEmbedded, ...options }).run(argv)
   return { code, out: streams.stdout.text, err: streams.stderr.text }
 }

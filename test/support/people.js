@@ -1,56 +1,65 @@
-// Servers with people who may do different things: an admin, two writers, a reader, and one who may become admin of a database.
+// Servers with users who may do different things.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startEmbedded } from '../../server/embedded/index.js'
-import { as, backends, json, request } from './backends.js'
+import { as, json, onEachStore, put, request } from './backends.js'
 
-/** @type {[string, string, string[]][]} name, password, roles */
-const people = [['writer', 'w', ['tilecouch-writer']], ['other', 'o', ['tilecouch-writer']], ['reader', 'r', []], ['boss', 'b', []]]
+/**
+ * A server with users. The embedded store of other tests has none: this is another one.
+ * @param {{supports: {users: boolean}, url: () => Promise<string>, database: () => Promise<string>}} backend
+ * @param {Record<string, string[]>} roles by name
+ */
+export async function withUsers (backend, roles) {
+  const suffix = `${process.pid}_${Date.now().toString(36)}`
+  const users = Object.entries(roles).map(([name, own]) =>
+    ({ name: `${name}_${suffix}`, roles: own, type: 'user', password: `s3cret-${name}` }))
+  let counter = 0
+  const { close, database = backend.database } = await (backend.supports.users ? addUsers(backend, users) : startWithUsers(users))
+  return {
+    /** URL of a database that does not exist yet, with an admin's name. */
+    database: async () => database.call(backend, counter++),
+    /** Name and password. @param {string} name */
+    credentials: name => [`${name}_${suffix}`, `s3cret-${name}`],
+    /** The URL as one of them. @param {string} url @param {string} name */
+    as: (url, name) => as(url, `${name}_${suffix}`, `s3cret-${name}`),
+    close
+  }
+}
 
-const servers = {
-  embedded: async () => {
-    const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-permissions-'))
-    const server = await startEmbedded({ dir, admins: { root: 'secret' }, users: Object.fromEntries(people.map(([name, password, roles]) => [name, { password, roles }])) })
-    return {
-      database: `${as(server.url, 'root', 'secret')}test_permissions`,
-      ...Object.fromEntries(people.map(([name, password]) => [name, [name, password]])),
-      close: async () => {
-        await server.close()
-        await rm(dir, { recursive: true, force: true })
-      }
-    }
-  },
-  CouchDB: async () => {
-    const backend = backends.find(({ name }) => name === 'CouchDB')
-    const url = await backend.url()
-    const suffix = `${process.pid}_${Date.now()}`
-    for (const [name, password, roles] of people) {
-      const id = `org.couchdb.user:${name}_${suffix}`
-      await json(`${url}/_users/${id}`, { method: 'PUT', body: JSON.stringify({ _id: id, name: `${name}_${suffix}`, password, roles, type: 'user' }) })
-    }
-    return {
-      database: await backend.database(),
-      ...Object.fromEntries(people.map(([name, password]) => [name, [`${name}_${suffix}`, password]])),
-      close: async () => {
-        for (const [name] of people) {
-          const id = `org.couchdb.user:${name}_${suffix}`
-          const { _rev } = await json(`${url}/_users/${id}`)
-          await request(`${url}/_users/${id}?rev=${_rev}`, { method: 'DELETE' })
-        }
-      }
+async function addUsers (backend, users) {
+  const server = await backend.url()
+  const urlOf = ({ name }) => `${server}/_users/org.couchdb.user:${name}`
+  for (const user of users) await put(urlOf(user), user)
+  const remove = async user => request(`${urlOf(user)}?rev=${(await json(urlOf(user)))._rev}`, { method: 'DELETE' })
+  return { close: async () => { for (const user of users) await remove(user) } }
+}
+
+async function startWithUsers (users) {
+  const dir = await mkdtemp(path.join(tmpdir(), 'tilecouch-users-'))
+  const own = Object.fromEntries(users.map(({ name, password, roles }) => [name, { password, roles }]))
+  const embedded = await startEmbedded({ dir, admins: { admin: 'test' }, users: own })
+  return {
+    database: number => `${as(embedded.url, 'admin', 'test')}test_users_${number}`,
+    async close () {
+      await embedded.close()
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 })
     }
   }
 }
 
+const PEOPLE = { writer: ['tilecouch-writer'], other: ['tilecouch-writer'], reader: [], boss: [] }
+
 /**
- * A suite for each store that can be had.
+ * A suite for each store, with an admin, two writers, a reader, and one who may become admin of a database.
  * @param {string} title
- * @param {(start: () => Promise<{database: string, writer: string[], other: string[], reader: string[], boss: string[], close: () => Promise<void>}>) => void} body
+ * @param {(start: () => Promise<{database: string, writer: string[], other: string[], reader: string[], boss: string[],
+ *   close: () => Promise<void>}>) => void} body
  */
 export function withPeople (title, body) {
-  for (const [name, start] of Object.entries(servers)) {
-    const suite = name === 'embedded' || backends.some(backend => backend.name === name) ? describe : describe.skip
-    suite(`${title} on ${name}`, () => body(start))
-  }
+  onEachStore(title, backend => body(async () => {
+    const { database, credentials, close } = await withUsers(backend, PEOPLE)
+    const people = Object.keys(PEOPLE).map(name => [name, credentials(name)])
+    return { database: await database(), ...Object.fromEntries(people), close }
+  }))
 }

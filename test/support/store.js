@@ -1,21 +1,26 @@
-// A store of its own for each test of a suite.
+// A store of its own for each test of a suite, or for the suite.
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 
 /**
  * @param {{database: () => Promise<string>}} backend
- * @param {{published?: boolean, fill?: (store: Store) => Promise<any>, [option: string]: any}} [options] published: with its design
- *   documents; fill: writes what every test finds there; others are those of Store.create
+ * @param {object} [options] others are those of Store.create
+ * @param {boolean} [options.published] with its design documents
+ * @param {boolean} [options.once] one store for all tests
+ * @param {(store: Store, url: string) => any} [options.fill] writes what every test finds there
+ * @param {any} [options.public]
  * @returns {{store: Store, url: string}} set while a test runs
  */
-export function useStore (backend, { published = false, fill, ...options } = {}) {
+export function useStore (backend, { published = false, once = false, fill, ...options } = {}) {
   const own = { store: /** @type {Store} */ (/** @type {unknown} */ (undefined)), url: '' }
-  beforeEach(async () => {
+  const [begin, end] = once ? [before, after] : [beforeEach, afterEach]
+  begin(async function () {
+    this.timeout(60000)
     own.url = await backend.database()
     own.store = await Store.create(own.url, options)
     if (published) await publish(own.store)
-    await fill?.(own.store)
+    await fill?.(own.store, own.url)
   })
-  afterEach(() => own.store.destroy())
+  end(() => own.store.destroy())
   return own
 }

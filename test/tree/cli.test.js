@@ -2,68 +2,52 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createProgram } from '../../loader/cli/program.js'
-import { Store, publish } from '../../loader/index.js'
 import { nginxConfig } from '../../loader/tree/index.js'
 import { until } from '../../bench/wait.js'
-import { memory } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
-import { useFolder } from '../support/folder.js'
+import { memory, runCommand } from '../support/cli.js'
 import { square } from '../support/tiles.js'
-import { checkTrees, edition, isThere, tile } from './helpers.js'
+import { checkTrees, edition, isThere, tile, useTrees } from './helpers.js'
 
 const [T1, T2] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z']
 
 onEachStore('tilecouch export --tree', backend => {
-  const folder = useFolder()
-  let url, store
-  const to = () => path.join(folder.dir, 'tiles')
-
-  function start (...argv) {
-    const streams = { stdout: memory(), stderr: memory() }
-    const { run } = createProgram({ streams, openEmbedded: async () => { throw new Error('no embedded store here') } })
-    const ended = run(['export', ...argv, '--db', url])
-    return { ended, get out () { return streams.stdout.text }, get err () { return streams.stderr.text } }
-  }
-  const run = async (...argv) => {
-    const started = start(...argv)
-    return { code: await started.ended, out: started.out, err: started.err }
-  }
-
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-    await store.defineLayer('osm', { format: 'png' })
-    await publish(store)
+  const map = useTrees(backend, async store => {
     await edition(store, square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
     await edition(store, [tile(1, 1, T2, 99)])
   })
-  afterEach(() => store.destroy())
+  const { folder } = map
+  const run = (...argv) => runCommand(['export', ...argv, '--db', map.url])
+  const start = (...argv) => {
+    const streams = { stdout: memory(), stderr: memory() }
+    const ended = runCommand(['export', ...argv, '--db', map.url], /** @type {any} */ ({ streams })).then(({ code }) => code)
+    return { ended, get out () { return streams.stdout.text }, get err () { return streams.stderr.text } }
+  }
 
-  it('says what it did, and again that there was nothing to do', async () => {
-    const { code, out, err } = await run('osm', to(), '--tree')
+  it('reports what it did, and then that there was nothing to do', async () => {
+    const { code, out, err } = await run('osm', map.to(), '--tree')
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^osm -> \S+: 16 tiles looked at in 0:0\d\n {2}17 files written \(6\.\d kB\), 31 hard links, 0 up to date, 0 removed\n {2}3 trees: osm, osm@2022-03-01T00:00:00Z, osm@2023-06-01T00:00:00Z\n {2}6 links: /)
-    const again = await run('osm', to(), '--tree', '--json')
+    const again = await run('osm', map.to(), '--tree', '--json')
     assert.equal(again.code, 0)
     const { layer, written, linked, trees, links, failures } = JSON.parse(again.out)
     assert.deepEqual([layer, written, linked, trees.length, links.length, failures], ['osm', 0, 0, 3, 6, []])
-    await checkTrees(url, to())
+    await checkTrees(map.url, map.to())
   })
 
   it('takes an area and zooms', async () => {
-    assert.equal((await run('osm', to(), '--tree', '--bbox', '-180,80,-160,85', '--zoom', '5')).code, 0)
-    const { tiles } = await checkTrees(url, to(), { selected: (z, x, y) => x < 2 && y < 4 })
+    assert.equal((await run('osm', map.to(), '--tree', '--bbox', '-180,80,-160,85', '--zoom', '5')).code, 0)
+    const { tiles } = await checkTrees(map.url, map.to(), { selected: (z, x, y) => x < 2 && y < 4 })
     assert.equal(tiles, 16)
-    assert.equal((await run('osm', to(), '--tree', '--zoom', '6-7')).code, 0)
-    assert.ok(!isThere(path.join(to(), 'osm/5')))
+    assert.equal((await run('osm', map.to(), '--tree', '--zoom', '6-7')).code, 0)
+    assert.ok(!isThere(path.join(map.to(), 'osm/5')))
   })
 
-  it('writes the configuration of nginx once, and nothing over one that somebody has adapted', async () => {
+  it('writes the configuration of nginx once, and does not overwrite an adapted one', async () => {
     const file = path.join(folder.dir, 'tiles.conf')
-    const args = ['osm', to(), '--tree', '--nginx', file, '--gateway', 'http://127.0.0.1:8080']
+    const args = ['osm', map.to(), '--tree', '--nginx', file, '--gateway', 'http://127.0.0.1:8080']
     assert.equal((await run(...args)).code, 0)
-    assert.equal(readFileSync(file, 'utf8'), nginxConfig({ root: to(), gateway: 'http://127.0.0.1:8080' }))
+    assert.equal(readFileSync(file, 'utf8'), nginxConfig({ root: map.to(), gateway: 'http://127.0.0.1:8080' }))
     assert.equal((await run(...args)).code, 0)
     writeFileSync(file, 'adapted')
     const refused = await run(...args)
@@ -75,20 +59,20 @@ onEachStore('tilecouch export --tree', backend => {
 
   it('refuses what makes no sense, before it writes anything', async () => {
     for (const args of [
-      ['osm@2022', to(), '--tree'], ['osm', to(), '--tree', '--history'], ['osm', to(), '--tree', '--format', 'zip'], ['osm', to(), '--tree', '--gateway', 'http://a.example'],
-      ['osm', to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', to(), '--live'], ['nothing', to(), '--tree'], ['osm', to(), '--tree', '--zoom', 'x']
+      ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'], ['osm', map.to(), '--tree', '--format', 'zip'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
+      ['osm', map.to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', map.to(), '--live'], ['nothing', map.to(), '--tree'], ['osm', map.to(), '--tree', '--zoom', 'x']
     ]) {
       const { code, out, err } = await run(...args)
       assert.deepEqual([code, out], [1, ''], args.join(' '))
       assert.match(err, /^tilecouch: .* \[(BAD_OPTION|LAYER_NOT_FOUND|BAD_ZOOM)\]/, args.join(' '))
     }
-    assert.ok(!isThere(to()))
+    assert.ok(!isThere(map.to()))
   })
 
-  it('says one line when anything is different while it follows, and ends well', async () => {
-    const following = start('osm', to(), '--tree', '--live')
+  it('prints a line for each change of state while it follows, and ends with 0', async () => {
+    const following = start('osm', map.to(), '--tree', '--live')
     await until(() => following.err.includes('following'))
-    await edition(store, [tile(2, 2, '2024-01-01T00:00:00Z', 98)])
+    await edition(map.store, [tile(2, 2, '2024-01-01T00:00:00Z', 98)])
     await until(() => following.err.includes('osm@2024-01-01T00:00:00Z is complete'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)
@@ -97,7 +81,7 @@ onEachStore('tilecouch export --tree', backend => {
   })
 
   it('gives programs an object a line while it follows', async () => {
-    const following = start('osm', to(), '--tree', '--live', '--json')
+    const following = start('osm', map.to(), '--tree', '--live', '--json')
     await until(() => following.out.includes('"following"'))
     process.emit('SIGINT')
     assert.equal(await following.ended, 0)

@@ -112,7 +112,7 @@ describe('the plan of trees', () => {
   })
 })
 
-describe('what is remembered of trees', () => {
+describe('the state of trees', () => {
   const folder = useFolder()
 
   it('is read as it was kept, and not at all when it is damaged', async () => {
@@ -127,7 +127,7 @@ describe('what is remembered of trees', () => {
     }
   })
 
-  it('tells areas apart', () => {
+  it('distinguishes areas', () => {
     const triangle = east => parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 0], [east, 0], [0, 10], [0, 0]]] } })
     const texts = [{}, { zooms: { min: 0, max: 5 } }, { area: triangle(10) }, { area: triangle(11) }, { area: parseArea({ bbox: '0,0,10,10' }) }].map(what => selectionOf({ ...what, editions: true }))
     assert.equal(new Set(texts).size, texts.length)

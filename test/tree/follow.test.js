@@ -1,226 +1,191 @@
 // Trees that follow the store.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
-import path from 'node:path'
 import { TilecouchError } from '../../core/index.js'
 import { Store, publish } from '../../loader/index.js'
 import { exportTree } from '../../loader/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { startFront } from '../client/support/front.js'
 import { onEachStore } from '../support/backends.js'
-import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
-import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn } from './helpers.js'
+import { checkTidy, checkTrees, edition, isThere, linkOf, tile, treeOf, treesIn, useTrees } from './helpers.js'
 import { Watcher } from './watcher.js'
 
 const [T1, T2, T3, T4] = ['2022-03-01T00:00:00Z', '2023-06-01T00:00:00Z', '2023-09-01T00:00:00Z', '2024-01-01T00:00:00Z']
 
 onEachStore('trees that follow', backend => {
-  const folder = useFolder()
-  let url, store, stop, states, following, through
-  const to = () => path.join(folder.dir, 'tiles')
-  const file = (name, time) => path.join(treeOf(to(), time), name)
-  const shows = (name, seed, time) => until(() => isThere(file(name, time)) && readFileSync(file(name, time)).equals(png(seed)), { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
-  const settles = async options => {
-    let error
-    const right = () => checkTrees(url, to(), options).then(() => true, met => { error = met })
-    await until(right, { every: 50, timeout: 20000 }).catch(() => { throw error })
-  }
-
-  async function follow (options = {}) {
-    stop = new AbortController()
-    states = []
-    following = exportTree(through ?? store, 'osm', to(), { follow: true, signal: stop.signal, onState: state => states.push(state), ...options })
-    following.catch(() => {})
-    await until(() => states.some(({ state }) => state === 'following'), { what: 'following' })
-  }
-  async function end () {
-    stop?.abort()
-    const summary = await following
-    following = undefined
-    return summary
-  }
-
-  beforeEach(async () => {
-    through = undefined
-    url = await backend.database()
-    store = await Store.create(url)
-    await store.defineLayer('osm', { format: 'png' })
-    await publish(store)
-    await edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
-  })
-  afterEach(async () => {
-    stop?.abort()
-    await following?.catch(() => {})
-    await store.destroy().catch(() => {})
-  })
+  const map = useTrees(backend, store => edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y })))
+  const shows = (name, seed, time) => until(() => {
+    const file = map.file(name, time)
+    return isThere(file) && readFileSync(file).equals(png(seed))
+  }, { what: `${name} of ${time ?? 'now'} to be ${seed}`, every: 5 })
 
   it('show a change within about a second, and remove what is gone', async () => {
-    await follow()
+    await map.follow()
     const started = performance.now()
-    await store.write([tile(1, 1, T2, 300), tile(2, 2, T2, null)])
+    await map.store.write([tile(1, 1, T2, 300), tile(2, 2, T2, null)])
     await shows('5/1/1.png', 300)
     assert.ok(performance.now() - started < 2000, `${performance.now() - started} ms`)
-    await until(() => !isThere(file('5/2/2.png')))
-    assert.ok(isThere(file('5/2/2.png', T1)))
-    await edition(store, [tile(9, 9, T2, 301)])
-    await until(() => treesIn(to()).trees.includes(T2))
-    await settles()
-    await store.write([tile(9, 9, T3, null)])
-    await until(() => !isThere(file('5/9')), { what: 'the empty folder to go' })
-    await end()
-    checkTidy(to())
+    await until(() => !isThere(map.file('5/2/2.png')))
+    assert.ok(isThere(map.file('5/2/2.png', T1)))
+    await edition(map.store, [tile(9, 9, T2, 301)])
+    await until(() => treesIn(map.to()).trees.includes(T2))
+    await map.settles()
+    await map.store.write([tile(9, 9, T3, null)])
+    await until(() => !isThere(map.file('5/9')), { what: 'the empty folder to go' })
+    await map.end()
+    checkTidy(map.to())
   })
 
-  it('have a new edition when it is finished, not before, and as a whole', async () => {
-    await follow()
-    await edition(store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }), { finished: false })
+  it('have a new edition when it is finished, not before, and completely', async () => {
+    await map.follow()
+    await edition(map.store, square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? x * 6 + y : 100 + x }), { finished: false })
     await shows('5/5/0.png', 105)
-    assert.deepEqual(treesIn(to()).trees, ['', T1])
-    await store.putEdition('osm', T2, { finished: T2 })
-    await until(() => isThere(treeOf(to(), T2)), { every: 1 })
-    assert.ok(square({ layer: 'osm', time: T2, side: 6, seed: () => 1 }).every(({ x, y }) => isThere(file(`5/${x}/${y}.png`, T2))), 'it appeared whole')
-    await settles()
-    assert.equal(statSync(file('5/1/1.png', T2)).ino, statSync(file('5/1/1.png', T1)).ino)
+    assert.deepEqual(treesIn(map.to()).trees, ['', T1])
+    await map.store.putEdition('osm', T2, { finished: T2 })
+    await until(() => isThere(treeOf(map.to(), T2)), { every: 1 })
+    assert.ok(square({ layer: 'osm', time: T2, side: 6, seed: () => 1 }).every(({ x, y }) => isThere(map.file(`5/${x}/${y}.png`, T2))), 'it appeared whole')
+    await map.settles()
+    assert.equal(statSync(map.file('5/1/1.png', T2)).ino, statSync(map.file('5/1/1.png', T1)).ino)
   })
 
   it('change in the past when something is loaded there', async () => {
-    await edition(store, [tile(1, 1, T4, 400)])
-    await follow()
-    await edition(store, [tile(1, 1, T2, 200), tile(3, 3, T2, null)])
-    await until(() => treesIn(to()).trees.includes(T2))
-    await settles()
-    await edition(store, [tile(1, 1, T3, 201), tile(3, 3, T3, 202)])
-    await until(() => treesIn(to()).trees.includes(T3))
-    await settles()
-    assert.deepEqual([linkOf(to(), '2022'), linkOf(to(), '2023'), linkOf(to(), '2024')], [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
+    await edition(map.store, [tile(1, 1, T4, 400)])
+    await map.follow()
+    await edition(map.store, [tile(1, 1, T2, 200), tile(3, 3, T2, null)])
+    await until(() => treesIn(map.to()).trees.includes(T2))
+    await map.settles()
+    await edition(map.store, [tile(1, 1, T3, 201), tile(3, 3, T3, 202)])
+    await until(() => treesIn(map.to()).trees.includes(T3))
+    await map.settles()
+    assert.deepEqual([linkOf(map.to(), '2022'), linkOf(map.to(), '2023'), linkOf(map.to(), '2024')], [`osm@${T1}`, `osm@${T3}`, `osm@${T4}`])
     await shows('5/1/1.png', 201, T3)
     await shows('5/1/1.png', 400)
-    const tree = statSync(file('5/2/2.png', T3)).ino
-    assert.equal(tree, statSync(file('5/2/2.png')).ino)
+    const tree = statSync(map.file('5/2/2.png', T3)).ino
+    assert.equal(tree, statSync(map.file('5/2/2.png')).ino)
   })
 
   it('have no link for a period in which a tile of no edition came later, and have it again after the next edition', async () => {
-    await edition(store, [tile(1, 1, T2, 200)])
-    await follow()
-    assert.deepEqual(treesIn(to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
-    await store.write([tile(1, 2, '2023-06-15T00:00:00Z', 300)])
+    await edition(map.store, [tile(1, 1, T2, 200)])
+    await map.follow()
+    assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023', '2023-06', '2023-06-01'])
+    await map.store.write([tile(1, 2, '2023-06-15T00:00:00Z', 300)])
     await shows('5/1/2.png', 300)
-    assert.deepEqual(treesIn(to()).links, ['2022', '2022-03', '2022-03-01', '2023-06-01'])
-    await edition(store, [tile(1, 1, T3, 201)])
-    await until(() => treesIn(to()).links.includes('2023'))
-    assert.equal(linkOf(to(), '2023'), `osm@${T3}`)
-    await settles()
+    assert.deepEqual(treesIn(map.to()).links, ['2022', '2022-03', '2022-03-01', '2023-06-01'])
+    await edition(map.store, [tile(1, 1, T3, 201)])
+    await until(() => treesIn(map.to()).links.includes('2023'))
+    assert.equal(linkOf(map.to(), '2023'), `osm@${T3}`)
+    await map.settles()
   })
 
-  it('lose what is deleted from the store: a head, a past version, an edition', async () => {
-    await edition(store, [tile(1, 1, T2, 200), tile(2, 2, T2, 201)])
-    await follow()
+  it('remove what is deleted from the store: a head, a past version, an edition', async () => {
+    await edition(map.store, [tile(1, 1, T2, 200), tile(2, 2, T2, 201)])
+    await map.follow()
     const remove = async id => {
-      const { _rev: rev } = await store.couch.get(id)
-      await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev } })
+      const { _rev: rev } = await map.store.couch.get(id)
+      await map.store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev } })
     }
     await remove('osm:5:1:1')
-    await until(() => !isThere(file('5/1/1.png')))
+    await until(() => !isThere(map.file('5/1/1.png')))
     await remove(`osm:5:2:2@${T1}`)
-    await until(() => !isThere(file('5/2/2.png', T1)))
+    await until(() => !isThere(map.file('5/2/2.png', T1)))
     await remove(`edition:osm@${T2}`)
-    await until(() => !isThere(treeOf(to(), T2)) && !treesIn(to()).links.includes('2023'))
-    await settles()
+    await until(() => !isThere(treeOf(map.to(), T2)) && !treesIn(map.to()).links.includes('2023'))
+    await map.settles()
   })
 
-  it('go on where they were, with what happened while nobody followed', async () => {
-    await follow()
-    await end()
-    await edition(store, [tile(1, 1, T2, 200)])
-    await store.write([tile(2, 2, T2, 201)])
-    await follow()
+  it('resume, with changes that came in between', async () => {
+    await map.follow()
+    await map.end()
+    await edition(map.store, [tile(1, 1, T2, 200)])
+    await map.store.write([tile(2, 2, T2, 201)])
+    await map.follow()
     await shows('5/2/2.png', 201)
-    await until(() => treesIn(to()).trees.includes(T2))
-    const { tiles } = await end()
+    await until(() => treesIn(map.to()).trees.includes(T2))
+    const { tiles } = await map.end()
     assert.ok(tiles <= 2 + 36, `${tiles}: changed, and once for the new tree`)
-    await checkTrees(url, to())
+    await checkTrees(map.url, map.to())
   })
 
   it('wait for a store that is away, and say so once', async () => {
-    const front = await startFront(url)
+    const front = await startFront(map.url)
     try {
       const seen = new URL(front.url)
-      const { username, password } = new URL(url)
-      through = await Store.open(Object.assign(seen, { username, password }).href, { retries: 0 })
-      await follow()
+      const { username, password } = new URL(map.url)
+      const away = await Store.open(Object.assign(seen, { username, password }).href, { retries: 0 })
+      await map.follow({}, away)
       const port = +seen.port
       await front.stop()
-      await until(() => states.at(-1).state === 'away')
-      await edition(store, [tile(1, 1, T2, 200)])
+      await until(() => map.states.at(-1).state === 'away')
+      await edition(map.store, [tile(1, 1, T2, 200)])
       await front.restart(port)
       await shows('5/1/1.png', 200)
-      await until(() => states.at(-1).state === 'following')
-      await settles()
-      assert.deepEqual(states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'), ['following', 'UNREACHABLE', 'following'])
-      await end()
+      await until(() => map.states.at(-1).state === 'following')
+      await map.settles()
+      assert.deepEqual(map.states.map(({ state, error }) => error ?? state).filter(state => state !== 'comparing'), ['following', 'UNREACHABLE', 'following'])
+      await map.end()
     } finally {
       await front.close().catch(() => {})
     }
   })
 
-  it('begin a comparison anew that broke off because the store went away', async () => {
-    await exportTree(store, 'osm', to())
-    await edition(store, [tile(1, 1, T2, 200)])
+  it('begin a comparison again that broke off because the store went away', async () => {
+    await exportTree(map.store, 'osm', map.to())
+    await edition(map.store, [tile(1, 1, T2, 200)])
     let breaks = 2
-    through = Object.assign(Object.create(store), {
+    const breaking = Object.assign(Object.create(map.store), {
       async * listTiles (...args) {
         let left = breaks-- > 0 ? 10 : Infinity
-        for await (const one of store.listTiles(...args)) {
+        for await (const one of map.store.listTiles(...args)) {
           if (left-- === 0) throw new TilecouchError('UNREACHABLE', { url: 'x', why: 'it was killed' })
           yield one
         }
       }
     })
-    await follow({ zooms: { min: 0, max: 9 } }) // another selection: everything is compared
-    await until(() => treesIn(to()).trees.includes(T2))
-    await settles()
+    await map.follow({ zooms: { min: 0, max: 9 } }, breaking) // another selection: everything is compared
+    await until(() => treesIn(map.to()).trees.includes(T2))
+    await map.settles()
     assert.ok(breaks < 0)
   })
 
   it('keep what they have when the database is dropped, and become the next one when its layer is there', async () => {
-    await follow()
-    const { created } = await store.couch.get('tilecouch')
-    await store.destroy()
-    await until(() => states.at(-1).state === 'away')
-    assert.ok(isThere(file('5/1/1.png')))
+    await map.follow()
+    const { created } = await map.store.couch.get('tilecouch')
+    await map.store.destroy()
+    await until(() => map.states.at(-1).state === 'away')
+    assert.ok(isThere(map.file('5/1/1.png')))
     await until(() => new Date().toISOString().slice(0, 19) + 'Z' > created, { what: 'another second' })
-    store = await Store.create(url)
-    await publish(store)
-    await until(() => states.at(-1).error === 'LAYER_NOT_FOUND', { what: 'the layer to be missed' })
-    assert.ok(isThere(file('5/1/1.png')))
-    await store.defineLayer('osm', { format: 'png' })
-    await edition(store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
+    map.store = await Store.create(map.url)
+    await publish(map.store)
+    await until(() => map.states.at(-1).error === 'LAYER_NOT_FOUND', { what: 'the layer to be missed' })
+    assert.ok(isThere(map.file('5/1/1.png')))
+    await map.store.defineLayer('osm', { format: 'png' })
+    await edition(map.store, square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x === y ? undefined : 500 + x * 6 + y }))
     await shows('5/1/2.png', 508)
-    await settles({ moved: true })
-    assert.ok(!isThere(file('5/1/1.png')))
+    await map.settles({ moved: true })
+    assert.ok(!isThere(map.file('5/1/1.png')))
   })
 
   it('compare everything when there is more to remember than they may', async () => {
-    await follow({ mostChanges: 5, limits: { gather: 300 } })
-    await store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
+    await map.follow({ mostChanges: 5, limits: { gather: 300 } })
+    await map.store.write(square({ layer: 'osm', time: T2, side: 6, seed: (x, y) => y ? 600 + x * 6 + y : null }))
     await shows('5/5/5.png', 635)
-    await settles()
-    assert.ok(states.some(({ state }) => state === 'comparing'))
+    await map.settles()
+    assert.ok(map.states.some(({ state }) => state === 'comparing'))
   })
 
   it('are never seen cut off, mixed or older than before, whatever is loaded meanwhile', async () => {
     const editions = [T2, T3, T4].map((time, at) => square({ layer: 'osm', time, side: 6, seed: (x, y) => (x * y + at) % 3 ? 1000 * (at + 1) + x * 6 + y : undefined }))
-    const watcher = new Watcher(to())
+    const watcher = new Watcher(map.to())
     watcher.expect(square({ layer: 'osm', time: T1, side: 6, seed: (x, y) => x * 6 + y }))
     for (const tiles of editions) watcher.expect(tiles)
     watcher.start()
-    await follow({ limits: { gather: 10 } })
+    await map.follow({ limits: { gather: 10 } })
     for (const tiles of editions) {
-      for (let at = 0; at < tiles.length; at += 5) await store.write(tiles.slice(at, at + 5))
-      await edition(store, tiles)
+      for (let at = 0; at < tiles.length; at += 5) await map.store.write(tiles.slice(at, at + 5))
+      await edition(map.store, tiles)
     }
-    await settles()
+    await map.settles()
     await watcher.stop()
     assert.ok(watcher.reads > 100, `${watcher.reads}`)
     assert.ok(watcher.changed.size > 0)

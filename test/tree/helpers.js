@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { asOf, endOf, inspectTile, isExactTime } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
+import { exportTree } from '../../loader/tree/index.js'
+import { useFolder } from '../support/folder.js'
 import { readWholeStore } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { png } from '../support/tiles.js'
 
 export const tile = (x, y, time, seed, layer = 'osm', z = 5) => ({ layer, z, x, y, time, ...(seed === null ? { gone: true } : { bytes: png(seed) }) })
@@ -14,6 +18,55 @@ export async function edition (store, tiles, { finished = true, layer = tiles[0]
   const { failed } = await store.write(tiles)
   assert.equal(failed, 0)
   if (finished) await store.putEdition(layer, time, { finished: time })
+}
+
+/**
+ * A published store with the layer `osm`, and a folder for its trees, for each test.
+ * @param {(store: any) => Promise<any>} [fill]
+ */
+export function useTrees (backend, fill = async () => {}) {
+  const trees = {
+    get store () { return own.store },
+    set store (store) { own.store = store },
+    get url () { return own.url },
+    get folder () { return folder },
+    /** @type {Promise<any> | undefined} */ following: undefined,
+    stop: new AbortController(),
+    /** @type {any[]} */ states: [],
+    to: () => path.join(folder.dir, 'tiles'),
+    file: (name, time) => path.join(treeOf(trees.to(), time), name),
+    run: options => exportTree(own.store, 'osm', trees.to(), options),
+    async follow (options = {}, store = own.store) {
+      trees.stop = new AbortController()
+      trees.states = []
+      const settings = { follow: true, signal: trees.stop.signal, onState: state => trees.states.push(state), ...options }
+      trees.following = exportTree(store, 'osm', trees.to(), settings)
+      trees.following.catch(() => {})
+      await until(() => trees.states.some(({ state }) => state === 'following'), { what: 'following' })
+    },
+    async end () {
+      trees.stop.abort()
+      const summary = await trees.following
+      trees.following = undefined
+      return summary
+    },
+    /** Until everything is as the store says. */
+    async settles (options) {
+      let error
+      const right = () => checkTrees(own.url, trees.to(), options).then(() => true, met => { error = met })
+      await until(right, { every: 50, timeout: 20000 }).catch(() => { throw error })
+    }
+  }
+  afterEach(() => trees.end().catch(() => {})) // before its folder and store are removed
+  const folder = useFolder()
+  const own = useStore(backend, {
+    published: true,
+    async fill (store) {
+      await store.defineLayer('osm', { format: 'png' })
+      await fill(store)
+    }
+  })
+  return trees
 }
 
 /**

@@ -122,7 +122,7 @@ onEachStore('nginx on trees', backend => {
     assert.equal(Date.parse(answer.header('last-modified') ?? ''), Date.parse(header('last-modified') ?? '') + 1000, 'a cache that only knows times has to be told')
   })
 
-  it('finds a tile whatever type its address names, and says what it is', async () => {
+  it('finds a tile whatever type its address names, and sends its content type', async () => {
     await start()
     for (const address of ['/osm/5/9/9.png', '/osm/5/9/9.jpg', '/osm/5/9/9.webp']) {
       const answer = await get(address)
@@ -132,7 +132,7 @@ onEachStore('nginx on trees', backend => {
     assert.deepEqual([vector.status, vector.header('content-type'), vector.header('content-encoding'), vector.header('vary')], [200, 'application/vnd.mapbox-vector-tile', 'gzip', 'Accept-Encoding'])
   })
 
-  it('says by itself what is not there, and serves nothing else of the folder', async () => {
+  it('answers for missing tiles, and serves nothing else of the folder', async () => {
     await start()
     const missing = await get('/osm/5/30/30.png', { headers: { origin: 'https://a.example' } })
     assert.deepEqual([missing.status, JSON.parse(missing.bytes.toString()).error, missing.header('cache-control'), missing.header('access-control-allow-origin')], [404, 'TILE_NOT_FOUND', 'public, max-age=60', '*'])
@@ -153,7 +153,7 @@ onEachStore('nginx on trees', backend => {
     assert.equal(nginx.errors().match(/\[(error|crit|alert|emerg)\].*/)?.[0], undefined)
   })
 
-  it('shows what changes as it changes, and only whole tiles', async () => {
+  it('shows changes at once, and only complete tiles', async () => {
     await start()
     stop = new AbortController()
     following = exportTree(store, 'osm', to(), { follow: true, signal: stop.signal, limits: { gather: 10 } })

@@ -30,7 +30,7 @@ onEachStore('a place in the changes', backend => {
     await store.destroy()
   })
 
-  it('is gone on from, with all that came since and nothing from before, and nothing is reset', async () => {
+  it('is resumed from, with all that came since and nothing from before, without a reset', async () => {
     const place = await now()
     await store.write([tile(2, 2, T, 2)])
     await follow(place)

@@ -22,7 +22,7 @@ describe('comparing everything', () => {
         }
       }
     }
-    const tree = { root: folder.dir, whole: true }
+    const tree = { root: folder.dir, complete: true }
     const settler = {
       async update (tiles, trees, { names }) {
         for (const tile of tiles) told.settled.push(`${tile.id} ${(await names(tree, tile)).map(file => path.relative(folder.dir, file))}`.trim())
@@ -41,7 +41,7 @@ describe('comparing everything', () => {
     assert.deepEqual(told.removed.sort(), ['3/0/0.png', '5/1/10.png', '5/30/1.png'])
   })
 
-  it('leaves alone what somebody else has seen to since it began', async () => {
+  it('skips tiles that were written since it began', async () => {
     folder.write({ '5/1/1.png': '', '5/1/3.png': '', '5/9/9.png': '', '8/1/1.png': '' })
     const { scan: one, told } = scan(['5/1/1', '5/1/2'])
     for (const place of ['5:1:1', '5:1:3', '5:9:9', '8:1:1']) one.touched.add(`osm:${place}`)
@@ -49,7 +49,7 @@ describe('comparing everything', () => {
     assert.deepEqual([told.settled, told.removed], [['osm:5:1:2'], []])
   })
 
-  it('goes on in a column that is longer than a step, and can be given up', async () => {
+  it('continues in a column that is longer than a step, and can be closed', async () => {
     folder.write({ '14/1/5.png': '', [`14/1/${CHUNK + 5}.png`]: '', '14/1/9999.png': '' })
     const rows = Array.from({ length: CHUNK + 10 }, (_, y) => `${y}`).sort().map(y => `14/1/${y}`)
     const { scan: one, told } = scan(rows)

@@ -31,7 +31,7 @@ describe('deploy/tilecouch-tree@.service', () => {
     assert.equal(service.DynamicUser, undefined, 'its folders are closed to others')
   })
 
-  it('says which store with variables that the command reads', () => {
+  it('names the store by variables that the command reads', () => {
     const variables = readFileSync(file('tree.env'), 'utf8').split('\n').flatMap(line => /^#?([A-Z_]+)=/.exec(line)?.[1] ?? [])
     assert.deepEqual(variables, ['COUCHDB_URL', 'COUCHDB_USER', 'COUCHDB_PASSWORD'])
   })

@@ -11,7 +11,6 @@ const element = () => ({ style, childNodes: [], appendChild () {}, setAttribute 
  * @returns {Promise<{L: any, added: string[]}>} added: paths on L that the library put there
  */
 export async function loadGlobal () {
-  /** @type {Record<string, any>} */
   const window = {
     navigator: { userAgent: 'node', platform: '' },
     screen: {},

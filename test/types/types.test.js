@@ -36,13 +36,13 @@ new OfflineStore({})
 function globalPaths () {
   const paths = []
   const walk = (node, at) => {
-    if (ts.isModuleDeclaration(node)) for (const inner of /** @type {any} */ (node.body).statements) walk(inner, [...at, node.name.text])
+    if (ts.isModuleDeclaration(node)) for (const inner of node.body.statements) walk(inner, [...at, node.name.text])
     else if (ts.isVariableStatement(node)) for (const { name, type } of node.declarationList.declarations) value(type, [...at, name.getText()])
   }
   const value = (type, at) => {
     if (ts.isIntersectionTypeNode(type)) return type.types.forEach(part => value(part, at))
     if (!ts.isTypeLiteralNode(type)) return paths.push(at.slice(1).join('.'))
-    for (const member of type.members) value(/** @type {any} */ (member).type, [...at, /** @type {any} */ (member.name).text])
+    for (const member of type.members) value(member.type, [...at, member.name.text])
   }
   ts.createSourceFile('global.d.ts', readFileSync(path.join(root, 'client/global.d.ts'), 'utf8'), ts.ScriptTarget.Latest, true).statements.forEach(statement => walk(statement, []))
   return paths.sort()

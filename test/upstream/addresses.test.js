@@ -47,7 +47,7 @@ describe('GetMap', () => {
     }
   })
 
-  it('says everything the standard wants', () => {
+  it('has every parameter of the standard', () => {
     const { searchParams: query, pathname } = getMap({ styles: 'x', transparent: true, params: { map: '/srv/a b.map', EXCEPTIONS: 'BLANK' } }, WORLD)
     assert.equal(pathname, '/wms')
     const wanted = {
@@ -59,7 +59,7 @@ describe('GetMap', () => {
     assert.equal(getMap({}, WORLD).searchParams.get('STYLES'), '', 'there, though empty')
   })
 
-  it('goes on from an address that has parameters', () => {
+  it('keeps the parameters of an address', () => {
     for (const url of ['https://h/cgi?map=/a.map', 'https://h/cgi?map=/a.map&']) {
       const { search } = getMap({ url }, WORLD)
       assert.match(search, /^\?map=\/a\.map&SERVICE=WMS&/)
@@ -83,7 +83,7 @@ describe('GetMap', () => {
     assert.throws(() => checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a', srs: 'EPSG:4326' }), { code: 'BAD_UPSTREAM', message: /srs "EPSG:4326" must be a name of Web Mercator/ })
   })
 
-  it('knows what an exception of any version says', () => {
+  it('reads exceptions of any version', () => {
     assert.equal(exceptionText('<?xml version="1.0"?><ServiceExceptionReport><ServiceException code="LayerNotDefined">no layer x</ServiceException></ServiceExceptionReport>'), 'LayerNotDefined: no layer x')
     assert.equal(exceptionText('<ogc:ServiceExceptionReport><ogc:ServiceException>\n  <![CDATA[it\n broke]]>\n</ogc:ServiceException></ogc:ServiceExceptionReport>'), 'it broke')
     assert.equal(exceptionText('<html><body>502</body></html>'), undefined)
@@ -124,7 +124,7 @@ describe('metatiles', () => {
     assert.deepEqual(blockOf({ z: 2, x: 0, y: 1 }, 4, [round]), { z: 2, x0: 0, y0: 0, x1: 0, y1: 3 })
   })
 
-  it('are what tiles are fetched with for WMS; for all others a tile comes alone', () => {
+  it('are fetched for WMS; other upstreams give one tile', () => {
     const wms = openUpstream({ layer: 'a', upstream: { type: 'wms', url: 'http://h/wms', layers: 'a', metatile: 2 } })
     assert.equal(wms.groupOf(3, 2, 2).key, wms.groupOf(3, 3, 3).key)
     assert.notEqual(wms.groupOf(3, 2, 2).key, wms.groupOf(3, 4, 2).key)
@@ -139,7 +139,7 @@ describe('metatiles', () => {
     assert.equal(tilesIn(1024, {}), 16)
   })
 
-  it('are asked for only where the layer and the upstream reach', () => {
+  it('are fetched only within the layer and the upstream', () => {
     const upstream = openUpstream({ layer: 'a', minzoom: 2, maxzoom: 9, bounds: [0, 0, 90, 80], upstream: { url: 'http://h/{z}/{x}/{y}', minzoom: 1, maxzoom: 5, bounds: [-90, -80, 45, 80] } })
     assert.deepEqual([[1, 1, 0], [2, 2, 1], [5, 17, 10], [6, 34, 20], [3, 5, 3], [3, 4, 3], [3, 3, 3]].map(([z, x, y]) => upstream.covers(z, x, y)), [false, true, true, false, false, true, false])
     const free = openUpstream({ layer: 'a', upstream: { url: 'http://h/{z}/{x}/{y}' } })

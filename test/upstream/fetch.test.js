@@ -35,7 +35,7 @@ describe('fetching from an upstream', () => {
     }
   })
 
-  it('says who asks, and what the layer wants it to say', async () => {
+  it('sends its User-Agent and the headers of the layer', async () => {
     await given.open({ headers: { Referer: 'https://example.org/', 'X-Client': 'a', Accept: 'image/webp' } }, {}, { userAgent: userAgentOf('maps@example.org') }).fetch(TILE)
     const [{ headers }] = given.server.asked
     assert.match(headers['user-agent'], /^tilecouch\/\d+\.\d+\.\d+ \(maps@example\.org\)$/)
@@ -50,7 +50,7 @@ describe('fetching from an upstream', () => {
     assert.deepEqual(given.server.asked.map(({ headers }) => headers.host.split(':')[0]), ['127.0.0.1', 'localhost', '127.0.0.1', 'localhost'])
   })
 
-  it('knows what did not change: by ETag, by Last-Modified, and not by those of another address', async () => {
+  it('recognises unchanged tiles by ETag or Last-Modified, but not of another address', async () => {
     const upstream = given.open({}, { ttl: 600 })
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const first = await upstream.fetch(TILE)
@@ -68,12 +68,12 @@ describe('fetching from an upstream', () => {
     assert.equal((await upstream.fetch(TILE, { validators: first.origin })).kind, 'tiles')
   })
 
-  it('takes no 304 for an answer to a request without conditions', async () => {
+  it('refuses 304 for a request without conditions', async () => {
     given.server.behave({ status: 304 })
     assert.equal(await codeOf(given.open().fetch(TILE)), 'UPSTREAM_FAILED')
   })
 
-  it('tells when the upstream changed its tile only if the layer wants it', async () => {
+  it('returns Last-Modified only if the layer wants it', async () => {
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const fetched = await given.open({ time: 'fetched' }).fetch(TILE)
     assert.ok(fetched.kind === 'tiles' && fetched.lastModified === undefined)
@@ -82,7 +82,7 @@ describe('fetching from an upstream', () => {
     assert.ok(tomorrow.kind === 'tiles' && tomorrow.lastModified === undefined)
   })
 
-  it('remembers briefly what is missing, tile by tile', async () => {
+  it('remembers missing tiles for a while', async () => {
     for (const status of [404, 410, 204]) {
       given.server.requests.length = 0
       given.server.behave({ status, only: ({ x }) => x === TILE.x })
@@ -98,7 +98,7 @@ describe('fetching from an upstream', () => {
     }
   })
 
-  it('asks for nothing beyond its zooms and bounds', async () => {
+  it('fetches nothing beyond its zooms and bounds', async () => {
     const upstream = given.open({ maxzoom: 4, bounds: [0, 0, 90, 80] })
     for (const tile of [TILE, { z: 3, x: 0, y: 0 }]) assert.equal((await upstream.fetch(tile)).kind, 'missing')
     assert.equal(given.server.requests.length, 0)
@@ -123,7 +123,7 @@ describe('fetching from an upstream', () => {
     'redirects without end': { redirect: ({ url }) => url }
   }
   for (const [what, behaviour] of Object.entries(broken)) {
-    it(`fails for ${what}, and is well again afterwards`, async () => {
+    it(`fails for ${what}, and works again afterwards`, async () => {
       given.server.behave({ ...behaviour, times: behaviour.redirect ? 10 : 1 })
       const upstream = given.open()
       await assert.rejects(upstream.fetch(TILE), { code: 'UPSTREAM_FAILED' })
@@ -132,7 +132,7 @@ describe('fetching from an upstream', () => {
     })
   }
 
-  it('reads the type from the bytes, whatever the header says', async () => {
+  it('reads the type from the bytes, not from the header', async () => {
     const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#123456' } }).jpeg().toBuffer()
     given.server.behave({ body: jpeg, type: 'image/png' })
     assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/jpeg')
@@ -140,14 +140,14 @@ describe('fetching from an upstream', () => {
     assert.equal(tilesOf(await given.open().fetch(TILE))[0].type, 'image/png')
   })
 
-  it('unpacks what is packed, and believes no one who only says so', async () => {
+  it('unpacks packed bytes, but not because of a header alone', async () => {
     given.server.behave({ gzip: true })
     assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
     given.server.behave({ headers: { 'content-encoding': 'gzip' } })
     assert.deepEqual(await bytesOf(given.open()), await given.server.tile(5, 17, 11))
   })
 
-  it('packs vector tiles that come unpacked, and keeps those that come packed as they are', async () => {
+  it('packs vector tiles unless they are packed', async () => {
     const raw = Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20])
     const packed = gzipSync(raw)
     const fetch = async behaviour => {
@@ -173,7 +173,7 @@ describe('fetching from an upstream', () => {
     assert.equal(upstream.state().requests, 2)
   })
 
-  it('takes no more than a bounded answer', async () => {
+  it('limits the size of an answer', async () => {
     given.server.behave({ body: Buffer.alloc(3e6) })
     await assert.rejects(given.open({}, {}, { limits: { maxBytes: 1e6 } }).fetch(TILE), { code: 'UPSTREAM_FAILED', message: /too large/ })
     const bomb = gzipSync(Buffer.alloc(80e6))
@@ -181,7 +181,7 @@ describe('fetching from an upstream', () => {
     await assert.rejects(given.open().fetch(TILE), { code: 'UPSTREAM_FAILED', message: /cannot be unpacked/ })
   })
 
-  it('waits no longer than the layer says, for an answer or for its end', async () => {
+  it('waits for an answer, and for its end, as long as the layer says', async () => {
     for (const behaviour of [{ never: true }, { drip: 20 }]) {
       given.server.behave(behaviour)
       const began = performance.now()
@@ -191,12 +191,12 @@ describe('fetching from an upstream', () => {
     await until(() => given.server.inFlight === 0, { what: 'the connections to end' })
   })
 
-  it('cannot be reached where nobody listens, and says so', async () => {
+  it('reports an upstream that cannot be reached', async () => {
     await assert.rejects(given.open({ url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE', message: /^cannot reach the upstream http:\/\/127\.0\.0\.1:1: the connection was refused$/ })
     await assert.rejects(given.open({ url: 'http://no-such-host.invalid/{z}/{x}/{y}.png' }).fetch(TILE), { code: 'UPSTREAM_UNREACHABLE' })
   })
 
-  it('stops when it is told to, before and while it asks', async () => {
+  it('stops on a signal, before and during a request', async () => {
     given.server.behave({ never: true })
     const stop = new AbortController()
     const fetching = given.open().fetch(TILE, { signal: stop.signal })
@@ -212,7 +212,7 @@ describe('fetching from an upstream', () => {
     await assert.rejects(closing.fetch(TILE), { code: 'ABORTED' })
   })
 
-  it('asks again by itself when a kept connection had gone, once', async () => {
+  it('repeats a request once if a kept connection was closed', async () => {
     const bytes = await given.server.tile(5, 17, 11)
     const seen = new WeakSet()
     const asked = []
@@ -238,7 +238,7 @@ describe('fetching from an upstream', () => {
     }
   })
 
-  it('leaves no timer behind that would keep a process from ending', async () => {
+  it('leaves no timer that keeps a process running', async () => {
     const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
     await null // the timer of the test itself is set once it has begun to wait
     const before = timers()

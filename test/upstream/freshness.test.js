@@ -62,8 +62,8 @@ describe('what is remembered for the next request', () => {
   })
 })
 
-describe('how long an upstream wants to be left alone', () => {
-  it('is said in seconds or as a date', () => {
+describe('how long an upstream wants a pause', () => {
+  it('is given in seconds or as a date', () => {
     assert.equal(retryAfter({ 'retry-after': '120' }), 120)
     assert.equal(retryAfter({ 'retry-after': ' 0 ' }), 0)
     const seconds = retryAfter({ 'retry-after': new Date(Date.now() + 60000).toUTCString() })

@@ -17,10 +17,10 @@ function later () {
   return made
 }
 
-describe('how much an upstream is asked', () => {
+describe('the limits of requests', () => {
   const given = useUpstream()
 
-  it('is so many requests at once, and all are answered', async () => {
+  it('allow so many at once, and all are answered', async () => {
     const hold = later()
     given.server.behave({ wait: hold.promise })
     const upstream = given.open({ concurrency: 3 })
@@ -33,7 +33,7 @@ describe('how much an upstream is asked', () => {
     assert.deepEqual(upstream.state(), { layer: 'osm', host: given.server.host, circuit: 'closed', inFlight: 0, queued: 0, failures: 0, requests: 20 })
   })
 
-  it('is so many requests a second, evenly', async () => {
+  it('allow so many a second, evenly', async () => {
     const upstream = given.open({ rate: 20, concurrency: 10 })
     await Promise.all(Array.from({ length: 12 }, (_, x) => upstream.fetch(tile(x))))
     const times = given.server.asked.map(({ at }) => at).sort((a, b) => a - b)
@@ -42,7 +42,7 @@ describe('how much an upstream is asked', () => {
     for (let first = 0; first + 6 < times.length; first++) assert.ok(times[first + 6] - times[first] > 150, 'never six at once')
   })
 
-  it('is never two requests within the time of one, however long the one before took', async () => {
+  it('never allow two within the time of one', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, rate: 5 })
     const started = []
     await Promise.all([250, 5, 5, 5].map(milliseconds => gate.run(async () => {
@@ -52,7 +52,7 @@ describe('how much an upstream is asked', () => {
     for (let index = 1; index < started.length; index++) assert.ok(started[index] - started[index - 1] >= 198, `${started.map(time => time - started[0])}`)
   })
 
-  it('is nothing more once too many wait, and that is said at once', async () => {
+  it('refuse requests at once when too many wait', async () => {
     const hold = later()
     given.server.behave({ wait: hold.promise })
     const upstream = given.open({ concurrency: 2 }, {}, { limits: { queue: 5 } })
@@ -63,7 +63,7 @@ describe('how much an upstream is asked', () => {
     assert.equal(given.server.asked.length, 7)
   })
 
-  it('is nothing of what was given up while it waited', async () => {
+  it('drop requests that were cancelled while they waited', async () => {
     const hold = later()
     given.server.behave({ wait: hold.promise })
     const upstream = given.open({ concurrency: 1 })
@@ -79,7 +79,7 @@ describe('how much an upstream is asked', () => {
     assert.equal(given.server.asked.length, 1)
   })
 
-  it('is nothing any more once it is closed, for what runs and for what waits', async () => {
+  it('end all requests when closed', async () => {
     given.server.behave({ never: true })
     const upstream = given.open({ concurrency: 1, rate: 0.5 })
     const all = [0, 1, 2].map(x => codeOf(upstream.fetch(tile(x))))
@@ -92,7 +92,7 @@ describe('how much an upstream is asked', () => {
 describe('an upstream that limits its callers', () => {
   const given = useUpstream()
 
-  it('is left alone as long as it wants, and then gets what waits', async () => {
+  it('gets its pause, and then the waiting requests', async () => {
     given.server.behave({ limit: { requests: 5, per: 900, retryAfter: 1 } })
     const upstream = given.open({ concurrency: 4 })
     const answers = await Promise.all(Array.from({ length: 8 }, (_, x) => upstream.fetch(tile(x))))
@@ -104,7 +104,7 @@ describe('an upstream that limits its callers', () => {
     assert.equal(upstream.state().circuit, 'closed')
   })
 
-  it('that wants more patience than we have is a refusal that says how long, and nobody asks meanwhile', async () => {
+  it('that asks for a long pause is a refusal with its length, without requests meanwhile', async () => {
     given.server.behave({ status: 429, retryAfter: 120 })
     const upstream = given.open()
     await assert.rejects(upstream.fetch(tile(0)), error => error.code === 'UPSTREAM_REFUSED' && error.details.retryAfter === 120)
@@ -124,7 +124,7 @@ describe('the circuit breaker', () => {
   const given = useUpstream()
   const limits = { failures: 3, open: 0.3, openMost: 0.5 }
 
-  it('opens after failures in a row, asks nothing, tries once, and closes when that went well', async () => {
+  it('opens after failures in a row, tries once, and closes when that succeeds', async () => {
     given.server.behave({ status: 500 })
     const upstream = given.open({ concurrency: 1 }, {}, { limits })
     for (let x = 0; x < 3; x++) assert.equal(await codeOf(upstream.fetch(tile(x))), 'UPSTREAM_FAILED')
@@ -176,7 +176,7 @@ describe('the circuit breaker', () => {
     assert.equal(upstream.state().circuit, 'closed')
   })
 
-  it('sends back those that wait when it opens', async () => {
+  it('refuses waiting requests when it opens', async () => {
     given.server.behave({ status: 503 })
     const upstream = given.open({ concurrency: 1 }, {}, { limits })
     const codes = await Promise.all(Array.from({ length: 10 }, (_, x) => codeOf(upstream.fetch(tile(x)))))
@@ -184,7 +184,7 @@ describe('the circuit breaker', () => {
     assert.equal(given.server.asked.length, 3)
   })
 
-  it('is not held open by a try that was given up', async () => {
+  it('is not kept open by a cancelled request', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1, open: 0.05 })
     assert.equal(await codeOf(gate.run(async () => { throw failure() })), 'UPSTREAM_FAILED')
     const stop = new AbortController()
@@ -226,15 +226,15 @@ describe('the circuit breaker', () => {
     assert.deepEqual(open, [20, 40, 70, 70, 70])
   })
 
-  it('gives unforeseen errors to whoever asked, and goes on', async () => {
+  it('passes other errors on, and continues', async () => {
     const gate = new Limiter('http://h', { concurrency: 1, failures: 1 })
     await assert.rejects(gate.run(async () => { throw new TypeError('x is not a function') }), TypeError)
     assert.equal(await gate.run(async () => 1), 1)
   })
 })
 
-describe('a brief memory', () => {
-  it('forgets in time, and the oldest when it is full', () => {
+describe('ExpiringMap', () => {
+  it('forgets entries in time, and the oldest when it is full', () => {
     const recall = new ExpiringMap(3)
     const until1 = Date.now() + 60000
     for (const key of ['a', 'b', 'c', 'd']) recall.set(key, { until: until1 })

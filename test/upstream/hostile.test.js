@@ -27,7 +27,7 @@ function claiming (width, height) {
 describe('an upstream that is hostile', () => {
   const given = useUpstream()
 
-  it('gets no beginning of an image stored, wherever it ends', async () => {
+  it('cannot get an incomplete image stored', async () => {
     const picture = sharp(Buffer.from(Array.from({ length: 48 * 48 * 3 }, (_, at) => at * 7 % 256)), { raw: { width: 48, height: 48, channels: 3 } })
     for (const image of [await picture.png().toBuffer(), await picture.jpeg().toBuffer(), await picture.webp().toBuffer(), gzipSync(Buffer.from([0x1a, 0x08, 0x78, 0x02, 0x0a, 0x01, 0x61, 0x28, 0x80, 0x20]))]) {
       assert.ok('type' in await tileFrom({ headers: {}, bytes: image }, { vector: false, conceal }))
@@ -40,7 +40,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('cannot make us stumble with bytes and encodings', async () => {
+  it('cannot cause other errors by bytes and encodings', async () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x1f, 0x8b, 8, ...rest])), fc.uint8Array({ maxLength: 60 }).map(rest => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, ...rest])))
     const encoding = fc.constantFrom(undefined, 'gzip', 'br', 'deflate', 'gzip, br', 'x-gzip,gzip', 'constructor', '__proto__', 'zstd', ',,,', '')
     await fc.assert(fc.asyncProperty(bytes, encoding, fc.boolean(), async (body, name, vector) => {
@@ -82,7 +82,7 @@ describe('an upstream that is hostile', () => {
     })
   })
 
-  it('gets no image through that would fill the memory of whoever decodes it', async () => {
+  it('cannot send an image that would fill the memory', async () => {
     for (const [width, height, good] of [[4096, 4096, true], [4097, 1, false], [1, 30000, false], [30000, 30000, false]]) {
       given.server.behave({ body: claiming(width, height) })
       const fetching = given.open({ negative: 0 }).fetch({ z: 8, x: 1, y: 1 })
@@ -97,7 +97,7 @@ describe('an upstream that is hostile', () => {
     await assert.rejects(given.open({ type: 'wms' }).fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /its picture is application/ })
   })
 
-  it('holds no more memory with answers that do not end than they may take together', async () => {
+  it('cannot use more memory than allowed by endless answers', async () => {
     const open = []
     const server = createServer((req, res) => {
       res.writeHead(200, { 'content-length': 1e7 })
@@ -123,7 +123,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('with headers, redirects and refusals without end is given up', async () => {
+  it('is given up with endless headers, redirects and refusals', async () => {
     given.server.behave({ headers: Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`x-${at}`, 'x'.repeat(1000)])) })
     await assert.rejects(given.open().fetch({ z: 8, x: 1, y: 1 }), { code: 'UPSTREAM_FAILED', message: /not HTTP/ })
     const server = createServer((req, res) => {
@@ -142,7 +142,7 @@ describe('an upstream that is hostile', () => {
     }
   })
 
-  it('cannot make us stumble with headers', () => {
+  it('cannot cause other errors by headers', () => {
     const number = fc.oneof(fc.bigInt().map(String), fc.double().map(String), fc.string())
     const date = fc.oneof(fc.date().map(value => isNaN(+value) ? '' : value.toUTCString()), fc.string(), number)
     const text = fc.record({
@@ -160,7 +160,7 @@ describe('an upstream that is hostile', () => {
     }), { numRuns: 3000 })
   })
 
-  it('in every way at once never gets a wrong tile through, and leaves nothing behind', async () => {
+  it('in every way at once never gets a wrong tile through, and leaves nothing open', async () => {
     const next = seeded(7)
     const ways = [
       {}, {}, {}, { status: 500 }, { status: 404 }, { body: '<html>' }, { truncate: 7 }, { cut: true }, { gzip: true }, { type: 'text/html' }, { wait: 30 }, { headers: { 'content-encoding': 'gzip' } },

@@ -44,7 +44,7 @@ onEachStore('tilecouch layer', backend => {
     assert.deepEqual([shown.code, /no upstream/.test(shown.out), JSON.parse((await layer('roads', '--json')).out)], [0, true, await stored('roads')])
   })
 
-  it('says that areas of it are not to be taken along, until that is taken back', async () => {
+  it('forbids offline areas, until that is undone', async () => {
     const { code, out } = await layer('osm', '--no-offline')
     assert.deepEqual([code, (await stored('osm')).offline, /offline downloads are forbidden/.test(out)], [0, false, true])
     assert.equal((await layer('osm', '--title', 'Streets')).code, 0)

@@ -22,7 +22,7 @@ for (const size of [256, 512]) {
       return answer.tiles
     }
 
-    it('are cut to the pixel: in the middle, at each edge and corner of the world, where there is less world than metatile', async () => {
+    it('are cut to the pixel: in the middle, at each edge and corner of the world, and if the world is smaller', async () => {
       const cases = [[4, 5, 6, 16], [4, 0, 0, 16], [4, 15, 15, 16], [4, 15, 3, 16], [4, 3, 15, 16], [1, 1, 0, 4], [0, 0, 0, 1], [5, 31, 0, 16]]
       for (const [z, x, y, count] of size === 256 ? cases : cases.slice(0, 2)) {
         const upstream = open()
@@ -48,7 +48,7 @@ describe('metatiles', () => {
   const given = useUpstream()
   const open = (settings, layer, more) => given.open({ type: 'wms', ...settings }, layer, more)
 
-  it('ask for nothing outside the world, and hold no tile outside the bounds', async () => {
+  it('request nothing outside the world, and have no tile outside the bounds', async () => {
     const upstream = open({ buffer: 100 }, { bounds: [-180, 60, -100, 85] })
     const answer = await upstream.fetch({ z: 3, x: 0, y: 0 })
     assert.ok(answer.kind === 'tiles')
@@ -125,7 +125,7 @@ describe('metatiles', () => {
     await assert.rejects(open({ url: `${given.server.url}/wms`, params: { REQUEST_: '' }, srs: 'EPSG:900913' }).fetch({ z: 4, x: 5, y: 5 }), { code: 'UPSTREAM_FAILED', message: /it says Invalid: bad SRS or CRS/ })
   })
 
-  it('that are byte for byte what they were need no cutting, though the server knows no ETag', async () => {
+  it('with the same bytes are not cut, also without an ETag', async () => {
     given.server.behave({ etag: false })
     const upstream = open({ metatile: 2 })
     const first = await upstream.fetch({ z: 6, x: 13, y: 22 })
@@ -145,7 +145,7 @@ describe('metatiles', () => {
   })
 })
 
-describe('what is given to an upstream in confidence', () => {
+describe('a secret for an upstream', () => {
   const given = useUpstream()
   const secrets = () => ({ [given.server.url]: { Authorization: 'Bearer hunter2-hunter2', '?key': 'k3y/with space' } })
   const shown = error => [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.details)].join(' ')
@@ -175,7 +175,7 @@ describe('what is given to an upstream in confidence', () => {
     }
   })
 
-  it('goes in the clear only where its key says so, and a refusal says how', async () => {
+  it('goes by http only if its key says so, and a refusal says how', async () => {
     given.server.behave({ status: ({ headers }) => headers['x-key'] ? undefined : 401 })
     const open = key => given.open({ negative: 0 }, {}, { secrets: { [key]: { 'X-Key': 'hunter2' } } })
     for (const key of [given.server.url, `${given.server.url}/`, given.server.url.toUpperCase()]) assert.equal((await open(key).fetch({ z: 1, x: 0, y: 0 })).kind, 'tiles', key)
@@ -209,19 +209,19 @@ describe('what is given to an upstream in confidence', () => {
     }
   })
 
-  it('is no more seen when the server has decoded it', async () => {
+  it('is not shown when the server has decoded it', async () => {
     given.server.behave({ body: 'no user maps with the password hunter2:x' })
     const basic = { [given.server.url]: { Authorization: `Basic ${Buffer.from('maps:hunter2:x').toString('base64')}` } }
     await assert.rejects(given.open({}, {}, { secrets: basic }).fetch({ z: 1, x: 0, y: 0 }), error => error.code === 'UPSTREAM_FAILED' && !/hunter2/.test(shown(error)))
   })
 
-  it('is refused where it is not what a header can be, without being repeated', () => {
+  it('is refused if it cannot be a header, without being repeated', () => {
     for (const bad of [{ 'h/path': { A: 'hunter2' } }, { 'http://h/path': { A: 'hunter2' } }, { 'ftp://h': { A: 'hunter2' } }, { 'me@h': { A: 'hunter2' } }, { h: { 'A B': 'hunter2' } }, { h: { A: 'hunter2\r\nB: c' } }, { h: { A: 5 } }, { h: 'hunter2' }, { h: { '?': 'hunter2' } }]) {
       assert.throws(() => given.open({}, {}, { secrets: /** @type {any} */ (bad) }), error => error.code === 'BAD_OPTION' && !shown(error).includes('hunter2'))
     }
   })
 
-  it('that is wrong is refused once and then not tried again for a while', async () => {
+  it('that is wrong is not tried again for a while', async () => {
     for (const status of [401, 403]) {
       given.server.requests.length = 0
       given.server.behave({ status })

@@ -116,7 +116,7 @@ describe('an upstream in an inner network', () => {
     await assert.rejects(turning.fetch({ ...TILE, x: 3 }), refused)
   })
 
-  it('is left alone after some tries, as any other that fails', async () => {
+  it('opens the circuit, as any other that fails', async () => {
     const upstream = given.open({}, {}, { networks: [] })
     for (let x = 0; x < 5; x++) assert.equal(await codeOf(upstream.fetch({ ...TILE, x })), 'UPSTREAM_ADDRESS')
     assert.equal(await codeOf(upstream.fetch(TILE)), 'UPSTREAM_BUSY')

@@ -5,21 +5,16 @@ import { digestOf } from '../../loader/store/tile.js'
 import { saveAnswer, versionTime } from '../../loader/upstream/save.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'
+import { useStore } from '../support/store.js'
 import { codeOf, useUpstream } from './support.js'
 
 const TILE = { z: 5, x: 17, y: 11 }
 const ID = 'osm:5:17:11'
 
-onEachStore('keeping what an upstream gave', backend => {
+onEachStore('saving answers of an upstream', backend => {
   const given = useUpstream()
-  /** @type {Store} */
-  let store
-  let url
-  beforeEach(async () => {
-    url = await backend.database()
-    store = await Store.create(url)
-  })
-  afterEach(() => store.destroy())
+  let store, url
+  useStore(backend, { fill: (...own) => { [store, url] = own } })
 
   const head = () => store.head('osm', 5, 17, 11)
   const times = async () => (await store.versions('osm', 5, 17, 11)).map(({ time, current }) => [time, current ? 'head' : 'past'])
@@ -30,7 +25,7 @@ onEachStore('keeping what an upstream gave', backend => {
     return saveAnswer(store, 'osm', await upstream.fetch(TILE, { validators: stored?.origin }), { head: stored, ...options })
   }
 
-  it('makes the first version of a tile, from when the upstream says it is', async () => {
+  it('makes the first version of a tile, with the time of the upstream', async () => {
     given.server.behave({ lastModified: '2023-06-01T08:00:00Z' })
     const [kept] = await refresh(given.open({}, { ttl: 3600 }))
     const bytes = await given.server.tile(5, 17, 11)
@@ -41,7 +36,7 @@ onEachStore('keeping what an upstream gave', backend => {
     assert.deepEqual(Object.keys(stored.origin ?? {}).sort(), ['etag', 'lastModified', 'url'])
   })
 
-  it('holds longer what did not change: for 304, and for equal bytes', async () => {
+  it('extends unchanged tiles: for 304, and for equal bytes', async () => {
     const upstream = given.open({}, { ttl: 3600 })
     const [first] = await refresh(upstream)
     for (const behaviour of [{}, { ignoreConditions: true }, { etag: false }]) {
@@ -72,7 +67,7 @@ onEachStore('keeping what an upstream gave', backend => {
     await checkLoaded(url, loaded)
   })
 
-  it('dates a version as the upstream does only where that can be: after the head, and not in the future', async () => {
+  it('takes the time of the upstream only after the head, and not in the future', async () => {
     const upstream = given.open()
     const clock = now()
     given.server.behave({ lastModified: '2023-01-01T00:00:00Z' })
@@ -123,7 +118,7 @@ onEachStore('keeping what an upstream gave', backend => {
     assert.equal((await times()).length, 1)
   })
 
-  it('says when somebody else was quicker, with the bytes to serve and no revision to remember', async () => {
+  it('reports that another program was faster, with the bytes and without a revision', async () => {
     const upstream = given.open()
     const answer = await upstream.fetch(TILE)
     await store.write([{ layer: 'osm', ...TILE, time: '2100-01-01T00:00:00Z', bytes: await given.server.tile(5, 1, 1) }])
@@ -134,7 +129,7 @@ onEachStore('keeping what an upstream gave', backend => {
     await checkInvariants(url)
   })
 
-  it('keeps every tile of a metatile, and of the next one what changed', async () => {
+  it('saves every tile of a metatile, and of the next one those that changed', async () => {
     const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
     const kept = await saveAnswer(store, 'osm', await upstream.fetch(TILE))
     assert.deepEqual(kept.map(({ id, outcome }) => [id, outcome]).sort(), ['osm:5:16:10', 'osm:5:16:11', 'osm:5:17:10', ID].map(id => [id, 'written']))
@@ -163,7 +158,7 @@ onEachStore('keeping what an upstream gave', backend => {
     await checkInvariants(url)
   })
 
-  it('takes "nothing changed" for no more than the address it was said of', async () => {
+  it('applies "nothing changed" only to its own address', async () => {
     const upstream = given.open({ type: 'wms', metatile: 2, buffer: 16 }, { ttl: 60 })
     const answer = await upstream.fetch(TILE)
     assert.ok(answer.kind === 'tiles')
@@ -175,7 +170,7 @@ onEachStore('keeping what an upstream gave', backend => {
     assert.deepEqual(kept.map(({ id }) => id).sort(), ['osm:5:16:10', 'osm:5:17:10', ID])
   })
 
-  it('tells what the store refused, and goes on with the rest', async () => {
+  it('reports what the store refused, and saves the rest', async () => {
     const answer = await given.open().fetch(TILE)
     assert.ok(answer.kind === 'tiles')
     const two = { ...answer, tiles: [...answer.tiles, { z: 5, x: 18, y: 11, bytes: Buffer.from('no image'), type: 'image/png' }] }
@@ -183,7 +178,7 @@ onEachStore('keeping what an upstream gave', backend => {
     assert.deepEqual([good.outcome, bad.outcome, bad.rev, bad.failure?.code], ['written', 'failed', null, 'UNKNOWN_IMAGE'])
   })
 
-  it('says that the store is away, when it is', async () => {
+  it('fails if the store is away', async () => {
     const answer = await given.open().fetch(TILE)
     const away = new Store(new (/** @type {any} */ (store.couch.constructor))('http://127.0.0.1:1/nothing', { retries: 0 }))
     assert.equal(await codeOf(saveAnswer(away, 'osm', answer)), 'UNREACHABLE')

@@ -5,12 +5,11 @@ import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { publish } from '../../loader/publish.js'
 import { createProgram } from '../../loader/cli/program.js'
-import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
 import { tile, undecodable } from './helpers.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
@@ -21,14 +20,14 @@ describe('tilecouch check of files', () => {
   const folder = useFolder()
   const made = async (wrong = {}) => folder.write({ 'tiles/2/1/1.png': await tile(1), 'tiles/2/1/2.png': await tile(2), ...wrong }) + '/tiles'
 
-  it('says how much there is and that nothing is wrong, and ends with 0', async () => {
+  it('prints the counts, and ends with 0', async () => {
     const { code, out, err } = await run(await made())
     assert.equal(code, 0)
     assert.match(out, /tiles \(folder\): 2 tiles, [\d.]+ kB in 0:\d\d \([\d,]+\/s\)\n {2}0 faults, 0 warnings, 2 decoded\n$/)
     assert.equal(err, '')
   })
 
-  it('says what is wrong, how often, with an example and advice, faults first, and ends with 1', async () => {
+  it('prints the findings with counts, an example and advice, faults first, and ends with 1', async () => {
     const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1), 'tiles/2/2/1.png': await undecodable(2), 'tiles/2/0/0.png': await tile(1, 100) }))
     assert.equal(code, 1)
     assert.match(out, /\n {2}2 faults, 1 warning, 3 decoded\n\n {9}what +count {2}for example\nfault +undecodable-tile +2 {2}2\/2\/0\.png: .*\nwarning +odd-size +1 {2}2\/0\/0\.png: 100 x 100 pixels/)
@@ -39,7 +38,7 @@ describe('tilecouch check of files', () => {
     assert.equal((await run(await made({ 'tiles/2/0/0.png': await tile(1, 100) }))).code, 0)
   })
 
-  it('looks at frames only with --no-decode, and says so', async () => {
+  it('does not decode with --no-decode', async () => {
     const { code, out } = await run(await made({ 'tiles/2/2/0.png': await undecodable(1) }), '--no-decode')
     assert.equal(code, 0)
     assert.match(out, /0 faults, 0 warnings, none decoded/)
@@ -87,7 +86,7 @@ describe('tilecouch check of files', () => {
     for (const [flag] of out.split('Examples:')[1].matchAll(/(?<= )--?[a-z][a-z-]*/g)) assert.ok(flags?.includes(flag), flag)
   })
 
-  it('ends with 130 on Ctrl-C, says how far it came, and leaves nothing behind', async function () {
+  it('ends with 130 on Ctrl-C, reports its progress, and leaves nothing behind', async function () {
     this.timeout(60000)
     const files = {}
     const bytes = await tile(1)
@@ -113,24 +112,23 @@ describe('tilecouch check of files', () => {
 })
 
 onEachStore('tilecouch check of a layer', backend => {
-  it('checks it where --db says, as it is and as it was', async () => {
-    const url = await backend.database()
-    const store = await Store.create(url)
-    try {
+  const own = useStore(backend, {
+    published: true,
+    async fill (store) {
       await store.defineLayer('osm', {})
       for (const [time, seed] of /** @type {const} */ ([['2021-01-01T00:00:00Z', 1], ['2022-01-01T00:00:00Z', 50]])) {
         await store.write(await Promise.all(Array.from({ length: 8 }, async (_, y) => ({ layer: 'osm', z: 3, x: 1, y, time, bytes: await tile(seed + y) }))))
       }
-      await publish(store)
-      const { code, out } = await run('osm', '--db', url)
-      assert.equal(code, 0)
-      assert.match(out, /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
-      assert.match((await run('osm@2021', '--db', url)).out, /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
-      const { code: failed, err } = await run('relief', '--db', url)
-      assert.equal(failed, 1)
-      assert.match(err, /LAYER_NOT_FOUND/)
-    } finally {
-      await store.destroy()
     }
+  })
+
+  it('checks it in --db, as it is and as it was', async () => {
+    const { code, out } = await run('osm', '--db', own.url)
+    assert.equal(code, 0)
+    assert.match(out, /^osm \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 16 decoded, time index compared\n$/)
+    assert.match((await run('osm@2021', '--db', own.url)).out, /^osm@2021 \(layer\): 8 tiles, 16 versions, .*\n {2}0 faults, 0 warnings, 8 decoded/)
+    const { code: failed, err } = await run('relief', '--db', own.url)
+    assert.equal(failed, 1)
+    assert.match(err, /LAYER_NOT_FOUND/)
   })
 })

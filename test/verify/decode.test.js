@@ -17,13 +17,13 @@ async function claiming (width, height) {
 
 describe('decoding a tile', () => {
   for (const [format, type] of /** @type {const} */ ([['png', 'image/png'], ['jpeg', 'image/jpeg'], ['webp', 'image/webp'], ['avif', 'image/avif']])) {
-    it(`reads every pixel of a ${format}, and says how many there are`, async () => {
+    it(`reads every pixel of a ${format}, and returns its size`, async () => {
       const found = await examine(await image(format))
       assert.deepEqual([found.type, found.width, found.height, found.problems], [type, 256, 256, []])
     })
   }
 
-  it('finds images whose frame is whole and whose pixels end early', async () => {
+  it('finds complete files whose pixels end early', async () => {
     for (const format of /** @type {const} */ (['jpeg', 'avif'])) {
       const bytes = await image(format)
       // the second half of the pixels becomes zeros: every length and end mark stays where it was

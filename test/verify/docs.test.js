@@ -8,7 +8,7 @@ import { Report, reportDefaults } from '../../loader/verify/report.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
 const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
-const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^(faults|repairs)\.js$/.test(name)))
+const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
 sources.push(readFileSync(path.join(root, 'loader/check/index.js'), 'utf8'))
 const tests = ['test/verify', 'test/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/exports.md'), 'utf8')
@@ -29,7 +29,7 @@ describe('the kinds of findings', () => {
 })
 
 describe('a report', () => {
-  it('counts everything, keeps the first hundred and an example of each kind, and tells all', () => {
+  it('counts everything, keeps the first hundred and an example of each kind, and passes all on', () => {
     const told = []
     const report = new Report({ onFault: finding => told.push(finding) })
     for (let index = 0; index < 250; index++) report.add(index % 2 ? 'odd-size' : 'empty-tile', `osm:3:0:${index}`)

@@ -4,6 +4,7 @@ import sharp from 'sharp'
 import { encodeIndexed } from '../../server/demo/png.js'
 import { random } from '../../bench/tiles.js'
 import { check } from '../../loader/check/index.js'
+import { varint } from '../sources/pmtiles-writer.js'
 
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)
 
@@ -27,12 +28,6 @@ export const rawVectorTile = (seed = 1) => field(3, Buffer.concat([
   field(2, Buffer.concat([varintField(1, seed), field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 50, 34))]))
 ]))
 
-// protobuf, as much of it as vector tiles have
-export function varint (value) {
-  const bytes = []
-  for (; value >= 0x80; value = Math.floor(value / 0x80)) bytes.push(value % 0x80 | 0x80)
-  return Buffer.from([...bytes, value])
-}
 /** A field of bytes. @param {number} number @param {Buffer | string} content */
 export const field = (number, content) => Buffer.concat([varint(number * 8 + 2), varint(Buffer.from(content).length), Buffer.from(content)])
 export const varintField = (number, value) => Buffer.concat([varint(number * 8), varint(value)])

@@ -40,6 +40,14 @@ describe('verify of an MBTiles file', () => {
     return file()
   }
 
+  /** Changes a file that was made. */
+  const edit = async change => {
+    const db = new Database(file())
+    await change(db)
+    db.close()
+  }
+  const exec = text => edit(db => db.exec(text))
+
   it('finds nothing in a healthy one', async () => {
     const { said, summary } = await findings(await make())
     assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'mbtiles', 16, 16])
@@ -88,9 +96,7 @@ describe('verify of an MBTiles file', () => {
   for (const [what, [change, expected]] of Object.entries(damage)) {
     it(`finds ${what}, and nothing else`, async () => {
       await make()
-      const db = new Database(file())
-      await change(db)
-      db.close()
+      await edit(change)
       assert.deepEqual((await findings(file())).said, expected)
     })
   }
@@ -109,23 +115,19 @@ describe('verify of an MBTiles file', () => {
   })
 
   it('compares the check sums that martin keeps, of every tile and of all of them', async () => {
-    const { hash } = await make({ change () {} }).then(() => {
-      const db = new Database(file())
-      const sum = createHash('md5')
-      for (const [z, x, y, data] of db.prepare('SELECT * FROM tiles ORDER BY 1, 2, 3').raw().all()) sum.update(`${z}${x}${y}`).update(data)
+    await make()
+    const sum = createHash('md5')
+    await edit(db => {
       db.exec('CREATE TABLE tiles_with_hash (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB, tile_hash TEXT)')
-      for (const [z, x, y, data] of db.prepare('SELECT * FROM tiles').raw().all()) db.prepare('INSERT INTO tiles_with_hash VALUES (?, ?, ?, ?, ?)').run(z, x, y, data, md5(data))
-      db.close()
-      return { hash: sum.digest('hex') }
+      const insert = db.prepare('INSERT INTO tiles_with_hash VALUES (?, ?, ?, ?, ?)')
+      for (const [z, x, y, data] of db.prepare('SELECT * FROM tiles ORDER BY 1, 2, 3').raw().all()) {
+        sum.update(`${z}${x}${y}`).update(data)
+        insert.run(z, x, y, data, md5(data))
+      }
     })
-    const change = sql => {
-      const db = new Database(file())
-      db.exec(sql)
-      db.close()
-    }
-    change(`INSERT INTO metadata VALUES ('agg_tiles_hash', '${hash}')`)
+    await exec(`INSERT INTO metadata VALUES ('agg_tiles_hash', '${sum.digest('hex')}')`)
     assert.deepEqual((await findings(file())).said, [])
-    change("UPDATE metadata SET value = 'ABC' WHERE name = 'agg_tiles_hash'; UPDATE tiles_with_hash SET tile_hash = 'DEF' WHERE tile_column = 1 AND tile_row = 5")
+    await exec("UPDATE metadata SET value = 'ABC' WHERE name = 'agg_tiles_hash'; UPDATE tiles_with_hash SET tile_hash = 'DEF' WHERE tile_column = 1 AND tile_row = 5")
     assert.deepEqual((await findings(file())).said, ['wrong-digest 3/1/2', 'wrong-digest metadata'])
   })
 
@@ -142,13 +144,13 @@ describe('verify of an MBTiles file', () => {
     assert.deepEqual((await findings(made, { zooms: { min: 4, max: 5 } })).said, ['no-tiles ' + made])
   })
 
-  it('counts rows from the north where it is told to', async () => {
+  it('counts rows from the north with --scheme xyz', async () => {
     const made = await make({ metadata: { ...METADATA, bounds: '-180,0,0,85' } })
     assert.deepEqual((await findings(made)).said, [])
     assert.equal((await findings(made, { scheme: 'xyz' })).summary.kinds['outside-bounds'], 16)
   })
 
-  it('says of what is no database, or has no tiles, what it is', async () => {
+  it('reports files that are no database, or have no tiles', async () => {
     folder.write({ 'page.mbtiles': '<html>'.repeat(100), 'empty.mbtiles': '' })
     const db = new Database(path.join(folder.dir, 'other.mbtiles'))
     db.exec('CREATE TABLE points (x, y)')
@@ -159,7 +161,7 @@ describe('verify of an MBTiles file', () => {
     assert.deepEqual(await kinds('other.mbtiles'), ['bad-structure', 'bad-metadata'])
   })
 
-  it('finds pages that are damaged, and goes on as far as they can be read', async () => {
+  it('finds damaged pages, and reads as far as possible', async () => {
     await make()
     const bytes = readFileSync(file())
     const size = bytes.readUInt16BE(16)

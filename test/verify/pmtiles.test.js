@@ -139,12 +139,12 @@ describe('verify of a PMTiles archive', () => {
     assert.ok(performance.now() - started < 10000)
   })
 
-  it('finds tiles that are damaged, and goes on with the others', async () => {
+  it('finds damaged tiles, and continues with the others', async () => {
     const given = { ...tiles, '2/1/1': await undecodable(1), '2/0/3': Buffer.from('<html>'), '1/0/0': await image('jpeg') }
     assert.deepEqual((await check({ tiles: given })).said, ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
   })
 
-  it('finds tiles that are packed otherwise than the header says', async () => {
+  it('finds tiles that are packed in another way than the header claims', async () => {
     const given = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
     const named = async tilePacking => (await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })).said
     assert.deepEqual(await named(1), ['wrong-type 1/0/0'])
@@ -177,7 +177,7 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual([said, summary.tiles], [[], 1])
   })
 
-  it('goes on where there are more contents than it tells apart, without counting them', async () => {
+  it('continues with more contents than it remembers, without counting them', async () => {
     const { most } = contentsDefaults
     contentsDefaults.most = 5
     try {
@@ -191,7 +191,7 @@ describe('verify of a PMTiles archive', () => {
     }
   })
 
-  it('is not held up by a run of a thousand million tiles', async () => {
+  it('is not slowed down by a run of a thousand million tiles', async () => {
     const root = gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
     const made = { root, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86] } }
     assert.deepEqual((await check(made)).said, [])

@@ -55,7 +55,7 @@ onEachStore('verify of what was exported', backend => {
     }
   }
 
-  it('warns of a file that says one format and has two', async () => {
+  it('warns of a file that claims one format and has two', async () => {
     for (const name of ['a.mbtiles', 'a.pmtiles']) {
       const target = path.join(folder.dir, name)
       await exportLayer(store, 'mixed', target)

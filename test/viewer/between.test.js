@@ -1,10 +1,16 @@
-/* global document, location -- of the page, in functions that run there */
+/* global document, history, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from './stage.js'
 
 const card = page => page.getByRole('region', { name: 'What changed here' })
+/** Follows a link at the very moment when the page writes its own address. */
+const follow = (page, hash) => page.evaluate(next => {
+  const own = location.hash
+  location.hash = next
+  history.replaceState(null, '', own)
+}, hash)
 const handle = page => page.getByRole('slider', { name: 'Compare: left and right' })
 
 onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
@@ -74,10 +80,10 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     const page = await stage.visit(`#steps@${T(4)}..${T(2)}/3/0/0`)
     await handle(page).waitFor()
     assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '4 Jan 2024'])
-    await page.evaluate(from => { location.hash = `#steps@${from}../3/0/0` }, T(3))
+    await follow(page, `#steps@${T(3)}../3/0/0`)
     await page.locator('.tilecouch-compare-right', { hasText: 'Newest' }).waitFor()
     assert.equal(await page.locator('.tilecouch-compare-left').textContent(), '3 Jan 2024')
-    await page.evaluate(() => { location.hash = '#steps/3/0/0' })
+    await follow(page, '#steps/3/0/0')
     await handle(page).waitFor({ state: 'detached' })
     await card(page).waitFor({ state: 'detached' })
     await drawnTiles(page)

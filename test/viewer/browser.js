@@ -3,13 +3,10 @@
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota'] // the last: pages are told of the room there is, not always of 10 GiB
+// the last: pages are told of the room there is, not always of 10 GiB
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota']
 
-/**
- * The executable, or the suite is skipped where there is none. In CI there has to be one.
- * @param {Mocha.Context} context
- * @returns {string}
- */
+/** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {
   const executablePath = findChromium()
   if (!executablePath) {
@@ -19,10 +16,7 @@ export function chromiumFor (context) {
   return /** @type {string} */ (executablePath)
 }
 
-/**
- * Starts a browser, or skips the suite where there is none.
- * @param {Mocha.Context} context
- */
+/** Starts a browser, or skips the suite where there is none. */
 export async function openBrowser (context) {
   return chromium.launch({
     executablePath: chromiumFor(context),
@@ -36,10 +30,7 @@ export const screens = {
   phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 }
 
-/**
- * @param {import('playwright-core').Browser} browser
- * @param {import('playwright-core').BrowserContextOptions} [options]
- */
+/** @param {import('playwright-core').BrowserContextOptions} [options] */
 export async function openPage (browser, options = screens.desk) {
   const context = await browser.newContext(options)
   const page = await context.newPage()
@@ -61,7 +52,7 @@ export async function drawnTiles (page) {
   return page.locator('#map .tilecouch-tile img').count()
 }
 
-/** Waits until the clock stands at a time as the timeline writes it, and all of it is drawn. @param {any} page @param {string} words */
+/** Waits until the clock stands at a time as the timeline writes it, and all of it is drawn. */
 export async function shownAt (page, words) {
   await page.waitForFunction(text => {
     const timeline = document.querySelector('.tilecouch-timeline')

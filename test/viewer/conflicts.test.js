@@ -33,7 +33,7 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
     await disagree(3)
     const page = await stage.visit('#steps/3/0/0')
     await note(page).waitFor()
-    assert.equal(await note(page).textContent(), 'Stores that were loaded apart disagree about 3 documents. tilecouch check --fix repairs that: the newest version stays, and nothing is lost.')
+    assert.equal(await note(page).textContent(), 'Stores that were loaded independently disagree about 3 documents. tilecouch check --fix repairs that: the newest version stays, and nothing is lost.')
     assert.equal(await page.locator('.facts dt', { hasText: 'Conflicts' }).evaluate(node => node.nextElementSibling?.textContent), '3')
     await page.locator('[data-layer="late"]').click()
     await page.locator('[data-layer="late"][aria-pressed="true"]').waitFor()

@@ -7,10 +7,7 @@ const mark = (name, number) => MARKED[name] === 'css'
   ? `\n:root { --version: ${number} }`
   : `\n;(globalThis.versions ??= {})["${name}"] = ${number};`
 
-/**
- * @param {import('../../loader/index.js').Store} store
- * @param {number} number told by `versions` of the page, and by `--version` of its style
- */
+/** @param {number} number told by `versions` of the page, and by `--version` of its style */
 export async function deploy (store, number) {
   const { _attachments, ...design } = await store.couch.request({ path: '_design/tiles?attachments=true' })
   const files = Object.fromEntries(Object.entries(_attachments).map(([name, { content_type: type, data }]) => [name, { type, bytes: Buffer.from(data, 'base64') }]))

@@ -9,10 +9,10 @@ import { listening } from '../client/support/listening.js'
 import { drawnTiles, openBrowser, openPage, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
 
-/** Waits until the page could open without a network. @param {any} page */
+/** Waits until the page could open without a network. */
 const kept = page => page.waitForFunction(() => navigator.serviceWorker.controller)
 
-/** Takes an area along, by the OfflineStore of the page. @param {any} page @param {Record<string, any>} spec */
+/** Takes an area along, by the OfflineStore of the page. */
 async function take (page, spec) {
   await page.getByRole('button', { name: 'Offline maps' }).click()
   await page.getByRole('region', { name: 'Offline maps' }).waitFor()
@@ -29,7 +29,7 @@ async function take (page, spec) {
 
 const world = { name: 'World', layer: 'daylight', bbox: [-180, -85, 180, 85], zooms: '0-2', history: true }
 const titles = page => page.locator('.layer .title').allTextContents()
-const toast = page => page.locator('.toast[data-matter="store"]')
+const toast = page => page.locator('.toast[data-topic="store"]')
 
 onViewer('without a network', {}, stage => {
   it('opens with what was taken along: the map, its times, its editions, its figures, the versions of a tile', async () => {
@@ -102,7 +102,8 @@ onViewer('without a network', {}, stage => {
     const page = await stage.visit('#daylight/2/20/0', screens.phone)
     await drawnTiles(page)
     await kept(page)
-    await take(page, { ...world, bbox: [0, 10, 80, 80], zooms: 2 }) // without the zooms above: enlarged, they would show something of every place
+    // without the zooms above: enlarged, they would show something of every place
+    await take(page, { ...world, bbox: [0, 10, 80, 80], zooms: 2 })
     await page.context().setOffline(true)
     await page.goto('about:blank')
     await page.goto(`${stage.address}#land/1/0/0`)

@@ -1,5 +1,6 @@
 /* global document, indexedDB -- of the page, in functions that run there */
-// Areas in the viewer when something is in the way: no room, no store, no leave, no network. It is said in words, and the map goes on.
+// Areas in the viewer when something is in the way: no room, no store, no leave, no network. It is said in words, and
+// the map goes on.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
@@ -21,7 +22,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
     await say(page, 3000)
-    await page.getByRole('button', { name: 'Take an area along' }).click()
+    await page.getByRole('button', { name: 'Download an area' }).click()
     await page.locator('.estimate.warn', { hasText: /does not fit: it needs .* kB, and \d.* are free/ }).waitFor()
     assert.equal(await download(page).getAttribute('aria-disabled'), 'true')
     await download(page).click({ force: true })
@@ -37,7 +38,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
   it('says why a layer cannot be taken along, and takes another one', async () => {
     const page = await stage.visit('#late/3/0/0')
     await openAreas(page)
-    await page.getByRole('button', { name: 'Take an area along' }).click()
+    await page.getByRole('button', { name: 'Download an area' }).click()
     await page.getByText('This layer cannot be downloaded: its provider does not allow that.').waitFor()
     assert.equal(await download(page).getAttribute('aria-disabled'), 'true')
     await page.getByRole('combobox', { name: 'Layer' }).selectOption('Steps')
@@ -90,7 +91,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     stage.allow(AWAY)
   })
 
-  it('counts tiles that did not come, and tries only these again', async () => {
+  it('counts tiles that failed, and tries only these again', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await openAreas(page)
     await begin(page)
@@ -100,7 +101,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
       return isAsked ? { status: 500, body: '{"error":"broken","reason":"broken"}' } : undefined
     })
     await download(page).click()
-    await state(page, 'Steps', '1 tile did not come')
+    await state(page, 'Steps', '1 tile failed')
     heal()
     stage.front.forget()
     await area(page, 'Steps').getByRole('button', { name: 'Try again' }).click()
@@ -115,7 +116,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     await page.locator('#offline').focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Take an area along' }).press('Enter')
+    await page.getByRole('button', { name: 'Download an area' }).press('Enter')
     const before = await estimate(page)
     const handle = page.locator('.sketch-handle[aria-label^="South-east"]')
     await handle.focus()
@@ -125,7 +126,7 @@ onViewer('areas in trouble', { layers: ['steps', 'late', 'holes'], demo: false }
     await page.keyboard.press('Escape')
     await page.locator('.area-form').waitFor({ state: 'detached' })
     assert.equal(await page.locator('.sketch-handle').count(), 0)
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Take an area along')
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Download an area')
     await page.keyboard.press('Escape')
     await page.locator('.card.offline').waitFor({ state: 'detached' })
     await page.locator('#offline').press('Enter')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { boxOf, cornersOf, outlinesOf, polygonOf } from '../../attachments/offline/geometry.js'
 import { Estimator } from '../../attachments/offline/estimate.js'
 import { actionOf, figuresOf, shareOf, stateWords } from '../../attachments/offline/area-item.js'
-import { ago, changedWords, freeName, freshness, isStopped, lasting, problem } from '../../attachments/offline/words.js'
+import { freeName, freshness, isStopped, problem } from '../../attachments/offline/words.js'
 import { until } from '../../bench/wait.js'
 import { TilecouchError } from '../../core/index.js'
 
@@ -13,14 +13,6 @@ const NOW = Date.parse('2024-06-20T12:00:00Z')
 const before = ms => new Date(NOW - ms).toISOString()
 
 describe('words of the panel of areas', () => {
-  it('say how long ago something was', () => {
-    assert.deepEqual([0, 59999, MINUTE, 5 * MINUTE, 60 * MINUTE, DAY, 14 * DAY].map(ago), ['just now', 'just now', '1 minute ago', '5 minutes ago', '1 hour ago', '1 day ago', '14 days ago'])
-  })
-
-  it('say how long something takes no more exactly than anybody knows', () => {
-    assert.deepEqual([3, 44, 120, 3600, 7200].map(lasting), ['a few seconds', '40 seconds', '2 minutes', '60 minutes', '2 hours'])
-  })
-
   it('say how fresh an area is', () => {
     assert.equal(freshness({ updated: before(5 * MINUTE) }, NOW), 'Up to date 5 minutes ago')
     assert.equal(freshness({ updated: before(14 * DAY) }, NOW), '14 days old')
@@ -30,14 +22,15 @@ describe('words of the panel of areas', () => {
   })
 
   it('say what there is to do in each state', () => {
-    const said = state => [stateWords(state), ...actionOf(state)]
-    assert.deepEqual(said({ state: 'new' }), ['Not downloaded yet', 'Download', 'download'])
-    assert.deepEqual(said({ state: 'downloading' }), ['Downloading …', 'Pause', 'pause'])
-    assert.deepEqual(said({ state: 'downloading', updated: before(0) }), ['Refreshing …', 'Pause', 'pause'])
-    assert.deepEqual(said({ state: 'paused' }), ['Paused', 'Go on', 'download'])
-    assert.deepEqual(said({ state: 'incomplete', failed: 3 }), ['3 tiles did not come', 'Try again', 'download'])
-    assert.deepEqual(said({ state: 'incomplete', failed: 0 }), ['Not complete', 'Go on', 'download'])
-    assert.deepEqual(said({ state: 'removing' }), ['Removing …'])
+    for (const [state, ...words] of /** @type {[any, ...string[]][]} */ ([
+      [{ state: 'new' }, 'Not downloaded yet', 'Download', 'download'],
+      [{ state: 'downloading' }, 'Downloading …', 'Pause', 'pause'],
+      [{ state: 'downloading', updated: before(0) }, 'Refreshing …', 'Pause', 'pause'],
+      [{ state: 'paused' }, 'Paused', 'Go on', 'download'],
+      [{ state: 'incomplete', failed: 3 }, '3 tiles failed', 'Try again', 'download'],
+      [{ state: 'incomplete', failed: 0 }, 'Not complete', 'Go on', 'download'],
+      [{ state: 'removing' }, 'Removing …']
+    ])) assert.deepEqual([stateWords(state), ...actionOf(state)], words)
   })
 
   it('say how far a download is, and nothing that is not known', () => {
@@ -50,11 +43,6 @@ describe('words of the panel of areas', () => {
     assert.equal(shareOf({ ...status, total: undefined }), undefined)
     assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }), '617 of 1,234 tiles · 6.0 MB of 12 MB')
     assert.equal(shareOf({ ...status, bytes: 13000000 }), 1, 'never beyond its end')
-  })
-
-  it('say what a refresh brought', () => {
-    assert.equal(changedWords({ docs: 2, tiles: 1, bytes: 4500 }), '1 tile changed, 4.5 kB.')
-    assert.equal(changedWords({ docs: 0, tiles: 0, bytes: 0 }), 'Up to date: nothing had changed.')
   })
 
   it('say every error in plain words', () => {
@@ -101,12 +89,12 @@ describe('shapes of areas', () => {
 describe('an estimate that follows', () => {
   it('asks once there is a rest, and only the last answer counts', async () => {
     const asked = []
-    const told = []
+    const answered = []
     const answers = {}
     const estimator = new Estimator((spec, { signal }) => new Promise(resolve => {
       asked.push([spec, signal])
       answers[spec] = resolve
-    }), weighed => told.push(weighed))
+    }), answer => answered.push(answer))
     estimator.follow('a')
     estimator.follow('b')
     await until(() => asked.length === 1, { what: 'the question' })
@@ -115,8 +103,8 @@ describe('an estimate that follows', () => {
     await until(() => asked.length === 2, { what: 'the next question' })
     answers.c(3)
     answers.b(2)
-    await until(() => told.length, { what: 'the answer' })
-    assert.deepEqual(told, [{ answer: 3 }])
+    await until(() => answered.length, { what: 'the answer' })
+    assert.deepEqual(answered, [{ answer: 3 }])
     assert.deepEqual(asked.map(([spec]) => spec), ['b', 'c'])
   })
 })

@@ -15,7 +15,7 @@ const kept = page => page.evaluate(async () => {
 
 const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css', 'leaflet.js', 'manifest.webmanifest', 'offline.js', 'viewer.css', 'viewer.js']
 
-/** Waits until all of the version that a page is of is kept and used, and answers which one it is. @param {any} page */
+/** Waits until all of the version that a page is of is kept and used, and answers which one it is. */
 async function keptVersion (page) {
   const version = await page.evaluate(() => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v'))
   await until(() => page.evaluate(async ([wanted, count]) => {

@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// The policy that `setup --allow-viewer` sets on a CouchDB, in a browser: the viewer runs under it, whole, and a page that
-// somebody attached in another database does nothing, also when an admin opens it.
+// The policy that `setup --allow-viewer` sets on a CouchDB, in a browser: the viewer runs under it, whole, and a page
+// that somebody attached in another database does nothing, also when an admin opens it.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { VIEWER_CSP, couchPolicy, letsRun, runsViewer } from '../../loader/couchapp/policy.js'

@@ -1,5 +1,5 @@
-// What a suite of the viewer stands on, on every kind of store: a store with layers, a server before it that can be made
-// slow or dead, and pages on which nothing may go wrong that was not expected.
+// What a suite of the viewer stands on, on every kind of store: a store with layers, a server before it that can be
+// made slow or dead, and pages on which nothing may go wrong that was not expected.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
 import { startFront } from '../client/support/front.js'
@@ -10,7 +10,6 @@ import { kinds } from './stores.js'
 const REWRITE = '/_design/tiles/_rewrite/'
 
 /**
- * @param {string} title
  * @param {{layers?: string[], demo?: boolean}} options layers of the client library's gallery, beside the demo
  * @param {(stage: Stage, kind: string) => void} body
  */
@@ -56,7 +55,7 @@ export class Stage {
     return this.front.url + REWRITE
   }
 
-  /** @param {string} [hash] @param {import('playwright-core').BrowserContextOptions} [options] */
+  /** @param {import('playwright-core').BrowserContextOptions} [options] */
   async visit (hash = '', options = screens.desk) {
     const view = await openPage(this.browser, options)
     this.#views.push(view)
@@ -88,5 +87,8 @@ export class Stage {
   }
 }
 
-/** What Chromium says of a server that is not there, or of an answer that is cut off; the second when it looks for a new service worker. */
+/**
+ * What Chromium says of a server that is not there, or of an answer that is cut off; the second when it looks for a new
+ * service worker.
+ */
 export const AWAY = /net::ERR_|error occurred when fetching the script/

@@ -15,7 +15,8 @@ export async function embeddedStore (options = {}) {
   return {
     url: running.url,
     viewer: running.viewer,
-    database: running.url.replace(/^http:..[^/]+/, /** @type {string} */ (await findEmbedded(folder))), // with the name and password of its admin
+    // with the name and password of its admin
+    database: running.url.replace(/^http:..[^/]+/, /** @type {string} */ (await findEmbedded(folder))),
     async close () {
       await running.close()
       await rm(folder, { recursive: true, force: true })

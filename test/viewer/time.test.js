@@ -71,7 +71,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await shownAt(page, '20 Jun 2024, 00:00 UTC')
     await play(page).click()
     await page.getByRole('button', { name: 'Pause' }).waitFor()
-    await shownAt(page, '20 Jun 2024, 01:00 UTC')
+    await page.locator('[aria-label="Time"]:not([aria-valuetext^="20 Jun 2024, 00:00"])').waitFor({ state: 'attached' })
     await page.mouse.move(800, 300)
     await page.mouse.down()
     await page.mouse.move(600, 350, { steps: 6 })
@@ -89,7 +89,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await page.getByRole('button', { name: 'Go there' }).click()
     await shownAt(page, '4 Jan 2024')
     assert.ok(await drawnTiles(page) > 0)
-    await page.locator('[data-matter="sight"]').waitFor({ state: 'detached' })
+    await page.locator('[data-topic="sight"]').waitFor({ state: 'detached' })
   })
 
   it('keeps its time when a layer is chosen that starts later', async () => {

@@ -1,5 +1,5 @@
-// Plain CouchDB: a document a tile with its attachment, by HTTP. To write one has to know the revision that
-// stands, so that a set is two requests, and where somebody else was quicker, it is tried again.
+// Plain CouchDB: a document a tile with its attachment, by HTTP. A write needs the
+// current revision, so a set is two requests, and after a conflict it is tried again.
 import { Pool } from 'undici'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { Couch } from '../../../loader/store/couch.js'
@@ -20,7 +20,7 @@ export async function openDocuments ({ db }) {
   }
   const refused = (what, { status, body }) => new Error(`${what}: ${status} ${body.toString().slice(0, 200).trim()}`)
 
-  /** Writes at the revision that stands. @param {string} key @param {(at: string) => ReturnType<typeof ask>} write @param {boolean} make also when there is none */
+  /** Writes at the current revision; `make`: also when there is none. */
   async function change (key, write, make) {
     for (let attempt = 0; ; attempt++) {
       const head = await ask('HEAD', key)
@@ -33,10 +33,8 @@ export async function openDocuments ({ db }) {
   }
 
   return {
-    /** @param {string} key @param {Buffer} bytes */
     set: (key, bytes) => change(key, at => ask('PUT', `${key}/${TILE_ATTACHMENT}${at}`, { headers: { ...authorization, 'content-type': TYPE }, body: bytes }), true),
     get: http.get,
-    /** @param {string} key */
     delete: key => change(key, at => ask('DELETE', key + at, { headers: authorization }), false),
     close: async () => { await Promise.all([http.close(), pool.close()]) }
   }

@@ -1,9 +1,8 @@
-// A file a tile, written under another name first, so that nobody ever reads half of one. Without fsync, as most tile caches do.
+// A file a tile, written under another name first, so that no half-written file is read. Without fsync, as most tile caches do.
 // Called without promises, as the original's contenders are: the detour through Node's threads costs more than the file.
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** @param {{dir: string}} where */
 export function openFiles ({ dir }) {
   const fileOf = key => path.join(dir, `${key.replaceAll(':', '-')}.png`)
   return {

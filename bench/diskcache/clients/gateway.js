@@ -2,7 +2,7 @@
 // gateway follows. A set is a new version, and a delete one that says "there is no tile here any more": nothing is lost.
 import { addSeconds, parseTileId } from '../../../core/index.js'
 import { Store } from '../../../loader/store/index.js'
-import { openHttp } from '../../clients/http.js'
+import { openHttp, pathOfTile } from '../../clients/http.js'
 
 const START = '2000-01-01T00:00:00Z'
 
@@ -22,13 +22,9 @@ export function clockOf ({ slot, slots, begun, now = Date.now }) {
 /** @param {{url: string, db: string, slot: number, slots: number, begun: number}} where url: of the gateway; db: with what it takes to write */
 export async function openGateway ({ url, db, ...own }) {
   const store = await Store.open(db)
-  const http = await openHttp({ url, pathOf: key => {
-    const { layer, z, x, y } = parseTileId(key)
-    return `/${layer}/${z}/${x}/${y}.png`
-  } })
+  const http = await openHttp({ url, pathOf: pathOfTile })
   const nextTime = clockOf(own)
 
-  /** @param {string} key @param {{bytes: Buffer} | {gone: true}} content */
   async function write (key, content) {
     const summary = await store.write([{ ...parseTileId(key), time: nextTime(), ...content }])
     if (summary.failed) throw new Error(summary.failures[0].reason)
@@ -36,10 +32,8 @@ export async function openGateway ({ url, db, ...own }) {
   }
 
   return {
-    /** @param {string} key @param {Buffer} bytes */
     set: (key, bytes) => write(key, { bytes }),
     get: http.get,
-    /** @param {string} key */
     delete: key => write(key, { gone: true }),
     close: () => http.close()
   }

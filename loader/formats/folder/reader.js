@@ -1,9 +1,10 @@
-// Reads a folder of z/x/y.ext files that others may have filled: regular files, and links that stay in it. The folder itself
-// may be a link.
+// Reads a folder of z/x/y.ext files that others may have filled: regular files, and links that stay in it. The folder
+// itself may be a link.
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { readAll } from '../../file-bytes.js'
 import { openFile } from '../../regular-file.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { sourceLimits } from '../limits.js'
@@ -15,39 +16,27 @@ export const MARK = '.tilecouch.json' // says that an export made the folder, an
 
 const BUFFER = 1000 // names asked for at once
 
-/**
- * @typedef {object} FolderTile
- * @property {number} z
- * @property {number} x
- * @property {number} y
- * @property {string} ext
- * @property {boolean} isOutside
- * @property {string} path from the folder
- */
-
 export class FolderReader {
   #folder
   #signal
   #onFault
+  #tms
   /** @type {Promise<string> | undefined} */
   #root
 
   /**
    * @param {string} folder
-   * @param {{signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault: throws what cannot be read
-   *   unless given
+   * @param {{scheme?: string, signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault:
+   *   throws what cannot be read unless given
    */
-  constructor (folder, { signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
+  constructor (folder, { scheme, signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
     this.#folder = folder
+    this.#tms = scheme === 'tms'
     this.#signal = signal
     this.#onFault = onFault
   }
 
-  /**
-   * Folders whose names are numbers, in the order of ids; others are somebody else's.
-   * @param {string} [below] path from here
-   * @returns {Promise<number[]>}
-   */
+  /** Folders whose names are numbers, in the order of ids. @param {string} [below] path from here */
   async numbers (below = '') {
     const found = []
     for await (const entry of this.#listed(below, name => /^\d+$/.test(name))) {
@@ -64,19 +53,14 @@ export class FolderReader {
     return found.sort(compareInner)
   }
 
-  /**
-   * The tiles of a column in the order of ids.
-   * @param {number} z @param {number} x
-   * @param {boolean} [tms] rows are counted from the south
-   * @returns {Promise<FolderTile[]>}
-   */
-  async tiles (z, x, tms) {
+  /** The tiles of a column in the order of ids, each with its path from the folder. */
+  async tiles (z, x) {
     const tiles = []
     const below = `${z}/${x}`
     for await (const { name } of this.#listed(below, () => true)) {
       const where = `${below}/${name}`
       const found = parseTileName(where, (code, why) => this.#onFault(code, where, why))
-      if (found) tiles.push({ ...found, path: where, y: tms && z <= MAX_ZOOM ? flipY(z, found.y) : found.y })
+      if (found) tiles.push({ ...found, path: where, y: this.#tms && z <= MAX_ZOOM ? flipY(z, found.y) : found.y })
     }
     return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
   }
@@ -95,12 +79,10 @@ export class FolderReader {
     return await this.has(METADATA) ? String(await this.read(METADATA, sourceLimits.metadata)) : undefined
   }
 
-  /**
-   * What is gone, in a diff; to be closed.
-   * @param {{file: string, tms?: boolean}} options file: for messages
-   */
-  async gone (options) {
-    return await this.has(GONE_LIST) ? readGone(await this.stream(GONE_LIST), { ...options, signal: this.#signal }) : undefined
+  /** What is gone, in a diff; to be closed. @param {string} [file] for messages */
+  async gone (file = GONE_LIST) {
+    if (!await this.has(GONE_LIST)) return undefined
+    return readGone(await this.stream(GONE_LIST), { file, tms: this.#tms, signal: this.#signal })
   }
 
   /**
@@ -124,49 +106,38 @@ export class FolderReader {
     }
   }
 
-  /**
-   * Whether what was listed is a folder, or a link to one in here.
-   * @param {string} below @param {import('node:fs').Dirent} entry
-   */
+  /** Whether what was listed is a folder, or a link to one in here. @param {import('node:fs').Dirent} entry */
   async isFolder (below, entry) {
     const name = path.join(below, entry.name)
     if (!entry.isSymbolicLink()) return entry.isDirectory()
     return this.#reading(name, async () => (await stat(await this.#inside(name))).isDirectory())
   }
 
-  /**
-   * Whether what was listed is no link that leads out of here.
-   * @param {string} below @param {import('node:fs').Dirent} entry
-   */
+  /** Whether what was listed is no link that leads out of here. @param {import('node:fs').Dirent} entry */
   async isHere (below, entry) {
-    return !entry.isSymbolicLink() || this.#inside(path.join(below, entry.name)).then(() => true, error => error.code !== undefined)
+    if (!entry.isSymbolicLink()) return true
+    return this.#inside(path.join(below, entry.name)).then(() => true, error => error.code !== undefined)
   }
 
-  /**
-   * The bytes of a file.
-   * @param {string} name its path from here
-   * @param {number} [most] bytes
-   */
+  /** The bytes of a file. @param {string} name its path from here @param {number} [most] bytes */
   async read (name, most = sourceLimits.tile) {
     return this.#reading(name, async () => {
       const { handle, size } = await this.#open(name, most)
       try {
         const bytes = Buffer.allocUnsafe(size)
-        let done = 0
-        for (let read = -1; done < size && read; done += read) read = (await handle.read(bytes, done, size - done, done)).bytesRead
-        return bytes.subarray(0, done)
+        return bytes.subarray(0, await readAll(handle, bytes, 0))
       } finally {
         await handle.close()
       }
     })
   }
 
-  /** Its bytes one after the other: for a list, however long. @param {string} name */
+  /** Its bytes one after the other: for a list, however long. */
   async stream (name) {
     return this.#reading(name, async () => (await this.#open(name)).handle.createReadStream())
   }
 
-  /** Whether there is a file of this name, or something else. @param {string} name */
+  /** Whether this name exists, as a file or anything else. */
   async has (name) {
     try {
       return Boolean(await lstat(path.join(this.#folder, name)))

@@ -1,7 +1,7 @@
-// Writes a folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears complete, with the time of its
-// version. Place, time and content tell which version a file is, so that an export can be resumed, or run again to bring the
-// folder up to date. A file that replaces another image of the same time carries the next second: web servers tell by that
-// whether what somebody keeps is still right.
+// Writes a folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears complete, with the time
+// of its version. Place, time and content tell which version a file is, so that an export can be resumed, or run again
+// to bring the folder up to date. A file that replaces another image of the same time gets the next second: web servers
+// compare only that to know whether a cached image is still valid.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, flipY, toSeconds } from '../../../core/index.js'
@@ -18,7 +18,7 @@ export const folderDefaults = {
   columns: 16 // folders whose files are remembered
 }
 
-const WORK = '.tilecouch.part' // a folder for what is not whole yet
+const WORK = '.tilecouch.part' // a folder for unfinished files
 const MOVED = 60000 // milliseconds that a file may be later than its version
 const EARLIEST = -(2 ** 31) * 1000 // the first time that file systems know, in 1901; earlier ones become it
 
@@ -30,11 +30,7 @@ const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
 /** Whether a file may be a version, by its time. */
 const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
 
-/**
- * @param {string} folder
- * @param {import('../../export/target.js').TargetOptions} options
- * @returns {Promise<import('../../export/target.js').Target>}
- */
+/** @type {import('../../export/target.js').Kind['open']} */
 export async function open (folder, { layer, scheme = 'xyz', force, diff, ...options }) {
   const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
   await mkdir(folder, { recursive: true })
@@ -106,22 +102,23 @@ class FolderWriter {
     const key = `${z}/${x}`
     let rows = this.#columns.get(key)
     if (!rows) {
-      if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(/** @type {string} */ (this.#columns.keys().next().value))
+      const [oldest = ''] = this.#columns.keys()
+      if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(oldest)
       rows = readColumn(path.join(this.#folder, `${z}`, `${x}`))
       this.#columns.set(key, rows)
     }
     return rows
   }
 
-  /** Returns as soon as there is room for the next one. @param {import('../../export/target.js').TargetTile} tile */
+  /** Returns as soon as there is room for the next one. */
   async add (tile) {
     while (this.#writing.size >= folderDefaults.concurrency) await Promise.race(this.#writing)
     if (this.#failure) throw this.#failure
-    const writing = this.#write(tile).catch(error => { this.#failure ??= error }).then(() => { this.#writing.delete(writing) })
+    const writing = this.#write(tile).catch(error => { this.#failure ??= error })
+      .then(() => { this.#writing.delete(writing) })
     this.#writing.add(writing)
   }
 
-  /** @param {import('../../export/target.js').TargetTile} tile */
   async #write ({ z, x, y, time, type, bytes }) {
     const part = path.join(this.#folder, WORK, `${this.#written++}`)
     await writeFile(part, bytes)
@@ -137,14 +134,13 @@ class FolderWriter {
     await rename(part, target)
   }
 
-  /** @param {{z: number, x: number, y: number}} tile */
   async gone ({ z, x, y }) {
     this.#hasGone = true
     await appendFile(path.join(this.#folder, WORK, GONE_LIST), `${z}/${x}/${this.#row(z, y)}\n`)
   }
 
   /**
-   * A file is removed only when it is another version of its tile: who put it there, and what for, is known then. What is
+   * A file is removed only when it is another version of its tile: then an export wrote it. What is
    * shown must be there before: a tile that changed since it was written keeps its file.
    * @param {import('../../store/list.js').ListedTile} tile @param {string} [shown] time
    */
@@ -156,7 +152,8 @@ class FolderWriter {
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
     const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
-    const versionOf = ({ stats }) => versions.findLast(({ time, size, gone }) => !gone && stats.size === size && fits(stats, time))
+    const isVersion = (stats, { time, size, gone }) => !gone && stats.size === size && fits(stats, time)
+    const versionOf = ({ stats }) => versions.findLast(version => isVersion(stats, version))
     if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
     const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
     for (const { file } of old) await rm(file)
@@ -168,7 +165,6 @@ class FolderWriter {
     if (this.#failure) throw this.#failure
   }
 
-  /** @param {import('../../export/target.js').Facts} facts */
   async finish (facts) {
     await this.#allWritten()
     const { doc, diff, ...options } = this.#options

@@ -1,5 +1,5 @@
-// Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: what is no UTF-8 would end the
-// process that reads.
+// Reads MBTiles: the tables and views of a SQLite file, and its metadata. Texts come as blobs: what is no UTF-8 would
+// end the process that reads.
 import { isUtf8 } from 'node:buffer'
 import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../limits.js'
@@ -8,7 +8,7 @@ import { cell, textOf } from './sqlite.js'
 const TILE_COLUMNS = ['zoom_level', 'tile_column', 'tile_row', 'tile_data']
 const TABLES = ['tiles', 'map', 'images', 'tiles_with_hash', 'metadata']
 
-const NAME = 1000 // bytes of the name of a row of metadata; a longer one is not read whole
+const NAME = 1000 // bytes of the name of a row of metadata; a longer one is cut off
 const SMALL = 64e3 // bytes of a value that is read with others
 const ROW = 100 // bytes that a row is counted as, besides its value
 const SIZE = 'length(CAST(value AS BLOB))'
@@ -16,7 +16,6 @@ const SIZE = 'length(CAST(value AS BLOB))'
 /**
  * Which of the tables and views that matter there are, with the names of their columns.
  * @param {import('./sqlite.js').SqliteFile} db
- * @param {import('../reading.js').OnFault} onFault
  * @returns {Promise<Record<string, string[]> | undefined>} nothing when none of them can be read
  */
 export async function readTables (db, onFault) {
@@ -32,7 +31,8 @@ export async function readTables (db, onFault) {
         for await (const [column] of db.rows(`SELECT ${cell('name')} FROM pragma_table_xinfo('${name}')`)) columns.push(textOf(column).toLowerCase())
         if (await db.isRecursive(name)) return void onFault('bad-structure', name, 'its view is recursive, and may never end: nothing was read')
       } catch (error) {
-        if (!/^no such (table|column)/.test(error.message)) throw error // else: a view over what is not there has no columns
+        // a view over a missing table has no columns
+        if (!/^no such (table|column)/.test(error.message)) throw error
       }
     }
   } catch (error) {
@@ -42,11 +42,7 @@ export async function readTables (db, onFault) {
   return found
 }
 
-/**
- * Why there cannot be tiles.
- * @param {Record<string, string[]>} tables
- * @returns {string | undefined}
- */
+/** Why there cannot be tiles. @param {Record<string, string[]>} tables */
 export function missingTiles ({ tiles }) {
   if (!tiles) return 'there is no table or view called tiles'
   const missing = TILE_COLUMNS.filter(name => !tiles.includes(name))
@@ -56,7 +52,6 @@ export function missingTiles ({ tiles }) {
 /**
  * @param {import('./sqlite.js').SqliteFile} db
  * @param {Record<string, string[]>} tables
- * @param {import('../reading.js').OnFault} onFault
  * @returns {Promise<Record<string, any> | undefined>} names and values; nothing when there is no such table
  */
 export async function readMetadata (db, tables, onFault) {

@@ -1,8 +1,8 @@
-// Reads a SQLite file for sqlite.js, in a process of its own: a damaged file can end the process that reads it, since the
-// binding aborts where a text is no UTF-8; a view in it may never come to an end, and nothing but the end of the process
-// stops that; and the limit of memory holds for all of SQLite in a process.
-// The parent asks for rows ({ ask: sql, each: parameters, cursor }), for more of them ({ more: cursor }), or for one row for
-// each of a list of parameters ({ get: sql, each: parameters }). The answers, in the order of the questions: { rows, done, error }.
+// Reads a SQLite file for sqlite.js, in a process of its own: a damaged file can end the process that reads it, since
+// the binding aborts where a text is no UTF-8; a view in it may never come to an end, and nothing but the end of the
+// process stops that; and the limit of memory holds for all of SQLite in a process. The parent asks for rows ({ ask:
+// sql, each: parameters, cursor }), for more of them ({ more: cursor }), or for one row for each of a list of
+// parameters ({ get: sql, each: parameters }). The answers, in the order of the questions: { rows, done, error }.
 import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -91,7 +91,7 @@ function isAtRest () {
 }
 
 process.on('disconnect', () => process.exit())
-process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent says when it is over
+process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent ends this process
 
 // while SQLite works nothing else here hears that the parent is gone
 new Worker(`setInterval(() => { if (process.ppid !== ${Number(parent)}) process.kill(process.pid, 'SIGKILL') }, ${WATCH})`, { eval: true }).unref()

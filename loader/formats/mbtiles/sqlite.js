@@ -1,4 +1,5 @@
-// Reads a SQLite file of others in another process (see sqlite-child.js), which can be stopped and has a limit of memory. Texts should be asked for as blobs, with `cell`: what is no UTF-8 ends the other process.
+// Reads a SQLite file of others in another process (see sqlite-child.js), which can be stopped and has a limit of
+// memory. Texts should be asked for as blobs, with `cell`: what is no UTF-8 ends the other process.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -9,10 +10,10 @@ const CHILD = fileURLToPath(new URL('sqlite-child.js', import.meta.url))
 const SHOWN = 200 // bytes of a cell that is no number
 const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'] // and no password
 
-/** A number as it is, and of anything else no more than its beginning, as a blob. @param {string} column */
+/** A number as it is, and of anything else no more than its beginning, as a blob. */
 export const cell = column => `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
 
-/** Blobs as the texts that they are. @param {any} found */
+/** Blobs as the texts that they are. */
 export const textOf = found => found instanceof Uint8Array ? Buffer.from(found).toString() : found
 
 /** @typedef {{rows: any[], done: boolean, error?: string}} Answer */
@@ -26,7 +27,7 @@ export class SqliteFile {
   #cursor = 0
   #isSilent = false
 
-  /** @param {string} file @param {AbortSignal} [signal] ends what is being asked, however long it would take */
+  /** @param {AbortSignal} [signal] ends what is being asked, however long it would take */
   constructor (file, signal) {
     this.file = file
     this.#signal = signal
@@ -37,7 +38,6 @@ export class SqliteFile {
 
   /**
    * The rows of a statement, for each of a list of parameters. They must be small: some hundred are in memory at once.
-   * @param {string} sql
    * @param {any[][]} [each]
    * @returns {AsyncGenerator<any[]>}
    */
@@ -49,7 +49,7 @@ export class SqliteFile {
         if (answer.error !== undefined) throw new Error(answer.error)
         // the next are on their way while these are looked at
         const next = answer.done ? undefined : this.#send({ more: cursor })
-        next?.catch(() => {}) // met when it is waited for
+        next?.catch(() => {}) // thrown when it is awaited
         yield * answer.rows
         if (!next) return
         answer = await next
@@ -61,7 +61,6 @@ export class SqliteFile {
 
   /**
    * One row for each of a list of parameters: as many of them as are good to have in memory at once, and one at least.
-   * @param {string} sql
    * @param {any[][]} each
    * @returns {Promise<(any[] | null | Error)[]>} null: there is none; an error: why it cannot be read
    */
@@ -75,10 +74,7 @@ export class SqliteFile {
     }
   }
 
-  /**
-   * Whether a table or view comes about by a recursion, which may have no end.
-   * @param {string} table
-   */
+  /** Whether a table or view comes about by a recursion, which may have no end. */
   async isRecursive (table) {
     for await (const [, , , step] of this.rows(`EXPLAIN QUERY PLAN SELECT * FROM ${table}`)) if (/RECURSIVE STEP/.test(step)) return true
     return false
@@ -99,8 +95,10 @@ export class SqliteFile {
   }
 
   #start () {
-    const env = Object.fromEntries(PASSED_ON.filter(name => process.env[name] !== undefined).map(name => [name, process.env[name]]))
-    const child = fork(CHILD, [this.file, String(sourceLimits.sqlite), String(process.pid)], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], env })
+    const env = Object.fromEntries(PASSED_ON.flatMap(name => name in process.env ? [[name, process.env[name]]] : []))
+    const child = fork(CHILD, [this.file, String(sourceLimits.sqlite), String(process.pid)], {
+      serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'], execArgv: [], env
+    })
     child.on('message', (/** @type {Answer} */ answer) => this.#next()?.resolve(answer))
     child.once('exit', (code, signal) => this.#ended(child, signal ?? code))
     child.once('error', error => this.#ended(child, error.message))

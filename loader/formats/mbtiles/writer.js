@@ -1,9 +1,10 @@
-// Writes MBTiles 1.3: one SQLite file. Equal images are in it once: `tiles` is a view over `map` and `images`, as most programs
-// write it and all read it. With `cache` it is a tile cache as martin has it, each tile with when it was fetched and expires.
+// Writes MBTiles 1.3: one SQLite file. Equal images are in it once: `tiles` is a view over `map` and `images`, as most
+// programs write it and all read it. With `cache` it is a tile cache as martin has it, each tile with when it was
+// fetched and expires.
 //
-// While the tables are filled they have no index of places: rows come from north to south, which is backwards in MBTiles, and
-// an index that grows backwards is twice as large as one made at the end. Their column `time` is ours: which version a tile is,
-// in seconds since 1970, for a run that goes on.
+// While the tables are filled they have no index of places: rows come from north to south, which is backwards in
+// MBTiles, and an index that grows backwards is twice as large as one made at the end. Their column `time` is ours:
+// which version a tile is, in seconds since 1970, for a run that goes on.
 import { createHash } from 'node:crypto'
 import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
@@ -24,31 +25,27 @@ const APPLICATION_ID = 0x4d504258 // "MPBX", says the specification
 const PAGE = 100 // tiles read at once for the hash of all of them
 const extras = ['-journal', '-wal', '-shm'] // what SQLite has beside a file
 
-/**
- * @typedef {{z: number, x: number, row: number, time: number | null, id: string, bytes: Buffer, fetched: number | null, expires: number | null, etag: string | null}} Row
- */
-
 /** `tiles` as a view over places and images, what martin calls normalized. */
 const deduplicated = {
   tables: `
-    CREATE TABLE map (zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT NULL, tile_id TEXT, time INTEGER);
+    CREATE TABLE map (
+      zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT NULL, tile_id TEXT, time INTEGER);
     CREATE TABLE images (tile_id TEXT NOT NULL PRIMARY KEY, tile_data BLOB);`,
   image: 'INSERT OR IGNORE INTO images VALUES (?, ?)',
   insert: 'INSERT INTO map VALUES (?, ?, ?, ?, ?)',
-  /** @param {Row} row */
   values: ({ z, x, row, id, time }) => [z, x, row, id, time],
   rows: 'map',
   bytes: 'SELECT tile_data FROM map JOIN images USING (tile_id) WHERE map.rowid = ?',
-  remove: 'DELETE FROM map WHERE rowid = ?',
-  removeRest: 'DELETE FROM map WHERE rowid IN (SELECT place FROM had)',
   removeUnused: 'DELETE FROM images WHERE tile_id NOT IN (SELECT tile_id FROM map)',
   finish: `
     CREATE UNIQUE INDEX map_index ON map (zoom_level, tile_column, tile_row);
     CREATE VIEW tiles AS
-      SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, images.tile_data AS tile_data
+      SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row,
+        images.tile_data AS tile_data
       FROM map JOIN images ON images.tile_id = map.tile_id;
     CREATE VIEW tiles_with_hash AS
-      SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row, images.tile_data AS tile_data, images.tile_id AS tile_hash
+      SELECT map.zoom_level AS zoom_level, map.tile_column AS tile_column, map.tile_row AS tile_row,
+        images.tile_data AS tile_data, images.tile_id AS tile_hash
       FROM map JOIN images ON images.tile_id = map.tile_id;`,
   distinct: "SELECT count(*) AS contents FROM images WHERE tile_id <> ''"
 }
@@ -60,22 +57,15 @@ const cached = {
       zoom_level INTEGER NOT NULL, tile_column INTEGER NOT NULL, tile_row INTEGER NOT NULL,
       fetched INTEGER, expires INTEGER, etag TEXT, tile_data BLOB NOT NULL, time INTEGER);`,
   insert: 'INSERT INTO tile_cache VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  /** @param {Row} row */
   values: ({ z, x, row, fetched, expires, etag, bytes, time }) => [z, x, row, fetched, expires, etag, bytes, time],
   rows: 'tile_cache',
   bytes: 'SELECT tile_data FROM tile_cache WHERE rowid = ?',
-  remove: 'DELETE FROM tile_cache WHERE rowid = ?',
-  removeRest: 'DELETE FROM tile_cache WHERE rowid IN (SELECT place FROM had)',
   finish: `
     CREATE UNIQUE INDEX tile_cache_index ON tile_cache (zoom_level, tile_column, tile_row);
     CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM tile_cache;`
 }
 
-/**
- * @param {string} file
- * @param {import('../../export/target.js').TargetOptions} options
- * @returns {Promise<import('../../export/target.js').Target>}
- */
+/** @type {import('../../export/target.js').Kind['open']} */
 export async function open (file, options) {
   const part = `${file}.part`
   const run = JSON.stringify({ run: options.run, cache: Boolean(options.cache) })
@@ -115,7 +105,7 @@ class MbtilesWriter {
       this.#insert.had = db.prepare('SELECT time, place FROM had WHERE z = ? AND x = ? AND y = ?')
       this.#insert.met = db.prepare('DELETE FROM had WHERE z = ? AND x = ? AND y = ?')
       this.#insert.bytes = db.prepare(schema.bytes)
-      this.#insert.remove = db.prepare(schema.remove)
+      this.#insert.remove = db.prepare(`DELETE FROM ${schema.rows} WHERE rowid = ?`)
     }
     db.exec('BEGIN')
   }
@@ -136,7 +126,6 @@ class MbtilesWriter {
     this.#insert.met.run(z, x, row)
   }
 
-  /** @param {import('../../export/target.js').TargetTile} tile */
   add (tile) {
     const { z, x, time, bytes } = tile
     const row = flipY(z, tile.y)
@@ -144,12 +133,20 @@ class MbtilesWriter {
     this.#replace(z, x, row)
     this.#insert.image?.run(id, bytes)
     this.#insert.tile.run(...this.#schema.values({
-      z, x, row, time: seconds(time), id, bytes, fetched: seconds(tile.stored), expires: seconds(expiryOf(tile, this.#options.doc)), etag: tile.origin?.etag ?? null
+      z,
+      x,
+      row,
+      time: seconds(time),
+      id,
+      bytes,
+      fetched: seconds(tile.stored),
+      expires: seconds(expiryOf(tile, this.#options.doc)),
+      etag: tile.origin?.etag ?? null
     }))
     this.#wrote(bytes.length)
   }
 
-  /** As martin's differences have it: a row without data. @param {{z: number, x: number, y: number}} tile */
+  /** As martin's differences have it: a row without data. */
   gone ({ z, x, y }) {
     if (!this.#insert.image) throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why: 'a tile cache cannot say that a tile is gone' })
     this.#replace(z, x, flipY(z, y))
@@ -170,7 +167,6 @@ class MbtilesWriter {
     this.#waiting = { tiles: 0, bytes: 0 }
   }
 
-  /** @param {import('../../export/target.js').Facts} facts */
   async finish (facts) {
     const { doc, ...options } = this.#options
     this.#commit()
@@ -178,7 +174,8 @@ class MbtilesWriter {
     if (this.resumed) this.#forget()
     this.#db.exec(`DELETE FROM metadata; ${this.#schema.finish} DROP TABLE part;`)
     const insert = this.#db.prepare('INSERT INTO metadata VALUES (?, ?)')
-    const metadata = { agg_tiles_hash: await hashOfTiles(this.#db), ...metadataOf(doc, facts, { ...options, scheme: undefined }) }
+    const fields = metadataOf(doc, facts, { ...options, scheme: undefined })
+    const metadata = { agg_tiles_hash: await hashOfTiles(this.#db), ...fields }
     for (const [name, value] of Object.entries(metadata)) insert.run(name, value)
     const distinct = this.#schema.distinct && this.#db.prepare(this.#schema.distinct).get().contents
     this.#db.exec(`PRAGMA application_id = ${APPLICATION_ID}; COMMIT`)
@@ -191,7 +188,7 @@ class MbtilesWriter {
   }
 
   #forget () {
-    if (this.#db.prepare('SELECT count(*) AS left FROM had').get().left) this.#db.exec(this.#schema.removeRest)
+    this.#db.exec(`DELETE FROM ${this.#schema.rows} WHERE rowid IN (SELECT place FROM had)`)
     if (this.#schema.removeUnused) this.#db.exec(this.#schema.removeUnused)
   }
 
@@ -208,7 +205,7 @@ class MbtilesWriter {
 
 const tablesOf = ({ tables }) => `${tables} CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT); CREATE TABLE part (run TEXT);`
 
-/** Whether what lies there is a file: SQLite would follow a link, and make what it leads to. */
+/** Whether it is a file: SQLite would follow a link, and create its target. */
 const isOwnFile = file => lstat(file).then(stats => stats.isFile(), () => false)
 
 /** Whether a file has our tables and nothing else: no view or trigger of others. */
@@ -230,8 +227,8 @@ function connect (file) {
 }
 
 /**
- * What an earlier run of the same export wrote, if it can be resumed. A tile that is met again leaves the table `had`; the rest
- * of that table is no longer in the layer.
+ * What an earlier run of the same export wrote, if it can be resumed. A tile that is written again leaves the table
+ * `had`; the rest of that table is no longer in the layer.
  */
 function reopen (part, run, schema) {
   let db
@@ -243,7 +240,7 @@ function reopen (part, run, schema) {
       return db
     }
   } catch {
-    // there is none, or it was killed before it had tables, or it is damaged, or something else
+    // missing, killed before it had tables, damaged, or another file
   }
   db?.close()
 }
@@ -271,10 +268,9 @@ function idOf ({ digest, bytes }) {
 }
 
 /**
- * What martin's tools tell MBTiles files by, and refuse to compare them without: the md5 of zoom, column, row (as texts) and
- * image of each tile, in this order.
+ * The hash by which martin's tools recognise equal MBTiles files, and without which they do not compare them: the md5
+ * of zoom, column, row (as texts) and image of each tile, in this order.
  * @param {any} db with `tiles` and its index
- * @returns {Promise<string>}
  */
 async function hashOfTiles (db) {
   const page = db.prepare(`SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles

@@ -1,8 +1,9 @@
-// Copies pieces of one file into another, in a new order. The pieces of one write are read in the order of the source, and
-// neighbours at once: tiles that came in the order of their ids are scattered in the order of an archive, but never far.
+// Copies pieces of one file into another, in a new order. The pieces of one write are read in the order of the source,
+// and neighbours at once: tiles in the order of their ids are near one another in an archive, too.
+import { readAll, writeAll } from '../../file-bytes.js'
 
 export const copyDefaults = {
-  window: 16 * 2 ** 20, // bytes gathered and written at once; two of them are held
+  window: 16 * 2 ** 20, // bytes gathered and written at once; two of them are in memory
   read: 2 ** 20, // bytes of neighbours read at once, at most
   gap: 2 ** 16, // bytes between two pieces that are read along rather than skipped
   readers: 4 // reads under way at once
@@ -11,10 +12,7 @@ export const copyDefaults = {
 /** @typedef {{at: number, length: number}} Piece */
 
 /**
- * @param {import('node:fs/promises').FileHandle} source
- * @param {import('node:fs/promises').FileHandle} target
- * @param {number} position in the target
- * @param {Iterable<Piece>} pieces of the source
+ * @param {number} position in the target @param {Iterable<Piece>} pieces of the source
  * @param {typeof copyDefaults} [limits]
  */
 export async function copyPieces (source, target, position, pieces, limits = copyDefaults) {
@@ -26,7 +24,7 @@ export async function copyPieces (source, target, position, pieces, limits = cop
       const buffer = /** @type {Buffer<ArrayBuffer>} */ (buffers.shift())
       await gather(source, buffer, parts, scratches, limits)
       await writing
-      writing = write(target, buffer.subarray(0, length), position)
+      writing = writeAll(target, buffer.subarray(0, length), position)
       writing.catch(() => {}) // it is awaited with the next one
       position += length
       buffers.push(buffer)
@@ -90,16 +88,6 @@ function * reads (parts, limits) {
 }
 
 async function read (source, bytes, position) {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesRead } = await source.read(bytes, done, bytes.length - done, position + done)
-    if (!bytesRead) throw new Error('the tiles gathered so far were cut off by somebody else')
-    done += bytesRead
-  }
-}
-
-async function write (target, bytes, position) {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await target.write(bytes, done, bytes.length - done, position + done)
-    done += bytesWritten
-  }
+  const done = await readAll(source, bytes, position)
+  if (done < bytes.length) throw new Error('the tiles gathered so far were cut off by another program')
 }

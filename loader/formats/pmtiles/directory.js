@@ -1,5 +1,5 @@
-// The directories of a PMTiles archive: columns of variable-length numbers, packed. When all entries do not fit behind the
-// header they lie in leaf directories, and the root directory says where those are.
+// The directories of a PMTiles archive: columns of variable-length numbers, packed. When all entries do not fit behind
+// the header they lie in leaf directories, and the root directory says where those are.
 import { gzipSync } from 'node:zlib'
 import { readVarint } from 'pmtiles'
 import { TilecouchError } from '../../errors.js'
@@ -34,8 +34,8 @@ const ENTRY_BYTES = 32 // that four numbers need at most
  */
 
 /**
- * Reads all directories. Nothing in them is believed: ids ascend through the whole archive, everything lies inside its
- * section, and together the leaves are no longer than theirs. What cannot be read costs its own entries, not the others.
+ * Reads all directories, and checks everything in them: ids ascend through the whole archive, everything lies inside
+ * its section, and together the leaves are no longer than theirs. Unreadable parts cost only their own entries.
  */
 export class Directories {
   #file
@@ -51,12 +51,11 @@ export class Directories {
 
   /**
    * @param {{read: (offset: number, length: number, until?: number) => Promise<Buffer>}} file
-   * @param {import('./header.js').Header} header
-   * @param {import('../reading.js').OnFault} onFault
+   * @param {import('./header.js').Header} header @param {import('../reading.js').OnFault} onFault
    * @param {object} [options]
-   * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to` is: leaves
-   *   without are passed over
-   * @param {(name: string) => void} [options.onEmpty] told of directories without entries, which cost no tile
+   * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to`
+   *   is: leaves without are passed over
+   * @param {(name: string) => void} [options.onEmpty] called with directories without entries, which cost no tile
    */
   constructor (file, header, onFault, { wanted, onEmpty } = {}) {
     this.#file = file
@@ -151,7 +150,7 @@ export class Directories {
 
 /**
  * @param {Uint8Array} bytes unpacked
- * @param {(why: string) => void} wrong told of what does not prevent reading
+ * @param {(why: string) => void} wrong called with faults that do not prevent reading
  * @returns {Entry[]}
  */
 export function parseDirectory (bytes, wrong) {
@@ -180,10 +179,7 @@ export function parseDirectory (bytes, wrong) {
   return entries
 }
 
-/**
- * @param {Entry[]} entries ascending
- * @returns {Buffer} packed
- */
+/** @param {Entry[]} entries ascending @returns {Buffer} packed */
 export function serialize (entries) {
   const bytes = Buffer.allocUnsafe(10 + entries.length * ENTRY_BYTES)
   let end = 0
@@ -219,7 +215,7 @@ export function serialize (entries) {
 /**
  * Writes leaves where they are needed. Readers ask twice at most: there are no leaves of leaves.
  * @param {{count: number, groups: (size?: number) => Iterable<Entry[]>}} entries
- * @param {{clear: () => Promise<void>, write: (bytes: Buffer) => Promise<void>}} leaves cleared whenever larger ones are tried
+ * @param {{clear: () => Promise<void>, write: (bytes: Buffer) => Promise<void>}} leaves cleared for each attempt
  * @param {typeof directoryDefaults} [limits]
  * @returns {Promise<{root: Buffer, leaves: number}>} the root, and the bytes of the leaves written
  */

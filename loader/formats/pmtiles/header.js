@@ -1,5 +1,5 @@
-// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed with,
-// what the map is like.
+// The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed
+// with, what the map is like.
 import { formats } from '../../../core/index.js'
 import { canUnpack, unpack } from '../../unpack.js'
 import { sourceLimits } from '../limits.js'
@@ -14,41 +14,19 @@ const [NONE, GZIP] = [1, 2]
 export const VECTOR = 1
 
 /** Content type -> its number. */
-export const tileTypes = Object.fromEntries(types.flatMap((name, number) => formats[name] ? [[formats[name].type, number]] : []))
+export const tileTypes = Object.fromEntries(
+  types.flatMap((name, number) => formats[name] ? [[formats[name].type, number]] : []))
 
 /** @param {number | string} number of a type */
 export const extensionOfType = number => formats[types[number]]?.ext
 
-/** Name -> where its offset stands; its length follows. */
+/** Name -> position of its offset; its length follows. */
 const sections = { root: 8, metadata: 24, leaves: 40, data: 56 }
 
-/**
- * @typedef {{offset: number, length: number}} Section
- * @typedef {object} Header
- * @property {Section} root
- * @property {Section} metadata
- * @property {Section} leaves
- * @property {Section} data
- * @property {number} addressed tiles; 0 when not counted, as in the next two
- * @property {number} entries
- * @property {number} contents
- * @property {boolean} clustered
- * @property {string} packing of directories and metadata
- * @property {string} tilePacking
- * @property {string} type
- * @property {string} [ext] of its tiles
- * @property {number} minzoom
- * @property {number} maxzoom
- * @property {[number, number, number, number]} bounds zeros when not given
- * @property {[number, number, number]} center
- * @property {{clustered: number, packing: number, tilePacking: number, type: number}} codes as they stand in the file
- */
+/** @typedef {{offset: number, length: number}} Section */
+/** @typedef {NonNullable<Awaited<ReturnType<typeof readHeader>>>} Header */
 
-/**
- * @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file
- * @param {import('../reading.js').OnFault} onFault
- * @returns {Promise<Header | undefined>} nothing when it is no use to read on
- */
+/** @param {{read: (offset: number, length: number) => Promise<Buffer>, size: number}} file */
 export async function readHeader (file, onFault) {
   const bytes = await file.read(0, Math.min(HEADER_BYTES, file.size))
   const damaged = why => { onFault('damaged-file', 'header', why) }
@@ -67,6 +45,7 @@ export async function readHeader (file, onFault) {
   const degrees = at => bytes.readInt32LE(at) / 1e7
   return {
     ...found,
+    // 0 when not counted
     addressed: number(bytes, 72),
     entries: number(bytes, 80),
     contents: number(bytes, 88),
@@ -77,8 +56,9 @@ export async function readHeader (file, onFault) {
     ext: extensionOfType(type),
     minzoom: bytes[100],
     maxzoom: bytes[101],
-    bounds: [degrees(102), degrees(106), degrees(110), degrees(114)],
-    center: [degrees(119), degrees(123), bytes[118]],
+    // zeros when not given
+    bounds: /** @type {[number, number, number, number]} */ ([102, 106, 110, 114].map(degrees)),
+    center: /** @type {[number, number, number]} */ ([degrees(119), degrees(123), bytes[118]]),
     codes: { clustered, packing, tilePacking, type }
   }
 }
@@ -108,7 +88,6 @@ function readSections (bytes, size, wrong) {
 
 /**
  * @param {{read: (offset: number, length: number) => Promise<Buffer>}} file
- * @param {Header} header
  * @returns {Promise<string>} JSON, or nothing; throws when it cannot be unpacked
  */
 export async function readMetadata (file, { metadata: { offset, length }, packing }) {
@@ -123,12 +102,11 @@ export async function readMetadata (file, { metadata: { offset, length }, packin
   }
 }
 
-/** @param {string} packing */
 export const cannotUnpack = packing =>
-  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in a way (${packing}) that nobody knows`
+  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in an unknown way (${packing})`
 
 /**
- * Where images are of several types the header says the commonest: viewers tell images apart by themselves.
+ * Where images are of several types the header names the commonest: viewers recognise images by themselves.
  * @param {Record<number, number>} counts tiles of each type
  */
 export function commonestType (counts) {
@@ -137,14 +115,9 @@ export function commonestType (counts) {
 }
 
 /**
- * @param {object} archive
- * @param {{root: number, metadata: number, leaves: number, data: number}} archive.lengths bytes of each section, in their order
- * @param {{addressed: number, entries: number, contents: number}} archive.counts
- * @param {number} archive.type
- * @param {{min: number, max: number}} archive.zooms
- * @param {number[]} archive.bounds
- * @param {number[]} archive.center
- * @returns {Buffer}
+ * The header of an archive whose sections follow one another in the order of `lengths`.
+ * @param {{lengths: Record<string, number>, counts: Record<string, number>, type: number,
+ *   zooms: {min: number, max: number}, bounds: number[], center: number[]}} archive
  */
 export function headerBytes ({ lengths, counts, type, zooms, bounds, center: [lon, lat, zoom] }) {
   const bytes = Buffer.alloc(HEADER_BYTES)

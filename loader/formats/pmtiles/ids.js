@@ -1,5 +1,5 @@
-// Ids of tiles in PMTiles: zoom after zoom, and along a Hilbert curve in each. A square of 4^k ids is one tile k zooms further
-// up, so that squares outside of an area can be skipped at once.
+// Ids of tiles in PMTiles: zoom after zoom, and along a Hilbert curve in each. A square of 4^k ids is one tile k zooms
+// further up, so that squares outside of an area can be skipped at once.
 import { tileIdToZxy } from 'pmtiles'
 
 export const LAST_ZOOM = 26 // the ids of deeper zooms are no exact numbers, and readers refuse them
@@ -10,7 +10,6 @@ const firstIds = Array.from({ length: LAST_ZOOM + 2 }, (_, z) => (4 ** z - 1) / 
 /** Ids are smaller. */
 export const ID_LIMIT = firstIds[LAST_ZOOM + 1]
 
-/** @param {number} id */
 export const zoomOf = id => firstIds.findLastIndex(first => first <= id)
 
 /**
@@ -47,17 +46,13 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
   }
 
   return {
-    /** Whether any of the ids from `from` to before `to` is wanted. @param {number} from @param {number} to */
+    /** Whether any of the ids from `from` to before `to` is wanted. */
     any (from, to) {
       for (const part of parts(from, to)) if (hasSquare(part.z, part.z, 0, part.from, part.to)) return true
       return false
     },
 
-    /**
-     * The wanted tiles among the ids from `from` to before `to`.
-     * @param {number} from @param {number} to
-     * @returns {Generator<[number, number, number]>}
-     */
+    /** The wanted tiles among the ids from `from` to before `to`. @returns {Generator<[number, number, number]>} */
     * tiles (from, to) {
       for (const part of parts(from, to)) {
         if (area && part.to - part.from > 1) yield * square(part.z, part.z, 0, part.from, part.to)

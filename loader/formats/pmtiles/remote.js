@@ -1,5 +1,5 @@
-// Reads an archive on a web server by range requests. If the file is replaced while it is read, that is an error, and never a
-// mixture of two files. Requests continue after a lost connection.
+// Reads an archive on a web server by range requests. If the file is replaced while it is read, that is an error, and
+// never a mixture of two files. Requests continue after a lost connection.
 import { setTimeout as pause } from 'node:timers/promises'
 import pMap from 'p-map'
 import { Agent } from 'undici'
@@ -18,17 +18,16 @@ export const remoteDefaults = {
 
 export class RemoteFile {
   #url
-  #agent = new Agent({ connect: { timeout: 10e3 }, headersTimeout: remoteDefaults.timeout, bodyTimeout: remoteDefaults.timeout })
+  #agent = new Agent({
+    connect: { timeout: 10e3 }, headersTimeout: remoteDefaults.timeout, bodyTimeout: remoteDefaults.timeout
+  })
   #signal
   #block = { offset: 0, bytes: Buffer.alloc(0) }
   /** @type {{etag?: string, modified?: string} | undefined} */
   #state
   size = Infinity
 
-  /**
-   * @param {string} url
-   * @param {{signal?: AbortSignal}} [options]
-   */
+  /** @param {string} url @param {{signal?: AbortSignal}} [options] */
   static async open (url, { signal } = {}) {
     const file = new RemoteFile(new URL(url), signal)
     try {
@@ -40,7 +39,7 @@ export class RemoteFile {
     }
   }
 
-  /** Use `RemoteFile.open`. @param {URL} url @param {AbortSignal} [signal] */
+  /** Use `RemoteFile.open`. @param {AbortSignal} [signal] */
   constructor (url, signal) {
     this.#url = url
     this.#signal = signal
@@ -49,14 +48,14 @@ export class RemoteFile {
   }
 
   /**
-   * @param {number} offset
    * @param {number} length fewer come where the file ends
    * @param {number} [until] where what is likely to be read next ends
-   * @returns {Promise<Buffer>}
    */
   async read (offset, length, until = offset + length) {
     const { offset: begin, bytes } = this.#block
-    if (offset >= begin && offset + length <= begin + bytes.length) return bytes.subarray(offset - begin, offset - begin + length)
+    if (offset >= begin && offset + length <= begin + bytes.length) {
+      return bytes.subarray(offset - begin, offset - begin + length)
+    }
     const end = Math.min(this.size, Math.max(offset + length, Math.min(until, offset + remoteDefaults.ahead)))
     const chunks = []
     await this.#range(offset, end, chunk => chunks.push(chunk))
@@ -67,7 +66,6 @@ export class RemoteFile {
   /**
    * Fetches ranges, several at once.
    * @param {Iterable<{from: number, to: number}>} ranges counted from `base`
-   * @param {number} base
    * @param {(offset: number, bytes: Uint8Array) => void} place
    */
   async fetch (ranges, base, place) {
@@ -153,13 +151,15 @@ export class RemoteFile {
     if (status === 429 || status >= 500) throw new Lost(`the server answered ${status}`)
     if (status === 200 || (status === 206 && headers['content-encoding'])) throw this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(String(headers['content-range'])) ?? []
-    if (status !== 206 || first === undefined) throw this.#failed(`the server answered ${status}${status === 206 ? ' without saying of what part' : ''}`)
+    if (status !== 206 || first === undefined) throw this.#failed(`the server answered ${status}${status === 206 ? ' without a range' : ''}`)
     const size = total === '*' ? this.size : +total
     if (+first !== from || +last < from || (Number.isFinite(size) && +last >= size)) throw this.#failed('the server sent another part than it was asked for')
     const state = { etag: headers.etag, modified: headers['last-modified'] }
     this.#state ??= state
     if (this.size === Infinity) this.size = size
-    if (state.etag !== this.#state.etag || state.modified !== this.#state.modified || size !== this.size) throw this.#replaced()
+    if (state.etag !== this.#state.etag || state.modified !== this.#state.modified || size !== this.size) {
+      throw this.#replaced()
+    }
     return +last
   }
 
@@ -193,8 +193,8 @@ function whyOf (error) {
 }
 
 export const blockDefaults = {
-  size: 65536, // bytes: a part is wanted whole or not at all
-  most: 2 ** 23, // parts that are told apart; those of longer files are larger
+  size: 65536, // bytes of a part; it is fetched completely or not at all
+  most: 2 ** 23, // parts at most; those of longer files are larger
   gap: 4, // parts that are fetched although they are not wanted, rather than asking twice
   run: 8e6 // bytes asked for at once
 }
@@ -211,9 +211,10 @@ export class Blocks {
     this.#bits = new Uint8Array(Math.ceil(length / this.size / 8))
   }
 
-  /** @param {number} offset @param {number} length */
   add (offset, length) {
-    for (let block = Math.floor(offset / this.size); block * this.size < offset + length; block++) this.#bits[block >> 3] |= 1 << (block & 7)
+    for (let block = Math.floor(offset / this.size); block * this.size < offset + length; block++) {
+      this.#bits[block >> 3] |= 1 << (block & 7)
+    }
   }
 
   /** Bytes that `ranges` comes to. */
@@ -223,10 +224,7 @@ export class Blocks {
     return bytes
   }
 
-  /**
-   * What is to be fetched, ascending.
-   * @returns {Generator<{from: number, to: number}>}
-   */
+  /** What is to be fetched, ascending. @returns {Generator<{from: number, to: number}>} */
   * ranges () {
     const most = Math.max(1, Math.floor(blockDefaults.run / this.size))
     let [first, last] = [-1, -1]

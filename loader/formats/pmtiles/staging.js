@@ -1,9 +1,10 @@
 // The tiles of an archive that is not complete yet: their bytes in one file, each content once, and an index of them in
-// another. Both survive the process: what the index says is on disk, so that a later run can go on where this one ended.
+// another. Both survive the process: what the index says is on disk, so that a later run can resume.
 import { open, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
+import { writeAll } from '../../file-bytes.js'
 
-const FORMAT = 1 // of these two files; others are begun anew
+const FORMAT = 1 // of these two files; others are begun again
 
 export const stagingDefaults = {
   buffer: 2 ** 20, // bytes gathered before they are written
@@ -21,7 +22,6 @@ const SCHEMA = `
 
 export const files = base => ({ data: `${base}-data`, index: `${base}-index` })
 
-/** @param {string} base */
 export async function removeStaged (base) {
   const { data, index } = files(base)
   for (const file of [data, index, `${index}-journal`]) await rm(file, { force: true })
@@ -40,10 +40,7 @@ export class StagedTiles {
   #busy = /** @type {Promise<void> | undefined} */ (undefined)
   #failed = false // or closed: nothing more is committed
 
-  /**
-   * @param {string} base
-   * @param {string} run what it is an archive of: what was gathered for another one is thrown away
-   */
+  /** @param {string} run what it is an archive of: what was gathered for another one is thrown away */
   static async open (base, run) {
     const { data, index } = files(base)
     let db = await reopen(base, run)
@@ -88,7 +85,7 @@ export class StagedTiles {
     return this.#data
   }
 
-  /** Whether there is anything worth going on with. */
+  /** Whether there is nothing to resume. */
   get isEmpty () {
     return this.#end === 0
   }
@@ -101,10 +98,7 @@ export class StagedTiles {
     return same
   }
 
-  /**
-   * @param {number} id
-   * @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile
-   */
+  /** @param {number} id @param {{time: string, digest: string, type: number, bytes: Uint8Array}} tile */
   async add (id, { time, digest, type, bytes }) {
     while (this.#busy) await this.#busy
     const [at] = this.#sql.content.get([this.#end, bytes.length, type, digest])
@@ -117,7 +111,8 @@ export class StagedTiles {
       this.#uncommitted.bytes += bytes.length
     }
     const { tiles, bytes: size, since } = this.#uncommitted
-    const due = tiles >= stagingDefaults.tiles || size >= stagingDefaults.bytes || performance.now() - since >= stagingDefaults.time
+    const { tiles: mostTiles, bytes: mostBytes, time: longest } = stagingDefaults
+    const due = tiles >= mostTiles || size >= mostBytes || performance.now() - since >= longest
     if (due || this.#buffered >= stagingDefaults.buffer) await this.#alone(() => due ? this.#commit() : this.#write())
   }
 
@@ -135,16 +130,10 @@ export class StagedTiles {
   }
 
   async #write () {
-    const chunks = this.#chunks
-    let position = this.#end - this.#buffered
+    const bytes = Buffer.concat(this.#chunks)
     this.#chunks = []
     this.#buffered = 0
-    const bytes = Buffer.concat(chunks)
-    for (let done = 0; done < bytes.length;) {
-      const { bytesWritten } = await this.#data.write(bytes, done, bytes.length - done, position)
-      done += bytesWritten
-      position += bytesWritten
-    }
+    await writeAll(this.#data, bytes, this.#end - bytes.length)
   }
 
   async #commit () {
@@ -161,14 +150,16 @@ export class StagedTiles {
   }
 
   /**
-   * The tiles this run has met, by ascending id. Its caller is the only one to use the index meanwhile.
+   * The tiles of this run, by ascending id. Its caller is the only one to use the index meanwhile.
    * @returns {Generator<{id: number, at: number, length: number, type: number, shared: boolean}[]>}
    */
   * pages () {
     let rows
     for (let last = -1; ; last = rows.at(-1)[0]) {
       rows = this.#sql.page.all([last, this.#seen, stagingDefaults.page])
-      if (rows.length) yield rows.map(([id, at, length, type, shared]) => ({ id, at, length, type, shared: shared === 1 }))
+      if (rows.length) {
+        yield rows.map(([id, at, length, type, shared]) => ({ id, at, length, type, shared: shared === 1 }))
+      }
       if (rows.length < stagingDefaults.page) return
     }
   }

@@ -1,12 +1,13 @@
-// Writes PMTiles v3. Tiles come in any order and are staged beside the file; at the end they are put in the order of the
-// format, each content once, and the file gets its name. What may not fit into memory waits in files beside it.
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+// Writes PMTiles v3. Tiles come in any order and are staged beside the file; at the end they are put in the order of
+// the format, each content once, and the file gets its name. What may not fit into memory waits in files beside it.
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
 import { MAX_LATITUDE } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { readAllSync, writeAllSync } from '../../file-bytes.js'
 import { digestOf } from '../../store/tile.js'
 import { metadataOf } from '../metadata.js'
 import { copyPieces } from './copy.js'
@@ -20,11 +21,7 @@ const WORLD = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE]
 
 const waitingFiles = part => ({ entries: `${part}-entries`, leaves: `${part}-leaves` })
 
-/**
- * @param {string} file
- * @param {import('../../export/target.js').TargetOptions} options
- * @returns {Promise<import('../../export/target.js').Target>}
- */
+/** @type {import('../../export/target.js').Kind['open']} */
 export async function open (file, options) {
   const { doc, zooms, run } = options
   const deepest = Math.min(zooms?.max ?? Infinity, doc.maxzoom ?? 0)
@@ -55,7 +52,6 @@ class PmtilesWriter {
     return z <= LAST_ZOOM && this.#staged.has(zxyToTileId(z, x, y), time, digest)
   }
 
-  /** @param {import('../../export/target.js').TargetTile} tile */
   async add ({ z, x, y, time, type, bytes, digest = digestOf(bytes) }) {
     if (z > LAST_ZOOM) throw tooDeep(this.#file, z)
     if (!bytes.length) throw new TilecouchError('EMPTY_IMAGE')
@@ -71,7 +67,7 @@ class PmtilesWriter {
     if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
   }
 
-  /** The format has no word for it. @param {{z: number, x: number, y: number}} tile */
+  /** The format has no word for it. */
   gone ({ z, x, y }) {
     throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles, .zip and folders can`)
   }
@@ -80,7 +76,6 @@ class PmtilesWriter {
     return new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why })
   }
 
-  /** @param {import('../../export/target.js').Facts} facts */
   async finish (facts) {
     if (!facts.tiles) throw this.#unwritable('PMTiles have to have tiles')
     await this.#staged.flush()
@@ -105,8 +100,8 @@ class PmtilesWriter {
         clear: () => waiting.truncate(0),
         write: bytes => waiting.appendFile(bytes)
       })
-      const { metadata: said, bounds, center } = describe(this.#options, facts, types)
-      const metadata = gzipSync(JSON.stringify(said), { level: 9 })
+      const { metadata: fields, bounds, center } = describe(this.#options, facts, types)
+      const metadata = gzipSync(JSON.stringify(fields), { level: 9 })
       const lengths = { root: root.length, metadata: metadata.length, leaves, data: length }
       const header = headerBytes({ lengths, counts, type: commonestType(types), zooms, bounds, center })
       const front = Buffer.concat([header, root, metadata])
@@ -137,7 +132,7 @@ class PmtilesWriter {
 
 const tooDeep = (file, z) => new TilecouchError('TARGET_UNWRITABLE', {
   value: file,
-  why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${LAST_ZOOM}; say --zoom 0-${LAST_ZOOM}`
+  why: `it would hold zoom ${z}, and PMTiles are read up to zoom ${LAST_ZOOM}; use --zoom 0-${LAST_ZOOM}`
 })
 
 /** Gives every content its place, in the order of the first tile that shows it, and makes the entries. */
@@ -164,7 +159,7 @@ async function placeContents (staged, entries) {
       }
       entry = { id, run: 1, offset, length, at }
     }
-    await setImmediate() // others want to work, too
+    await setImmediate() // let other work run
   }
   entries.push(entry)
   staged.forgetPlaces()
@@ -172,7 +167,9 @@ async function placeContents (staged, entries) {
   return { counts, types, length: end, zooms: { min: zoomOf(first), max: zoomOf(entry.id + entry.run - 1) } }
 }
 
-/** The contents in their new order: an entry whose place is the end of all before it is the first to show its content. */
+/**
+ * The contents in their new order: an entry whose place is the end of all before it is the first to show its content.
+ */
 function * contents (entries) {
   let end = 0
   for (const group of entries.groups()) {
@@ -185,19 +182,19 @@ function * contents (entries) {
 }
 
 /**
- * @param {import('../../export/target.js').TargetOptions} options
- * @param {import('../../export/target.js').Facts} facts
+ * @param {import('../../export/target.js').TargetOptions} options @param {import('../../export/target.js').Facts} facts
  * @param {Record<number, number>} types tiles of each type
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */
 function describe ({ layer, doc, time, area, metadata }, facts, types) {
   const layerDoc = { ...doc, bounds: doc.bounds && widened(doc.bounds) }
-  const { bounds, center, minzoom, maxzoom, json, ...said } = metadataOf(layerDoc, facts, { layer, time, area, metadata })
+  const values = metadataOf(layerDoc, facts, { layer, time, area, metadata })
+  const { bounds, center, minzoom, maxzoom, json, ...fields } = values
   const type = commonestType(types)
   const mixed = Object.keys(types).length > 1
   return {
     metadata: {
-      ...said,
+      ...fields,
       format: extensionOfType(type),
       ...(mixed && { formats: Object.keys(types).map(extensionOfType).join(',') }),
       ...(type === VECTOR && { vector_layers: doc.vector_layers ?? [] })
@@ -209,7 +206,7 @@ function describe ({ layer, doc, time, area, metadata }, facts, types) {
 
 const numbers = text => text.split(',').map(Number)
 
-// a box that crosses the antimeridian cannot be said: readers want west < east
+// a box that crosses the antimeridian cannot be written: readers want west < east
 const widened = ([west, south, east, north]) => west < east ? [west, south, east, north] : [-180, south, 180, north]
 
 const FIELDS = 5
@@ -217,7 +214,7 @@ const CHUNK = 8192 // entries read and written at once
 
 /** @typedef {import('./directory.js').Entry & {at?: number}} PlacedEntry at: where the content lies now */
 
-/** The entries of an archive, ascending, in a temporary file. They are written once and read in order as often as wanted. */
+/** The entries of an archive, ascending, in a temporary file: written once, read in order as often as wanted. */
 export class EntryFile {
   #file
   #fd
@@ -226,7 +223,6 @@ export class EntryFile {
   #written = 0
   count = 0
 
-  /** @param {string} file */
   constructor (file) {
     this.#file = file
     this.#fd = openSync(file, 'w+')
@@ -242,22 +238,20 @@ export class EntryFile {
 
   #flush () {
     const bytes = new Uint8Array(this.#chunk.buffer, 0, this.#filled * 8)
-    for (let done = 0; done < bytes.length;) done += writeSync(this.#fd, bytes, done, bytes.length - done, this.#written + done)
+    writeAllSync(this.#fd, bytes, this.#written)
     this.#written += bytes.length
     this.#filled = 0
   }
 
-  /**
-   * Groups of so many entries; the last may have fewer.
-   * @param {number} [size]
-   * @returns {Generator<PlacedEntry[]>}
-   */
+  /** Groups of so many entries; the last may have fewer. @param {number} [size] @returns {Generator<PlacedEntry[]>} */
   * groups (size = CHUNK) {
     this.#flush()
     const chunk = new Float64Array(FIELDS * CHUNK)
     let group = /** @type {PlacedEntry[]} */ ([])
     for (let position = 0; position < this.#written;) {
-      const read = this.#read(chunk, position)
+      const bytes = new Uint8Array(chunk.buffer, 0, Math.min(chunk.byteLength, this.#written - position))
+      const read = readAllSync(this.#fd, bytes, position)
+      if (read < bytes.length) throw new Error(`${this.#file} was cut off by another program`)
       for (let index = 0; index < read / 8; index += FIELDS) {
         const [id, run, offset, length, at] = chunk.subarray(index, index + FIELDS)
         group.push({ id, run, offset, length, at })
@@ -269,17 +263,6 @@ export class EntryFile {
       position += read
     }
     if (group.length) yield group
-  }
-
-  #read (chunk, position) {
-    const wanted = Math.min(chunk.byteLength, this.#written - position)
-    let done = 0
-    while (done < wanted) {
-      const read = readSync(this.#fd, new Uint8Array(chunk.buffer), done, wanted - done, position + done)
-      if (!read) throw new Error(`${this.#file} was cut off by somebody else`)
-      done += read
-    }
-    return done
   }
 
   close () {

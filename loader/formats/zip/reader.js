@@ -5,6 +5,7 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import yauzl from 'yauzl'
 import { TilecouchError } from '../../errors.js'
 import { unpack } from '../../unpack.js'
+import { EXTENSIONS } from '../names.js'
 import { breather } from '../reading.js'
 import { CENTRAL_SIGNATURE, LOCAL_HEADER, LOCAL_SIGNATURE } from './records.js'
 
@@ -14,7 +15,7 @@ const PIECE = 1e6 // bytes of a file read at once, where it is read in pieces
 const [STORED, DEFLATED] = [0, 8] // methods
 
 /**
- * Where a file lies, and what the directory says of it.
+ * Where a file lies, and its fields in the directory.
  * @typedef {{offset: number, packed: number, size: number, method: number, sum: number}} Place
  */
 
@@ -28,7 +29,7 @@ export async function * readZip (file, { onFault, signal }) {
   try {
     yield * entriesOf(file, onFault, breather(signal))
   } catch (error) {
-    if (error instanceof TilecouchError) throw error // of who reads, or Ctrl-C
+    if (error instanceof TilecouchError) throw error // of the reader, or Ctrl-C
     const isMissing = /signature not found/.test(error.message)
     onFault('damaged-file', file.path, isMissing ? 'its directory is missing at the end: it was cut off, or is no zip' : error.message, error)
   }
@@ -41,7 +42,7 @@ async function * entriesOf (file, onFault, takeBreak) {
   let packed = 0
   for await (const entry of zip.eachEntry()) {
     const name = yauzl.getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false)
-    // each file lies in a place of its own: what overlaps is a bomb
+    // files that overlap are a bomb
     packed += LOCAL_HEADER + entry.fileNameLength + entry.compressedSize
     if (packed > file.size) return onFault('bad-structure', name, 'files overlap: what is behind this one was not looked at')
     const place = {
@@ -55,14 +56,24 @@ async function * entriesOf (file, onFault, takeBreak) {
     const pause = takeBreak()
     if (pause) await pause
   }
-  // the number of files is a field of its own, and wraps around in old archives: what follows the last would be lost
+  // the number of files is a separate field, and wraps around in old archives: what follows the last would be lost
   const end = /** @type {any} */ (zip).readEntryCursor
   if (end + 4 <= file.size && file.readSync(end, 4).readUInt32LE() === CENTRAL_SIGNATURE) {
     onFault('bad-structure', file.path, 'its directory goes on after the last file that it says it has')
   }
 }
 
-/** Why a file cannot be read, as far as the directory tells. @param {Place} place @param {number} size of the zip */
+/** A place and the extension of a name as fields for a spool. */
+export const fieldsOf = ({ offset, packed, size, method, sum }, ext) =>
+  [offset, packed, size, (sum * 65536 + method) * 16 + EXTENSIONS.indexOf(ext)]
+
+/** @returns {{place: Place, ext: string}} */
+export function placeOf ([offset, packed, size, code]) {
+  const method = Math.floor(code / 16) % 65536
+  return { place: { offset, packed, size, method, sum: Math.floor(code / 16 / 65536) }, ext: EXTENSIONS[code % 16] }
+}
+
+/** Why a file cannot be read, as far as the directory shows it. @param {Place} place @param {number} size of the zip */
 export function unreadableFile ({ offset, packed, method }, size) {
   if (!(offset + LOCAL_HEADER + packed <= size)) return `it would lie behind its end, at byte ${offset}`
   if (method !== STORED && method !== DEFLATED) return `it is packed by a method (${method}) other than deflate`
@@ -70,8 +81,7 @@ export function unreadableFile ({ offset, packed, method }, size) {
 
 /**
  * The bytes of a file; one more than there should be shows that there are more.
- * @param {import('../local-file.js').LocalFile} file @param {Place} place
- * @returns {Promise<Buffer>}
+ * @param {import('../local-file.js').LocalFile} file
  */
 export async function readZipped (file, place) {
   const { offset, packed, size, method } = place
@@ -83,15 +93,15 @@ export async function readZipped (file, place) {
 }
 
 /**
- * The same in pieces, for files that need not fit into memory. Throws what is wrong with them, with its code as `fault`.
- * @param {import('../local-file.js').LocalFile} file @param {Place} place
+ * The same in pieces, for files that need not fit into memory. Its errors have the code of a fault as `fault`.
+ * @param {import('../local-file.js').LocalFile} file
  * @returns {AsyncGenerator<Buffer>}
  */
 export async function * streamZipped (file, place) {
   const from = place.offset + beginOf(file, place, 0).length
   const pieces = Readable.from(piecesOf(file, from, from + place.packed))
   const found = { size: 0, sum: 0 }
-  // errors are for who reads the last of them
+  // errors reach the reader through the last stream
   for await (const chunk of place.method === STORED ? pieces : pipeline(pieces, createInflateRaw(), () => {})) {
     found.size += chunk.length
     if (found.size > place.size) break
@@ -112,10 +122,12 @@ export function wrongContent (place, { size, sum }) {
   if (sum !== place.sum) return ['wrong-digest', 'its check sum is wrong']
 }
 
-/** @param {Buffer} bytes */
 export const contentOf = bytes => ({ size: bytes.length, sum: crc32(bytes) })
 
-/** Reads the header of a file, and so many bytes behind it. @returns {{bytes: Buffer, length: number}} length of the header */
+/**
+ * Reads the header of a file, and so many bytes behind it.
+ * @returns {{bytes: Buffer, length: number}} length of the header
+ */
 function beginOf (file, place, more) {
   const why = unreadableFile(place, file.size)
   if (why) throw new Error(why)

@@ -1,12 +1,12 @@
-// The records of a zip with stored files: as much of the format as tiles need, which do not shrink. Beyond 4 GB, or 65,535
-// files, zip64 fields hold what the old fields have no room for.
+// The records of a zip with stored files: as much of the format as tiles need, which do not shrink. Beyond 4 GB, or
+// 65,535 files, zip64 fields hold what the old fields have no room for.
 
 export const LOCAL_HEADER = 30 // bytes, then the name and extra fields
 export const LOCAL_SIGNATURE = 0x04034b50
 export const CENTRAL_SIGNATURE = 0x02014b50
 
-const VERSION = 20 // of the format that is needed; 45 for zip64
-const VERSION_64 = 45
+const VERSION = 20 // of the format that is needed
+const VERSION_64 = 45 // the same for zip64
 const MADE_BY_UNIX = 3 << 8
 const UTF8 = 0x800 // names are UTF-8
 const FILE_MODE = 0o100644 * 0x10000
@@ -23,7 +23,20 @@ const [LOWEST_TIME, HIGHEST_TIME] = [Date.UTC(1980, 0, 1), Date.UTC(2107, 11, 31
  * @property {number} offset of its header
  */
 
-/** As DOS has it, in UTC: two seconds exact, from 1980 on. The exact time stands beside it. */
+/** Numbers one after the other, the lowest byte first. @param {...[bytes: number, value: number]} fields */
+function record (...fields) {
+  const bytes = Buffer.alloc(fields.reduce((sum, [width]) => sum + width, 0))
+  let at = 0
+  for (const [width, value] of fields) {
+    if (width === 8) bytes.writeBigUInt64LE(BigInt(value), at)
+    else if (value < 0) bytes.writeIntLE(value, at, width)
+    else bytes.writeUIntLE(value, at, width)
+    at += width
+  }
+  return bytes
+}
+
+/** As DOS has it, in UTC: two seconds exact, from 1980 on. The exact time is in an extra field. */
 function dosTime (time) {
   const date = new Date(Math.min(Math.max(time, LOWEST_TIME), HIGHEST_TIME))
   return {
@@ -34,62 +47,37 @@ function dosTime (time) {
 
 /** Seconds since 1970, which unzip restores; where they do not fit 32 bits the time of DOS must do. */
 function exactTime (time) {
-  const seconds = time / 1000
+  const seconds = Math.trunc(time / 1000)
   if (seconds < -(2 ** 31) || seconds >= 2 ** 31) return Buffer.alloc(0)
-  const field = Buffer.alloc(9)
-  field.writeUInt16LE(0x5455, 0) // "UT"
-  field.writeUInt16LE(5, 2)
-  field.writeUInt8(1, 4) // the time of modification follows
-  field.writeInt32LE(seconds, 5)
-  return field
+  return record([2, 0x5455], [2, 5], [1, 1], [4, seconds]) // "UT", its length, the time of modification follows
+}
+
+/** What the record before a file and the one in the directory share. @returns {[number, number][]} */
+function fileFields ({ name, crc, size, time }, version, extra) {
+  const { date, clock } = dosTime(time)
+  const stored = 0
+  return [
+    [2, version], [2, UTF8], [2, stored], [2, clock], [2, date],
+    [4, crc], [4, size], [4, size], [2, name.length], [2, extra.length]
+  ]
 }
 
 /** The record before the bytes of a file. @param {Omit<Entry, 'offset'>} entry */
-export function localHeader ({ name, crc, size, time }) {
-  const { date, clock } = dosTime(time)
-  const extra = exactTime(time)
-  const header = Buffer.alloc(LOCAL_HEADER)
-  header.writeUInt32LE(LOCAL_SIGNATURE, 0)
-  header.writeUInt16LE(VERSION, 4)
-  header.writeUInt16LE(UTF8, 6)
-  header.writeUInt16LE(clock, 10)
-  header.writeUInt16LE(date, 12)
-  header.writeUInt32LE(crc, 14)
-  header.writeUInt32LE(size, 18)
-  header.writeUInt32LE(size, 22)
-  header.writeUInt16LE(name.length, 26)
-  header.writeUInt16LE(extra.length, 28)
-  return Buffer.concat([header, name, extra])
+export function localHeader (entry) {
+  const extra = exactTime(entry.time)
+  return Buffer.concat([record([4, LOCAL_SIGNATURE], ...fileFields(entry, VERSION, extra)), entry.name, extra])
 }
 
-/** The record of a file in the directory at the end. @param {Entry} entry */
-export function directoryRecord ({ name, crc, size, time, offset }) {
-  const { date, clock } = dosTime(time)
-  const isFar = offset >= MOST_32
-  const extra = isFar ? Buffer.concat([exactTime(time), farOffset(offset)]) : exactTime(time)
-  const record = Buffer.alloc(46)
-  record.writeUInt32LE(CENTRAL_SIGNATURE, 0)
-  record.writeUInt16LE(MADE_BY_UNIX | (isFar ? VERSION_64 : VERSION), 4)
-  record.writeUInt16LE(isFar ? VERSION_64 : VERSION, 6)
-  record.writeUInt16LE(UTF8, 8)
-  record.writeUInt16LE(clock, 12)
-  record.writeUInt16LE(date, 14)
-  record.writeUInt32LE(crc, 16)
-  record.writeUInt32LE(size, 20)
-  record.writeUInt32LE(size, 24)
-  record.writeUInt16LE(name.length, 28)
-  record.writeUInt16LE(extra.length, 30)
-  record.writeUInt32LE(FILE_MODE, 38)
-  record.writeUInt32LE(isFar ? MOST_32 : offset, 42)
-  return Buffer.concat([record, name, extra])
-}
-
-function farOffset (offset) {
-  const field = Buffer.alloc(12)
-  field.writeUInt16LE(1, 0)
-  field.writeUInt16LE(8, 2)
-  field.writeBigUInt64LE(BigInt(offset), 4)
-  return field
+/** The record of a file in the directory at the end. */
+export function directoryRecord (entry) {
+  const isFar = entry.offset >= MOST_32
+  const version = isFar ? VERSION_64 : VERSION
+  const extra = Buffer.concat([exactTime(entry.time), ...(isFar ? [record([2, 1], [2, 8], [8, entry.offset])] : [])])
+  const fields = record(
+    [4, CENTRAL_SIGNATURE], [2, MADE_BY_UNIX | version], ...fileFields(entry, version, extra),
+    [2, 0], [2, 0], [2, 0], [4, FILE_MODE], [4, isFar ? MOST_32 : entry.offset] // no comment, first disk, no text
+  )
+  return Buffer.concat([fields, entry.name, extra])
 }
 
 /**
@@ -97,26 +85,16 @@ function farOffset (offset) {
  * @param {{entries: number, offset: number, size: number}} directory offset: where it begins; size: bytes
  */
 export function endRecords ({ entries, offset, size }) {
-  const end = Buffer.alloc(22)
-  end.writeUInt32LE(0x06054b50, 0)
-  end.writeUInt16LE(Math.min(entries, MOST_16), 8)
-  end.writeUInt16LE(Math.min(entries, MOST_16), 10)
-  end.writeUInt32LE(Math.min(size, MOST_32), 12)
-  end.writeUInt32LE(Math.min(offset, MOST_32), 16)
+  const count = Math.min(entries, MOST_16)
+  const end = record(
+    [4, 0x06054b50], [2, 0], [2, 0], [2, count], [2, count], // on the first and only disk
+    [4, Math.min(size, MOST_32)], [4, Math.min(offset, MOST_32)], [2, 0]
+  )
   if (entries < MOST_16 && size < MOST_32 && offset < MOST_32) return end
-
-  const record = Buffer.alloc(56)
-  record.writeUInt32LE(0x06064b50, 0)
-  record.writeBigUInt64LE(44n, 4) // bytes that follow
-  record.writeUInt16LE(MADE_BY_UNIX | VERSION_64, 12)
-  record.writeUInt16LE(VERSION_64, 14)
-  record.writeBigUInt64LE(BigInt(entries), 24)
-  record.writeBigUInt64LE(BigInt(entries), 32)
-  record.writeBigUInt64LE(BigInt(size), 40)
-  record.writeBigUInt64LE(BigInt(offset), 48)
-  const locator = Buffer.alloc(20)
-  locator.writeUInt32LE(0x07064b50, 0)
-  locator.writeBigUInt64LE(BigInt(offset + size), 8)
-  locator.writeUInt32LE(1, 16) // disks
-  return Buffer.concat([record, locator, end])
+  const end64 = record(
+    [4, 0x06064b50], [8, 44], [2, MADE_BY_UNIX | VERSION_64], [2, VERSION_64], [4, 0], [4, 0], // 44 bytes follow
+    [8, entries], [8, entries], [8, size], [8, offset]
+  )
+  const locator = record([4, 0x07064b50], [4, 0], [8, offset + size], [4, 1]) // one disk
+  return Buffer.concat([end64, locator, end])
 }

@@ -1,5 +1,5 @@
-// Writes a zip of z/x/y.ext files, stored: images do not shrink. yazl would keep every file in memory until the end and search
-// all of them for each; here the directory waits in a file of its own.
+// Writes a zip of z/x/y.ext files, stored: images do not shrink. yazl would keep every file in memory until the end and
+// search all of them for each; here the directory waits in a second file.
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { extensionOf, flipY } from '../../../core/index.js'
@@ -11,11 +11,7 @@ export const zipDefaults = {
   buffer: 1e6 // bytes gathered before they are written
 }
 
-/**
- * @param {string} file
- * @param {import('../../export/target.js').TargetOptions} options
- * @returns {Promise<import('../../export/target.js').Target>}
- */
+/** @type {import('../../export/target.js').Kind['open']} */
 export async function open (file, options) {
   const archive = await Appended.open(`${file}.part`)
   try {
@@ -27,7 +23,7 @@ export async function open (file, options) {
 }
 
 class ZipWriter {
-  resumed = false // a zip that was not ended has no directory: it is begun anew
+  resumed = false // a zip that was not ended has no directory: it is begun again
   #file
   #options
   #archive
@@ -49,7 +45,6 @@ class ZipWriter {
     return this.#options.scheme === 'tms' ? flipY(z, y) : y
   }
 
-  /** @param {import('../../export/target.js').TargetTile} tile */
   add ({ z, x, y, time, type, bytes }) {
     return this.#addFile(`${z}/${x}/${this.#row(z, y)}.${extensionOf(type)}`, bytes, time)
   }
@@ -63,12 +58,10 @@ class ZipWriter {
     this.#entries++
   }
 
-  /** @param {{z: number, x: number, y: number}} tile */
   gone ({ z, x, y }) {
     this.#gone.push(`${z}/${x}/${this.#row(z, y)}\n`)
   }
 
-  /** @param {import('../../export/target.js').Facts} facts */
   async finish (facts) {
     const { doc, diff, ...options } = this.#options
     const time = options.time ?? facts.last ?? '1980-01-01T00:00:00Z'
@@ -107,7 +100,6 @@ class Appended {
     this.#handle = handle
   }
 
-  /** @param {Buffer} bytes */
   async append (bytes) {
     this.#chunks.push(bytes)
     this.#waiting += bytes.length

@@ -14,7 +14,9 @@
   function compile (source) {
     if (!compiled.has(source)) {
       const value = (0, eval)(`(${source.replace(/;\s*$/, '')}\n)`)
-      if (typeof value !== 'function') throw ['error', 'compilation_error', 'Expression does not eval to a function. (' + source + ')']
+      if (typeof value !== 'function') {
+        throw ['error', 'compilation_error', `Expression does not eval to a function. (${source})`]
+      }
       compiled.set(source, value)
     }
     return compiled.get(source)
@@ -30,7 +32,9 @@
       }
       const source = parts.reduce((node, part) => node && typeof node === 'object' ? node[part] : undefined, ddoc)
       const id = parts.join('/')
-      if (typeof source !== 'string') throw ['error', 'invalid_require_path', 'Object has no property ' + JSON.stringify(id)]
+      if (typeof source !== 'string') {
+        throw ['error', 'invalid_require_path', 'Object has no property ' + JSON.stringify(id)]
+      }
       if (!modules.has(id)) {
         const module = { id, exports: {} }
         modules.set(id, module)
@@ -58,21 +62,44 @@
     rows = []
     provided = []
     bestType = null
-    types = { all: ['*/*'], text: ['text/plain; charset=utf-8', 'txt'], html: ['text/html; charset=utf-8'], xhtml: ['application/xhtml+xml', 'xhtml'], xml: ['application/xml', 'text/xml', 'application/x-xml'], js: ['text/javascript', 'application/javascript', 'application/x-javascript'], css: ['text/css'], ics: ['text/calendar'], csv: ['text/csv'], rss: ['application/rss+xml'], atom: ['application/atom+xml'], yaml: ['application/x-yaml', 'text/yaml'], multipart_form: ['multipart/form-data'], url_encoded_form: ['application/x-www-form-urlencoded'], json: ['application/json', 'text/x-json'] }
+    types = {
+      all: ['*/*'],
+      text: ['text/plain; charset=utf-8', 'txt'],
+      html: ['text/html; charset=utf-8'],
+      xhtml: ['application/xhtml+xml', 'xhtml'],
+      xml: ['application/xml', 'text/xml', 'application/x-xml'],
+      js: ['text/javascript', 'application/javascript', 'application/x-javascript'],
+      css: ['text/css'],
+      ics: ['text/calendar'],
+      csv: ['text/csv'],
+      rss: ['application/rss+xml'],
+      atom: ['application/atom+xml'],
+      yaml: ['application/x-yaml', 'text/yaml'],
+      multipart_form: ['multipart/form-data'],
+      url_encoded_form: ['application/x-www-form-urlencoded'],
+      json: ['application/json', 'text/x-json']
+    }
   }
 
   function accepts (range, mime) {
     const [type, subtype] = mime.split(';')[0].split('/')
     const [wantedType, wantedSubtype] = range.split(';')[0].trim().split('/')
-    return (wantedType === '*' || wantedType === type || type === '*') && (wantedSubtype === '*' || wantedSubtype === subtype || subtype === '*')
+    const fits = (wanted, given) => wanted === '*' || wanted === given || given === '*'
+    return fits(wantedType, type) && fits(wantedSubtype, subtype)
   }
 
   function runProvided (req) {
     const wanted = req.query && req.query.format
+    const ranges = String(req.headers.Accept || '*/*').split(',')
+    const providerOf = range => provided.find(([type]) => (types[type] || []).some(mime => accepts(range, mime)))
     const chosen = wanted
       ? provided.find(([type]) => type === wanted)
-      : String(req.headers.Accept || '*/*').split(',').reduce((found, range) => found || provided.find(([type]) => (types[type] || []).some(mime => accepts(range, mime))), undefined)
-    if (!chosen) throw wanted ? ['error', 'render_error', "the format option is set to '" + wanted + "', but there's no provider registered for that format."] : ['error', 'not_acceptable', 'Content-Type ' + req.headers.Accept + ' not supported']
+      : ranges.reduce((found, range) => found || providerOf(range), undefined)
+    if (!chosen && wanted) {
+      const reason = `the format option is set to '${wanted}', but there's no provider registered for that format.`
+      throw ['error', 'render_error', reason]
+    }
+    if (!chosen) throw ['error', 'not_acceptable', `Content-Type ${req.headers.Accept} not supported`]
     bestType = (types[chosen[0]] || [])[0]
     return chosen[1].call(ddoc)
   }
@@ -83,7 +110,10 @@
     let response = wrap(value === undefined || value === null ? {} : value)
     if (provided.length) response = wrap(runProvided(req) || {})
     if (typeof response !== 'object') throw ['error', 'render_error', 'undefined response from show function']
-    if (chunks.length || start) response = { ...start, ...response, headers: { ...(start && start.headers), ...response.headers }, body: chunks.join('') + (response.body || '') }
+    if (chunks.length || start) {
+      const headers = { ...(start && start.headers), ...response.headers }
+      response = { ...start, ...response, headers, body: chunks.join('') + (response.body || '') }
+    }
     if (bestType) response.headers = { 'Content-Type': bestType, ...response.headers }
     return response
   }
@@ -153,7 +183,7 @@
     rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })
   }
 
-  // without memory nothing that follows can be relied on: thrown out of here, it ends the engine
+  // out of memory, nothing after it is reliable: thrown from here it ends the engine
   function endIfFull (error) {
     if (error instanceof Error && error.name === 'InternalError' && error.message === 'out of memory') throw error
   }
@@ -161,7 +191,10 @@
   function describe (error) {
     endIfFull(error)
     if (Array.isArray(error)) return { tuple: error.map(String) }
-    if (error instanceof Error) return { name: error.name, message: error.message, text: String(error), stack: String(error.stack).split('\n').slice(1, 3).join(' ').trim() }
+    if (error instanceof Error) {
+      const { name, message, stack } = error
+      return { name, message, text: String(error), stack: String(stack).split('\n').slice(1, 3).join(' ').trim() }
+    }
     if (typeof error === 'object' && error !== null) return { object: error, text: String(error) }
     return { text: String(error) }
   }

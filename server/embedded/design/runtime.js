@@ -10,7 +10,7 @@ const BATCH = 2 ** 21 // characters of the documents that one call is given, unl
 let count = 0
 
 export class DesignRuntime {
-  /** @param {any} ddoc @param {import('./threads.js').DesignThreads} threads */
+  /** @param {import('./threads.js').DesignThreads} threads */
   constructor (ddoc, threads) {
     this.ddoc = ddoc
     this.threads = threads
@@ -31,26 +31,19 @@ export class DesignRuntime {
     }
   }
 
-  /**
-   * Calls a design function.
-   * @param {string} kind @param {any} payload
-   * @param {(error: any) => HttpError} [toError]
-   */
+  /** Calls a design function. @param {(error: any) => HttpError} [toError] */
   async call (kind, payload, toError = renderError) {
     const { ok, error } = await this.#run(JSON.stringify({ kind, payload }))
     if (error) throw compilationError(error, payload.source) ?? toError(error)
     return ok
   }
 
-  /**
-   * Calls a design function that answers for each of many documents, some megabytes of them at a time.
-   * @param {string} kind @param {any} payload @param {any[]} items
-   * @returns {Promise<any[]>}
-   */
+  /** Calls a design function that answers for each of many documents, some megabytes of them at a time. */
   async callEach (kind, payload, items) {
     const answers = []
     for (const batch of batches(items.map(item => JSON.stringify(item) ?? 'null'))) {
-      const { ok, error } = await this.#run(`{"kind":${JSON.stringify(kind)},"payload":${JSON.stringify(payload)},"items":[${batch.join()}]}`)
+      const [call, data] = [kind, payload].map(value => JSON.stringify(value))
+      const { ok, error } = await this.#run(`{"kind":${call},"payload":${data},"items":[${batch.join()}]}`)
       if (error) throw compilationError(error, payload.source) ?? renderError(error)
       if (ok?.length !== batch.length) {
         throw new HttpError(500, 'os_process_error', 'the design function broke its engine')
@@ -61,7 +54,6 @@ export class DesignRuntime {
   }
 }
 
-/** @param {string[]} texts */
 function * batches (texts) {
   let batch = []
   let length = 0
@@ -82,7 +74,7 @@ function compilationError (error, source) {
   if (error.tuple) return new HttpError(statusOf(error.tuple[1]), error.tuple[1] ?? 'error', error.tuple[2] ?? '')
 }
 
-/** For what a show, list or update function threw. */
+/** The error that a show, list or update function threw. */
 export function renderError (error, name = 'render_error') {
   const { object } = error
   if (object?.error !== undefined && object.reason !== undefined) {
@@ -91,19 +83,20 @@ export function renderError (error, name = 'render_error') {
   return new HttpError(500, name, `function raised error: ${error.text} \nstacktrace: ${error.stack}`)
 }
 
-/** For what a validation function threw: forbidden and unauthorized are its answers, the rest are faults in it. */
+/** The error that a validation function threw: forbidden and unauthorized are answers, anything else is a fault. */
 export function validationError (error) {
   const { object, tuple } = error
   if (object?.forbidden !== undefined) return new HttpError(403, 'forbidden', asText(object.forbidden))
   if (object?.unauthorized !== undefined) return new HttpError(401, 'unauthorized', asText(object.unauthorized))
   if (tuple) return new HttpError(statusOf(tuple[1]), tuple[1] ?? 'error', tuple[2] ?? '')
-  return new HttpError(500, error.name ?? 'unknown_error', error.message ?? (object ? asText(Object.values(object)[0]) : error.text))
+  const reason = error.message ?? (object ? asText(Object.values(object)[0]) : error.text)
+  return new HttpError(500, error.name ?? 'unknown_error', reason)
 }
 
 const asText = value => typeof value === 'string' ? value : JSON.stringify(value) ?? ''
 
 /**
- * Design documents of a database, read once for each change: once for each document would make a bulk load quadratic.
+ * Design documents of a database, read again after a change only: for each document, a bulk load would be quadratic.
  */
 export class DesignCache {
   /** @param {import('../databases.js').Database} database @param {import('./threads.js').DesignThreads} threads */
@@ -157,7 +150,7 @@ const invalid = reason => new HttpError(400, 'invalid_design_doc', reason)
 
 /**
  * What CouchDB refuses in a design document when it is written, rather than when it is used.
- * @param {any} ddoc @param {import('./threads.js').DesignThreads} threads
+ * @param {import('./threads.js').DesignThreads} threads
  */
 export async function checkDesign (ddoc, threads) {
   for (const group of ['views', 'shows', 'lists', 'filters', 'updates', 'options']) {
@@ -195,16 +188,19 @@ function functionsOf (name, view) {
   if (view.reduce?.startsWith('_') && !isBuiltIn(view.reduce)) {
     throw invalid(`\`${view.reduce}\` is not a supported reduce function.`)
   }
-  return ['map', 'reduce'].filter(part => view[part] && !isBuiltIn(view[part])).map(part => ({ name, part, source: view[part] }))
+  const parts = ['map', 'reduce'].filter(part => view[part] && !isBuiltIn(view[part]))
+  return parts.map(part => ({ name, part, source: view[part] }))
 }
 
 /**
- * Parses functions, and runs none.
+ * Parses functions without running them.
  * @param {{name: string, part: string, source: string}[]} functions @param {DesignRuntime} runtime
  */
 async function parse (functions, runtime) {
   const faults = await runtime.call('parse', { sources: functions.map(({ source }) => source) })
   functions.forEach(({ name, part, source }, i) => {
-    if (faults[i]) throw new HttpError(400, 'compilation_error', `Compilation of the ${part} function in the '${name}' view failed: ${faults[i]} (${source})`)
+    if (!faults[i]) return
+    const where = `Compilation of the ${part} function in the '${name}' view failed`
+    throw new HttpError(400, 'compilation_error', `${where}: ${faults[i]} (${source})`)
   })
 }

@@ -9,16 +9,17 @@ import { newQuickJSWASMModuleFromVariant, newVariant } from 'quickjs-emscripten-
 
 const PAGE = 65536 // bytes of a page of WebAssembly memory
 const MEMORY = 256 * 2 ** 20 // bytes an engine may take: CouchDB gives 64 MB, and sends lists their rows one by one
-const WORN = 64 * 2 ** 20 // bytes after a call that are worth a new engine: this memory never shrinks
+const WORN = 64 * 2 ** 20 // bytes after a call from which the engine is replaced: its memory never shrinks
 const STACK = 256 * 1024 // bytes of an engine's own stack: some 16,000 nested arrays in JSON
-const ENGINES = 16 // kept at once, each for a design document; the one that was used last is the last to go
+const ENGINES = 16 // kept at once, one for each design document; the least recently used goes first
 const RESULT = 2 ** 26 // characters a call may answer
 
 const variant = /** @type {import('quickjs-emscripten-core').QuickJSSyncVariant} */ (/** @type {unknown} */ (packaged))
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 const { timeout } = workerData // milliseconds a call may take
 const prelude = readFileSync(new URL('prelude.js', import.meta.url), 'utf8')
-const wasmModule = new WebAssembly.Module(readFileSync(fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))))
+const wasmFile = fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))
+const wasmModule = new WebAssembly.Module(readFileSync(wasmFile))
 
 /** @type {Map<number, Engine>} by the id of the design document, the one that was used last at the end */
 const engines = new Map()
@@ -29,7 +30,8 @@ class Engine {
   static async start (ddoc) {
     // the engine's own memory limit counts hardly anything in WebAssembly, but its memory cannot grow past this
     const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: MEMORY / PAGE })
-    const module = await newQuickJSWASMModuleFromVariant(/** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory })))
+    const own = /** @type {any} */ (newVariant(variant, { wasmModule, wasmMemory }))
+    const module = await newQuickJSWASMModuleFromVariant(own)
     return new Engine(module, wasmMemory, ddoc)
   }
 
@@ -42,7 +44,9 @@ class Engine {
   }
 
   #call (task, text) {
-    return this.context.newString(text).consume(argument => this.context.unwrapResult(this.context.callFunction(task, this.context.undefined, argument)))
+    const { context } = this
+    return context.newString(text).consume(argument =>
+      context.unwrapResult(context.callFunction(task, context.undefined, argument)))
   }
 
   /** @returns {string} JSON */
@@ -68,7 +72,7 @@ async function engineOf (id, ddoc) {
 }
 
 port.on('message', async ({ id, ddoc, input }) => {
-  deadline = Infinity // starting an engine does not count, and runs nothing of the design document
+  deadline = Infinity // the start of an engine does not count: it runs nothing of the design document
   try {
     const engine = await engineOf(id, ddoc)
     deadline = performance.now() + timeout
@@ -76,7 +80,7 @@ port.on('message', async ({ id, ddoc, input }) => {
     if (engine.isWorn) engines.delete(id)
     port.postMessage({ text })
   } catch {
-    port.postMessage({}) // an engine that stopped halfway cannot be trusted any more: this thread ends
+    port.postMessage({}) // an engine that stopped halfway is unusable: this thread ends
   }
 })
 port.postMessage({}) // ready

@@ -10,8 +10,7 @@ const WAIT = 250 // ms a call waits for a busy thread before another is started
 const MOST = 3 // threads
 
 /**
- * @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`, which has this id and
- *   no other
+ * @typedef {{id: number, ddoc: string, input: string}} Job a call of the design document `ddoc`; `id` is its own
  */
 
 const stopping = () => new HttpError(503, 'service_unavailable', 'the server is stopping')
@@ -25,12 +24,20 @@ class Thread {
   /** Design documents that it has loaded. @type {Set<number>} */
   known = new Set()
 
-  /** @param {number} timeout */
   constructor (timeout) {
     this.timeout = timeout
-    this.worker = new Worker(new URL('thread.js', import.meta.url), { name: 'design functions', workerData: { timeout }, argv: [], execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 512 } })
+    this.worker = new Worker(new URL('thread.js', import.meta.url), {
+      name: 'design functions',
+      workerData: { timeout },
+      argv: [],
+      execArgv: [],
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: 512 }
+    })
     this.worker.unref()
-    this.ready = new Promise(resolve => { for (const event of ['message', 'error', 'exit']) this.worker.once(event, resolve) })
+    this.ready = new Promise(resolve => {
+      for (const event of ['message', 'error', 'exit']) this.worker.once(event, resolve)
+    })
     this.worker.on('message', ({ text }) => this.#settle(text))
     this.worker.on('error', () => this.#settle())
     this.worker.on('exit', () => {
@@ -39,7 +46,6 @@ class Thread {
     })
   }
 
-  /** @returns {Promise<string>} */
   async run ({ id, ddoc, input }) {
     this.known.add(id)
     await this.ready // starting does not count

@@ -13,7 +13,10 @@ const BATCH = 100 // changes a read
 const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in CouchDB
 const HEARTBEAT = 60000 // ms between newlines for heartbeat=true
 
-const feeds = { normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous', eventsource: 'eventsource' }
+// answered as
+const feeds = {
+  normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous', eventsource: 'eventsource'
+}
 
 function integer (text, name) {
   if (!/^\d{1,9}$/.test(text)) throw badRequest(`invalid_integer: ${name}`)
@@ -65,12 +68,12 @@ async function postBody (ex) {
 const winnerFirst = revs => revs.length < 2 ? revs : [...revs].sort((a, b) => compareRevs(b.rev, a.rev))
 
 /**
- * Whether documents are read one by one, when they are sent: with their images, or when all changes are read at once,
- * they are too much together.
+ * Whether documents are read one by one, just before they are sent: with their images, or with all changes in one read,
+ * they need too much memory together.
  */
 const isLate = ({ includeDocs, read, descending }) => includeDocs && (read.attachments || descending)
 
-/** One read: the changes that pass, and how far it got. */
+/** One read: the changes that pass the filter, and the last sequence. */
 async function readBatch (ex, options, since, limit) {
   const { filter, includeDocs, read, style, descending } = options
   const withDocs = filter.needsDocs || (includeDocs && !isLate(options))
@@ -78,11 +81,22 @@ async function readBatch (ex, options, since, limit) {
   return ex.db.use(async () => {
     // before the read: what is written during it belongs to the next
     const { update_seq: now } = await ex.db.pouch.info()
+    const some = filter === everything && limit !== Infinity ? limit : undefined
     const { results, last_seq: last } = await ex.db.pouch.changes({
-      since, style, descending, limit: !descending ? most : filter === everything && limit !== Infinity ? limit : undefined, return_docs: true, include_docs: withDocs, conflicts: read.conflicts, ...(filter.docIds && { doc_ids: filter.docIds })
+      since,
+      style,
+      descending,
+      limit: descending ? some : most,
+      return_docs: true,
+      include_docs: withDocs,
+      conflicts: read.conflicts,
+      ...(filter.docIds && { doc_ids: filter.docIds })
     })
     const passed = await filter.pass(results)
-    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => ({ seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }), ...(includeDocs && { doc }) }))
+    const shown = passed.map(({ seq, id, changes: revs, deleted, doc }) => {
+      const change = { seq: seqText(seq), id, changes: winnerFirst(revs), ...(deleted && { deleted }) }
+      return includeDocs ? { ...change, doc } : change
+    })
     const complete = descending || results.length < most
     return { changes: shown, last, complete, now }
   })
@@ -112,18 +126,33 @@ function woken (ex, ms) {
 }
 
 const shapes = {
-  normal: { open: '{"results":[\n', line: (text, first) => `${first ? '' : ',\n'}${text}`, close: (seq, pending) => `\n],\n"last_seq":${JSON.stringify(seq)},"pending":${pending}}\n` },
-  continuous: { open: '', line: text => `${text}\n`, close: (seq, pending) => `${JSON.stringify({ last_seq: seq, pending })}\n` },
-  eventsource: { open: '', line: (text, first, seq) => `data: ${text}\nid: ${JSON.stringify(seq)}\n\n`, close: () => '' }
+  normal: {
+    open: '{"results":[\n',
+    line: (text, first) => `${first ? '' : ',\n'}${text}`,
+    close: (seq, pending) => `\n],\n"last_seq":${JSON.stringify(seq)},"pending":${pending}}\n`
+  },
+  continuous: {
+    open: '',
+    line: text => `${text}\n`,
+    close: (seq, pending) => `${JSON.stringify({ last_seq: seq, pending })}\n`
+  },
+  eventsource: {
+    open: '',
+    line: (text, first, seq) => `data: ${text}\nid: ${JSON.stringify(seq)}\n\n`,
+    close: () => ''
+  }
 }
 
 export async function changes (ex) {
   ex.only('GET', 'HEAD', 'POST')
   const options = await parse(ex)
   const shape = shapes[options.feed] ?? shapes.normal
-  const headers = options.feed === 'eventsource' ? { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' } : {}
-  // the first batch is read before the headers go out, so that a broken filter is still an error answer
-  const first = options.limit > 0 ? await readBatch(ex, options, options.since, options.limit) : { changes: [], last: options.since, complete: true, now: options.since }
+  const isEvents = options.feed === 'eventsource'
+  const headers = isEvents ? { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' } : {}
+  // the first batch is read before the headers are sent, so that a broken filter gives an error answer
+  const { since, limit } = options
+  const none = { changes: [], last: since, complete: true, now: since }
+  const first = limit > 0 ? await readBatch(ex, options, since, limit) : none
   ex.startStream(headers)
   await ex.write(shape.open)
   const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
@@ -133,7 +162,7 @@ export async function changes (ex) {
     ex.res.end()
   } catch (error) {
     if (!ex.db.closing) throw error
-    await ex.write(shape.close(seqText(options.since), 0)) // the database went: the feed ends where it began
+    await ex.write(shape.close(seqText(options.since), 0)) // the database was deleted: the feed ends where it began
     ex.res.end()
   } finally {
     clearInterval(beat)
@@ -146,8 +175,8 @@ async function feedChanges (ex, options, shape, batch) {
   let sent = 0
   for (;;) {
     for (const change of batch.changes.slice(0, limit)) {
-      const whole = isLate(options) ? { ...change, doc: await ex.db.use(() => winner(ex.db, change.id, options.read)) } : change
-      await ex.write(shape.line(JSON.stringify(whole), sent === 0, change.seq))
+      const late = isLate(options) && { doc: await ex.db.use(() => winner(ex.db, change.id, options.read)) }
+      await ex.write(shape.line(JSON.stringify({ ...change, ...late }), sent === 0, change.seq))
       sent++
       since = Number.parseInt(change.seq, 10)
     }
@@ -167,7 +196,7 @@ async function feedChanges (ex, options, shape, batch) {
 async function waitForMore (ex, { timeout, heartbeat }, since) {
   const { writes } = ex.db
   const { update_seq: now } = await ex.db.use(() => ex.db.pouch.info())
-  if (now > since || ex.db.writes !== writes) return true // nothing written before we listen may be missed
+  if (now > since || ex.db.writes !== writes) return true // nothing written before we listen may be lost
   const reason = await woken(ex, heartbeat ? Infinity : timeout)
   if (reason === 'left') throw new HttpError(499, 'closed', 'the client left')
   return reason === 'changed'
@@ -176,7 +205,7 @@ async function waitForMore (ex, { timeout, heartbeat }, since) {
 // Filters: the built-in ones, and the functions of design documents
 
 /** No filter. */
-export const everything = { needsDocs: false, pass: all => all }
+const everything = { needsDocs: false, pass: all => all }
 
 function docIdsOf (ex, body) {
   const ids = body.doc_ids ?? (ex.query.doc_ids === undefined ? undefined : parseJson(ex.query.doc_ids))
@@ -215,10 +244,9 @@ const byFunction = (runtime, kind, payload) => ({
 
 /**
  * @param {import('../exchange.js').Exchange} ex
- * @param {any} body
  * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}>}
  */
-export async function changeFilter (ex, body) {
+async function changeFilter (ex, body) {
   const { filter } = ex.query
   if (filter === undefined || filter === '') return everything
   if (filter.startsWith('_')) {
@@ -228,5 +256,6 @@ export async function changeFilter (ex, body) {
   const [ddocName, name, ...rest] = filter.split('/')
   if (!name || rest.length) throw badRequest('`filter` must be of the form `designname/filtername`')
   const runtime = await ex.db.designs.get(ddocName)
-  return byFunction(runtime, 'filter', { source: functionOf(runtime.ddoc, 'filters', name), req: await requestObject(ex, null) })
+  const source = functionOf(runtime.ddoc, 'filters', name)
+  return byFunction(runtime, 'filter', { source, req: await requestObject(ex, null) })
 }

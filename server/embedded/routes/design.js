@@ -1,31 +1,36 @@
-// _show, _list and _update. The answer of a design function is sent whole, with its length: Content-Length together
-// with chunked encoding would be two answers to clients that keep connections.
+// _show, _list and _update. The answer of a design function is sent at once, with its length: Content-Length and
+// chunked encoding together would be two answers to clients that keep connections.
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { HttpError, notFound } from '../errors.js'
-import { decode, parseJson } from '../exchange.js'
+import { decode, mapValues, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { writeDocument } from '../writer.js'
 import { viewRows } from './rows.js'
 import { describe, newId } from './server.js'
 
+const HTML = 'text/html; charset=utf-8'
 const allowed = new Set(['code', 'headers', 'body', 'base64', 'json', 'stop'])
 
 /** Sends what a show, list, update or rewrite function returned. */
 export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
   for (const [name, value] of Object.entries(answer)) {
-    if (!allowed.has(name)) throw new HttpError(500, 'external_response_error', `Invalid data from external server: {<<${JSON.stringify(name)}>>,${JSON.stringify(value)}}`)
+    if (!allowed.has(name)) {
+      const field = `{<<${JSON.stringify(name)}>>,${JSON.stringify(value)}}`
+      throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${field}`)
+    }
   }
   const { code = 200, headers = {}, body = '', base64, json } = answer
   if (!Number.isInteger(code) || code < 200 || code > 599) {
     throw new HttpError(500, 'render_error', `bad status code ${JSON.stringify(code)}`)
   }
-  const bytes = base64 !== undefined ? Buffer.from(String(base64), 'base64') : json !== undefined ? JSON.stringify(json) : String(body)
+  const text = json !== undefined ? JSON.stringify(json) : String(body)
+  const bytes = base64 !== undefined ? Buffer.from(String(base64), 'base64') : text
   const type = json !== undefined ? 'application/json' : defaultType
   ex.send(code, bytes, { ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
 }
 
-/** Headers of a design function: never those that frame the answer, and nothing node would throw at. */
+/** Headers of a design function: without those that frame the answer, and without what Node would refuse. */
 function cleanHeaders (headers) {
   /** @type {Record<string, string>} */
   const clean = {}
@@ -33,20 +38,26 @@ function cleanHeaders (headers) {
     if (/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) continue
     const known = name.toLowerCase() === 'content-type' ? 'Content-Type' : name
-    clean[known] = [...String(value)].filter(c => c >= ' ' && c !== '\x7f').join('').replace(/[^\x20-\xff]/g, c => encodeURIComponent(c))
+    const printable = [...String(value)].filter(c => c >= ' ' && c !== '\x7f').join('')
+    clean[known] = printable.replace(/[^\x20-\xff]/g, c => encodeURIComponent(c))
   }
   return clean
 }
 
-export async function showRoute (ex, ddocName) {
+/** The function that a request calls, and the id of the document below it. */
+async function called (ex, ddocName, group) {
   const [name, ...idParts] = ex.segments.slice(4)
   if (name === undefined) throw notFound()
   const runtime = await ex.db.designs.get(ddocName)
-  const source = functionOf(runtime.ddoc, 'shows', name)
-  const id = idParts.length ? idParts.join('/') : null
+  const source = functionOf(runtime.ddoc, group, name)
+  return { runtime, source, id: idParts.length ? idParts.join('/') : null }
+}
+
+export async function showRoute (ex, ddocName) {
+  const { runtime, source, id } = await called(ex, ddocName, 'shows')
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
   const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
-  sendDesignAnswer(ex, answer, 'text/html; charset=utf-8', { Vary: 'Accept' })
+  sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept' })
 }
 
 export async function listRoute (ex, ddocName) {
@@ -65,16 +76,13 @@ export async function listRoute (ex, ddocName) {
 }
 
 export async function updateRoute (ex, ddocName) {
-  const [name, ...idParts] = ex.segments.slice(4)
-  if (name === undefined) throw notFound()
-  const runtime = await ex.db.designs.get(ddocName)
-  const source = functionOf(runtime.ddoc, 'updates', name)
-  const id = idParts.length ? idParts.join('/') : null
+  const { runtime, source, id } = await called(ex, ddocName, 'updates')
   const old = id === null ? null : await findDocument(ex.db, id)
   const { doc, response } = await runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
-  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, 'text/html; charset=utf-8')
+  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML)
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
-  sendDesignAnswer(ex, { code: 201, ...response }, 'text/html; charset=utf-8', { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev })
+  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev }
+  sendDesignAnswer(ex, { code: 201, ...response }, HTML, headers)
 }
 
 // The request as CouchDB shows it to design functions
@@ -90,12 +98,10 @@ function cookies (header = '') {
   return Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
 }
 
-/** CouchDB decodes these parameters as JSON before a design function sees them. */
+/** The parameters that CouchDB decodes as JSON for a design function. */
 const jsonKeys = new Set(['startkey', 'endkey', 'start_key', 'end_key', 'key', 'descending'])
 
-function queryOf (query) {
-  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonKeys.has(name) ? parseJson(text) : text]))
-}
+const queryOf = query => mapValues(query, (text, name) => jsonKeys.has(name) ? parseJson(text) : text)
 
 const parts = path => path.split('/').filter(part => part !== '').map(part => decode(part))
 
@@ -117,12 +123,10 @@ export async function rewriteRequest (ex) {
   }
 }
 
-/**
- * What shows, lists, updates and filters see.
- * @param {import('../exchange.js').Exchange} ex @param {string | null} id
- */
+/** What shows, lists, updates and filters see. @param {import('../exchange.js').Exchange} ex */
 export async function requestObject (ex, id) {
   const request = await rewriteRequest(ex)
-  const form = /^application\/x-www-form-urlencoded/i.test(ex.headers['content-type'] ?? '') ? Object.fromEntries(new URLSearchParams(request.body)) : {}
+  const isForm = /^application\/x-www-form-urlencoded/i.test(ex.headers['content-type'] ?? '')
+  const form = isForm ? Object.fromEntries(new URLSearchParams(request.body)) : {}
   return { info: await describe(ex.db), uuid: newId(), id, ...request, form }
 }

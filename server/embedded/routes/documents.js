@@ -1,6 +1,7 @@
 // Documents: one by its id (read, write, delete, copy), its attachments, and many in one request.
+import { generation } from '../../../core/mirror/index.js'
 import {
-  attachmentBytes, findDocument, generation, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
+  attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
 import { decode, isObject, parseJson } from '../exchange.js'
@@ -8,10 +9,17 @@ import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
 
-export const documentPath = (db, id) => `/${encodeURIComponent(db.name)}/${/^_(design|local)\//.test(id) ? id.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(id)}`
+function documentPath (db, id) {
+  const hasSlash = /^_(design|local)\//.test(id)
+  const path = hasSlash ? id.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(id)
+  return `/${encodeURIComponent(db.name)}/${path}`
+}
+
+/** Writes a document as the user of the request. */
+const save = (ex, doc, options = {}) => writeDocument(ex.db, doc, { userCtx: ex.userCtx, ...options })
 
 /** The revision a request names, in the URL or as If-Match. */
-export function namedRev (ex) {
+function namedRev (ex) {
   const match = ex.headers['if-match']?.replace(/^"|"$/g, '')
   const { rev = match } = ex.query
   return rev === undefined ? undefined : requireRev(rev)
@@ -36,12 +44,13 @@ function askedRevisions (text) {
 
 async function read (ex, id) {
   const options = readOptions(ex)
-  ex.flag('att_encoding_info') // nothing is stored compressed, so there is nothing to tell
+  ex.flag('att_encoding_info') // ignored: nothing is stored compressed
   if (ex.query.open_revs !== undefined) {
     const asked = askedRevisions(ex.query.open_revs)
     const isMultipart = /multipart\/mixed/i.test(ex.headers.accept ?? '')
     const attsSince = ex.query.atts_since === undefined ? undefined : askedRevisions(ex.query.atts_since)
-    const found = await openRevisions(ex.db, id, asked, { ...options, ...(attsSince && { attsSince }), ...(isMultipart && { attachments: true }) })
+    const more = { ...(attsSince && { attsSince }), ...(isMultipart && { attachments: true }) }
+    const found = await openRevisions(ex.db, id, asked, { ...options, ...more })
     if (!found.length && asked === 'all') throw notFound()
     if (isMultipart) {
       const { type, body } = toMultipart(found)
@@ -81,7 +90,7 @@ async function write (ex, id) {
   if (!newEdits && !doc._rev && !doc._revisions) {
     throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
   }
-  answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: id, _rev: doc._rev ?? rev }, { userCtx: ex.userCtx, newEdits }))
+  answerWritten(ex, await save(ex, { ...doc, _id: id, _rev: doc._rev ?? rev }, { newEdits }))
 }
 
 async function remove (ex, id) {
@@ -89,7 +98,7 @@ async function remove (ex, id) {
   const rev = namedRev(ex)
   if (!id.startsWith('_local/') && !await winner(ex.db, id)) throw notFound()
   if (id.startsWith('_local/')) await getDocument(ex.db, id)
-  answerWritten(ex, await writeDocument(ex.db, { _id: id, _rev: rev, _deleted: true }, { userCtx: ex.userCtx }), 200)
+  answerWritten(ex, await save(ex, { _id: id, _rev: rev, _deleted: true }), 200)
 }
 
 async function copy (ex, id) {
@@ -100,14 +109,15 @@ async function copy (ex, id) {
   const source = await getDocument(ex.db, id, { ...readOptions(ex), attachments: true })
   const { _revisions, _conflicts, ...doc } = source
   const targetId = decode(target.replace(/^\//, ''))
-  answerWritten(ex, await writeDocument(ex.db, { ...doc, _id: targetId, _rev: rev === undefined ? undefined : requireRev(rev) }, { userCtx: ex.userCtx }))
+  const targetRev = rev === undefined ? undefined : requireRev(rev)
+  answerWritten(ex, await save(ex, { ...doc, _id: targetId, _rev: targetRev }))
 }
 
 const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write, COPY: copy }
 
 export const documentRoute = (ex, id) => ex.dispatch(methods, id)
 
-// Attachments: the bytes are sent as they came, with their md5 as ETag
+// Attachments: the bytes are sent unchanged, with their md5 as ETag
 
 async function readAttachment (ex, id, name) {
   const doc = await getDocument(ex.db, id, ex.query.rev === undefined ? {} : { rev: requireRev(ex.query.rev) })
@@ -127,8 +137,9 @@ async function writeAttachment (ex, id, name) {
   const rev = namedRev(ex)
   const data = (await ex.bytes()).toString('base64')
   const doc = await (rev ? getDocument(ex.db, id, { rev }) : findDocument(ex.db, id)) ?? { _id: id }
-  const attachments = { ...doc._attachments, [name]: { content_type: ex.headers['content-type'] ?? 'application/octet-stream', data } }
-  const written = await writeDocument(ex.db, { ...doc, _id: id, _rev: rev, _attachments: attachments }, { userCtx: ex.userCtx })
+  const type = ex.headers['content-type'] ?? 'application/octet-stream'
+  const attachments = { ...doc._attachments, [name]: { content_type: type, data } }
+  const written = await save(ex, { ...doc, _id: id, _rev: rev, _attachments: attachments })
   const location = `${ex.origin()}${documentPath(ex.db, id)}/${name.split('/').map(encodeURIComponent).join('/')}`
   ex.sendJson(201, { ok: true, id, rev: written.rev }, { ETag: `"${written.rev}"`, Location: location })
 }
@@ -139,7 +150,7 @@ async function removeAttachment (ex, id, name) {
   const doc = await getDocument(ex.db, id, rev ? { rev } : {})
   if (!Object.hasOwn(doc._attachments ?? {}, name)) throw notFound('Document is missing attachment')
   const { [name]: removed, ...attachments } = doc._attachments
-  const written = await writeDocument(ex.db, { ...doc, _rev: rev, _attachments: attachments }, { userCtx: ex.userCtx })
+  const written = await save(ex, { ...doc, _rev: rev, _attachments: attachments })
   ex.sendJson(200, { ok: true, id, rev: written.rev })
 }
 
@@ -162,12 +173,16 @@ export async function bulkDocs (ex) {
     throw new HttpError(413, 'too_large', `at most ${MOST_DOCUMENTS} documents in one request`)
   }
   const newEdits = body.new_edits !== false
-  const docs = body.docs.map(doc => checkDocument(isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc))
+  const withId = doc => isObject(doc) && doc._id === undefined ? { ...doc, _id: newId() } : doc
+  const docs = body.docs.map(doc => checkDocument(withId(doc)))
   if (!newEdits && docs.some(doc => !doc._rev && !doc._revisions)) {
     throw badRequest('When `new_edits: false`, the document needs `_rev` or `_revisions` specified')
   }
   const answers = await writeDocuments(ex.db, docs, { userCtx: ex.userCtx, newEdits })
-  const shown = answers.map((answer, i) => answer instanceof HttpError ? errorOf(docs[i]._id, newEdits ? undefined : docs[i]._rev, answer) : newEdits ? answer : undefined)
+  const shown = answers.map((answer, i) => {
+    if (!(answer instanceof HttpError)) return newEdits ? answer : undefined
+    return errorOf(docs[i]._id, newEdits ? undefined : docs[i]._rev, answer)
+  })
   ex.sendJson(201, shown.filter(Boolean))
 }
 
@@ -182,9 +197,12 @@ async function getOne (database, wanted, options) {
   if (attsSince !== undefined && !(Array.isArray(attsSince) && attsSince.every(isRev))) {
     return failure(id, rev, 'bad_request', 'att_since value must be array of revs.')
   }
-  const found = await openRevisions(database, id, rev === undefined ? 'all' : [rev], { ...options, attsSince, attachments: options.attachments || attsSince?.length > 0 })
+  const attachments = options.attachments || attsSince?.length > 0
+  const revs = rev === undefined ? 'all' : [rev]
+  const found = await openRevisions(database, id, revs, { ...options, attsSince, attachments })
   if (!found.length) return failure(id, rev, 'not_found', 'missing')
-  return { id, docs: found.map(({ ok, missing }) => ok ? { ok } : { error: { id, rev: missing, error: 'not_found', reason: 'missing' } }) }
+  const missingOf = missing => ({ error: { id, rev: missing, error: 'not_found', reason: 'missing' } })
+  return { id, docs: found.map(({ ok, missing }) => ok ? { ok } : missingOf(missing)) }
 }
 
 export async function bulkGet (ex) {
@@ -203,7 +221,7 @@ export async function bulkGet (ex) {
 
 const isRevLists = body => Object.values(body).every(revs => Array.isArray(revs) && revs.every(isRev))
 
-/** What a replicator asks: which of these revisions are not here, and which leaves could be their ancestors. */
+/** A question of replicators: which of these revisions are missing here, and which leaves could be their ancestors. */
 export async function revsDiff (ex) {
   ex.only('POST')
   const body = await ex.question()

@@ -1,7 +1,7 @@
 // Mango. PouchDB's own plugin keeps the indexes (_index) and chooses among them (_explain); which documents fit is
-// decided by selector.js. The plugin never sees a whole selector: it joins conditions in a time that grows with a power
-// of their number, runs patterns that never end, counts rows equal to an excluded start towards the limit, and knows no
-// bookmarks.
+// decided by selector.js. The plugin gets parts of a selector only: it joins conditions in a time that grows with a
+// power of their number, runs patterns that never end, counts rows equal to an excluded start towards the limit, and
+// has no bookmarks.
 import { createRequire } from 'node:module'
 import { requireDatabaseAdmin } from '../access.js'
 import { findDocument } from '../documents.js'
@@ -14,9 +14,9 @@ const require = createRequire(import.meta.url)
 require('pouchdb-node').plugin(require('pouchdb-find'))
 
 const DEFAULT_LIMIT = 25 // documents, as in CouchDB
-const ALL = 2 ** 31 - 1 // documents, to a plugin that would take 25
+const ALL = 2 ** 31 - 1 // documents, for the plugin, whose default is 25
 const MOST_COMPARED = 32 // fields that an index is chosen by, or sorted by: the plugin compares each with each
-const MOST_FIELDS = 1000 // that are shown of a document
+const MOST_FIELDS = 1000 // of a document in an answer
 
 /** @type {Record<string, Record<string, (ex: import('../exchange.js').Exchange) => Promise<void>>>} */
 const routes = {
@@ -30,11 +30,10 @@ export async function mangoRoute (ex) {
   await ex.dispatch(routes[ex.segments[1]])
 }
 
-/** What the plugin refuses is the question's fault. */
+/** An error of the plugin is one of the query: 400. */
 const ask = promise => promise.catch(error => { throw badRequest(String(error?.message ?? error)) })
 
-// questions
-
+// queries
 const isCount = value => value === undefined || (Number.isSafeInteger(value) && value >= 0)
 const isText = value => typeof value === 'string'
 const isField = value => isText(value) && value !== '__proto__'
@@ -55,12 +54,16 @@ function checkFind ({ selector, limit, skip, fields, sort, bookmark }) {
   }
 }
 
-const isSort = sort => Array.isArray(sort) && sort.length <= MOST_COMPARED && sort.every(one => isField(one) || (isObject(one) && Object.keys(one).length === 1 && Object.entries(one).every(([name, order]) => isField(name) && ['asc', 'desc'].includes(order))))
+function isSort (sort) {
+  const isOrder = one => isObject(one) && Object.keys(one).length === 1 &&
+    Object.entries(one).every(([name, order]) => isField(name) && ['asc', 'desc'].includes(order))
+  return Array.isArray(sort) && sort.length <= MOST_COMPARED && sort.every(one => isField(one) || isOrder(one))
+}
 
 const COMPARING = ['$eq', '$gt', '$gte', '$lt', '$lte']
 
 /**
- * What of a selector an index can answer: plain comparisons of fields, which all must hold. The rest is looked at
+ * The part of a selector that an index can answer: plain comparisons of fields that must all hold. The rest is tested
  * afterwards.
  */
 function comparisonsOf (selector) {
@@ -79,8 +82,10 @@ function comparisonsOf (selector) {
   return found.size ? Object.fromEntries([...found].slice(0, MOST_COMPARED)) : { _id: { $gt: null } }
 }
 
-const requestOf = ({ selector, sort, use_index: useIndex }) =>
-  ({ selector: comparisonsOf(selector), limit: ALL, ...(sort?.length && { sort }), ...(useIndex && { use_index: useIndex }) })
+function requestOf ({ selector, sort, use_index: useIndex }) {
+  const choice = { ...(sort?.length && { sort }), ...(useIndex && { use_index: useIndex }) }
+  return { selector: comparisonsOf(selector), limit: ALL, ...choice }
+}
 
 function positionOf (bookmark) {
   if (bookmark === undefined || bookmark === '' || bookmark === 'nil') return 0
@@ -117,26 +122,30 @@ async function find (ex) {
     if (seen >= from + limit) break
   }
   if (!shown) await begin(ex)
-  const warning = plan.index.defaultUsed ? 'No matching index found, create an index to optimize query time.' : undefined
+  const isUnindexed = plan.index.defaultUsed
+  const warning = isUnindexed ? 'No matching index found, create an index to optimize query time.' : undefined
   ex.res.end(`\n],${JSON.stringify({ bookmark: shown ? `at-${from + shown}` : 'nil', warning }).slice(1)}\n`)
 }
 
-/** Only now: until the first document is there, what goes wrong is still an answer of its own. */
+/** Called with the first document: before it, an error still has an answer of its own. */
 async function begin (ex) {
   ex.startStream()
   await ex.write('{"docs":[\n')
 }
 
-/** All documents but those of code, some at a time. */
+/** All documents but design documents, page by page. */
 async function * scanned ({ db }, { selector, sort }) {
-  const { _id: wanted } = comparisonsOf(selector)
+  const { $eq, $gte, $gt, $lte, $lt } = comparisonsOf(selector)._id ?? {}
   const descending = sort?.[0]?._id === 'desc'
-  const [low, high] = [wanted?.$eq ?? wanted?.$gte ?? wanted?.$gt, wanted?.$eq ?? wanted?.$lte ?? wanted?.$lt].map(bound => isText(bound) ? bound : undefined)
-  const rows = idsInRange(db, '_all_docs', { startkey: descending ? high : low, endkey: descending ? low : high, descending, key: undefined, inclusive_end: true })
-  for await (const batch of batches(withDocs(db, rows, {}), batchSize())) yield batch.filter(({ id, doc }) => doc && !id.startsWith('_design/')).map(({ doc }) => doc)
+  const bounds = [$eq ?? $gte ?? $gt, $eq ?? $lte ?? $lt].map(bound => isText(bound) ? bound : undefined)
+  const [startkey, endkey] = descending ? bounds.reverse() : bounds
+  const rows = idsInRange(db, '_all_docs', { startkey, endkey, descending, inclusive_end: true })
+  for await (const batch of batches(withDocs(db, rows, {}), batchSize())) {
+    yield batch.filter(({ id, doc }) => doc && !id.startsWith('_design/')).map(({ doc }) => doc)
+  }
 }
 
-/** What an index has, at once: the plugin cannot page without losing some. */
+/** All documents of an index at once: the plugin loses some between pages. */
 async function * indexed ({ db }, body) {
   yield (await ask(db.pouch.find(requestOf(body)))).docs
 }
@@ -160,7 +169,8 @@ function only (doc, fields) {
 
 async function explain (ex) {
   const { body: { selector, fields, limit = DEFAULT_LIMIT, skip = 0 }, plan } = await question(ex)
-  ex.sendJson(200, { ...plan, dbname: ex.db.name, selector, opts: { ...plan.opts, limit, skip, fields }, limit, skip, fields })
+  const opts = { ...plan.opts, limit, skip, fields }
+  ex.sendJson(200, { ...plan, dbname: ex.db.name, selector, opts, limit, skip, fields })
 }
 
 // indexes
@@ -193,7 +203,8 @@ async function createIndex (ex) {
   }
   const design = ddoc?.replace(/^_design\//, '')
   if (design !== undefined) await designOfIndexes(ex.db, design)
-  return ask(ex.db.pouch.createIndex({ index: { fields: index.fields }, ...(name && { name }), ...(design && { ddoc: design }) }))
+  const names = { ...(name && { name }), ...(design && { ddoc: design }) }
+  return ask(ex.db.pouch.createIndex({ index: { fields: index.fields }, ...names }))
 }
 
 const isName = name => isText(name) && /^(_design\/)?[^_/][^/]{0,199}$/.test(name)
@@ -207,7 +218,7 @@ async function deleteIndex (ex) {
   return ask(ex.db.pouch.deleteIndex({ ddoc: `_design/${design}`, type, name }))
 }
 
-/** The design document of indexes; nothing before the first. The plugin would write into any other. */
+/** The design document of indexes; undefined before the first. The plugin would write into any other. */
 async function designOfIndexes (database, name) {
   const doc = await findDocument(database, `_design/${name}`)
   if (doc && doc.language !== 'query') {

@@ -1,8 +1,9 @@
 // _rewrite: rules in an array, or a function. Both give a new target below the design document, which is then answered
-// as if it had been asked for. Paths stay encoded until then, so that ids are decoded once and not twice.
+// instead. Paths stay encoded until then, so that ids are decoded once and not twice.
 import { renderError } from '../design/runtime.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
-import { isObject, parseJson } from '../exchange.js'
+import { isObject, mapValues, parseJson } from '../exchange.js'
+import { jsonParameters } from '../views/query.js'
 import { rewriteRequest, sendDesignAnswer } from './design.js'
 
 const LIMIT = 100 // rewrites of one request, as in CouchDB
@@ -47,10 +48,13 @@ function fromFunction (ex, prefix, value) {
     return null
   }
   const { path, query, method, headers, body } = value
-  if (typeof path !== 'string' || (query !== undefined && !isObject(query)) || (method !== undefined && typeof method !== 'string')) throw rewriteError(500, 'bad rewrite')
+  const isText = value => value === undefined || typeof value === 'string'
+  if (path === undefined || ![path, method].every(isText) || (query !== undefined && !isObject(query))) {
+    throw rewriteError(500, 'bad rewrite')
+  }
   const search = query === undefined ? ex.search : queryText(query)
-  const at = path.indexOf('?')
-  const target = at < 0 ? normalizePath(`${prefix}/${path}`) : normalizePath(`${prefix}/${path.slice(0, at)}`) + path.slice(at)
+  const [, plain, own] = /^([^?]*)(.*)$/s.exec(path) ?? []
+  const target = normalizePath(`${prefix}/${plain}`) + own
   return ex.rewritten({
     method: method?.toUpperCase(),
     target: target + (search && `?${search}`),
@@ -59,7 +63,7 @@ function fromFunction (ex, prefix, value) {
   })
 }
 
-/** @returns {Promise<import('../exchange.js').Exchange | null>} where to go on */
+/** @returns {Promise<import('../exchange.js').Exchange | null>} the new exchange; null: answered */
 export async function rewrite (ex, ddocName) {
   if (ex.rewrites >= LIMIT) throw badRequest('Exceeded rewrite recursion limit')
   const runtime = await ex.db.designs.get(ddocName)
@@ -67,13 +71,12 @@ export async function rewrite (ex, ddocName) {
   const prefix = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
   if (Array.isArray(rewrites)) return ex.rewritten({ target: applyRules(rewrites, ex, prefix) })
   if (typeof rewrites !== 'string') throw rewriteError(404, 'Invalid path.')
-  const { value } = await runtime.call('rewrite', { source: rewrites, req: await rewriteRequest(ex) }, error => renderError(error, 'rewrite_error'))
+  const call = { source: rewrites, req: await rewriteRequest(ex) }
+  const { value } = await runtime.call('rewrite', call, error => renderError(error, 'rewrite_error'))
   return fromFunction(ex, prefix, value)
 }
 
 // Rules: an array of {from, to, method, query, formats}, matched in order as CouchDB does
-
-const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
 
 const split = path => path.split('/').filter(part => part !== '')
 
@@ -101,20 +104,19 @@ function formatted (value, format) {
 /** A value of a rule's query with its :names and * filled in. */
 function fill (value, bindings, rest, formats) {
   if (Array.isArray(value)) return value.map(item => fill(item, bindings, rest, formats))
-  if (isObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fill(item, bindings, rest, formats)]))
-  }
+  if (isObject(value)) return mapValues(value, item => fill(item, bindings, rest, formats))
   if (value === '*') return rest.length ? rest.join('/') : value
   if (typeof value !== 'string' || !value.startsWith(':')) return value
   const name = value.slice(1)
   return Object.hasOwn(bindings, name) ? formatted(bindings[name], formats[name]) : value
 }
 
-function decodedQuery (query) {
-  return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, jsonParameters.has(name) ? parseJson(text) : text]))
-}
+const decodedQuery = query => mapValues(query, (text, name) => jsonParameters.has(name) ? parseJson(text) : text)
 
-const encoded = (name, value) => `${encodeURIComponent(name)}=${encodeURIComponent(jsonParameters.has(name) ? JSON.stringify(value) : typeof value === 'string' ? value : JSON.stringify(value))}`
+function encoded (name, value) {
+  const isPlain = typeof value === 'string' && !jsonParameters.has(name)
+  return `${encodeURIComponent(name)}=${encodeURIComponent(isPlain ? value : JSON.stringify(value))}`
+}
 
 function match (rule, ex, parts) {
   const { from = '*', to, method = '*', query = {}, formats = {} } = isObject(rule) ? rule : {}
@@ -126,7 +128,7 @@ function match (rule, ex, parts) {
 
 /**
  * The encoded target of the first rule that matches.
- * @param {any[]} rules @param {import('../exchange.js').Exchange} ex @param {string} prefix path of the design document
+ * @param {import('../exchange.js').Exchange} ex @param {string} prefix path of the design document
  */
 function applyRules (rules, ex, prefix) {
   const parts = ex.segments.slice(4)
@@ -135,9 +137,12 @@ function applyRules (rules, ex, prefix) {
     if (!found) continue
     const { to, query, formats, rest } = found
     const bindings = { ...found.bindings, ...decodedQuery(ex.query) }
-    const filled = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, fill(value, bindings, rest, formats)]))
-    const path = split(to).flatMap(part => part === '*' ? rest : [part.startsWith(':') ? String(filled[part.slice(1)] ?? bindings[part.slice(1)] ?? part) : part])
-    const target = normalizePath(`${prefix}/${path.map(part => part === '..' || part === '.' ? part : encodeURIComponent(part)).join('/')}`)
+    const filled = mapValues(query, value => fill(value, bindings, rest, formats))
+    const bound = name => String(filled[name] ?? bindings[name] ?? `:${name}`)
+    const path = split(to).flatMap(part =>
+      part === '*' ? rest : [part.startsWith(':') ? bound(part.slice(1)) : part])
+    const encodedPath = path.map(part => part === '..' || part === '.' ? part : encodeURIComponent(part))
+    const target = normalizePath(`${prefix}/${encodedPath.join('/')}`)
     const search = Object.entries({ ...bindings, ...filled }).map(([name, value]) => encoded(name, value)).join('&')
     return target + (search && `?${search}`)
   }

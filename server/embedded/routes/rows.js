@@ -9,8 +9,9 @@ const PAGE = 1000 // rows a read
 
 const ranges = { _all_docs: ['', undefined], _design_docs: ['_design/', '_design0'] }
 
-/** Ids of a range, page by page. CouchDB sorts what is not a string before every id. */
-export async function * idsInRange (database, group, { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity }) {
+/** Ids of a range, page by page. CouchDB sorts anything but strings before every id. */
+export async function * idsInRange (database, group, options) {
+  const { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
   const [first, last] = ranges[group]
   const asId = value => typeof value === 'string' ? value : value === undefined ? undefined : ''
   let [start, end] = (descending ? [last, first] : [first, last])
@@ -18,13 +19,19 @@ export async function * idsInRange (database, group, { startkey, endkey, key, de
   const from = one ?? asId(startkey)
   const to = one ?? asId(endkey)
   if (from !== undefined && (!start || (descending ? from < start : from > start))) start = from
-  let bounded = false // the end named by the caller, which may be excluded; the group's own never matches an id
+  let bounded = false // the end is of the caller and may be excluded; that of the group matches no id
   if (to !== undefined && (!end || (descending ? to > end : to < end))) [end, bounded] = [to, true]
   if ((end === '' && bounded && !descending) || (start === '' && from === '' && descending)) return
   let left = limit
   let skipped = skip
   for (let after; left > 0;) {
-    const { rows } = await database.pouch.allDocs({ startkey: after ?? (start || undefined), endkey: end || undefined, descending, inclusive_end: bounded ? inclusive : true, limit: Math.min(PAGE, left + skipped + 1) })
+    const { rows } = await database.pouch.allDocs({
+      startkey: after ?? (start || undefined),
+      endkey: end || undefined,
+      descending,
+      inclusive_end: bounded ? inclusive : true,
+      limit: Math.min(PAGE, left + skipped + 1)
+    })
     const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
     if (!fresh.length) return
     after = fresh.at(-1).id
@@ -41,7 +48,8 @@ async function * byKeys (database, { keys, skip = 0, limit = Infinity, descendin
   const size = batchSize()
   for (let at = 0; at < wanted.length; at += size) {
     yield * await Promise.all(wanted.slice(at, at + size).map(async key => {
-      const doc = typeof key === 'string' && key !== '' ? await findDocument(database, key) ?? await winner(database, key) : null
+      const isId = typeof key === 'string' && key !== ''
+      const doc = isId ? await findDocument(database, key) ?? await winner(database, key) : null
       if (!doc) return { key, error: 'not_found' }
       if (doc._deleted) {
         return { id: key, key, value: { rev: doc._rev, deleted: true }, ...(includeDocs && { doc: null }) }
@@ -54,7 +62,8 @@ async function * byKeys (database, { keys, skip = 0, limit = Infinity, descendin
 async function query (database, group, options) {
   const { doc_count: total, update_seq: seq } = await database.pouch.info()
   const bounded = ['key', 'startkey'].some(name => options[name] !== undefined)
-  const head = { total_rows: total, offset: options.keys || bounded ? null : Math.min(options.skip ?? 0, total), ...(options.update_seq && { update_seq: seqText(seq) }) }
+  const offset = options.keys || bounded ? null : Math.min(options.skip ?? 0, total)
+  const head = { total_rows: total, offset, ...(options.update_seq && { update_seq: seqText(seq) }) }
   return { head, rows: rowsOf(database, group, options) }
 }
 
@@ -84,7 +93,7 @@ export async function allDocs (ex) {
   await answer(ex, isMany, options => query(ex.db, group, options))
 }
 
-/** Answers a query, or the many of a POST below `queries`. */
+/** Answers a query, or those of a POST to `queries`. */
 async function answer (ex, isMany, run) {
   const body = ex.method === 'POST' ? await ex.question() : {}
   if (!isMany) return sendRows(ex, await run(viewOptions(ex.query, body)))
@@ -92,14 +101,15 @@ async function answer (ex, isMany, run) {
   await sendResults(ex, (async function * () { for (const options of queries) yield run(options) })())
 }
 
-/** Mostly checkpoints of replications: these are few. */
+/** Mostly checkpoints of replications, so they are few. */
 export async function localDocs (ex) {
   ex.only('GET', 'HEAD', 'POST')
   await answer(ex, false, options => ({ head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) }))
 }
 
 async function * localRows (database, options) {
-  const { key, keys, startkey = key, endkey = key, descending, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
+  const { key, keys, descending, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
+  const { startkey = key, endkey = key } = options
   const [first, last] = descending ? [endkey, startkey] : [startkey, endkey]
   const wanted = keys && new Set(keys)
   const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) &&
@@ -160,7 +170,7 @@ const PIECE = 65536 // characters that are written together
  */
 export const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
 
-/** @param {AsyncIterable<any>} rows @param {number} size */
+/** @param {AsyncIterable<any>} rows */
 export async function * batches (rows, size) {
   let batch = []
   for await (const row of rows) {
@@ -205,7 +215,7 @@ async function writeResult (ex, head, rows) {
   await ex.write(`${text}\n]}`)
 }
 
-/** Takes the first row before the headers go out, so that an error can still be an error answer. */
+/** Takes the first row before the headers are sent: an error before it gives an error answer. */
 async function primed (rows) {
   const iterator = rows[Symbol.asyncIterator]()
   const first = await iterator.next()
@@ -218,7 +228,7 @@ async function primed (rows) {
   })()
 }
 
-export async function sendRows (ex, { head, rows }) {
+async function sendRows (ex, { head, rows }) {
   const ready = await primed(rows)
   ex.startStream()
   try {
@@ -230,7 +240,7 @@ export async function sendRows (ex, { head, rows }) {
 }
 
 /** @param {AsyncIterable<{head: any, rows: AsyncIterable<any>}>} results */
-export async function sendResults (ex, results) {
+async function sendResults (ex, results) {
   const ready = await primed(results)
   ex.startStream()
   await ex.write('{"results":[\n')
@@ -244,7 +254,7 @@ export async function sendResults (ex, results) {
   } catch (error) {
     if (ex.signal.aborted) throw error
     const { error: name, reason } = toHttpError(error)
-    // the headers are gone: CouchDB does the same
+    // the headers are sent: CouchDB does the same
     await ex.write(`${first ? '' : ',\n'}${JSON.stringify({ error: name, reason })}`)
   }
   ex.res.end('\n]}\n')

@@ -1,7 +1,7 @@
 // The server outside its databases, and a database as a whole: create, describe, delete, security, maintenance.
 import { randomUUID } from 'node:crypto'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
-import { badRequest, HttpError } from '../errors.js'
+import { badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
 import { writeDocument } from '../writer.js'
 
@@ -10,9 +10,11 @@ export const newId = () => randomUUID().replaceAll('-', '')
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
     ex.only('GET', 'HEAD')
-    // of a program that may read the folder, and wants to know whom it sends the password
+    // asked by a program that can read the folder, before it sends the password
     const { challenge } = ex.query
-    ex.sendJson(200, { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor: { name: 'tilecouch embedded (PouchDB)' }, ...(challenge && { proof: prove(challenge) }) })
+    const vendor = { name: 'tilecouch embedded (PouchDB)' }
+    const welcome = { couchdb: 'Welcome', version: '3.3.0-tilecouch-embedded', uuid, features: [], vendor }
+    ex.sendJson(200, { ...welcome, ...(challenge && { proof: prove(challenge) }) })
   },
   _up (ex) {
     ex.only('GET', 'HEAD')
@@ -25,7 +27,9 @@ export const serverRoutes = {
   },
   _session (ex) {
     ex.only('GET', 'HEAD')
-    ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info: { authentication_handlers: ['default'], ...(ex.userCtx.name !== null && { authenticated: 'default' }) } })
+    const handlers = { authentication_handlers: ['default'] }
+    const info = ex.userCtx.name === null ? handlers : { ...handlers, authenticated: 'default' }
+    ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info })
   },
   _uuids (ex) {
     ex.only('GET')
@@ -45,7 +49,6 @@ export const serverRoutes = {
   }
 }
 
-
 export const seqText = seq => `${seq}-embedded`
 
 export async function createDatabase (ex, { databases }, name) {
@@ -57,7 +60,8 @@ export async function createDatabase (ex, { databases }, name) {
 export async function deleteDatabase (ex, { databases }, name) {
   requireServerAdmin(ex.userCtx)
   if (ex.query.rev !== undefined) {
-    throw badRequest('You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?')
+    throw badRequest('You tried to DELETE a database with a ?=rev parameter. ' +
+      'Did you mean to DELETE a document instead?')
   }
   await databases.remove(name)
   ex.sendJson(200, { ok: true })
@@ -85,7 +89,8 @@ async function create (ex) {
   const doc = await ex.json()
   if (!isObject(doc)) throw badRequest('Document must be a JSON object')
   const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
-  ex.sendJson(201, { ok: true, id, rev }, { Location: `${ex.origin()}/${encodeURIComponent(ex.db.name)}/${encodeURIComponent(id)}` })
+  const path = `${encodeURIComponent(ex.db.name)}/${encodeURIComponent(id)}`
+  ex.sendJson(201, { ok: true, id, rev }, { Location: `${ex.origin()}/${path}` })
 }
 
 export async function databaseRoot (ex) {
@@ -94,7 +99,17 @@ export async function databaseRoot (ex) {
   ex.sendJson(200, await describe(ex.db))
 }
 
-const isGroup = group => group === undefined || (isObject(group) && ['names', 'roles'].every(name => group[name] === undefined || (Array.isArray(group[name]) && group[name].every(item => typeof item === 'string'))))
+const isTexts = value => Array.isArray(value) && value.every(item => typeof item === 'string')
+const isGroup = group => group === undefined ||
+  (isObject(group) && ['names', 'roles'].every(name => group[name] === undefined || isTexts(group[name])))
+
+async function maintain (ex, task) {
+  ex.only('POST')
+  ex.requireJson()
+  requireDatabaseAdmin(ex.userCtx, ex.db.security)
+  await task()
+  ex.sendJson(202, { ok: true })
+}
 
 export const databaseRoutes = {
   async _security (ex) {
@@ -108,20 +123,9 @@ export const databaseRoutes = {
     await ex.db.setSecurity(security)
     ex.sendJson(200, { ok: true })
   },
-  async _compact (ex) {
-    ex.only('POST')
-    ex.requireJson()
-    requireDatabaseAdmin(ex.userCtx, ex.db.security)
-    if (ex.segments.length === 2) ex.db.compact() // _compact/<ddoc>: a view index here needs none
-    ex.sendJson(202, { ok: true })
-  },
-  async _view_cleanup (ex) {
-    ex.only('POST')
-    ex.requireJson()
-    requireDatabaseAdmin(ex.userCtx, ex.db.security)
-    await ex.db.views.cleanup()
-    ex.sendJson(202, { ok: true })
-  },
+  // _compact/<ddoc>: view indexes here need no compaction
+  _compact: ex => maintain(ex, () => { if (ex.segments.length === 2) ex.db.compact() }),
+  _view_cleanup: ex => maintain(ex, () => ex.db.views.cleanup()),
   _ensure_full_commit (ex) {
     ex.only('POST')
     ex.requireJson()
@@ -133,7 +137,7 @@ export const databaseRoutes = {
     requireDatabaseAdmin(ex.userCtx, ex.db.security)
     const limit = await ex.json()
     if (!Number.isInteger(limit) || limit < 1) {
-      throw new HttpError(400, 'bad_request', '`revs_limit` must be a positive integer')
+      throw badRequest('`revs_limit` must be a positive integer')
     }
     await ex.db.setRevsLimit(limit)
     ex.sendJson(200, { ok: true })

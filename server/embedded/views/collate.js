@@ -82,7 +82,6 @@ function push (out, value) {
   }
 }
 
-/** @param {unknown} key @returns {Buffer} */
 export function encodeKey (key) {
   /** @type {number[]} */
   const out = []

@@ -1,6 +1,5 @@
-// A view index: rows sorted by encoded key in a LevelDB. PouchDB keeps each row as a document with a revision tree,
-// which is ten times
-// slower to build and to read; here a row is one key and one value.
+// A view index: rows sorted by encoded key in a LevelDB, one key and one value each. PouchDB keeps each row as a
+// document with a revision tree, which is ten times slower to build and to read.
 //   r <view> <key> <doc id> 0 <n>  ->  {k, i, v}   a row
 //   d <doc id>                     ->  [row keys]  what a document emitted, to replace it
 //   m                              ->  {seq, totals, docs}
@@ -15,7 +14,7 @@ const BATCH = 200 // documents a step: one call of the map functions, one write
 
 const rowPrefix = view => Buffer.from([0x72, view])
 const documentKey = id => `d${id}`
-export const META = 'm'
+const META = 'm'
 
 function rowKey (view, key, id, n) {
   const tail = Buffer.alloc(5)
@@ -23,11 +22,9 @@ function rowKey (view, key, id, n) {
   return Buffer.concat([rowPrefix(view), encodeKey(key), Buffer.from(id), tail])
 }
 
-export class ViewIndex {
+class ViewIndex {
   /**
-   * @param {import('../databases.js').Database} database
-   * @param {string} path
-   * @param {import('../design/runtime.js').DesignRuntime} runtime
+   * @param {import('../databases.js').Database} database @param {import('../design/runtime.js').DesignRuntime} runtime
    */
   constructor (database, path, runtime) {
     this.database = database
@@ -48,7 +45,7 @@ export class ViewIndex {
     return this
   }
 
-  /** Brings the index up to what is stored now; callers share one run. */
+  /** Updates the index to what is stored now; callers share one run. */
   async update () {
     const { update_seq: goal } = await this.database.pouch.info()
     while (this.meta.seq < goal) {
@@ -58,7 +55,9 @@ export class ViewIndex {
   }
 
   async #step () {
-    const { results, last_seq: seq } = await this.database.pouch.changes({ since: this.meta.seq, limit: BATCH, include_docs: true, conflicts: true, return_docs: true })
+    const { results, last_seq: seq } = await this.database.pouch.changes({
+      since: this.meta.seq, limit: BATCH, include_docs: true, conflicts: true, return_docs: true
+    })
     const docs = results.filter(({ id }) => !id.startsWith('_design/'))
     const emitted = await this.#map(docs.map(({ doc }) => doc).filter(doc => !doc._deleted))
     const totals = { ...this.meta.totals }
@@ -106,8 +105,7 @@ export class ViewIndex {
 
   /**
    * Rows of a view between two encoded bounds.
-   * @param {string} name
-   * @param {{from?: Buffer, to?: Buffer, reverse?: boolean}} range from inclusive, to exclusive
+   * @param {any} name @param {{from?: Buffer, to?: Buffer, reverse?: boolean}} range from inclusive, to exclusive
    */
   async * rows (name, { from, to, reverse }) {
     const prefix = rowPrefix(this.names.indexOf(name))
@@ -128,7 +126,7 @@ export class ViewIndex {
   }
 }
 
-/** What decides the contents of an index. */
+/** Everything that decides the contents of an index. */
 export function signatureOf (ddoc) {
   const views = Object.entries(ddoc.views ?? {}).map(([name, view]) => [name, view?.map, view?.reduce])
   return createHash('md5').update(JSON.stringify([views, ddoc.views?.lib, ddoc.language])).digest('hex')
@@ -136,8 +134,7 @@ export function signatureOf (ddoc) {
 
 /**
  * The view indexes of a database: one LevelDB for each distinct set of views, named by their signature as in CouchDB,
- * so that design
- * documents with the same views share one, and a staged index is ready after the swap.
+ * so that design documents with the same views share one, and a staged index is ready after the swap.
  */
 export class ViewIndexes {
   /** @param {import('../databases.js').Database} database */
@@ -166,9 +163,8 @@ export class ViewIndexes {
   }
 
   /**
-   * Removes the indexes that know of more than there is, as when the documents were put back to an older state: what is
-   * written
-   * next would never enter them. Before anything is written, since soon the numbers would tell nothing any more.
+   * Removes the indexes that are ahead of the documents, as after these were restored from an older state: the next
+   * documents would never enter them. This must happen before the first write, after which the numbers say nothing.
    * @param {number} seq of the newest document
    */
   async removeAhead (seq) {
@@ -178,7 +174,7 @@ export class ViewIndexes {
     }
   }
 
-  /** Their signatures; none before the first was built. */
+  /** Their signatures; empty before the first was built. */
   async #present () {
     try {
       return await readdir(this.dir)
@@ -209,9 +205,7 @@ export class ViewIndexes {
   }
 }
 
-/**
- * The newest document that an index knows of; 0 of a damaged one, which fails when it is read.
- */
+/** The newest document in an index; 0 for a damaged one, which fails when it is read. */
 async function reachedBy (path) {
   const level = new Level(path)
   try {

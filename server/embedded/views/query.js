@@ -21,21 +21,26 @@ function checkOptions (view, options) {
 
 /** The rows from startkey to endkey as a byte range. Descending ranges start at their upper end. */
 function rangeOf (options) {
-  if (options.key !== undefined) {
-    return { from: encodeKey(options.key), to: Buffer.concat([encodeKey(options.key), AFTER]), reverse: options.descending }
+  const { key, startkey, endkey, descending, inclusive_end: inclusive } = options
+  if (key !== undefined) {
+    return { from: encodeKey(key), to: Buffer.concat([encodeKey(key), AFTER]), reverse: descending }
   }
-  const after = (key, id, inclusive) => {
-    const parts = [encodeKey(key)]
-    if (id !== undefined && inclusive) parts.push(Buffer.from(id))
-    return Buffer.concat(inclusive ? [...parts, AFTER] : parts)
+  const after = (end, id, isInside) => {
+    const parts = [encodeKey(end)]
+    if (id !== undefined && isInside) parts.push(Buffer.from(id))
+    return Buffer.concat(isInside ? [...parts, AFTER] : parts)
   }
-  const at = (key, id) => Buffer.concat([encodeKey(key), Buffer.from(id ?? '')])
-  const { startkey, endkey, startkey_docid: startId, endkey_docid: endId, inclusive_end: inclusive, descending } = options
-  if (startkey !== undefined && endkey !== undefined && encodeKey(startkey).compare(encodeKey(endkey)) * (descending ? -1 : 1) > 0) {
+  const at = (end, id) => Buffer.concat([encodeKey(end), Buffer.from(id ?? '')])
+  const { startkey_docid: startId, endkey_docid: endId } = options
+  const hasBoth = startkey !== undefined && endkey !== undefined
+  if (hasBoth && encodeKey(startkey).compare(encodeKey(endkey)) * (descending ? -1 : 1) > 0) {
     throw parseError('No rows can match your key range, reverse your start_key and end_key or set descending=true')
   }
   if (!descending) {
-    return { from: startkey === undefined ? undefined : at(startkey, startId), to: endkey === undefined ? undefined : after(endkey, endId, inclusive) }
+    return {
+      from: startkey === undefined ? undefined : at(startkey, startId),
+      to: endkey === undefined ? undefined : after(endkey, endId, inclusive)
+    }
   }
   return {
     from: endkey === undefined ? undefined : inclusive ? at(endkey, endId) : after(endkey, undefined, true),
@@ -88,7 +93,7 @@ async function * slice (rows, skip = 0, limit = Infinity) {
   }
 }
 
-/** Where the first row stands: known without counting only when the range starts at the start. */
+/** The number of the first row, known without counting only if the range starts at the start. */
 function offsetOf (options, total) {
   const bounded = ['key', 'keys', 'startkey'].some(name => options[name] !== undefined)
   return bounded ? null : Math.min(options.skip ?? 0, total)
@@ -96,8 +101,6 @@ function offsetOf (options, total) {
 
 /**
  * @param {import('../databases.js').Database} database
- * @param {string} ddocName @param {string} viewName
- * @param {any} options
  * @returns {Promise<{head: Record<string, any>, rows: AsyncIterable<any>}>}
  */
 export async function queryView (database, ddocName, viewName, options) {
@@ -114,21 +117,28 @@ export async function queryView (database, ddocName, viewName, options) {
     return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options.skip, options.limit) }
   }
   const total = index.total(viewName)
-  const head = { total_rows: total, offset: offsetOf(options, total), ...(options.update_seq && { update_seq: `${index.meta.seq}-embedded` }) }
+  const updateSeq = options.update_seq && { update_seq: `${index.meta.seq}-embedded` }
+  const head = { total_rows: total, offset: offsetOf(options, total), ...updateSeq }
   return { head, rows: slice(mapped(index, viewName, ranges), options.skip, options.limit) }
 }
 
-const stale = options => ['ok', 'update_after'].includes(options.stale) || options.update === 'lazy' || options.update === false || options.update === 'false'
+const stale = ({ stale: mode, update }) =>
+  ['ok', 'update_after'].includes(mode) || ['lazy', false, 'false'].includes(update)
 
 // Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
 
-const json = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
-const booleans = new Set(['descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts', 'stable', 'sorted', 'update_seq', 'local_seq'])
+export const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
+const booleans = new Set([
+  'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts',
+  'stable', 'sorted', 'update_seq', 'local_seq'
+])
 const integers = new Set(['limit', 'skip', 'group_level'])
-const names = { start_key: 'startkey', end_key: 'endkey', start_key_doc_id: 'startkey_docid', end_key_doc_id: 'endkey_docid' }
+const names = {
+  start_key: 'startkey', end_key: 'endkey', start_key_doc_id: 'startkey_docid', end_key_doc_id: 'endkey_docid'
+}
 
 function fromText (name, text) {
-  if (json.has(name)) return parseJson(text)
+  if (jsonParameters.has(name)) return parseJson(text)
   if (integers.has(name) && /^-?\d+$/.test(text)) return Number(text)
   if (booleans.has(name) && (text === 'true' || text === 'false')) return text === 'true'
   return text
@@ -145,11 +155,7 @@ function check (name, value) {
   if (name === 'keys' && !Array.isArray(value)) throw badRequest('`keys` member must be an array.')
 }
 
-/**
- * @param {Record<string, string>} query of the URL
- * @param {any} [body] of a POST; the URL wins
- * @returns {any}
- */
+/** @param {Record<string, string>} query of the URL @param {any} [body] of a POST; the URL wins */
 export function viewOptions (query, body = {}) {
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
   const options = { inclusive_end: true }
@@ -158,13 +164,13 @@ export function viewOptions (query, body = {}) {
     options[names[name] ?? name] = value
   }
   for (const [name, value] of Object.entries(body)) {
-    take(name, typeof value === 'string' && !json.has(name) ? fromText(name, value) : value)
+    take(name, typeof value === 'string' && !jsonParameters.has(name) ? fromText(name, value) : value)
   }
   for (const [name, text] of Object.entries(query)) take(name, fromText(name, text))
   return options
 }
 
-/** The queries of POST …/queries, the URL's parameters being defaults. */
+/** The queries of POST …/queries; the parameters of the URL are defaults. */
 export function manyOptions (query, body) {
   if (body.queries === undefined) throw badRequest('POST body must include `queries` parameter.')
   if (!Array.isArray(body.queries)) throw badRequest('`queries` parameter must be an array.')
@@ -174,7 +180,8 @@ export function manyOptions (query, body) {
 
 // CouchDB's built-in reducers, one group at a time: step takes a row, end gives the value
 
-const invalid = (name, value) => new HttpError(500, 'invalid_value', `non-numeric ${name} input: ${JSON.stringify(value)}`)
+const invalid = (name, value) =>
+  new HttpError(500, 'invalid_value', `non-numeric ${name} input: ${JSON.stringify(value)}`)
 
 function addTo (total, value) {
   if (typeof value === 'number' && typeof total === 'number') return total + value
@@ -188,7 +195,10 @@ function addTo (total, value) {
     for (const [name, item] of Object.entries(value)) sums[name] = addTo(sums[name] ?? 0, item)
     return sums
   }
-  throw new HttpError(500, 'builtin_reduce_error', `The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects. The value was ${JSON.stringify(value)}`)
+  throw new HttpError(500, 'builtin_reduce_error', 'The _sum function requires that map values be numbers, arrays of ' +
+    'numbers, or objects. Objects cannot be mixed with other data structures. Objects can be arbitrarily nested, ' +
+    'provided that the values for all fields are themselves numbers, arrays of numbers, or objects. ' +
+    `The value was ${JSON.stringify(value)}`)
 }
 
 const isStats = value => ['sum', 'count', 'min', 'max', 'sumsqr'].every(name => typeof value?.[name] === 'number')
@@ -201,7 +211,13 @@ function statsOf (value) {
   throw invalid('_stats', value)
 }
 
-const merge = (a, b) => ({ sum: a.sum + b.sum, count: a.count + b.count, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), sumsqr: a.sumsqr + b.sumsqr })
+const merge = (a, b) => ({
+  sum: a.sum + b.sum,
+  count: a.count + b.count,
+  min: Math.min(a.min, b.min),
+  max: Math.max(a.max, b.max),
+  sumsqr: a.sumsqr + b.sumsqr
+})
 
 function addStats (total, value) {
   if (!Array.isArray(value)) {
@@ -224,7 +240,7 @@ export const isBuiltIn = reduce => Object.hasOwn(builtIn, reduce)
 /**
  * @param {string} reduce a built-in name or the source of a function
  * @param {import('../design/runtime.js').DesignRuntime} runtime
- * @returns {() => {step: (row: any) => void, end: () => any}} end may answer a promise
+ * @returns {() => {step: (row: any) => void, end: () => any}} end may return a promise
  */
 export function reducer (reduce, runtime) {
   if (isBuiltIn(reduce)) {

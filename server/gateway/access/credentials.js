@@ -1,11 +1,11 @@
-// The credentials of a request: tokens in the address, in a header or in cookies, and the name or session of a CouchDB
-// user. They are only taken apart here.
+// Parses the credentials of a request: tokens in the address, in a header or in cookies, and the name or session of a
+// CouchDB user. Nothing is checked here.
 import { createHash } from 'node:crypto'
 import { looksLikeToken } from '../../../loader/token.js'
 
 const COOKIE = 'tilecouch'
 const MOST_TOKENS = 8 // in cookies
-const MOST_BYTES = 6000 // of all cookies of this gateway: a head of 16 KB has room for other things
+const MOST_BYTES = 6000 // of all cookies of this gateway: the head of a request may have 16 KB
 
 const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as written: no token needs encoding
 const BEARER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
@@ -13,10 +13,10 @@ const BASIC = /^basic +([\w+/=]{1,4096})\s*$/i
 const IN_COOKIE = new RegExp(`(?<=^|;) *(${COOKIE}(?:-[\\w-]{1,20})?)=([\\w.-]{1,2048})(?=;|$)`, 'g')
 const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
 
-/** The token of an address, which may be empty; undefined: there is none. @param {string | undefined} target */
+/** The token of an address, which may be empty; undefined: there is none. */
 export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1]
 
-/** Tokens, the most explicit first. @param {import('node:http').IncomingMessage} req @returns {string[]} */
+/** Tokens, the most explicit first. */
 export function tokensOf ({ url, headers }) {
   const address = tokenIn(url)
   const header = headers.authorization ?? ''
@@ -31,11 +31,11 @@ export function tokensOf ({ url, headers }) {
   ]
 }
 
-/** Each token has a cookie of its own. @param {string} [cookie] */
+/** Each token has its own cookie. */
 const cookiesIn = (cookie = '') =>
   Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
 
-/** The name of Basic credentials. @param {string} [header] */
+/** The name of Basic credentials. */
 export const nameOf = (header = '') => basicOf(header)?.name
 
 function basicOf (header) {
@@ -50,10 +50,7 @@ function basicOf (header) {
 }
 
 /**
- * What CouchDB is asked about, and nothing else of the request. Names are encoded again: two spellings of one name
- * would be two names
- * where wrong passwords are counted.
- * @param {import('node:http').IncomingMessage} req
+ * The credentials for CouchDB. Names are encoded again: two spellings of one name would be counted as two names.
  * @returns {{headers: Record<string, string>, name?: string} | undefined}
  */
 export function userOf ({ headers }) {
@@ -68,14 +65,9 @@ export function userOf ({ headers }) {
 }
 
 /**
- * Answers a page that is opened with a token: the browser gets the token as a cookie, which the page's own requests
- * then carry, and is
- * sent to the same page without it, so that it is in no history and in no Referer.
- * @param {import('./index.js').Access} access
- * @param {any} ctx
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- * @returns {boolean} whether it was answered
+ * Answers a page that is opened with a token: the browser gets the token as a cookie for the requests of the page, and
+ * is redirected to the same page without it, so that it is in no history and in no Referer.
+ * @param {import('./index.js').Access} access @returns {boolean} whether it was answered
  */
 export function tokenToCookie (access, ctx, req, res) {
   const token = tokenIn(req.url)
@@ -97,11 +89,9 @@ function queryWithoutToken (target) {
 }
 
 /**
- * Each token has a cookie of its own, so that a second link does not close what the first one opened: the browser may
- * not send the
- * first cookie when a link of another page is followed, or when two are followed at once. Cookies that are invalid by
- * now, or too many,
- * end. An empty token ends all of them.
+ * Each token has its own cookie, so that a second link does not replace the first one: the browser may not send the
+ * first cookie when a link of another page is followed, or when two are followed at once. Invalid cookies are deleted,
+ * and the oldest ones if there are too many. An empty token deletes all of them.
  */
 function cookiesFor (access, token, cookie, base) {
   const { pathname, protocol } = new URL(base)
@@ -118,6 +108,6 @@ function cookiesFor (access, token, cookie, base) {
     if (isKept) [count, bytes] = [count + 1, bytes + other.length]
     return !isKept
   })
-  const age = Math.floor((access.read(token).until - access.now()) / 1000)
+  const age = Math.floor((access.read(token).until - Date.now()) / 1000)
   return [`${own}=${token}; Max-Age=${age}; ${attributes}`, ...ended.map(({ name }) => end(name))]
 }

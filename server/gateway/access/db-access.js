@@ -16,21 +16,18 @@ const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and
  */
 
 /**
- * @param {import('./visitor.js').Visitor} visitor
- * @param {DbRequest} request
- * @param {any} body of a POST, parsed
- * @param {import('node:http').ServerResponse} res
- * @param {() => Promise<{layer: string}[]>} list of the layers that there are
+ * @param {import('./visitor.js').Visitor} visitor @param {DbRequest} request @param {any} body of a POST, parsed
+ * @param {() => Promise<{layer: string}[]>} list of all layers
  * @returns {Promise<Restricted>}
  */
 export async function restrict (visitor, request, body, res, list) {
   if (request.names[0] === '_local') {
     await visitor.identify()
-    if (!visitor.mayAll) throw notFound() // checkpoints of mirrors, notes of writers: PouchDB goes on without
+    if (!visitor.mayAll) throw notFound() // checkpoints of mirrors, notes of writers: PouchDB needs none
   }
   const scope = scopeOf(request, request.query, body)
   if (scope && 'layers' in scope) {
-    for (const layer of scope.layers) await visitor.requireLayer(layer, res)
+    for (const layer of scope.layers) await visitor.requireAccess(res, layer)
     return { request, body }
   }
   await visitor.requireSome(res)
@@ -51,7 +48,7 @@ export async function restrict (visitor, request, body, res, list) {
  * @param {import('./visitor.js').Visitor} visitor @param {(string | undefined)[]} layers undefined: everything
  */
 const secondsOf = (visitor, layers) =>
-  Math.min(LONGEST_FEED, ...layers.map(layer => (visitor.until(layer) - visitor.access.now()) / 1000))
+  Math.min(LONGEST_FEED, ...layers.map(layer => (visitor.until(layer) - Date.now()) / 1000))
 
 /** @param {string[]} names of all layers @returns {Restricted} */
 function restrictFeed (visitor, request, body, res, names) {
@@ -80,12 +77,9 @@ function restrictFeed (visitor, request, body, res, names) {
 }
 
 /**
- * The rows that a visitor may see. Where there are rows and none of them is for a visitor without credentials, that is
- * an error:
- * an empty list would look like an empty store.
- * @param {import('./visitor.js').Visitor} visitor
- * @param {any} answer @param {(row: any) => boolean} filter
- * @param {import('node:http').ServerResponse} res
+ * The rows that a visitor may see. If all are hidden from a visitor without credentials, that is an error: an empty
+ * list would look like an empty store.
+ * @param {import('./visitor.js').Visitor} visitor @param {(row: any) => boolean} filter
  */
 export function filterRows (visitor, answer, filter, res) {
   const rows = answer.rows.filter(filter)
@@ -107,12 +101,11 @@ export const SECURITY = {
   members: { names: [], roles: ['tilecouch-private-layers'] }
 }
 
-/** @param {any} error */
 export const isAccessError = error =>
   error instanceof TilecouchError && /^(ACCESS_|TOKEN_|TOO_MANY_GUESSES)/.test(error.code)
 
-// Which layers a request is about, read from the request alone. One that cannot be told is about everything: a request
-// that nobody thought of is then only for visitors who may see everything.
+// Which layers a request is about, from the request alone. An unknown request counts as one about everything: only
+// visitors who may see everything can make it.
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set([
@@ -132,17 +125,16 @@ const HARMLESS = new Set([
 const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments', 'att_encoding_info'])
 
 /**
- * - `layers`: it is about these, or about none
- * - `layerOf`: the rows of its answer have to be filtered
- * - `feed`: it has to be asked with a filter
- * - `null`: about everything
+ * - `layers`: only these, or none
+ * - `layerOf`: the rows of the answer have to be filtered
+ * - `feed`: the feed needs a filter
+ * - `null`: everything
  * @typedef {{layers: Set<string>}} Layers
  * @typedef {Layers | {layerOf: (row: any) => string | undefined} | {feed: true} | null} Scope
  */
 
 /**
  * @param {{names: string[], endpoint: string}} request names: segments of the path, decoded
- * @param {URLSearchParams} query
  * @param {any} body of a POST, parsed
  * @returns {Scope}
  */
@@ -163,7 +155,7 @@ function scopeOf ({ names, endpoint }, query, body) {
 /** @param {string[]} names */
 const viewOf = ([, design, , name]) => `${design}/${name}`
 
-/** The layer whose tile, edition or document this is. @param {unknown} id */
+/** The layer whose tile, edition or document this is. */
 function layerOf (id) {
   if (typeof id !== 'string') return undefined
   const document = parseDocumentId(id)
@@ -189,7 +181,7 @@ function layersOfIds (ids) {
  * @property {Set<string>} parameters that are understood
  * @property {(keys: any[]) => Scope} keys
  * @property {(start: any, end: any) => Scope} range
- * @property {(args: Record<string, any>) => Scope} whole
+ * @property {(args: Record<string, any>) => Scope} all without keys or a range
  */
 
 /** Ids in the order of their bytes. @type {Index} */
@@ -207,7 +199,7 @@ const primaryIndex = {
     // layer documents of all layers: these are few, and short
     return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOf: ({ id }) => layerOf(id) } : null
   },
-  whole: () => null
+  all: () => null
 }
 
 /** A view with the layer first in its keys. @type {Index} */
@@ -215,7 +207,7 @@ const viewIndex = {
   parameters: HARMLESS,
   keys: keys => keys.every(isKey) ? { layers: new Set(keys.map(([layer]) => layer)) } : null,
   range: (start, end) => isKey(start) && isKey(end) && start[0] === end[0] ? { layers: new Set([start[0]]) } : null,
-  whole ({ reduce, group, group_level: level }) {
+  all ({ reduce, group, group_level: level }) {
     // sums by layer are few; the rows themselves are as many as tiles
     const isByLayer = reduce !== false && (group === true || level >= 1)
     return isByLayer ? { layerOf: ({ key }) => isKey(key) ? key[0] : undefined } : null
@@ -224,7 +216,7 @@ const viewIndex = {
 
 const isKey = key => Array.isArray(key) && isLayer(key[0])
 
-/** @param {Index} index @param {URLSearchParams} query @param {any} body @returns {Scope} */
+/** @param {Index} index @returns {Scope} */
 function scopeOfRows (index, query, body) {
   const inAddress = argumentsOf(query)
   const inBody = body ?? {}
@@ -239,7 +231,7 @@ function scopeOfRange (index, args) {
   if ((has(args, 'startkey') && has(args, 'start_key')) || (has(args, 'endkey') && has(args, 'end_key'))) return null
   const given = RANGE.filter(name => has(args, name))
   const { key, keys, startkey = args.start_key, endkey = args.end_key } = args
-  if (given.length === 0) return index.whole(args)
+  if (given.length === 0) return index.all(args)
   if (has(args, 'keys')) return given.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
   if (has(args, 'key')) return given.length === 1 ? index.keys([key]) : null
   return given.length === 2 ? index.range(startkey, endkey) : null
@@ -260,7 +252,7 @@ function scopeOfQueries (names, query, body) {
   return { layers }
 }
 
-/** Values of a query as a body would have them. @param {URLSearchParams} query @returns {Record<string, any> | null} */
+/** Values of a query as a body would have them. @returns {Record<string, any> | null} */
 function argumentsOf (query) {
   const isJson = name => name !== 'stale' && name !== 'update'
   try {

@@ -1,5 +1,5 @@
-// Which layers are private, and who may see them: visitors with a token of one of the access keys, and users of CouchDB
-// where they are let in. A layer that is not named is public.
+// Which layers are private, and who may see them: visitors with a token of an access key and, with accessUsers, users
+// of CouchDB. All other layers are public.
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
@@ -8,29 +8,22 @@ import { tokenIn, tokenToCookie, tokensOf, userOf } from './credentials.js'
 import { Users } from './users.js'
 import { Visitor } from './visitor.js'
 
-const MOST_TOKENS = 2000 // whose signature is remembered to be good
+const MOST_TOKENS = 2000 // whose valid signatures are remembered
 const REALM = 'realm="tilecouch"'
 
 /**
  * @param {Record<string, any>} options of the gateway
  * @param {object} environment
  * @param {import('../../../loader/store/couch.js').Couch} environment.couch
- * @param {() => number} [environment.now] milliseconds
  * @param {any} [environment.log]
- * @param {{mayRead: Users['mayRead']}} [environment.users] asks CouchDB: of several workers, their parent
+ * @param {{mayRead: Users['mayRead']}} [environment.users] asks CouchDB; of several workers, their parent does
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess (options, { couch, now, log, users }) {
-  const { privateLayers, accessKeys, accessKeysFile, accessUsers, maxAge, trustProxy } = options
+export async function openAccess (options, { couch, log, users }) {
+  const { privateLayers, accessKeys, accessKeysFile, accessUsers } = options
   if (!privateLayers?.length) return null
-  return new Access({
-    layers: new LayerSet(privateLayers),
-    keys: { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) },
-    users: accessUsers ? users ?? new Users(couch, { log }) : null,
-    age: maxAge,
-    now,
-    trustProxy
-  })
+  const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
+  return new Access(options, keys, accessUsers ? users ?? new Users(couch, { log }) : null)
 }
 
 export class Access {
@@ -40,27 +33,21 @@ export class Access {
   #keys
 
   /**
-   * @param {object} parts
-   * @param {LayerSet} parts.layers that are private
-   * @param {import('../../../loader/token.js').Keys} parts.keys
-   * @param {{mayRead: Users['mayRead']} | null} [parts.users]
-   * @param {number} [parts.age] seconds a user of CouchDB may keep an answer
-   * @param {() => number} [parts.now]
-   * @param {boolean} [parts.trustProxy]
+   * @param {Record<string, any>} options of the gateway
+   * @param {import('../../../loader/token.js').Keys} keys
+   * @param {{mayRead: Users['mayRead']} | null} users
    */
-  constructor ({ layers, keys, users = null, age = 300, now = Date.now, trustProxy = false }) {
-    this.#layers = layers
+  constructor ({ privateLayers, maxAge, trustProxy }, keys, users) {
+    this.#layers = new LayerSet(privateLayers)
     this.#keys = keys
     this.users = users
-    this.age = age
-    this.now = now
+    this.age = maxAge // seconds a user of CouchDB may keep an answer
     this.trustProxy = trustProxy
   }
 
-  /** @param {string} layer */
   isPrivate = layer => this.#layers.has(layer)
 
-  /** @param {import('node:http').IncomingMessage} req @returns {Visitor} */
+  /** @returns {Visitor} */
   visitorOf (req) {
     const claims = []
     let problem
@@ -82,18 +69,16 @@ export class Access {
   /**
    * What a token allows; throws when it is invalid. The signature is checked once: a page asks for a hundred tiles with
    * the same.
-   * @param {string} token
    */
   read (token) {
     const known = this.#known.get(token)
-    if (known && this.now() < known.until) return known
-    const claim = readToken(token, this.#keys, this.now())
+    if (known && Date.now() < known.until) return known
+    const claim = readToken(token, this.#keys, Date.now())
     if (this.#known.size >= MOST_TOKENS) this.#known.clear()
     this.#known.set(token, claim)
     return claim
   }
 
-  /** @param {string} token */
   isValid (token) {
     try {
       return Boolean(this.read(token))
@@ -102,7 +87,7 @@ export class Access {
     }
   }
 
-  /** Asks for a name and password only where somebody opens an address, and not for each image of a page. */
+  /** Asks for a name and password only when a page is opened, not for each image of it. */
   challenge ({ headers }) {
     const mode = /** @type {string | undefined} */ (headers['sec-fetch-mode'])
     const asksForName = this.users && ['navigate', undefined].includes(mode)
@@ -125,7 +110,7 @@ export function protect (access, routes) {
 const ofLayer = (access, route) => (ctx, asked, req, res) => {
   if (!access.isPrivate(asked.layer)) return route(ctx, asked, req, res)
   asked.visitor = access.visitorOf(req)
-  const checked = asked.visitor.requireLayer(asked.layer, res)
+  const checked = asked.visitor.requireAccess(res, asked.layer)
   return checked === undefined ? route(ctx, asked, req, res) : checked.then(() => route(ctx, asked, req, res))
 }
 
@@ -137,11 +122,11 @@ const withVisitor = (access, route) => (ctx, asked, req, res) => {
 
 /** For answers about all layers. @returns {Route} */
 const ofAll = (access, route) => async (ctx, asked, req, res) => {
-  await access.visitorOf(req).requireAll(res)
+  await access.visitorOf(req).requireAccess(res)
   return route(ctx, asked, req, res)
 }
 
-/** For the viewer, which holds nothing of the store. @returns {Route} */
+/** For the viewer, which has no data of the store. @returns {Route} */
 const ofPage = (access, route) => (ctx, asked, req, res) => {
   if (asked.name === 'index.html' && ctx.options.viewer && tokenToCookie(access, ctx, req, res)) return
   res.setHeader('Referrer-Policy', 'same-origin')
@@ -166,7 +151,6 @@ const PROTECTIONS = {
 /**
  * Refuses names of private layers that are not in the store: with a mistyped name the real layer would be open to
  * everybody.
- * @param {string[]} privateLayers
  * @param {import('../../../loader/store/couch.js').Couch} couch
  */
 export async function checkNames (privateLayers, couch) {

@@ -1,6 +1,6 @@
 // Users of CouchDB as visitors: a user who may read the store sees all layers. The gateway asks CouchDB about the
-// visitor's credentials, and remembers the answer for a moment. Wrong passwords are counted, and the name with which
-// the gateway itself reads the store is never asked about: strangers could lock the gateway out.
+// visitor's credentials, and remembers the answer for a moment. Wrong passwords are counted. The gateway never asks
+// about the name with which it reads the store itself: others could then lock it out.
 import { createHash } from 'node:crypto'
 import PQueue from 'p-queue'
 import { request } from 'undici'
@@ -9,13 +9,12 @@ import { waitFor } from '../shared-work.js'
 import { nameOf } from './credentials.js'
 
 export const userDefaults = {
-  age: 15000, // milliseconds an answer of CouchDB holds
-  wrongAge: 310000, // milliseconds a wrong password stays wrong: a program that repeats it counts once
-  // milliseconds for which a password that was right goes on while CouchDB says that its name is locked
-  lockedAge: 310000,
+  age: 15000, // milliseconds an answer of CouchDB is used
+  wrongAge: 310000, // milliseconds a wrong password is remembered: a program that repeats it counts once
+  lockedAge: 310000, // milliseconds a password that was right is accepted while CouchDB has locked its name
   most: 1000, // users that are remembered, and as many credentials that were refused
   atOnce: 8, // requests under way: a password costs CouchDB some work
-  waiting: 64, // that may wait for their turn; further ones are refused
+  waiting: 64, // requests that may wait; further ones are refused
   timeout: 5000 // milliseconds CouchDB may take
 }
 
@@ -24,11 +23,11 @@ export const userDefaults = {
  *   address: of the client
  * @typedef {{at: number, right: number, answer: Promise<Answer>}} Known right: when CouchDB last said that the password
  *   is right
- * @typedef {'member' | 'stranger' | 'wrong'} Answer stranger: a good name that may not read the store, or none
+ * @typedef {'member' | 'stranger' | 'wrong'} Answer stranger: a valid name that may not read the store, or no name
  */
 
 export class Users {
-  /** By the digest of the credentials. Two maps: strangers must not displace members. @type {Map<string, Known>} */
+  /** By the digest of the credentials. Two maps: others must not displace members. @type {Map<string, Known>} */
   #members = new Map()
   /** @type {Map<string, Known>} */
   #others = new Map()
@@ -52,28 +51,24 @@ export class Users {
     this.#ownName = nameOf(couch.access.headers?.authorization)
   }
 
-  /**
-   * Whether a visitor is a user who may read the store.
-   * @param {Credentials} credentials
-   * @returns {Promise<boolean>}
-   */
+  /** Whether a visitor is a user who may read the store. @param {Credentials} credentials */
   async mayRead (credentials) {
     if (credentials.name !== undefined && credentials.name === this.#ownName) return this.#refuseOwn()
     const key = digest(JSON.stringify(credentials.headers))
     const known = this.#members.get(key) ?? this.#others.get(key)
-    const answer = known && await this.#stillHolds(known) ? known.answer : this.#askOnce(key, credentials, known)
+    const answer = known && await this.#isFresh(known) ? known.answer : this.#askOnce(key, credentials, known)
     return await waitFor(answer) === 'member'
   }
 
-  /** The gateway's own name lets nobody in, not even with the right password: so nobody can guess it here. */
+  /** The gateway's own name is refused, even with the right password: so nobody can guess it here. */
   #refuseOwn () {
-    this.log?.warn('a visitor gave the name with which the gateway reads the store, which lets nobody in: ' +
-      'give the gateway a name of its own')
+    this.log?.warn('a visitor used the name with which the gateway reads the store, and was refused: ' +
+      'create another CouchDB user for the gateway')
     this.log = undefined // once is enough
     return false
   }
 
-  async #stillHolds ({ at, answer }) {
+  async #isFresh ({ at, answer }) {
     const age = this.now() - at
     if (age < this.limits.age) return true
     return age < this.limits.wrongAge && await answer.catch(() => undefined) === 'wrong'
@@ -81,8 +76,8 @@ export class Users {
 
   #askOnce (key, credentials, known) {
     // another request may have begun to ask in the meantime
-    const under = this.#members.get(key) ?? this.#others.get(key)
-    if (under && under !== known) return under.answer
+    const asked = this.#members.get(key) ?? this.#others.get(key)
+    if (asked && asked !== known) return asked.answer
     const wasRight = this.#members.has(key)
     /** @type {Known} */
     const entry = { at: this.now(), right: known?.right ?? -Infinity, answer: this.#count(credentials, wasRight) }
@@ -101,10 +96,10 @@ export class Users {
     return entry.answer
   }
 
-  /** @param {Credentials} credentials @param {boolean} wasRight @returns {Promise<Answer>} */
+  /** @param {Credentials} credentials @returns {Promise<Answer>} */
   async #count ({ headers, name, address }, wasRight) {
     if (!wasRight && this.#queue.size >= this.limits.waiting) {
-      throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many users wait to be checked' })
+      throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many users are waiting to be checked' })
     }
     const undo = name === undefined ? () => {} : this.#guesses.begin(digest(name), address, wasRight)
     return this.#queue.add(() => this.#ask(headers, undo), { priority: Number(wasRight) })
@@ -129,7 +124,7 @@ export class Users {
       const session = await this.#get(`${this.access.base}/_session`, headers)
       if (session === 'refused') return 'wrong'
       undo()
-      // where everybody may read, a visitor without a name is a stranger all the same
+      // a visitor without a name is a stranger, even if everybody may read the store
       if (typeof session?.userCtx?.name !== 'string') return 'stranger'
       return typeof await this.#get(this.access.path, headers) === 'object' ? 'member' : 'stranger'
     } catch (error) {
@@ -138,7 +133,7 @@ export class Users {
     }
   }
 
-  /** @param {string} path @param {Record<string, string>} headers @returns {Promise<any>} JSON, or 'refused' */
+  /** @param {Record<string, string>} headers @returns {Promise<any>} JSON, or 'refused' */
   async #get (path, headers) {
     const { status, answer } = await this.#request(path, headers)
     if (status === 200) return answer
@@ -162,22 +157,21 @@ export class Users {
 
 const digest = text => createHash('sha256').update(text).digest('base64')
 
-
 export const guessDefaults = {
   window: 310000, // milliseconds a wrong password counts: CouchDB forgets 300 s after the first one
   each: 3, // wrong passwords of one name in that time, of all visitors together
   reserve: 1, // more of them for passwords that were right before: they may have been changed
-  free: 5, // wrong passwords of one address, whatever the name, before it has to wait
+  free: 5, // wrong passwords of one address, for any names, before it has to wait
   firstDelay: 5000, // milliseconds before the next one then; four times as long after each
-  most: 10000 // names, and addresses, that are counted; when all are taken new passwords have to wait
+  most: 10000 // names, and addresses, that are counted; beyond that, new passwords have to wait
 }
 
 const GROWTH = 4
 
 /**
  * How often a password may be wrong. CouchDB (from 3.4 on) locks a name out for an address after five wrong passwords
- * within five
- * minutes, and for CouchDB all visitors have one address: the gateway's. So the gateway asks less often than that.
+ * within five minutes, and for CouchDB all visitors have one address: the gateway's. So the gateway asks less often
+ * than that.
  */
 export class Guesses {
   /** Times of wrong passwords, the oldest entry first. @type {Map<string, number[]>} */
@@ -193,7 +187,8 @@ export class Guesses {
 
   /**
    * Counts a password as wrong until it is known to be right: many may be checked at once. Throws when it has to wait.
-   * @param {string} name digest of a name @param {string | null} address of the client; null: unknown
+   * @param {string} name digest of a name
+   * @param {string | null} address of the client; null: unknown
    * @param {boolean} [wasRight] a short time ago
    * @returns {() => void} undoes it
    */
@@ -218,14 +213,14 @@ export class Guesses {
     return () => { for (const one of undo.splice(0)) one() }
   }
 
-  /** The times that still count; the same list for as long as there are any. */
+  /** The times that still count, always in the same list. */
   #recent (map, key, now) {
     const times = map.get(key) ?? []
     times.splice(0, times.filter(time => time <= now - this.limits.window).length)
     return times
   }
 
-  /** What still counts is not removed for something new: floods of made-up names would reset the counts. */
+  /** Counts are not removed for new names: many made-up names would reset the others. */
   #isFull (map, key, now) {
     if (map.size < this.limits.most || map.has(key)) return false
     for (const [other, times] of map) {
@@ -236,10 +231,7 @@ export class Guesses {
   }
 }
 
-/**
- * @param {Map<string, number[]>} map @param {string} key @param {number[]} times @param {number} now
- * @returns {() => void} undoes it
- */
+/** @param {Map<string, number[]>} map @returns {() => void} undoes it */
 function count (map, key, times, now) {
   times.push(now)
   map.delete(key) // the last that was wrong comes last

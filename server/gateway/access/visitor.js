@@ -12,8 +12,7 @@ export class Visitor {
   #unchecked
 
   /**
-   * @param {import('./index.js').Access} access
-   * @param {object} found in the request
+   * @param {import('./index.js').Access} access @param {object} found in the request
    * @param {import('../../../loader/token.js').Claim[]} found.claims
    * @param {TilecouchError} [found.problem]
    * @param {import('./users.js').Credentials} [found.user]
@@ -24,11 +23,10 @@ export class Visitor {
     this.#claims = claims
     this.#problem = problem
     this.#unchecked = user
-    /** Addresses in an answer need this token as well, since they carry nothing else of the visitor. */
-    this.link = link
+    this.link = link // addresses in an answer need this token as well
   }
 
-  /** Whether the visitor may see a layer, as far as is known. @param {string} layer */
+  /** Whether the visitor may see a layer, as far as is known. */
   may (layer) {
     return !this.access.isPrivate(layer) || this.#isUser || this.#claims.some(({ layers }) => layers.has(layer))
   }
@@ -51,35 +49,23 @@ export class Visitor {
     this.#unchecked = undefined
   }
 
-  /** Until when the visitor may see a layer, or all of them. @param {string} [layer] @returns {number} milliseconds */
+  /** Until when the visitor may see a layer, or all of them. @returns {number} milliseconds */
   until (layer) {
     const isFor = ({ layers }) => layer === undefined ? layers.isAll : layers.has(layer)
     const ends = this.#claims.filter(isFor).map(({ until }) => until)
-    return Math.max(...ends, this.#isUser ? this.access.now() + this.access.age * 1000 : 0)
+    return Math.max(...ends, this.#isUser ? Date.now() + this.access.age * 1000 : 0)
   }
 
   /**
    * Makes an answer about a private layer private; throws when the visitor may not see the layer.
-   * @param {string} layer
-   * @param {import('node:http').ServerResponse} res
+   * @param {string} [layer] undefined: the answer is about all layers
    * @returns {void | Promise<void>}
    */
-  requireLayer (layer, res) {
-    if (!this.access.isPrivate(layer)) return
-    if (this.may(layer)) return this.#makePrivate(res, this.until(layer))
-    if (this.#unchecked) return this.identify().then(() => this.requireLayer(layer, res))
+  requireAccess (res, layer) {
+    if (layer !== undefined && !this.access.isPrivate(layer)) return
+    if (layer === undefined ? this.mayAll : this.may(layer)) return this.#makePrivate(res, this.until(layer))
+    if (this.#unchecked) return this.identify().then(() => this.requireAccess(res, layer))
     throw this.refusal(res, layer)
-  }
-
-  /**
-   * The same for an answer about everything.
-   * @param {import('node:http').ServerResponse} res
-   * @returns {void | Promise<void>}
-   */
-  requireAll (res) {
-    if (this.mayAll) return this.#makePrivate(res, this.until())
-    if (this.#unchecked) return this.identify().then(() => this.requireAll(res))
-    throw this.refusal(res)
   }
 
   /** For an answer that differs between visitors, and has to be asked for again each time. */
@@ -89,10 +75,10 @@ export class Visitor {
   }
 
   #makePrivate (res, until) {
-    makePrivate(res, (until - this.access.now()) / 1000)
+    makePrivate(res, (until - Date.now()) / 1000)
   }
 
-  /** @param {import('node:http').ServerResponse} res @param {string} [layer] undefined: everything */
+  /** @param {string} [layer] undefined: everything */
   refusal (res, layer) {
     const error = this.#claims.length
       ? new TilecouchError('ACCESS_DENIED', { layer })
@@ -106,8 +92,7 @@ const VARY = 'Authorization, Cookie'
 
 /**
  * Makes an answer one for this visitor alone: no shared cache may keep it, and no other for longer than the visitor may
- * see it. This
- * is done here and not in the routes, so that no route can forget it.
+ * see it. This is done here and not in the routes, so that no route can forget it.
  * @param {import('node:http').ServerResponse} res whose headers have yet to be written
  * @param {number} seconds that the visitor may keep it
  */

@@ -1,5 +1,5 @@
 // The fields that each request to /db may have, in its address and in its body. The gateway writes both anew out of
-// these fields, so that limits are checked against what the store is asked, and nothing else reaches it. Values are
+// these fields, so that the limits apply to exactly what the store gets. Values are
 // checked as CouchDB takes them: it answers some that it does not take with 500.
 import { badRequest } from './errors.js'
 
@@ -129,7 +129,6 @@ const UNPASSED = ['r', 'w', 'batch', 'new_edits', 'callback', 'token']
 
 /**
  * @param {string} search as it came, without the question mark
- * @param {string} form
  * @returns {{query: URLSearchParams, args: Record<string, any>}} as the store is asked, and the values in it
  */
 export function fieldsOfAddress (search, form) {
@@ -168,8 +167,7 @@ function known (kinds, given) {
 }
 
 /**
- * @param {string} form @param {Record<string, any>} given
- * @param {Record<string, any>} [args] of the address: defaults of queries
+ * @param {Record<string, any>} given @param {Record<string, any>} [args] of the address: defaults of queries
  * @returns {Record<string, any>} the body that the store is asked with
  */
 export function fieldsOfBody (form, given, args = {}) {

@@ -2,15 +2,14 @@
 import { setMaxListeners } from 'node:events'
 import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
-import { clientAddress } from '../addresses.js'
-import { SAFE_HEADERS, acceptsCoding } from '../responses.js'
+import { AddressLimit, clientAddress } from '../addresses.js'
+import { SAFE_HEADERS, acceptsCoding, sendBody } from '../responses.js'
 import { DbError, notFound, unavailable } from './errors.js'
 
 export const proxyDefaults = {
   connections: 96, // to the store, for requests that are answered at once; more of them wait
   waiting: 2000, // requests that wait for one of these connections, and as many for those of images
-  // connections to the store for answers with images in JSON, which can be hundreds of MB; more of them wait
-  images: 48,
+  images: 48, // connections for answers with images in JSON, which can be hundreds of MB; more of them wait
   imagesEach: 24, // of these requests, under way or waiting, for one address
   longest: 1800000, // milliseconds such an answer may take from its first byte on
   feeds: 500, // open at a time; each is a connection to the store
@@ -18,8 +17,8 @@ export const proxyDefaults = {
   connectTimeout: 5000, // milliseconds for the store to take a connection
   timeout: 30000, // milliseconds a document or an image may take to come, and the pauses in between
   longTimeout: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
-  mostChanged: 8e6, // bytes of an answer that is read whole, since not all of it is for this visitor
-  stall: 30000 // milliseconds without progress of an answer: it holds a connection to the store, which others wait for
+  mostChanged: 8e6, // bytes of an answer that is read as a whole, since not all of it is for this visitor
+  stall: 30000 // milliseconds without progress of an answer: others wait for its connection to the store
 }
 
 // Headers that are passed on: no credentials, no cookies, and none that belongs to one connection
@@ -34,8 +33,8 @@ export const IMMUTABLE = 'public, max-age=31536000, immutable'
 export class DatabaseProxy {
   #access
   /**
-   * Each with connections of its own, so that none keeps the others waiting.
-   * @type {Record<'reads' | 'images' | 'feeds', {pool: Pool, limit: ConcurrencyLimit}>}
+   * Each kind has its own connections, so that none delays the others.
+   * @type {Record<'reads' | 'images' | 'feeds', {pool: Pool, limit: AddressLimit, error: () => Error}>}
    */
   #pools
   #closing = new AbortController()
@@ -49,35 +48,36 @@ export class DatabaseProxy {
    */
   constructor (couch, { log, signal, trustProxy = false, ...options } = {}) {
     this.options = { ...proxyDefaults, ...options }
+    this.trustProxy = trustProxy
     this.log = log
     this.#access = couch.access
     setMaxListeners(0, this.#closing.signal) // one for each feed
     const { connections, waiting, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
     const connect = { timeout: connectTimeout }
-    const poolOf = (most, limit) => ({
+    const poolOf = (most, limit, status, reason = 'too many requests at once') => ({
       pool: new Pool(this.#access.origin, { connect, pipelining: 1, keepAliveTimeout: 20000, connections: most }),
-      limit: new ConcurrencyLimit({ trustProxy, ...limit })
+      limit: new AddressLimit(limit),
+      error: () => unavailable(status, reason)
     })
-    const tooMany = (status, reason = 'too much is asked at once') => () => unavailable(status, reason)
     this.#pools = {
-      reads: poolOf(connections, { most: connections + waiting, error: tooMany(503) }),
-      images: poolOf(images, { most: images + waiting, each: imagesEach, error: tooMany(429) }),
-      feeds: poolOf(feeds, { most: feeds, each: feedsEach, error: tooMany(429, 'too many wait for changes already') })
+      reads: poolOf(connections, { most: connections + waiting }, 503),
+      images: poolOf(images, { most: images + waiting, each: imagesEach }, 429),
+      feeds: poolOf(feeds, { most: feeds, each: feedsEach }, 429, 'too many clients wait for changes')
     }
     signal?.addEventListener('abort', () => { this.close() }, { once: true })
   }
 
   /**
-   * @param {import('./request.js').DbRequest} request
-   * @param {any} body of a POST
-   * @param {import('node:http').IncomingMessage} req
-   * @param {import('node:http').ServerResponse} res
+   * @param {import('./request.js').DbRequest} request @param {any} body of a POST
+   * @param {any} req @param {any} res
    * @param {{change?: (answer: any) => any, seconds?: number}} [options] change: of an answer in JSON, before it is
    *   given; seconds: it may last
    */
   async forward (request, body, req, res, { change, seconds } = {}) {
-    const { pool, limit } = this.#pools[request.isFeed ? 'feeds' : request.isLarge || change ? 'images' : 'reads']
-    const release = limit.acquire(req)
+    const kind = request.isFeed ? 'feeds' : request.isLarge || change ? 'images' : 'reads'
+    const { pool, limit, error } = this.#pools[kind]
+    const release = limit.acquire(clientAddress(req, this.trustProxy))
+    if (!release) throw error()
     const left = new AbortController()
     const leave = () => left.abort()
     res.once('close', leave)
@@ -105,19 +105,14 @@ export class DatabaseProxy {
     throw error
   }
 
-  /** An answer of which not all is for this visitor: read whole, and sent without the store's own ETag. */
+  /** An answer of which the visitor may see a part: read completely, and sent without the ETag of the store. */
   async #passChanged ({ request, ...asked }, req, res, change) {
-    const whole = { ...asked, request: { ...request, method: request.method === 'HEAD' ? 'GET' : request.method } }
-    const { statusCode, body: answer } = await this.#answer(whole, { accept: 'application/json' })
+    const complete = { ...asked, request: { ...request, method: request.method === 'HEAD' ? 'GET' : request.method } }
+    const { statusCode, body: answer } = await this.#answer(complete, { accept: 'application/json' })
     const value = await readJson(answer, this.options.mostChanged)
     const text = Buffer.from(`${JSON.stringify(statusCode === 200 ? change(value) : value)}\n`)
-    res.writeHead(statusCode, {
-      'Content-Type': 'application/json',
-      'Content-Length': text.length,
-      'Cache-Control': 'must-revalidate',
-      ...SAFE_HEADERS
-    })
-    res.end(req.method === 'HEAD' ? undefined : text)
+    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate', ...SAFE_HEADERS }
+    sendBody(req, res, statusCode, headers, text)
   }
 
   async #pass ({ request, ...asked }, req, res) {
@@ -136,7 +131,7 @@ export class DatabaseProxy {
         res.end()
       } else await pipeline(answer.body, res)
     } catch {
-      res.destroy() // one of the two left; half an answer must not look whole
+      res.destroy() // one of the two left; half an answer must not look complete
     } finally {
       clearTimeout(late)
     }
@@ -214,38 +209,4 @@ function errorFor (status) {
   }
   if (status >= 300 && status < 400 && status !== 304) return notFound()
   return status >= 500 ? unavailable(status === 503 ? 503 : 502, 'the store is in trouble') : null
-}
-
-/** Limits requests under way: of all clients, and of one address. */
-class ConcurrencyLimit {
-  #count = 0
-  /** @type {Map<string, number>} of an address */
-  #each = new Map()
-
-  /**
-   * @param {{most: number, each?: number, trustProxy?: boolean, error: () => Error}} options each: for one address; a
-   *   proxy on this machine is not counted
-   */
-  constructor ({ most, each = Infinity, trustProxy = false, error }) {
-    this.most = most
-    this.each = each
-    this.trustProxy = trustProxy
-    this.error = error
-  }
-
-  /** @param {import('node:http').IncomingMessage} req @returns {() => void} to be called at its end */
-  acquire (req) {
-    const address = clientAddress(req, this.trustProxy)
-    const own = address === null ? 0 : this.#each.get(address) ?? 0
-    if (this.#count >= this.most || own >= this.each) throw this.error()
-    this.#count++
-    if (address !== null) this.#each.set(address, own + 1)
-    return () => {
-      this.#count--
-      if (address === null) return
-      const left = (this.#each.get(address) ?? 0) - 1
-      if (left > 0) this.#each.set(address, left)
-      else this.#each.delete(address)
-    }
-  }
 }

@@ -31,7 +31,6 @@ const OPEN_FEEDS = ['longpoll', 'continuous', 'live'] // stay open for changes t
  */
 
 /**
- * @param {string} method
  * @param {string} path as it came, below /db
  * @param {string} search as it came, without the question mark
  * @returns {DbRequest}
@@ -77,7 +76,7 @@ function decode (segment) {
   return name
 }
 
-/** @param {string[]} names @returns {{endpoint: string, methods: string[], form?: string}} */
+/** @returns {{endpoint: string, methods: string[], form?: string}} */
 function endpointOf (names) {
   const [first, second] = names
   const { length } = names
@@ -104,17 +103,14 @@ function inDesign ([first, view, last, ...rest]) {
   throw notFound()
 }
 
-/** @param {URLSearchParams} query @returns {boolean} whether it stays open */
+/** @returns {boolean} whether it stays open */
 function checkFeed (query) {
   const beat = query.get('heartbeat')
   if (beat !== null && /^\d+$/.test(beat) && +beat < LEAST_HEARTBEAT) query.set('heartbeat', `${LEAST_HEARTBEAT}`)
   return OPEN_FEEDS.includes(query.get('feed') ?? 'normal')
 }
 
-/**
- * The tile whose image an attachment is.
- * @param {string[]} names @param {URLSearchParams} query
- */
+/** The tile whose image an attachment is. @param {string[]} names */
 function tileOf ([id, name, ...rest], query) {
   if (name !== TILE_ATTACHMENT || rest.length) return {}
   try {
@@ -141,9 +137,7 @@ const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
 
 /**
  * The body of a POST: read, bounded, parsed and reduced to known fields.
- * @param {import('node:http').IncomingMessage} req
- * @param {DbRequest} request
- * @returns {Promise<Record<string, any>>}
+ * @param {any} req @param {DbRequest} request @returns {Promise<Record<string, any>>}
  */
 export async function readBody (req, { endpoint, form, args }) {
   const encoding = req.headers['content-encoding'] ?? 'identity'
@@ -164,7 +158,7 @@ export async function readBody (req, { endpoint, form, args }) {
 }
 
 /**
- * @param {string} form @param {Record<string, any>} given @param {Record<string, any>} [args]
+ * @param {Record<string, any>} given @param {Record<string, any>} [args]
  * @returns {Record<string, any>} its known fields
  */
 export function checkBody (form, given, args) {
@@ -172,7 +166,6 @@ export function checkBody (form, given, args) {
   return fieldsOfBody(form, given, args)
 }
 
-/** @param {import('node:http').IncomingMessage} req @returns {Promise<Buffer>} */
 async function readBytes (req) {
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge(MAX_BODY)
   /** @type {Buffer[]} */
@@ -191,7 +184,6 @@ async function readBytes (req) {
 }
 
 /**
- * @param {any} value @param {number} depth
  * @param {{left: number, characters: number}} values values that may yet come, and characters of their paths
  * @param {number} path characters
  */
@@ -205,16 +197,14 @@ function checkValue (value, depth, values, path) {
       throw badRequest('this $regex may take too long')
     }
     const isByZero = name === '$mod' && Array.isArray(inner) && inner[0] === 0 // CouchDB answers 500
-    if (isByZero) throw badRequest('nothing can be divided by 0')
+    if (isByZero) throw badRequest('$mod by 0')
     checkValue(inner, depth + 1, values, path + name.length)
   }
 }
 
 /**
  * Whether a pattern ends in reasonable time on any text. CouchDB gives up on a document after some 0.2 s, and there are
- * many. It
- * does end when no group is repeated, nothing refers back, and little is repeated at all.
- * @param {string} pattern
+ * many. It does end when no group is repeated, nothing refers back, and little is repeated at all.
  */
 export function isHarmlessPattern (pattern) {
   const count = signs => pattern.match(signs)?.length ?? 0
@@ -245,7 +235,7 @@ export function checkLimits ({ endpoint, form, args }, body = {}) {
   return true
 }
 
-/** Documents that are answered whole are held in memory on the way, in the embedded store all at once. */
+/** Complete documents need memory on the way, in the embedded store all at once. */
 function checkNumber (count, most) {
   if (count > most) throw new DbError(413, 'too_large', `a request may name ${most} documents, rows or ranges`)
 }

@@ -7,12 +7,11 @@ import { sendJson } from '../responses.js'
 const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
 /**
- * TileJSON 3.0 of a layer, as it is or as of a time. Its addresses are absolute: most clients do not resolve relative
+ * TileJSON 3.0 of a layer, now or as of a time. Its addresses are absolute: most clients do not resolve relative
  * ones.
  * @param {any} ctx
- * @param {import('../router.js').AskedTileJson & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of
- *   a private layer
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ * @param {import('../router.js').AskedTileJson & {visitor?: import('../access/visitor.js').Visitor}} asked
+ *   visitor: of a private layer
  */
 export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
@@ -22,15 +21,14 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP_TILEJSON) })
 }
 
-// A view is what a screen shows. All of a zoom is asked for without a box, which costs next to nothing.
+// Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.
 const MOST_COLUMNS = 512 // each is a range the store reads
 const MOST_TILES = 65536
 
 /**
  * The times at which anything changed, with tiles and bytes, of a layer or of a view of the map, in the words of
- * _design/tiles/lists/times.js; and, with 0 tiles, those of editions that found nothing new.
+ * _design/tiles/lists/times.js; and, with 0 tiles, those of editions without changes.
  * @param {any} ctx @param {import('../router.js').AskedTimes} asked
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
   if (bbox) checkSize(bbox, /** @type {number} */ (z))
@@ -69,7 +67,6 @@ function readOnce (store, key, read) {
  * The versions of one tile, oldest first, in the words of _design/tiles/lists/versions.js, and when each was last
  * confirmed.
  * @param {any} ctx @param {import('../router.js').AskedVersions} asked
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
  */
 export async function versions (ctx, { layer, z, x, y }, req, res) {
   const found = await ctx.store.versions(layer, z, x, y)

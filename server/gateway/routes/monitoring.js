@@ -1,9 +1,9 @@
 // What monitoring reads: /health and /metrics.
 import { readFileSync } from 'node:fs'
-import { sendJson } from '../responses.js'
+import { sendBody, sendJson } from '../responses.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds
-const KEPT = 1000 // milliseconds an answer of the store holds, so that probes cost nothing
+const KEPT = 1000 // milliseconds for which an answer of the store is used again
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 
@@ -12,10 +12,7 @@ const known = new WeakMap()
 
 /**
  * Whether this gateway can do its work: only when the store answers. An edge serves what it has for as long as that
- * lasts, when it
- * is not further behind than its operator allows.
- * @param {any} ctx @param {any} asked
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
+ * lasts, when it is not further behind than its operator allows.
  */
 export async function health ({ store, mirror, signal }, asked, req, res) {
   const [state, report] = await Promise.all([stateOf(store), mirror?.()])
@@ -53,13 +50,7 @@ async function ask (couch) {
   }
 }
 
-/**
- * @param {any} ctx @param {any} asked
- * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
- */
 export async function metrics (ctx, asked, req, res) {
   const body = Buffer.from(await ctx.metrics.text())
-  const { contentType } = ctx.metrics
-  res.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length, 'Cache-Control': 'no-store' })
-  res.end(req.method === 'HEAD' ? undefined : body)
+  sendBody(req, res, 200, { 'Content-Type': ctx.metrics.contentType, 'Cache-Control': 'no-store' }, body)
 }

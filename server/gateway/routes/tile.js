@@ -2,17 +2,18 @@
 // list and the body one buffer: this is what the gateway does nearly all the time.
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { timeoutSignal } from '../../../core/abort.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, sendError } from '../responses.js'
 import { UNKNOWN } from '../tiles/entry.js'
 
-/** Milliseconds until a client is told to try again later. What was begun for it goes on, so that then it is there. */
+/** Milliseconds until a client gets 503. Its fetch goes on, so that a later request finds the tile. */
 export const TILE_TIMEOUT = 60000
 
 /**
- * Seconds clients keep the news that there is no tile: long enough not to ask for the edges of a map with every move.
+ * Seconds clients keep a 404: long enough not to ask for the edges of a map with every move.
  */
 const MISSING_AGE = 60
 
@@ -38,10 +39,7 @@ const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
  *   and log
  */
 
-/**
- * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res
- * @returns {void | Promise<void>} nothing when the answer is given
- */
+/** @param {AskedTile} asked @returns {void | Promise<void>} a promise only if the answer has to wait */
 export function tile (ctx, asked, req, res) {
   const found = ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time)
   return found ? sendTile(ctx, asked, req, res, found) : waitForTile(ctx, asked, req, res)
@@ -52,23 +50,19 @@ async function waitForTile (ctx, asked, req, res) {
   refuseIfIncomplete(ctx, asked)
   const left = new AbortController()
   const leave = () => left.abort()
-  let isLate = false
-  const timer = setTimeout(() => {
-    isLate = true
-    left.abort()
-  }, ctx.tileTimeout)
+  const wait = timeoutSignal(ctx.tileTimeout, left.signal)
   res.once('close', leave)
   try {
-    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: left.signal })
+    const found = await ctx.tiles.get(layer, z, x, y, time, { signal: wait.signal })
     if (!res.destroyed) await sendTile(ctx, asked, req, res, found)
   } catch (error) {
     const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
-    if (isLate) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
+    if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
     const known = fillingOr(ctx, error)
     if (known.code !== 'TILE_NOT_FOUND') throw known
     await sendMissing(ctx, req, res, error, await ctx.layers.get(layer))
   } finally {
-    clearTimeout(timer)
+    wait.end()
     res.off('close', leave)
   }
 }
@@ -92,14 +86,13 @@ export class CachePolicy {
   }
 
   /**
-   * No address with a time stands for the same bytes for ever: a version may be removed, filled in or resolved.
-   * Addresses that do
-   * are below /db, with a revision.
+   * No address with a time has the same bytes for ever: a version may be removed, filled in or resolved.
+   * Addresses that do are below /db, with a revision.
    * @param {AskedTile} asked @param {Found} found
    */
   of ({ time }, { entry, outcome }) {
-    const holds = entry.expiresAt === Infinity && outcome !== 'stale'
-    if (holds || (time !== undefined && !isInFuture(time))) return this.#steady // only the present expires
+    const isFresh = entry.expiresAt === Infinity && outcome !== 'stale'
+    if (isFresh || (time !== undefined && !isInFuture(time))) return this.#steady // only the present expires
     const left = outcome === 'stale' ? 0 : Math.floor((entry.expiresAt - Date.now()) / 1000)
     return `public, max-age=${left > 0 ? left : 0}${this.#tail}`
   }
@@ -108,11 +101,8 @@ export class CachePolicy {
 /** Whether the map as of a time is the present one. @param {string} time as written */
 const isInFuture = time => Date.parse(endOf(time)) >= Date.now()
 
-/**
- * @param {any} ctx @param {AskedTile} asked @param {Request} req @param {Response} res @param {Found} found
- * @returns {void | Promise<void>} nothing when the answer is given
- */
-export function sendTile (ctx, asked, req, res, found) {
+/** @param {AskedTile} asked @param {Found} found @returns {void | Promise<void>} */
+function sendTile (ctx, asked, req, res, found) {
   const { type, bytes, etag } = found.entry
   if (type === UNKNOWN) throw new TilecouchError('UNKNOWN_IMAGE', { value: bytes.subarray(0, 8).toString('hex') })
   if (type !== MVT || bytes[0] !== 0x1f || bytes[1] !== 0x8b) {
@@ -123,11 +113,11 @@ export function sendTile (ctx, asked, req, res, found) {
 }
 
 /** Headers of a content coding: of an answer, and of a 304. */
-const PLAIN = { whole: [], unchanged: [] }
-const UNPACKED = { whole: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accept-Encoding'] }
-const GZIPPED = { whole: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
+const PLAIN = { full: [], unchanged: [] }
+const UNPACKED = { full: ['Vary', 'Accept-Encoding'], unchanged: ['Vary', 'Accept-Encoding'] }
+const GZIPPED = { full: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'], unchanged: UNPACKED.unchanged }
 
-/** A vector tile for the few clients without gzip. These are other bytes, so they have an ETag of their own. */
+/** A vector tile for the few clients without gzip. Other bytes need another ETag. */
 async function sendUnpacked (ctx, asked, req, res, found) {
   const { entry } = found
   const etag = `${entry.etag.slice(0, -1)}-plain"`
@@ -150,15 +140,11 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
   res.outcome = outcome
   if (matchesEtag(headers['if-none-match'], etag)) {
     common.push(...coding.unchanged)
-    res.writeHead(304, common).end()
-    return
+    return void res.writeHead(304, common).end()
   }
-  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, ...coding.whole)
+  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, ...coding.full)
   res.writeHead(200, common)
-  if (method === 'HEAD') {
-    res.end()
-    return
-  }
+  if (method === 'HEAD') return void res.end()
   res.sent = body.length
   res.end(body)
 }
@@ -177,12 +163,10 @@ async function unpack ({ bytes, type }) {
 const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 'gzip') : /\bgzip\b|\*/i.test(header)
 
 /**
- * There is no such tile in a layer that is there.
- * @param {any} ctx @param {Request} req @param {Response} res
- * @param {TilecouchError} error
- * @param {Record<string, any>} layer
+ * Answers that an existing layer has no such tile.
+ * @param {any} ctx @param {any} req @param {any} res @param {TilecouchError} error @param {Record<string, any>} layer
  */
-export async function sendMissing (ctx, req, res, error, { format, tileSize = 256 }) {
+async function sendMissing (ctx, req, res, error, { format, tileSize = 256 }) {
   const { missing } = ctx.options
   const isVector = format === formats.mvt.ext
   const isEmpty = missing === '204' || (isVector && missing !== '404')

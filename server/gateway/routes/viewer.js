@@ -6,7 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../loader/errors.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../../loader/couchapp/policy.js'
-import { acceptsCoding, matchesEtag } from '../responses.js'
+import { acceptsCoding, sendTagged } from '../responses.js'
 
 const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
@@ -44,11 +44,7 @@ async function codings (bytes, type) {
   return { br, gzip: gz, identity: bytes }
 }
 
-/**
- * @param {any} ctx @param {{name: string}} asked
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- */
+/** @param {any} ctx @param {{name: string}} asked */
 export async function viewer ({ options }, { name }, req, res) {
   const file = options.viewer ? (await loadFiles()).get(name || 'index.html') : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
@@ -58,20 +54,10 @@ export async function viewer ({ options }, { name }, req, res) {
   const body = file.bodies[coding]
   const etag = coding === 'identity' ? `"${file.tag}"` : `"${file.tag}-${coding}"`
   const headers = {
-    ETag: etag,
     'Cache-Control': 'no-cache', // asked for each time, mostly with a 304: a new version shows at once
     'Content-Security-Policy': VIEWER_CSP
   }
+  const whole = { 'Content-Type': file.type, ...(coding !== 'identity' && { 'Content-Encoding': coding }) }
   res.appendHeader('Vary', 'Accept-Encoding')
-  if (matchesEtag(req.headers['if-none-match'], etag)) {
-    res.writeHead(304, headers).end()
-    return
-  }
-  res.writeHead(200, {
-    ...headers,
-    'Content-Type': file.type,
-    'Content-Length': body.length,
-    ...(coding !== 'identity' && { 'Content-Encoding': coding })
-  })
-  res.end(req.method === 'HEAD' ? undefined : body)
+  sendTagged(req, res, etag, headers, whole, body)
 }

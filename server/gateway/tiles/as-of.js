@@ -1,11 +1,11 @@
-// What `@2023` means: the version that a tile showed at a time, found on its timeline, which is kept in memory as the
-// bytes are. Another time of the same tile costs one read at most. The past never asks an upstream.
+// What `@2023` in an address means: the tile as of the end of 2023 (endOf in core/times.js), that is the version with
+// the greatest time up to then. It is found on the timeline of the tile, which is kept in memory like the bytes: for
+// another time of the same tile, one read at most. Upstreams are never asked for the past.
 import { asOf, endOf } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 
-const ATTEMPTS = 4 // looks at a timeline that changes meanwhile
-// written times whose end is remembered: a clock has few positions, and asks for each many times
-const MOST_TIMES = 2000
+const ATTEMPTS = 4 // for a timeline that changes meanwhile
+const MOST_TIMES = 2000 // times whose end is remembered: a clock has few positions, and each is asked for many times
 
 export class AsOf {
   /** @type {Map<string, {end: string, at: number}>} at: milliseconds since 1970 */
@@ -18,8 +18,9 @@ export class AsOf {
   }
 
   /**
-   * The end of a time that is yet to come: the map as of then is the present one, unless that is dated later still.
-   * @param {string} time as written @param {number} now milliseconds since 1970
+   * The end of a time in the future: the map as of then is the present one, unless that has a still later time.
+   * @param {string} time as written
+   * @param {number} now milliseconds since 1970
    */
   endInFuture (time, now) {
     const { end, at } = this.#endOf(time)
@@ -34,10 +35,7 @@ export class AsOf {
     return entry?.bytes && entry.time === moment?.time ? entry.hit : undefined
   }
 
-  /**
-   * @param {string} id of the head @param {string} time as written @param {AbortSignal} [signal]
-   * @returns {Promise<import('./index.js').Found>}
-   */
+  /** @param {string} id of the head @param {string} time as written @returns {Promise<import('./index.js').Found>} */
   async get (id, time, signal) {
     const when = this.#endOf(time).end
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

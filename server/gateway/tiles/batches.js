@@ -1,5 +1,5 @@
-// Collects single items and hands them on in batches: what comes within a moment, or while as many batches as allowed
-// are under way, goes into the next one together.
+// Collects single items into batches: those that come within a moment, or while as many batches as allowed
+// are under way, go into the next one together.
 
 /** @template T */
 export class Batches {
@@ -24,7 +24,7 @@ export class Batches {
     this.options = { atOnce, wait, busyWait }
   }
 
-  /** @param {T} item @param {number} [weight] */
+  /** @param {T} item */
   add (item, weight = 1) {
     this.#waiting.set(item, weight)
     if (this.#timer) return
@@ -52,7 +52,7 @@ export class Batches {
     while (this.#waiting.size && this.#running.size < this.options.atOnce) {
       const run = this.run(this.#take()).finally(() => {
         this.#running.delete(run)
-        // items that wait for more go on waiting, unless nothing is under way any more
+        // items that wait for more go on waiting, unless no batch is under way any more
         if (!this.#timer || !this.#running.size) this.#start()
       })
       this.#running.add(run)

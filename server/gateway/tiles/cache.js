@@ -1,5 +1,5 @@
-// The tiles in memory: what goes in, and what a change of the store takes out again. Heads and past versions have the
-// ids of their documents as keys, timelines a key of their own.
+// The tiles in memory: which are kept, and which ones a change of the store removes. Heads and past versions have the
+// ids of their documents as keys; see timelineKey for timelines.
 import { headId, parseTileId } from '../../../core/index.js'
 import { entryOf } from './entry.js'
 import { Memory } from './memory.js'
@@ -7,8 +7,7 @@ import { RecentChanges, timelineKey } from './recent-changes.js'
 
 export const cacheDefaults = {
   missing: 10000, // milliseconds that "there is no tile" is remembered, unless a change takes it out before
-  // of the memory, for such answers, besides that for tiles: names that somebody makes up push out no tiles
-  missingPart: 1 / 64,
+  missingPart: 1 / 64, // of the memory, additional, for such answers: made-up names must push out no tiles
   missingOverhead: 250, // bytes of such an answer
   moment: 250 // bytes of a version on a timeline
 }
@@ -29,7 +28,7 @@ export class TileCache {
     this.limits = { ...cacheDefaults, ...limits }
     this.memory = memory
     const { missingPart, missingOverhead: overhead } = this.limits
-    /** Keys that have nothing, with the time until when. @type {Memory<number>} */
+    /** Keys without a document, each until a time. @type {Memory<number>} */
     this.missing = new Memory(memory.maxBytes * missingPart, { overhead })
     this.layers = layers
     this.upstreams = upstreams
@@ -45,7 +44,7 @@ export class TileCache {
     return entry === undefined || entry.epoch === this.epoch ? entry : this.#fit(entry)
   }
 
-  /** The same; null when it is known that there is no such document. @param {string} id */
+  /** The same; null when it is known that there is no such document. */
   find (id) {
     return this.entry(id) ?? (this.#isMissing(id) ? null : undefined)
   }
@@ -66,14 +65,14 @@ export class TileCache {
     return until !== undefined && this.clock.now() < until
   }
 
-  /** @param {string} key @param {number} [until] milliseconds since 1970 */
+  /** @param {number} [until] milliseconds since 1970 */
   setMissing (key, until = this.clock.now() + this.limits.missing) {
     if (this.follower.isAnchored) this.missing.set(key, until, 0)
   }
 
   /**
    * Takes a document that was read.
-   * @param {string} id @param {any} doc null when there is none
+   * @param {any} doc null when there is none
    * @param {boolean} isCurrent it may be kept
    * @returns {import('./entry.js').Entry | null}
    */
@@ -87,10 +86,7 @@ export class TileCache {
     return entry
   }
 
-  /**
-   * Takes a timeline that was read.
-   * @param {string} id of the head @param {Moment[]} moments @param {boolean} isCurrent
-   */
+  /** Takes a timeline that was read. @param {string} id of the head @param {Moment[]} moments */
   takeTimeline (id, moments, isCurrent) {
     const key = timelineKey(id)
     if (isCurrent && !moments.length) this.setMissing(key)
@@ -130,10 +126,7 @@ export class TileCache {
     return entry.fit(layer, this.upstreams.of(layer))
   }
 
-  /**
-   * A document of the store has changed.
-   * @param {{id: string, rev: string, deleted: boolean}} change
-   */
+  /** A document of the store has changed. @param {{id: string, rev: string, deleted: boolean}} change */
   changed ({ id, rev, deleted }) {
     this.changes.add(id, rev, deleted)
     const head = headId(id)

@@ -1,9 +1,9 @@
-// A tile in memory, with what its answers need, worked out once. Documents may come from other programs, so everything
+// A tile in memory, with everything its answers need. Documents may come from other programs, so everything
 // that goes into a header is checked.
-import { hash } from 'node:crypto'
 import { formatOf, formats } from '../../../core/images.js'
 import { expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { etagOf } from '../responses.js'
 
 const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
 
@@ -15,7 +15,7 @@ const DIGEST = /^md5-[A-Za-z0-9+/]{22}==$/
 /**
  * @typedef {object} Content
  * @property {string} id of the document
- * @property {string | null} rev null: this gateway wrote it, and the store has yet to say as which revision
+ * @property {string | null} rev null: this gateway wrote it, and its revision is not known yet
  * @property {string} [time]
  * @property {string} [stored]
  * @property {string | null} [expires] of the document itself
@@ -38,7 +38,7 @@ export class Entry {
     /** @type {Buffer | null} */
     this.bytes = bytes ?? null
     const isDigest = digest !== undefined && DIGEST.test(digest)
-    this.etag = bytes ? `"${isDigest ? digest.slice(4) : hash('md5', bytes, 'base64')}"` : ''
+    this.etag = !bytes ? '' : isDigest ? `"${digest.slice(4)}"` : etagOf(bytes)
     this.lastModified = httpDate(this.stored ?? this.time)
     /** When it expires, by its own field or by the layer's ttl; null: never. @type {string | null} */
     this.expires = null
@@ -70,16 +70,13 @@ export class Entry {
     const stored = this.stored
     this.expires = time === undefined ? expiryOf({ expires: this.ownExpires, stored }, layer) : null
     this.expiresAt = this.expires === null ? Infinity : Date.parse(this.expires)
-    // without an upstream, what expired is answered as it is
+    // without an upstream, expired tiles are answered too
     this.freshUntil = upstream?.covers(z, x, y) ? this.expiresAt : Infinity
     return this
   }
 }
 
-/**
- * @param {any} doc of a head or a past version, with the bytes of its attachment
- * @returns {Entry}
- */
+/** @param {any} doc of a head or a past version, with the bytes of its attachment @returns {Entry} */
 export function entryOf (doc) {
   const { _id: id, _rev: rev, time, stored, expires, origin, _attachments } = doc
   const attachment = _attachments?.[TILE_ATTACHMENT]
@@ -91,7 +88,7 @@ export function entryOf (doc) {
   return new Entry({ id, rev, time, stored, expires, origin, type, bytes: ownBytes(data), digest })
 }
 
-/** By the first bytes: any other type could be that of a page. @param {Buffer} [bytes] */
+/** By the first bytes: any other type could be that of a page. */
 const typeOf = bytes => formats[bytes && formatOf(bytes) || '']?.type ?? UNKNOWN
 
 /** The bytes alone: a slice would keep the whole answer in memory that it was cut from. */

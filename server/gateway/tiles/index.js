@@ -1,8 +1,8 @@
-// The tiles of a store, as quickly as they can be had and at most a second old. Where the bytes of a tile come from:
+// The tiles of a store, at most a second behind it. Where the bytes of a tile come from:
 //   cache.js      memory, which follows the changes of the store
 //   reader.js     CouchDB, many tiles in one request
-//   refresher.js  the upstream of a layer, for tiles that are missing or expired; they are then stored
-// as-of.js finds the version of a time. routes/tile.js asks `peek` and then `get`, and sends the answer.
+//   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
+// as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
 import { tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
@@ -83,15 +83,14 @@ export class TileService {
     return this.#follower.state
   }
 
-  /** What has happened, in numbers. */
+  /** Counts since the start. */
   get counts () {
     return { ...this.#refresher.counts, evicted: this.#cache.memory.evicted, missing: this.#cache.missing.size }
   }
 
   /**
-   * A tile from memory that may be answered as it is, or nothing. Nearly every request ends here: one look-up, one
+   * A tile from memory that needs no read, or undefined. Nearly every request ends here: one look-up, one
    * comparison.
-   * @param {string} layer @param {number} z @param {number} x @param {number} y
    * @param {string} [time] as written
    * @returns {Found | undefined}
    */
@@ -107,8 +106,8 @@ export class TileService {
   }
 
   /**
-   * A tile, from wherever it can be had.
-   * @param {string} layer @param {number} z @param {number} x @param {number} y
+   * A tile from memory, the store or the upstream.
+   * @param {any} layer @param {any} z @param {any} x @param {any} y
    * @param {string} [time] as written: the end of the period it names
    * @param {{signal?: AbortSignal}} [options] signal: of the client; what others wait for goes on
    * @returns {Promise<Found>}
@@ -133,7 +132,7 @@ export class TileService {
   }
 
   /**
-   * The image of a document as the store holds it, expired or not, without asking an upstream.
+   * The image of a document in the store, expired or not, without asking an upstream.
    * @param {string} id of a head or a past version
    * @param {{signal?: AbortSignal}} [options] signal: of the client
    * @returns {Promise<Found | null>} null: there is no such document, or no image in it
@@ -156,7 +155,7 @@ export class TileService {
   }
 
   /**
-   * What memory or the store holds of a document.
+   * A document in memory or in the store.
    * @returns {Promise<{entry: import('./entry.js').Entry | null, outcome: 'hit' | 'miss'}>} null: there is none. With
    *   `hit`, the upstream had none either, a moment ago
    */

@@ -26,10 +26,7 @@ export class Memory {
   #overhead
   #largest
 
-  /**
-   * @param {number} maxBytes
-   * @param {Partial<typeof memoryDefaults>} [options]
-   */
+  /** @param {any} maxBytes @param {Partial<typeof memoryDefaults>} [options] */
   constructor (maxBytes, { overhead = memoryDefaults.overhead, largestPart = memoryDefaults.largestPart } = {}) {
     this.maxBytes = maxBytes
     this.bytes = 0 // that the entries cost, never more than maxBytes
@@ -46,7 +43,7 @@ export class Memory {
     return this.#links.size
   }
 
-  /** @param {string} key @returns {T | undefined} */
+  /** @returns {T | undefined} */
   get (key) {
     const link = this.#links.get(key)
     if (link === undefined) return undefined
@@ -58,16 +55,12 @@ export class Memory {
     return link.value
   }
 
-  /** The same, without counting it as used. @param {string} key @returns {T | undefined} */
+  /** The same, without counting it as used. @returns {T | undefined} */
   peek (key) {
     return this.#links.get(key)?.value
   }
 
-  /**
-   * @param {string} key @param {T} value
-   * @param {number} bytes of the value itself
-   * @returns {boolean} whether it is kept
-   */
+  /** @param {T} value @param {number} bytes of the value itself @returns {boolean} whether it is kept */
   set (key, value, bytes) {
     this.delete(key)
     const cost = bytes + key.length + this.#overhead
@@ -83,7 +76,7 @@ export class Memory {
     return true
   }
 
-  /** @param {string} key @returns {boolean} whether it was there */
+  /** @returns {boolean} whether it was there */
   delete (key) {
     const link = this.#links.get(key)
     if (link === undefined) return false

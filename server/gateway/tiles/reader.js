@@ -13,16 +13,14 @@ import { Batches } from './batches.js'
 export const readerDefaults = {
   most: 64, // tiles a request asks for at most
   requests: 2, // under way at most: more would make each smaller, and a request costs the store as much as three tiles
-  // milliseconds to wait for others while a request is under way: a client with an answer asks for the next tile
-  company: 1,
+  busyWait: 1, // milliseconds to wait for more tiles while a request is under way: clients ask for the next tile
   attempts: 3, // reads of a tile that keeps changing while it is read
   pause: 50, // milliseconds before something is read again that was older than what is known
   splits: 24, // more requests that a failed one may cost, to find the one tile in it that cannot be read
-  // bytes of a tile, going by those before, up to which JSON with base64 costs both sides less than multipart
-  inline: 12000,
+  inline: 12000, // bytes of an average tile up to which JSON with base64 costs both sides less than multipart
   inlineAll: 250000, // the same of all tiles of a request: CouchDB builds all of the JSON before it sends any
   unpacked: 64e6, // bytes that everything packed in an answer may become
-  maxBytes: 4e6, // bytes a request should bring at most, going by the tiles before
+  maxBytes: 4e6, // bytes of an answer, going by the average tile
   timeout: 10000, // milliseconds a request may take, repetitions included
   retries: 2 // repetitions of a request that met a lost connection or a busy server
 }
@@ -44,8 +42,7 @@ export class StoreReader {
   #average = 20000 // bytes of a tile, as lately seen
 
   /**
-   * @param {{couch: Couch}} store
-   * @param {object} options
+   * @param {{couch: Couch}} store @param {object} options
    * @param {Cache} options.cache
    * @param {(read: {tiles: number, seconds: number, failed?: boolean}) => void} [options.onRead] called after each
    *   request
@@ -154,14 +151,11 @@ class SharedReads {
     this.options = options
     const { limits, most = () => Infinity } = options
     this.#batches = new Batches(jobs => this.#read(jobs, { left: limits.splits }), {
-      most: () => Math.max(1, Math.min(limits.most, most())), atOnce: limits.requests, busyWait: limits.company
+      most: () => Math.max(1, Math.min(limits.most, most())), atOnce: limits.requests, busyWait: limits.busyWait
     })
   }
 
-  /**
-   * @param {string} id
-   * @param {AbortSignal} [signal] what all clients have left before it was asked for is not asked for
-   */
+  /** @param {AbortSignal} [signal] what all clients have left before it was asked for is not asked for */
   get (id, signal) {
     const job = this.#jobs.get(id) ?? this.#create(id)
     job.waiting++
@@ -180,7 +174,7 @@ class SharedReads {
     return job
   }
 
-  /** @param {Job[]} jobs @param {{left: number}} splits @returns {Promise<void>} */
+  /** @param {Job[]} jobs @param {{left: number}} splits */
   async #read (jobs, splits) {
     const begun = this.options.begin()
     let values
@@ -229,19 +223,19 @@ class SharedReads {
   }
 }
 
-/** Failures that concern the whole store: asking for less does not help. */
-const WHOLE = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'ABORTED', 'DISK_FULL'])
+/** Failures of the store itself: smaller requests do not help. */
+const STORE_ERRORS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DATABASE_NOT_FOUND', 'ABORTED', 'DISK_FULL'])
 const BUSY = new Set([429, 502, 503, 504])
 
 /** Whether one tile among many may be why a request failed: then it is looked for, and the others are read. */
-const mayConcernOne = error => !WHOLE.has(error.code) && !BUSY.has(error.details?.status)
+const mayConcernOne = error => !STORE_ERRORS.has(error.code) && !BUSY.has(error.details?.status)
 
 /** A client waits: what has no answer is not asked for long. */
 const TRIES = { tries: 3, firstDelay: 20 }
 
 /**
  * Documents with the bytes of their attachments; null where there is none.
- * @param {Couch} couch @param {string[]} ids @param {How & {inline?: boolean}} [how] inline: in JSON
+ * @param {Couch} couch @param {any} ids @param {How & {inline?: boolean}} [how] inline: in JSON
  * @returns {Promise<Map<string, any>>}
  */
 export async function readDocuments (couch, ids, { inline, ...how } = {}) {
@@ -258,8 +252,7 @@ function livingWinner (leaves) {
 
 /**
  * CouchDB packs what it takes for text, whatever is in it, and a writer can store what is packed already.
- * @param {Map<string, any>} docs
- * @param {number} most bytes
+ * @param {Map<string, any>} docs @param {number} most bytes
  */
 async function unpackAll (docs, most) {
   let left = most
@@ -278,14 +271,13 @@ async function unpackAll (docs, most) {
 
 /**
  * The versions of tiles, oldest first, by the ids of their heads.
- * @param {Couch} couch @param {string[]} ids @param {How} [how]
- * @returns {Promise<Map<string, Moment[] | Error>>}
+ * @param {Couch} couch @param {How} [how] @returns {Promise<Map<string, Moment[] | Error>>}
  */
 export async function readTimelines (couch, ids, how = {}) {
   const { rows, failed } = await askEach(ids, async left => {
     const ranges = [{ keys: left, include_docs: true }, ...left.map(pastRange)]
     const [heads, ...pasts] = await couch.tryRanges(ranges, how)
-    // by key and not by place: of a single key that is not there CouchDB says nothing at all, and fails as a whole
+    // by key, not by position: for a single missing key CouchDB answers with an error instead of a row
     const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
     const isOnlyOne = left.length === 1 && heads?.rows && !heads.error
     return left.flatMap((id, at) => {
@@ -307,7 +299,7 @@ function timelineOf (id, { head, past }) {
   const moments = []
   for (const row of past) {
     const time = row.id.slice(id.length + 1)
-    // any other id is no version, whoever wrote it
+    // any other id is no version
     if (isExactTime(time)) moments.push({ id: row.id, time, current: false })
   }
   if (isExactTime(head?.time)) moments.push({ id, time: head.time, current: true })
@@ -324,8 +316,7 @@ const STATUSES = new Set([301, 302, 303, 307, 308, 405, 407])
 
 /**
  * Reads a store without the gateway's name and password while it lets everybody read: to check them costs CouchDB 0.2
- * ms a
- * request. What is refused is asked again with them, so that a store may be closed at any time.
+ * ms a request. What is refused is asked again with them, so that a store may be closed at any time.
  */
 export class AnonymousFirst {
   #until = 0
@@ -336,11 +327,7 @@ export class AnonymousFirst {
     this.clock = clock
   }
 
-  /**
-   * @template T
-   * @param {(nobody: boolean) => Promise<T>} read
-   * @returns {Promise<T>}
-   */
+  /** @template T @param {(nobody: boolean) => Promise<T>} read @returns {Promise<T>} */
   async read (read) {
     if (this.clock.now() < this.#until) return read(false)
     try {

@@ -1,5 +1,5 @@
-// What the change feed of the store has lately reported, to check reads against: a read that began before a change may
-// carry what was there before it, and must neither be kept nor be answered after the change was reported.
+// The latest changes that the feed of the store reported, to check reads: a read that began before a change may
+// return the state before it, which must neither be kept nor be answered after the change was reported.
 import { headId } from '../../../core/index.js'
 
 export const recentChangesDefaults = {
@@ -8,7 +8,7 @@ export const recentChangesDefaults = {
 }
 
 /**
- * - `current`: as far as is known, the store holds this
+ * - `current`: as far as known, this is the state of the store
  * - `outdated`: the document changed while it was read
  * - `behind`: the read began after the change, but came from a copy of a shard that has not got it yet
  * @typedef {'current' | 'outdated' | 'behind'} Verdict
@@ -21,7 +21,7 @@ export class RecentChanges {
   #older = new Map()
   #turned = 0 // when the newer one was begun
   #closed = 0 // number of the last change in the older one
-  #count = 0 // of reads and changes: tells which came first, which clocks do not
+  #count = 0 // of reads and changes: gives their order, which clocks do not
   #horizon = 0 // reads that began before this cannot be checked
 
   /** @param {Partial<typeof recentChangesDefaults> & {clock?: {now: () => number}}} [options] */
@@ -36,7 +36,6 @@ export class RecentChanges {
     return ++this.#count
   }
 
-  /** @param {string} id @param {string} rev @param {boolean} deleted */
   add (id, rev, deleted) {
     const when = this.clock.now()
     if (this.#newer.size >= this.most || when - this.#turned > this.age) {
@@ -63,12 +62,7 @@ export class RecentChanges {
     this.#horizon = ++this.#count
   }
 
-  /**
-   * @param {string} id
-   * @param {string | null} rev that was read; null: there is no such document
-   * @param {number} begun
-   * @returns {Verdict}
-   */
+  /** @param {string | null} rev that was read; null: there is no such document @returns {Verdict} */
   check (id, rev, begun) {
     if (begun <= this.#horizon) return 'outdated'
     const change = this.#of(id)
@@ -78,13 +72,13 @@ export class RecentChanges {
     return generation(rev) < generation(change.rev) ? 'behind' : 'current'
   }
 
-  /** Whether a revision is newer than the last one reported. @param {string} id @param {string} rev */
+  /** Whether a revision is newer than the last one reported. */
   isNewer (id, rev) {
     const change = this.#of(id)
     return change === undefined || generation(rev) > generation(change.rev)
   }
 
-  /** @param {string} id of the head @param {number} begun @returns {Verdict} */
+  /** @param {string} id of the head @returns {Verdict} */
   checkTimeline (id, begun) {
     const change = this.#of(timelineKey(id))
     return begun <= this.#horizon || (change !== undefined && change.at > begun) ? 'outdated' : 'current'

@@ -1,6 +1,6 @@
-// Fetches tiles that are missing or expired from the upstream of their layer, once for all who wait, and stores them.
-// While that goes on an expired tile is shown, for as long as the options allow. A fetch goes on when every client has
-// left: it has been paid for.
+// Refetches expired tiles from the upstream of their layer, and fetches missing ones: once for all clients that wait.
+// The new tiles are stored. Meanwhile an expired tile is shown, for as long as staleWhileRevalidate and staleIfError
+// allow. A fetch goes on when its clients have left, since the upstream has done the work.
 import { now as currentTime, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { saveAnswer } from '../../../loader/upstream/save.js'
@@ -10,10 +10,10 @@ import { Entry } from './entry.js'
 import { StoreQueue } from './store-queue.js'
 
 export const refreshDefaults = {
-  patience: 5000, // milliseconds for an upstream before a tile that expired long ago is shown
-  rest: 10000, // milliseconds before an upstream is asked again for a tile that it failed to give
-  storePatience: 3000, // milliseconds for the store to take what was fetched, before it is answered all the same
-  unstored: 500, // fetches that wait for the store at most: beyond them tiles are answered and not stored
+  upstreamTimeout: 5000, // milliseconds for an upstream before a tile that expired long ago is shown
+  rest: 10000, // milliseconds before an upstream is asked again for a tile after a failure
+  storeTimeout: 3000, // milliseconds for the store to take a tile, before clients get it anyway
+  unstored: 500, // fetches that may wait for the store: further tiles are answered and not stored
   closing: 10000 // milliseconds for what is under way when the gateway stops
 }
 
@@ -61,7 +61,7 @@ export class Refresher {
   /**
    * A tile that is missing or expired.
    * @param {Layer} layer @param {Upstream} upstream @param {Tile} tile
-   * @param {Entry | null} entry what the store holds of it
+   * @param {Entry | null} entry in the store
    * @param {AbortSignal} [signal] of the client
    * @returns {Promise<Found>}
    */
@@ -86,9 +86,9 @@ export class Refresher {
     if (age <= this.staleWhileRevalidate) return stale
     try {
       const waited = waitFor(fetch, signal)
-      const entries = await (age <= this.staleIfError ? waitAtMost(waited, this.limits.patience) : waited)
+      const entries = await (age <= this.staleIfError ? waitAtMost(waited, this.limits.upstreamTimeout) : waited)
       const fetched = entries?.get(entry.id)
-      // too late, or the upstream has no such tile any more: ours is the last there was
+      // too late, or the upstream has no such tile any more: ours is the last one
       if (!fetched?.bytes) return stale
       return { entry: fetched, outcome: fetched.etag === entry.etag ? 'revalidated' : 'upstream' }
     } catch (error) {
@@ -119,12 +119,12 @@ export class Refresher {
     }
     const fetched = { layer, answer, tile, entry, begun, time: currentTime() }
     if (this.#storing.size >= this.limits.unstored) {
-      return this.#unstored(fetched, this.#storeIsSlow('too much waits to be stored'))
+      return this.#unstored(fetched, this.#storeIsSlow('too many tiles wait to be stored'))
     }
     const storing = this.#store(fetched)
     this.#storing.add(storing)
     storing.finally(() => this.#storing.delete(storing))
-    const stored = await waitAtMost(storing, this.limits.storePatience)
+    const stored = await waitAtMost(storing, this.limits.storeTimeout)
     return stored ?? this.#unstored(fetched, this.#storeIsSlow('storing takes long'))
   }
 
@@ -152,7 +152,7 @@ export class Refresher {
     }
   }
 
-  /** Never fails: what cannot be stored is answered nevertheless. @returns {Promise<Entries>} */
+  /** Never fails: a tile that cannot be stored is answered anyway. @returns {Promise<Entries>} */
   async #store (fetched) {
     const { layer, answer, entry, time } = fetched
     // a tile that is in memory only is no head
@@ -172,7 +172,7 @@ export class Refresher {
     return entries
   }
 
-  /** What there is now of one tile that was to be stored. */
+  /** The entry for one tile of an answer, after storing it. */
   async #entryOf (tile, { answer, tile: asked, entry, begun }) {
     const { id, outcome, failure } = tile
     const unstored = () => tile.bytes && new Entry({ ...tile, rev: null, origin: answer.origin })
@@ -184,9 +184,9 @@ export class Refresher {
     if (outcome === 'overtaken') {
       this.counts.overtaken++
       const isAsked = tile.z === asked.z && tile.x === asked.x && tile.y === asked.y
-      if (!isAsked) return undefined // others are read when somebody wants them
+      if (!isAsked) return undefined // others are read when a client asks for them
       return this.reader.document(id).catch(error => {
-        // it is there, even if it cannot be read: what was shown before, or what was just fetched
+        // there is a tile, even if it cannot be read: show the previous one, or the one just fetched
         const shown = entry ?? unstored()
         if (!shown) throw error
         return shown
@@ -199,12 +199,12 @@ export class Refresher {
     return bytes ? this.cache.takeWritten(new Entry(content), begun) : undefined
   }
 
-  /** What was fetched, answered although the store has not got it. @returns {Entries} */
+  /** The entries of an answer that the store has not taken. @returns {Entries} */
   #unstored ({ layer, answer, entry, begun, time }, { code, message }) {
     this.#logUnstored(layer.layer, { code, reason: message })
     if (answer.kind === 'unchanged') {
       if (!entry?.bytes) return new Map()
-      // in memory it holds longer all the same: the upstream need not be asked with every request
+      // fresh in memory again: the upstream is not asked with every request
       const content = { ...contentOf(entry), rev: null, expires: answer.expires }
       return new Map([[entry.id, this.cache.takeWritten(new Entry(content), begun)]])
     }
@@ -246,6 +246,6 @@ const digestOf = etag => `md5-${etag.slice(1, -1)}`
 const contentOf = ({ id, rev, time, stored, origin, type, bytes, etag }) =>
   ({ id, rev, time, stored, origin, type, bytes: bytes ?? undefined, digest: digestOf(etag) })
 
-/** What the store holds, as `saveAnswer` takes it. @param {Entry} entry */
+/** The head in the store, for `saveAnswer`. @param {Entry} entry */
 const headOf = ({ id, rev, time, stored, ownExpires: expires, origin, type, bytes, etag }) =>
   ({ id, rev: /** @type {string} */ (rev), time, stored, expires, origin, type, digest: bytes ? digestOf(etag) : null })

@@ -1,5 +1,5 @@
-// The store for writers of single tiles: what many of them write, extend and look up is sent together. It has the
-// methods of Store that loader/upstream/keep.js uses.
+// The store for writers of single tiles: their writes, extensions and look-ups are sent together. It has the
+// methods of Store that loader/upstream/save.js uses.
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 
@@ -56,7 +56,7 @@ export class StoreQueue {
   }
 }
 
-/** Calls that are made together, each with an answer of its own. */
+/** Calls that are made together, each with its own answer. */
 class CallQueue {
   #batches
 
@@ -72,7 +72,6 @@ class CallQueue {
     }, options)
   }
 
-  /** @param {any} call @param {number} weight @returns {Promise<any>} */
   call (call, weight) {
     return new Promise((resolve, reject) => { this.#batches.add({ call, resolve, reject }, weight) })
   }

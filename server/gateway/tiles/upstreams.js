@@ -11,8 +11,8 @@ export class Upstreams {
 
   /**
    * @param {object} options
-   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>,
-   *   upstreamNetworks?: string[] | null, contact?: string | null}} [options.options] of the gateway
+   * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, upstreamNetworks?: string[]
+   *   | null, contact?: string | null}} [options.options] of the gateway
    * @param {any} [options.log]
    * @param {typeof openUpstream} [options.open]
    */
@@ -67,7 +67,7 @@ export class Upstreams {
     return [...this.#open.values()].flatMap(({ upstream }) => upstream ? [upstream.state()] : [])
   }
 
-  /** Stops what is under way there. Who waits for it asks the new one. */
+  /** Stops its requests. Those who wait ask the new one. */
   async #close (upstream) {
     await upstream?.close()?.catch(error => this.log?.debug?.({ reason: error.message }, 'closing an upstream'))
   }

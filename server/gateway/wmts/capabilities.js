@@ -12,14 +12,13 @@ const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
 /**
  * @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number,
- *   import('../../../core/grid.js').TileRange>}} Listed times are exact and ascending; reach: where the store has tiles
- *   of each zoom
+ *   import('../../../core/grid.js').TileRange>}} Listed times: exact, ascending; reach: where the store has tiles of
+ *   each zoom
  */
 
 /**
- * Everything the document says, as the store has it now.
- * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers
- * @returns {Promise<Listed[]>}
+ * The layers for the document, from the store.
+ * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers @returns {Promise<Listed[]>}
  */
 export async function listLayers (layers) {
   const reach = await layers.reach()
@@ -35,12 +34,14 @@ export async function listLayers (layers) {
 }
 
 /**
- * @param {Listed[]} listed
- * @param {string} base URL of the gateway, ends in a slash
+ * @param {Listed[]} listed @param {string} base URL of the gateway, ends in a slash
  * @param {string} [token] that its addresses have to have
  */
 export function capabilities (listed, base, token) {
   const query = token ? `?token=${token}` : ''
+  const self = `${base}wmts/1.0.0/WMTSCapabilities.xml${query}`
+  const kvp = `${base}wmts${query ? `${query}&` : '?'}`
+  const layers = listed.map(({ layer }) => layer)
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
 <ows:ServiceIdentification>
@@ -51,32 +52,33 @@ export function capabilities (listed, base, token) {
 <ows:Fees>none</ows:Fees>
 <ows:AccessConstraints>none</ows:AccessConstraints>
 </ows:ServiceIdentification>
-<ows:OperationsMetadata>${operation('GetCapabilities', `${base}wmts/1.0.0/WMTSCapabilities.xml${query}`, base, query)}${operation('GetTile', `${base}wmts/${query}`, base, query)}
+<ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${base}wmts/${query}`, kvp)}
 </ows:OperationsMetadata>
-<Contents>${listed.map(one => layerElement(one, base, query))}${matrixSetsOf(listed.map(({ layer }) => layer)).map(matrixSet)}
+<Contents>${listed.map(one => layerElement(one, base, query))}${matrixSetsOf(layers).map(matrixSet)}
 </Contents>
-<ServiceMetadataURL xlink:href="${base}wmts/1.0.0/WMTSCapabilities.xml${query}"/>
+<ServiceMetadataURL xlink:href="${self}"/>
 </Capabilities>
 `)
 }
 
 // RESTful first: clients that take the first one get addresses that caches like
-const operation = (name, rest, base, query) => xml`
+const operation = (name, rest, kvp) => xml`
 <ows:Operation name="${name}">
-<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', `${base}wmts${query ? `${query}&` : '?'}`]].map(([encoding, href]) => xml`
+<ows:DCP><ows:HTTP>${[['RESTful', rest], ['KVP', kvp]].map(([encoding, href]) => xml`
 <ows:Get xlink:href="${href}">
 <ows:Constraint name="GetEncoding"><ows:AllowedValues><ows:Value>${encoding}</ows:Value></ows:AllowedValues></ows:Constraint>
 </ows:Get>`)}
 </ows:HTTP></ows:DCP>
 </ows:Operation>`
 
-/** @param {Listed} listed @param {string} base @param {string} query */
+/** @param {Listed} listed */
 function layerElement ({ layer, times, reach }, base, query) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
   const newest = times.slice(-MAX_TIMES)
   // one template a layer: clients that find two take either, and half of the tiles would not follow the time
-  const template = `${base}wmts/${layer.layer}/${STYLE}/${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.${ext}${query}`
+  const place = `${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}`
+  const template = `${base}wmts/${layer.layer}/${STYLE}/${place}.${ext}${query}`
   return xml`
 <Layer>
 <ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
@@ -130,9 +132,10 @@ function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 
 const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))
 
 /**
- * What a layer is, and whose: WMTS has no other place for an attribution. That may be HTML, of which the text is kept.
+ * Description and attribution: WMTS has no other place for an attribution. Of HTML, only the text is kept.
  */
 function aboutOf ({ description = '', attribution = '' }) {
-  const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '').replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
+  const plain = attribution.slice(0, MAX_TEXT).replace(/<[^>]*>/g, '')
+    .replace(/&(\w+);/g, (all, name) => SIGNS.get(name) ?? all)
   return [description.slice(0, MAX_TEXT), plain].map(text => text.trim()).filter(Boolean).join('\n')
 }

@@ -1,6 +1,7 @@
 // Errors as OWS 1.1 has them: an ExceptionReport with a code, the parameter it is about, and the HTTP status that WMTS
 // 1.0.0 gives the code. They are used in this folder only.
 import { TilecouchError } from '../../../loader/errors.js'
+import { sendBody } from '../responses.js'
 import { xml } from './xml.js'
 
 /** Code -> HTTP status. */
@@ -22,12 +23,7 @@ const REPORTS = {
 }
 
 export class OwsError extends Error {
-  /**
-   * @param {keyof typeof STATUS} code
-   * @param {string} text
-   * @param {string} [locator] the parameter or operation it is about
-   * @param {number} [status]
-   */
+  /** @param {keyof typeof STATUS} code @param {string} [locator] the parameter or operation it is about */
   constructor (code, text, locator, status = STATUS[code]) {
     super(text)
     this.name = 'OwsError'
@@ -37,26 +33,18 @@ export class OwsError extends Error {
   }
 }
 
-/** @param {string} parameter */
 export const missing = parameter => new OwsError('MissingParameterValue', `the request has no ${parameter}`, parameter)
 
-/**
- * @param {string} parameter
- * @param {unknown} value
- * @param {string} why what would be right
- */
-export const invalid = (parameter, value, why) => new OwsError('InvalidParameterValue', `${parameter} ${show(value)}: ${why}`, parameter)
-
-const show = value => {
+/** @param {string} why what would be right */
+export function invalid (parameter, value, why) {
   const text = String(value)
-  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text)
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}…` : text)
+  return new OwsError('InvalidParameterValue', `${parameter} ${shown}: ${why}`, parameter)
 }
 
 /**
  * The report of an error that is about the request. Others, as when the store is away, are answered and logged as for
- * any other
- * address.
- * @param {any} error
+ * any other address.
  * @returns {OwsError | undefined}
  */
 export function toOwsError (error) {
@@ -66,7 +54,7 @@ export function toOwsError (error) {
 }
 
 /** @param {OwsError} error */
-export const exceptionReport = ({ code, locator, message }) => String(xml`<?xml version="1.0" encoding="UTF-8"?>
+const exceptionReport = ({ code, locator, message }) => String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <ExceptionReport xmlns="http://www.opengis.net/ows/1.1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/ows/1.1 http://schemas.opengis.net/ows/1.1.0/owsExceptionReport.xsd" version="1.1.0" xml:lang="en">
 <Exception exceptionCode="${code}"${locator && xml` locator="${locator}"`}>
 <ExceptionText>${message}</ExceptionText>
@@ -75,17 +63,11 @@ export const exceptionReport = ({ code, locator, message }) => String(xml`<?xml 
 `)
 
 /**
- * @param {OwsError} error
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
- * @param {{byAddress: boolean}} request an address outside the layer is one where nothing is
+ * @param {OwsError} error @param {any} req @param {any} res
+ * @param {{byAddress: boolean}} request an address outside the layer is a 404
  */
 export function sendException (error, req, res, { byAddress }) {
-  const body = Buffer.from(exceptionReport(error))
-  res.writeHead(byAddress && error.code === 'TileOutOfRange' ? 404 : error.status, {
-    'Content-Type': 'application/xml; charset=utf-8',
-    'Content-Length': body.length,
-    'Cache-Control': 'no-store'
-  })
-  res.end(req.method === 'HEAD' ? undefined : body)
+  const status = byAddress && error.code === 'TileOutOfRange' ? 404 : error.status
+  const headers = { 'Content-Type': 'application/xml; charset=utf-8', 'Cache-Control': 'no-store' }
+  sendBody(req, res, status, headers, Buffer.from(exceptionReport(error)))
 }

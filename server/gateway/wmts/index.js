@@ -1,7 +1,6 @@
 // The WMTS of the gateway: capabilities, and tiles, which are answered as those of any other address.
-import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { REVALIDATE, matchesEtag } from '../responses.js'
+import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
 import { cacheControlWith } from '../addresses.js'
 import { capabilities, listLayers } from './capabilities.js'
 import { sendException, toOwsError } from './errors.js'
@@ -11,31 +10,29 @@ import { parseKvp, parseRest, resolveTile } from './request.js'
 const MOST_BASES = 8
 
 /**
- * Documents of a gateway while nothing changes: the Layers answers with the same objects as long as they are true.
+ * Documents of a gateway while its layers do not change: Layers then answers with the same objects.
  * @typedef {{listed: import('./capabilities.js').Listed[], documents: Map<string, {bytes: Buffer, etag: string}>}} Kept
  * @type {WeakMap<object, Kept>}
  */
 const kept = new WeakMap()
 
 /**
- * @param {any} ctx
  * @param {{path: string[], query: URLSearchParams, visitor?: import('../access/visitor.js').Visitor}} asked visitor:
- *   where there are private layers
- * @param {import('node:http').IncomingMessage} req
- * @param {import('node:http').ServerResponse} res
+ *   if there are private layers
  */
 export async function wmts (ctx, asked, req, res) {
   const byAddress = asked.path.length > 0
   try {
     const request = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
     if (request.operation === 'GetTile') {
-      await asked.visitor?.requireLayer(request.tile.layer, res)
+      await asked.visitor?.requireAccess(res, request.tile.layer)
       await ctx.answerTile(await resolveTile(ctx.layers, request.tile), req, res)
     } else {
       await asked.visitor?.requireSome(res)
       const url = ctx.publicUrl(req)
-      const document = await documentFor(ctx.layers, url.base, asked.visitor)
-      sendCapabilities(document, cacheControlWith(url, REVALIDATE), req, res)
+      const { etag, bytes } = await documentFor(ctx.layers, url.base, asked.visitor)
+      const type = { 'Content-Type': 'application/xml; charset=utf-8' }
+      sendTagged(req, res, etag, { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, type, bytes)
     }
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
@@ -44,7 +41,7 @@ export async function wmts (ctx, asked, req, res) {
   }
 }
 
-/** The capabilities with links below a base: what everybody may see is kept, anything else is made for the visitor. */
+/** The capabilities with links below a base. Only the document for everybody is kept. */
 async function documentFor (layers, base, visitor) {
   if (!visitor) return documentOf(layers, base, await listLayers(layers))
   const listed = await listLayers({
@@ -57,7 +54,7 @@ async function documentFor (layers, base, visitor) {
 
 function make (listed, base, link) {
   const bytes = Buffer.from(capabilities(listed, base, link))
-  return { bytes, etag: `"${hash('md5', bytes, 'base64')}"` }
+  return { bytes, etag: etagOf(bytes) }
 }
 
 /** Made again when a layer, its times or its reach have changed. */
@@ -76,10 +73,3 @@ function documentOf (layers, base, listed) {
 
 const same = (before, now) => before.length === now.length && before.every(({ layer, times, reach }, index) =>
   layer === now[index].layer && times === now[index].times && isDeepStrictEqual(reach, now[index].reach))
-
-function sendCapabilities ({ bytes, etag }, cacheControl, req, res) {
-  const headers = { ETag: etag, 'Cache-Control': cacheControl }
-  if (matchesEtag(req.headers['if-none-match'], etag)) return void res.writeHead(304, headers).end()
-  res.writeHead(200, { ...headers, 'Content-Type': 'application/xml; charset=utf-8', 'Content-Length': bytes.length })
-  res.end(req.method === 'HEAD' ? undefined : bytes)
-}

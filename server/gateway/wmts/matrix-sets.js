@@ -7,7 +7,7 @@ import { MAX_ZOOM, tileRanges } from '../../../core/grid.js'
 export const EDGE = 20037508.3427892
 
 const SCALE = 559082264.0287178 // denominator at zoom 0 with tiles of 256 pixels; a pixel is 0.28 mm
-const TILE_SIZE = 256 // pixels, of a layer that does not say
+const TILE_SIZE = 256 // pixels, of a layer without tileSize
 /** @type {import('../../../core/grid.js').Bbox} */
 const WORLD = [-180, -90, 180, 90]
 
@@ -26,19 +26,16 @@ export function matrixSetOf (layer) {
 }
 
 /** Names and scales of the standard belong to the standard's size of tiles. @param {MatrixSet} set */
-export const wellKnownScaleSet = set => set.tileSize === TILE_SIZE ? 'urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible' : undefined
+export const wellKnownScaleSet = ({ tileSize }) =>
+  tileSize === TILE_SIZE ? 'urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible' : undefined
 
-/** 16 digits are what a double holds; the 17th would be noise. */
+/** A double has 16 digits. */
 export const scaleDenominator = (tileSize, z) => Number((SCALE * TILE_SIZE / tileSize / 2 ** z).toPrecision(16))
 
 /** @param {Record<string, any>} layer */
 export const zoomsOf = layer => ({ min: layer.minzoom ?? 0, max: layer.maxzoom ?? MAX_ZOOM })
 
-/**
- * The sets that layers are in, each once.
- * @param {Record<string, any>[]} layers
- * @returns {MatrixSet[]}
- */
+/** The sets that layers are in, each once. @param {Record<string, any>[]} layers @returns {MatrixSet[]} */
 export function matrixSetsOf (layers) {
   const sets = new Map(layers.map(matrixSetOf).map(set => [set.id, set]))
   return [...sets.values()].sort((a, b) => a.tileSize - b.tileSize || a.deepest - b.deepest)
@@ -48,7 +45,6 @@ export function matrixSetsOf (layers) {
  * The columns and rows of a layer at a zoom: one range, as the standard wants it, so one over the antimeridian goes all
  * the way round.
  * @param {Record<string, any>} layer
- * @param {number} z
  */
 export function limitsOf (layer, z) {
   const ranges = tileRanges(layer.bounds ?? WORLD, z)
@@ -62,8 +58,7 @@ export function limitsOf (layer, z) {
 
 /**
  * Limits of every zoom of a layer, or none where they would only repeat the set. A zoom that covers a part of the
- * bounds
- * alone says so, unless an upstream may fill the rest.
+ * bounds alone says so, unless an upstream may fill the rest.
  * @param {Record<string, any>} layer
  * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
  */

@@ -21,9 +21,7 @@ const TILE = ['Layer', 'Style', 'Format', 'TileMatrixSet', 'TileMatrix', 'TileRo
 
 /**
  * /wmts?SERVICE=WMTS&REQUEST=…: names in any case, values as in the capabilities. Unknown parameters are ignored, and
- * of two with
- * one name the first counts.
- * @param {URLSearchParams} query
+ * of two with one name the first counts.
  * @returns {WmtsRequest}
  */
 export function parseKvp (query) {
@@ -45,9 +43,9 @@ export function parseKvp (query) {
     return { operation }
   }
   if (operation === 'GetFeatureInfo') {
-    throw new OwsError('OperationNotSupported', 'these layers hold pictures: there is nothing to ask about a point', operation)
+    throw new OwsError('OperationNotSupported', 'these layers are pictures: points have no information', operation)
   }
-  if (operation !== 'GetTile') throw invalid('request', operation, 'there are GetCapabilities and GetTile')
+  if (operation !== 'GetTile') throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
 
   const version = required('version')
   if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
@@ -57,7 +55,7 @@ export function parseKvp (query) {
 
 function checkVersions (versions) {
   if (!versions || versions.split(',').some(version => version.trim() === VERSION)) return
-  throw new OwsError('VersionNegotiationFailed', `of WMTS there is ${VERSION} here, and not ${versions.slice(0, 60)}`)
+  throw new OwsError('VersionNegotiationFailed', `this gateway has WMTS ${VERSION}, not ${versions.slice(0, 60)}`)
 }
 
 const FILE = /^([^.]+)\.([A-Za-z0-9]{1,5})$/
@@ -80,7 +78,8 @@ export function parseRest (path) {
     return { operation: 'GetCapabilities' }
   }
   if (path.length !== 6 && path.length !== 7) {
-    const where = 'tiles are at layer/style/TileMatrixSet/TileMatrix/TileRow/TileCol.ext, and 1.0.0/WMTSCapabilities.xml lists them'
+    const where = 'tiles are at layer/style/TileMatrixSet/TileMatrix/TileRow/TileCol.ext; ' +
+      '1.0.0/WMTSCapabilities.xml lists them'
     throw new OwsError('NoApplicableCode', `nothing at ${path.join('/').slice(0, 60)}: ${where}`, undefined, 404)
   }
   const [layer, style, ...rest] = path
@@ -108,8 +107,7 @@ export const formatOf = layer => Object.values(formats).find(({ ext }) => ext ==
 
 /**
  * The tile of the store that is wanted; throws which parameter is wrong.
- * @param {{get: (name: string) => Promise<Record<string, any>>}} layers
- * @param {Wanted} wanted
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Wanted} wanted
  * @returns {Promise<{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}>}
  */
 export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }) {
@@ -134,7 +132,6 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
 /**
  * The last second of a Time, or nothing for the newest. Clients write fractions and offsets, which tile addresses do
  * not have.
- * @param {string} [time]
  */
 function resolveTime (time = '') {
   if (NEWEST.test(time)) return

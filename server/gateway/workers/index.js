@@ -37,7 +37,7 @@ export const restartDefaults = {
 
 /**
  * Serves with `options.workers` processes; resolves when all of them do.
- * @param {Record<string, any>} options of resolveOptions, with a database: workers open none of their own
+ * @param {Record<string, any>} options of resolveOptions, with a database: workers open no embedded store
  * @param {object} environment
  * @param {import('pino').Logger} environment.log
  * @param {import('../mirror-metrics.js').Mirroring} [environment.mirror] of an edge
@@ -63,7 +63,7 @@ class WorkerPool {
   #failures = 0 // starts in a row that failed
   #restarts = 0
   #address = { url: '', port: 0, opsUrl: null }
-  /** Its /metrics and /health, where they have a port of their own. @type {Listener | null} */
+  /** For /metrics and /health, if they have their own port. @type {Listener | null} */
   #ops = null
   #opsUrl = /** @type {string | null} */ (null)
   /** @type {Promise<void> | null} */
@@ -79,7 +79,7 @@ class WorkerPool {
     this.wanted = options.workers
     this.options = options
     const { memory, workers, opsPort } = options
-    // workers have an ops port of their own behind the one of this process, on loopback
+    // each worker has an ops port on loopback, for the one of this process
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
     this.users = options.accessUsers ? new Users(new Couch(options.db), { log }) : null
@@ -87,7 +87,7 @@ class WorkerPool {
     mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
     this.ended = new Promise((resolve, reject) => { this.#end = { resolve, reject } })
-    this.ended.catch(() => {}) // nobody has to wait for it
+    this.ended.catch(() => {}) // no unhandled rejection
   }
 
   get url () { return this.#address.url }
@@ -103,7 +103,7 @@ class WorkerPool {
       this.#ops = new Listener(this.#opsHandler())
       this.#opsUrl = urlOf(opsHost, await this.#ops.listen(opsPort, opsHost))
     }
-    // one first: what is wrong with the port or the store is then reported once
+    // one first: errors of the port or the store are then reported once
     await this.#fork(1)
     await Promise.all(Array.from({ length: this.wanted - 1 }, (_, at) => this.#fork(at + 2)))
   }
@@ -219,7 +219,7 @@ class WorkerPool {
     }
   }
 
-  /** Lets every worker finish what it does. @returns {Promise<void>} */
+  /** Lets every worker finish what it does. */
   close () {
     return (this.#closing ??= this.#close())
   }

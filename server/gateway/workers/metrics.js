@@ -1,9 +1,9 @@
-// The numbers of all workers in one answer, whichever of them is asked.
+// The numbers of all workers in one answer, from any of them.
 import { AggregatorRegistry } from 'prom-client'
 import { workerMetricTable } from '../metrics.js'
 import { mirrorMetrics } from '../mirror-metrics.js'
 
-const TIMEOUT = 3000 // ms a worker may take; one that hangs must not hide the others
+const TIMEOUT = 3000 // ms a worker may take: one that hangs must not delay the others
 
 export class WorkerMetrics {
   #last = new Map() // worker -> what it counted when it was last asked
@@ -39,10 +39,10 @@ export class WorkerMetrics {
   remove (worker) {
     const counters = this.#last.get(worker).filter(({ type }) => type !== 'gauge')
     this.#last.delete(worker)
-    this.#ended = aggregate([this.#ended, counters]).getMetricsAsArray().map(metric => /** @type {any} */ (metric).get())
+    const sums = /** @type {any[]} */ (aggregate([this.#ended, counters]).getMetricsAsArray())
+    this.#ended = sums.map(metric => metric.get())
   }
 
-  /** @returns {Promise<string>} */
   async text () {
     const workers = [...this.#last.keys()]
     const answers = await Promise.all(workers.map(worker => this.#ask(worker)))
@@ -72,8 +72,8 @@ export class WorkerMetrics {
   #own () {
     const values = this.own()
     return [
-      ...Object.entries(workerMetricTable).map(([key, { name, help, type }]) =>
-        ({ name, help, type, aggregator: 'sum', values: [{ labels: {}, value: values[key] }] })),
+      ...Object.entries(workerMetricTable).map(([key, metric]) =>
+        ({ ...metric, values: [{ labels: {}, value: values[key] }] })),
       ...(this.mirror ? mirrorMetrics(this.mirror()) : [])
     ]
   }

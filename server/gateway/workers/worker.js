@@ -1,8 +1,8 @@
-// One of several processes: it serves with the options that its parent sends, until the parent tells it to stop or is
+// One of several processes: it serves with the options that its parent sends, until the parent sends stop or is
 // gone.
 import { TilecouchError } from '../../../loader/errors.js'
 import { createLog, secretsOf } from '../log.js'
-import { createMetrics } from '../metrics.js'
+import { Metrics } from '../metrics.js'
 
 /** Milliseconds for the parent to answer. */
 const TIMEOUTS = {
@@ -26,14 +26,14 @@ const UNKNOWN = {
 
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
-  const metrics = createMetrics()
+  const metrics = new Metrics()
   const waiting = new Map() // requests to the parent
   let running = null
   let asked = 0
 
   const send = message => { if (process.connected) process.send?.(message) }
 
-  /** Asks the parent; nothing when it takes too long. */
+  /** Asks the parent; undefined: no answer in time. */
   const ask = (type, more = {}) => new Promise(resolve => {
     const id = asked++
     const answer = value => {
@@ -69,9 +69,10 @@ export function serveAsWorker (startGateway) {
     send({ type: 'ready', address: { url, port, opsUrl } })
   }
 
-  /** Tells the parent why, which decides what to do. The process ends when the message has left. */
+  /** Reports the error to the parent, which decides what to do. The process ends when the message is sent. */
   function fail (error) {
-    const { code, details } = error instanceof TilecouchError ? error : { code: 'INTERNAL', details: { why: error.message } }
+    const isOurs = error instanceof TilecouchError
+    const { code, details } = isOurs ? error : { code: 'INTERNAL', details: { why: error.message } }
     if (!process.send || !process.connected) process.exit(1)
     process.send({ type: 'failed', code, details }, () => process.exit(1))
   }

@@ -1,4 +1,5 @@
-// A page of a test with the client library on it, beside a store: the store's own origin answers for it, without being asked.
+// A page of a test with the client library on it, beside a store: the store's own origin answers for it, without being
+// asked.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'

@@ -1,4 +1,6 @@
-// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive it.
+/* global clock, control, document, requestAnimationFrame -- of the page, in functions that run there */
+// A page with the controls on it, served on a free port from what esbuild makes of the sources, and a browser to drive
+// it.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import http from 'node:http'
@@ -82,3 +84,14 @@ export function onControls () {
     }
   }
 }
+
+/** The time of the clock. */
+export const at = page => page.evaluate(() => clock.getTime())
+/** Two frames later everything is drawn. */
+export const settled = page => page.evaluate(() => new Promise(resolve => { requestAnimationFrame(() => requestAnimationFrame(resolve)) }))
+/** Where a time is on the page. */
+export const spot = (page, time) => page.evaluate(each => {
+  const { axis } = control.state
+  const box = document.querySelector('.tilecouch-timeline-axis').getBoundingClientRect()
+  return { x: box.left + axis.x(Date.parse(each)), y: box.top + 25, strip: box.top + 58, left: box.left, right: box.right }
+}, time)

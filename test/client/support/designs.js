@@ -1,4 +1,5 @@
-// The design documents without the viewer: what the client library asks of a store, and nothing that has to be bundled first.
+// The design documents without the viewer: what the client library asks of a store, and nothing that has to be bundled
+// first.
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

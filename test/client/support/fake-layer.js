@@ -1,9 +1,7 @@
 /* global L, document -- of the page this is bundled for */
 // A history layer without a store: the test says what changed, and when tiles are there.
 
-/**
- * @param {{clock: any, title?: string, changes?: any, extent?: any, colour?: string}} options
- */
+/** @param {{clock: any, title?: string, changes?: any, extent?: any, colour?: string}} options */
 export function fakeLayer (options) {
   return new FakeLayer(options)
 }

@@ -1,4 +1,5 @@
-// A server before a store, on which the pages of tests stand: it remembers every request, and can be made slow, wrong or dead.
+// A server before a store, on which the pages of tests stand: it remembers every request, and can be made slow, wrong
+// or dead.
 import { createServer, request as ask } from 'node:http'
 import { clientFiles } from './client-page.js'
 
@@ -12,8 +13,10 @@ import { clientFiles } from './client-page.js'
  * @property {boolean} aborted the page gave it up
  * @property {boolean} done
  * @property {{up: number, down: number}} bytes of bodies, as they were on the wire
- * @typedef {{status?: number, body?: string | Buffer, headers?: Record<string, string>, cut?: number, hang?: number, change?: (piece: Buffer, at: number) => void}} Answer
- *   cut, hang: bytes of the real answer after which the connection breaks, or says nothing more; change: spoils what comes in its place, told where it begins
+ * @typedef {{status?: number, body?: string | Buffer, headers?: Record<string, string>, cut?: number, hang?: number,
+ *   change?: (piece: Buffer, at: number) => void}} Answer
+ *   cut, hang: bytes of the real answer after which the connection breaks, or says nothing more; change: spoils what
+ *   comes in its place, told where it begins
  * @typedef {(entry: Entry) => Answer | void | Promise<Answer | unknown>} Rule
  */
 

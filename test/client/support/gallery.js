@@ -1,4 +1,5 @@
-// Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which quarter it is.
+// Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which
+// quarter it is.
 import { encodeIndexed } from '../../../server/demo/png.js'
 
 const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
@@ -10,14 +11,16 @@ export const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
 export function picture (step, z, x, y) {
   const palette = Uint8Array.from([[0, 1, 2, 3].map(quarter => [step * 8 + z, x * 8, y * 8 + quarter]), [x, y, step]].flat(2))
   const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
-  if (x > 31 || y > 31) pixels[pixels.length - 1] = 4 // the last pixel, which nobody looks at, tells it from the tile 32 further on
+  // the last pixel, which nobody looks at, tells it from the tile 32 further on
+  if (x > 31 || y > 31) pixels[pixels.length - 1] = 4
   return encodeIndexed(pixels, SIZE, palette)
 }
 
 /**
  * All versions of a layer.
  * @param {string} layer
- * @param {Record<number, number[]>} steps what is written at which step: tiles as [z, x, y], gone where a fourth member says so
+ * @param {Record<number, number[]>} steps what is written at which step: tiles as [z, x, y], gone where a fourth member
+ *   says so
  */
 export async function history (layer, steps) {
   const versions = []
@@ -77,10 +80,7 @@ export function stepOf (steps, step, z, x, y) {
   return !last || last[1].some(tile => tile[0] === z && tile[1] === x && tile[2] === y && tile[3]) ? '-' : last[0]
 }
 
-/**
- * @param {import('../../../loader/index.js').Store} store
- * @param {string[]} names
- */
+/** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
 export async function hang (store, names) {
   for (const name of names) {
     await store.defineLayer(name, layers[name].fields)

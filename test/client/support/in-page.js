@@ -1,4 +1,5 @@
-// Runs in the page before everything else: tells what tiles show, counts object URLs and timers, and watches frame by frame.
+// Runs in the page before everything else: tells what tiles show, counts object URLs and timers, and watches frame by
+// frame.
 /* global document, window, requestAnimationFrame */
 
 /** @param {boolean} [isPatient] sits through long waits, which are cut short otherwise */
@@ -37,7 +38,10 @@ export function install (isPatient = false) {
     never.call(window, id)
   }
 
-  /** What an image shows at a point of a tile, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of an ancestor. */
+  /**
+   * What an image shows at a point of a tile, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of
+   * an ancestor.
+   */
   function read (image, box, z) {
     const [outer, inner] = [box.getBoundingClientRect(), image.getBoundingClientRect()]
     const at = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
@@ -62,7 +66,9 @@ export function install (isPatient = false) {
     return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z) : '?').join('+') || '-') + failed
   }
 
-  /** z/x/y -> what is to be seen there, of the tiles in the window. Copies of the world are marked with their number. */
+  /**
+   * z/x/y -> what is to be seen there, of the tiles in the window. Copies of the world are marked with their number.
+   */
   function picture (layer = view.layer) {
     const seen = {}
     const frame = layer._map.getContainer().getBoundingClientRect()

@@ -5,7 +5,8 @@
  * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
- * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `kind: 'couch'`, `offline: true`: the OfflineStore of the window
+ * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `kind: 'couch'`, `offline: true`: the
+ *   OfflineStore of the window
  */
 export function draw (page, layer, { map = {}, kind = 'history', ...options } = {}) {
   return page.evaluate(([name, mapOptions, { offline, ...layerOptions }, couch]) => {

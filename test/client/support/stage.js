@@ -1,5 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// A store with layers, a server before it that can be made to fail, and a browser: what the tests of the client library stand on.
+// A store with layers, a server before it that can be made to fail, and a browser: what the tests of the client library
+// stand on.
 import assert from 'node:assert/strict'
 import { Store } from '../../../loader/index.js'
 import { backends } from '../../support/backends.js'
@@ -12,7 +13,8 @@ import { at, draw, rest } from './maps.js'
 
 let browser
 
-const VIEW = { viewport: { width: 700, height: 500 } } // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
+// 3 x 2 tiles in the middle of zoom 3, and parts of others around them
+const VIEW = { viewport: { width: 700, height: 500 } }
 
 /**
  * A suite on every store (or on the embedded one alone, where the store makes no difference).
@@ -82,9 +84,11 @@ export class Stage {
   }
 
   /**
-   * A page with a map and a layer on it, `map` and `layer` of its window. Resolves when all is drawn, unless told otherwise. Nothing is fetched in advance, likewise.
+   * A page with a map and a layer on it, `map` and `layer` of its window. Resolves when all is drawn, unless told
+   * otherwise. Nothing is fetched in advance, likewise.
    * @param {string} layer
-   * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `wait: false`, `kind: 'couch'`, `page`: of the context
+   * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `wait: false`, `kind: 'couch'`, `page`:
+   *   of the context
    */
   async show (layer, { map = {}, wait = true, kind = 'history', page: context, ...options } = {}) {
     const page = await this.page(context)

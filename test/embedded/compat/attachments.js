@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { freshDatabase, png } from '../harness.js'
+import { answered, freshDatabase, png } from '../harness.js'
 
 const md5 = bytes => createHash('md5').update(bytes).digest('base64')
 
 export const attachments = target => describe('attachments', () => {
-  const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = freshDatabase(target)
   const bytes = png(0, 255, 10, 13, 128)
 
   it('come in base64 and go out as bytes', async () => {
-    const made = await admin('PUT', '/osm:1:0:1', { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } })
-    assert.equal(made.status, 201)
-    const read = await admin('GET', '/osm:1:0:1/tile')
-    assert.equal(read.status, 200)
+    await answered(201, admin('PUT', '/osm:1:0:1', { n: 1, _attachments: { tile: { content_type: 'image/png', data: bytes.toString('base64') } } }))
+    const read = await answered(200, admin('GET', '/osm:1:0:1/tile'))
     assert.deepEqual(read.bytes, bytes)
     assert.equal(read.headers['content-type'], 'image/png')
     assert.equal(read.headers['content-length'], String(bytes.length))
@@ -30,8 +27,7 @@ export const attachments = target => describe('attachments', () => {
   })
 
   it('answer HEAD and If-None-Match', async () => {
-    const head = await admin('HEAD', '/osm:1:0:1/tile')
-    assert.equal(head.status, 200)
+    const head = await answered(200, admin('HEAD', '/osm:1:0:1/tile'))
     assert.equal(head.headers['content-length'], String(bytes.length))
     assert.equal(head.headers.etag, `"${md5(bytes)}"`)
     assert.equal((await admin('GET', '/osm:1:0:1/tile', undefined, { 'If-None-Match': head.headers.etag })).status, 304)
@@ -45,15 +41,13 @@ export const attachments = target => describe('attachments', () => {
     assert.equal(after._attachments.tile.revpos, 1)
     assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
     assert.equal((await admin('PUT', '/osm:1:0:1', { _rev: json.rev })).status, 201)
-    const gone = await admin('GET', '/osm:1:0:1/tile')
-    assert.equal(gone.status, 404)
+    const gone = await answered(404, admin('GET', '/osm:1:0:1/tile'))
     assert.deepEqual(gone.json, { error: 'not_found', reason: 'Document is missing attachment' })
     assert.deepEqual((await admin('GET', `/osm:1:0:1/tile?rev=${json.rev}`)).bytes, bytes)
   })
 
   it('are put alone, on new documents and old', async () => {
-    const made = await admin('PUT', '/solo@1/tile', bytes, { 'Content-Type': 'image/png' })
-    assert.equal(made.status, 201)
+    const made = await answered(201, admin('PUT', '/solo@1/tile', bytes, { 'Content-Type': 'image/png' }))
     assert.deepEqual(Object.keys(made.json).sort(), ['id', 'ok', 'rev'])
     assert.equal((await admin('PUT', '/solo@1/tile', bytes, { 'Content-Type': 'image/png' })).status, 409)
     assert.equal((await admin('PUT', `/solo@1/more?rev=${made.json.rev}`, 'hello', { 'Content-Type': 'image/webp' })).status, 201)
@@ -65,14 +59,12 @@ export const attachments = target => describe('attachments', () => {
 
   it('may be empty', async () => {
     await admin('PUT', '/empty', { _attachments: { nothing: { content_type: 'image/png', data: '' } } })
-    const read = await admin('GET', '/empty/nothing')
-    assert.equal(read.status, 200)
+    const read = await answered(200, admin('GET', '/empty/nothing'))
     assert.equal(read.headers['content-length'], '0')
   })
 
   it('belong to design documents too, with nested names', async () => {
-    const made = await admin('PUT', '/_design/app/img/deep/a%20b.png', bytes, { 'Content-Type': 'image/png' })
-    assert.equal(made.status, 201)
+    const made = await answered(201, admin('PUT', '/_design/app/img/deep/a%20b.png', bytes, { 'Content-Type': 'image/png' }))
     assert.equal(made.json.id, '_design/app')
     for (const path of ['img/deep/a%20b.png', 'img%2Fdeep%2Fa%20b.png']) {
       const read = await admin('GET', `/_design/app/${path}`)

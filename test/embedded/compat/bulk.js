@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
-import { freshDatabase, png } from '../harness.js'
+import { answered, freshDatabase, png } from '../harness.js'
 
 export const bulk = target => describe('many documents at once', () => {
-  const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = freshDatabase(target)
   const tile = (id, ...bytes) => ({ _id: id, _attachments: { tile: { content_type: 'image/png', data: png(...bytes).toString('base64') } } })
   const rows = async (path, body) => (await admin(body ? 'POST' : 'GET', path, body)).json.rows
   const ids = async (path, body) => (await rows(path, body)).map(({ id, key }) => id ?? key)
 
   before(async () => {
-    const { status, json } = await admin('POST', '/_bulk_docs', { docs: [tile('m:1:0:0', 1), tile('m:1:0:1', 2), tile('m:1:1:0@2024', 3), { _id: 'z' }] })
-    assert.equal(status, 201)
+    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [tile('m:1:0:0', 1), tile('m:1:0:1', 2), tile('m:1:1:0@2024', 3), { _id: 'z' }] }))
     assert.deepEqual(json.map(({ ok, id }) => [ok, id]), [[true, 'm:1:0:0'], [true, 'm:1:0:1'], [true, 'm:1:1:0@2024'], [true, 'z']])
   })
 
   it('stores the good ones and names the conflicts', async () => {
-    const { status, json } = await admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: 'y' }, {}, { _id: 'y' }] })
-    assert.equal(status, 201)
+    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: 'y' }, {}, { _id: 'y' }] }))
     assert.deepEqual(json[0], { id: 'z', error: 'conflict', reason: 'Document update conflict.' })
     assert.equal(json[1].ok, true)
     assert.match(json[2].id, /^[0-9a-f]{32}$/)

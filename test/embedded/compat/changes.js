@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
-import { freshDatabase, until } from '../harness.js'
+import { answered, freshDatabase, until } from '../harness.js'
 
 export const changes = target => describe('changes', () => {
   const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
   const feed = async (query = '', body) => {
-    const { status, text, json } = await admin(body ? 'POST' : 'GET', `/_changes${encodeURI(query)}`, body)
-    assert.equal(status, 200, text)
-    return json
+    return (await answered(200, admin(body ? 'POST' : 'GET', `/_changes${encodeURI(query)}`, body))).json
   }
   const ids = async (query, body) => (await feed(query, body)).results.map(({ id }) => id).sort()
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { freshDatabase } from '../harness.js'
+import { answered, freshDatabase } from '../harness.js'
 
 export const databases = target => describe('server and databases', () => {
   const db = freshDatabase(target)
   const admin = (...args) => target().admin(...args)
 
   it('says welcome', async () => {
-    const { status, json } = await admin('GET', '/')
-    assert.equal(status, 200)
+    const { json } = await answered(200, admin('GET', '/'))
     assert.equal(json.couchdb, 'Welcome')
     assert.match(json.version, /^3\.\d+\.\d+/)
     assert.equal(typeof json.vendor.name, 'string')
@@ -23,8 +22,7 @@ export const databases = target => describe('server and databases', () => {
   it('lists databases', async () => assert.ok((await admin('GET', '/_all_dbs')).json.includes(db.path.slice(1))))
 
   it('describes a database', async () => {
-    const { status, json } = await admin('GET', db.path)
-    assert.equal(status, 200)
+    const { json } = await answered(200, admin('GET', db.path))
     assert.equal(json.db_name, db.path.slice(1))
     assert.equal(json.doc_count, 0)
     assert.equal(typeof json.update_seq, 'string')
@@ -34,8 +32,7 @@ export const databases = target => describe('server and databases', () => {
   it('creates with ?q= and refuses to create twice', async () => {
     const path = `/${target().unique()}`
     assert.equal((await admin('PUT', `${path}?q=1`)).status, 201)
-    const { status, json } = await admin('PUT', path)
-    assert.equal(status, 412)
+    const { json } = await answered(412, admin('PUT', path))
     assert.equal(json.error, 'file_exists')
     assert.deepEqual((await admin('DELETE', path)).json, { ok: true })
     assert.deepEqual((await admin('GET', path)).json, { error: 'not_found', reason: 'Database does not exist.' })
@@ -43,9 +40,7 @@ export const databases = target => describe('server and databases', () => {
   })
 
   it('refuses bad names', async () => {
-    const { status, json } = await admin('PUT', '/Bad')
-    assert.equal(status, 400)
-    assert.equal(json.error, 'illegal_database_name')
+    await answered(400, admin('PUT', '/Bad'), 'illegal_database_name')
   })
 
   it('takes names with a slash', async () => {
@@ -72,14 +67,11 @@ export const databases = target => describe('server and databases', () => {
   })
 
   it('insists on JSON for POST', async () => {
-    const { status, json } = await admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' })
-    assert.equal(status, 415)
-    assert.equal(json.error, 'bad_content_type')
+    await answered(415, admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' }), 'bad_content_type')
   })
 
   it('names the methods it takes', async () => {
-    const { status, headers, json } = await admin('PUT', `${db.path}/_all_docs`, '{}')
-    assert.equal(status, 405)
+    const { headers, json } = await answered(405, admin('PUT', `${db.path}/_all_docs`, '{}'))
     assert.equal(headers.allow, 'GET,HEAD,POST')
     assert.equal(json.error, 'method_not_allowed')
   })

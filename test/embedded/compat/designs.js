@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { freshDatabase } from '../harness.js'
+import { answered, freshDatabase } from '../harness.js'
 
 const ddoc = {
   shows: {
@@ -29,7 +29,7 @@ const ddoc = {
 
 export const designs = target => describe('shows, lists and updates', () => {
   const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
   const show = (path, ...rest) => admin('GET', `/_design/d/_show/${path}`, ...rest)
   const list = path => admin('GET', `/_design/d/_list/${path}`)
 
@@ -58,8 +58,7 @@ export const designs = target => describe('shows, lists and updates', () => {
     assert.equal(text.text, 'hi')
     assert.equal(text.headers['content-type'], 'text/html; charset=utf-8')
     assert.equal((await show('json')).headers['content-type'], 'application/json')
-    const moved = await show('moved')
-    assert.equal(moved.status, 302)
+    const moved = await answered(302, show('moved'))
     assert.equal(moved.headers.location, '../x')
     const image = await show('image')
     assert.equal(image.text, 'abc')
@@ -85,8 +84,7 @@ export const designs = target => describe('shows, lists and updates', () => {
   })
 
   it('list a view', async () => {
-    const { status, headers, json } = await list('all/v?reduce=false&limit=2&x=1')
-    assert.equal(status, 201)
+    const { headers, json } = await answered(201, list('all/v?reduce=false&limit=2&x=1'))
     assert.equal(headers['x-own'], '1')
     assert.equal(headers['transfer-encoding'] !== undefined && headers['content-length'] !== undefined, false)
     assert.deepEqual(json.slice(0, 2).map(({ id }) => id), ['osm:1:0:0@x', 'b'])
@@ -103,8 +101,7 @@ export const designs = target => describe('shows, lists and updates', () => {
   })
 
   it('redirect from a list', async () => {
-    const { status, headers, text } = await list('redirect/v?reduce=false&limit=1')
-    assert.equal(status, 302)
+    const { headers, text } = await answered(302, list('redirect/v?reduce=false&limit=1'))
     assert.equal(headers.location, '../../../osm:1:0:0@x/tile')
     assert.equal(text, 'see there')
     for (let i = 0; i < 3; i++) assert.equal((await list('redirect/v?reduce=false&key=99')).headers.location, '../../../none/tile') // over one connection
@@ -118,16 +115,14 @@ export const designs = target => describe('shows, lists and updates', () => {
   })
 
   it('update', async () => {
-    const { status, text } = await admin('PUT', '/_design/d/_update/put/made', 'hello')
-    assert.equal(status, 201)
+    const { text } = await answered(201, admin('PUT', '/_design/d/_update/put/made', 'hello'))
     assert.equal(text, 'ok')
     assert.equal((await admin('GET', '/made')).json.body, 'hello')
   })
 
   it('refuse design documents that are none', async () => {
     const refused = async (body, error) => {
-      const { status, json } = await admin('PUT', '/_design/bad', body)
-      assert.equal(status, 400)
+      const { json } = await answered(400, admin('PUT', '/_design/bad', body))
       assert.equal(json.error, error)
     }
     await refused({ views: 5 }, 'invalid_design_doc')

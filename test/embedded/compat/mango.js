@@ -3,7 +3,7 @@ import { freshDatabase } from '../harness.js'
 
 export const mango = target => describe('Mango', () => {
   const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
   const find = async query => {
     const { status, text, json } = await admin('POST', '/_find', query)
     assert.equal(status, 200, `${JSON.stringify(query)}: ${text}`)

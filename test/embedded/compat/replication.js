@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { parseBulkGet } from '../../../core/couch/multipart.js'
-import { freshDatabase, png } from '../harness.js'
+import { answered, freshDatabase, png } from '../harness.js'
 
 const revisions = (start, ...ids) => ({ _rev: `${start}-${ids[0]}`, _revisions: { start, ids } })
 
 export const replication = target => describe('what replicators ask', () => {
-  const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = freshDatabase(target)
   const image = { content_type: 'image/png', data: png(1).toString('base64') }
   const other = { content_type: 'image/png', data: png(2).toString('base64') }
 
@@ -33,8 +32,7 @@ export const replication = target => describe('what replicators ask', () => {
   })
 
   it('open revisions come as multipart/mixed, with the bytes of their attachments', async () => {
-    const { status, headers, bytes } = await admin('GET', '/tile?revs=true&open_revs=["2-b","7-z"]&atts_since=["1-a"]', undefined, { Accept: 'multipart/mixed' })
-    assert.equal(status, 200)
+    const { headers, bytes } = await answered(200, admin('GET', '/tile?revs=true&open_revs=["2-b","7-z"]&atts_since=["1-a"]', undefined, { Accept: 'multipart/mixed' }))
     assert.match(headers['content-type'], /^multipart\/mixed; boundary=/)
     const missing = []
     const [doc] = parseBulkGet(bytes, error => missing.push(error))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { freshDatabase } from '../harness.js'
+import { answered, freshDatabase } from '../harness.js'
 
 const router = `(function (req) {
   var last = req.path[req.path.length - 1]
@@ -15,7 +15,7 @@ const shows = { echo: '(function (doc, req) { return { headers: { "Content-Type"
 
 export const rewrites = target => describe('rewrites', () => {
   const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
   const get = path => admin('GET', `/_design/d/_rewrite${path}`)
   const to = (path, more = '') => get(`/x?to=${encodeURIComponent(path)}${more}`)
 
@@ -71,17 +71,14 @@ export const rewrites = target => describe('rewrites', () => {
   })
 
   it('answer themselves, or fail', async () => {
-    const tea = await get('/tea')
-    assert.equal(tea.status, 418)
+    const tea = await answered(418, get('/tea'))
     assert.equal(tea.text, 'tea')
     assert.equal(tea.headers['x-own'], '1')
-    const none = await get('/none')
-    assert.equal(none.status, 404)
+    const none = await answered(404, get('/none'))
     assert.deepEqual(none.json, { error: 'rewrite_error', reason: 'Invalid path.' })
     assert.equal((await get('/boom')).json.error, 'rewrite_error')
     assert.equal((await get('/number')).status, 500)
-    const loop = await to('_rewrite/x')
-    assert.equal(loop.status, 400)
+    const loop = await answered(400, to('_rewrite/x'))
     assert.deepEqual(loop.json, { error: 'bad_request', reason: 'Exceeded rewrite recursion limit' })
     await admin('PUT', '/_design/without', {})
     assert.equal((await admin('GET', '/_design/without/_rewrite/x')).json.error, 'rewrite_error')

@@ -3,7 +3,7 @@ import { freshDatabase } from '../harness.js'
 
 export const security = target => describe('security', () => {
   const db = freshDatabase(target)
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
   const refused = (answer, status, error, reason) => {
     assert.equal(answer.status, status, answer.text)
     assert.deepEqual(answer.json, { error, reason })

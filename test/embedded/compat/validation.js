@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { freshDatabase } from '../harness.js'
+import { answered, freshDatabase } from '../harness.js'
 
 const check = `(function (newDoc, oldDoc, userCtx, secObj) {
   if (newDoc.tell) throw { forbidden: JSON.stringify([newDoc, oldDoc, userCtx, secObj]) }
@@ -12,7 +12,7 @@ const check = `(function (newDoc, oldDoc, userCtx, secObj) {
 
 export const validation = target => describe('validation', () => {
   const db = freshDatabase(target, { open: true })
-  const admin = (method, path, ...rest) => target().admin(method, db.path + path, ...rest)
+  const { admin } = db
 
   before(() => admin('PUT', '/_design/val', { validate_doc_update: check }))
 
@@ -46,8 +46,7 @@ export const validation = target => describe('validation', () => {
   })
 
   it('judges each document of a batch', async () => {
-    const { status, json } = await admin('POST', '/_bulk_docs', { docs: [{ _id: 'b1', bad: 1 }, { _id: 'b2' }, { _id: 'b3', who: 1 }, { _id: 'y' }] })
-    assert.equal(status, 201)
+    const { json } = await answered(201, admin('POST', '/_bulk_docs', { docs: [{ _id: 'b1', bad: 1 }, { _id: 'b2' }, { _id: 'b3', who: 1 }, { _id: 'y' }] }))
     assert.deepEqual(json[0], { id: 'b1', error: 'forbidden', reason: 'bad' })
     assert.equal(json[1].ok, true)
     assert.equal(json[2].error, 'unauthorized')

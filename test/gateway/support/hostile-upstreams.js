@@ -1,7 +1,7 @@
 // Upstreams that mean harm. `cruel` may be asked, and answers with what no image is; `inner` may not be asked by any address
 // or redirect, and counts who does so all the same.
-import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
+import { startServer } from '../../support/server.js'
 import { png } from '../../support/tiles.js'
 
 /** Text of upstreams. No visitor may read it. */
@@ -50,35 +50,23 @@ const spellings = port => [
  */
 export async function startHostileUpstreams () {
   const asked = { cruel: 0, inner: 0 }
-  const inner = createServer((req, res) => {
+  const inner = await startServer((req, res) => {
     asked.inner++
     res.end(png(1))
   })
-  const innerPort = await listen(inner)
-  const cruel = createServer((req, res) => {
+  const cruel = await startServer((req, res) => {
     asked.cruel++
-    ways[req.url?.split('/')[1] ?? '']?.(res, `http://127.0.0.1:${innerPort}`)
+    ways[req.url?.split('/')[1] ?? '']?.(res, inner.url)
   })
-  const port = await listen(cruel)
   const xyz = url => ({ url, timeout: 1, negative: 0 })
   return {
     layers: Object.fromEntries([
-      ...Object.keys(ways).map(way => [`cruel-${way}`, xyz(`http://127.0.0.1:${port}/${way}/{z}/{x}/{y}.png`)]),
-      ['cruel-wms', { type: 'wms', url: `http://127.0.0.1:${port}/service`, layers: 'a', timeout: 1, negative: 0 }],
-      ...spellings(innerPort).map((url, at) => [`inner-${at}`, xyz(url)])
+      ...Object.keys(ways).map(way => [`cruel-${way}`, xyz(`${cruel.url}/${way}/{z}/{x}/{y}.png`)]),
+      ['cruel-wms', { type: 'wms', url: `${cruel.url}/service`, layers: 'a', timeout: 1, negative: 0 }],
+      ...spellings(inner.port).map((url, at) => [`inner-${at}`, xyz(url)])
     ]),
-    network: `127.0.0.1:${port}`,
+    network: `127.0.0.1:${cruel.port}`,
     asked,
-    close: async () => { await Promise.all([cruel, inner].map(stop)) }
+    close: async () => { await Promise.all([cruel, inner].map(server => server.close())) }
   }
 }
-
-/** @param {import('node:http').Server} server @returns {Promise<number>} its port */
-const listen = server => new Promise(resolve => {
-  server.listen(0, '127.0.0.1', () => resolve(/** @type {import('node:net').AddressInfo} */ (server.address()).port))
-})
-
-const stop = server => new Promise(resolve => {
-  server.close(resolve)
-  server.closeAllConnections()
-})

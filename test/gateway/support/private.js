@@ -1,5 +1,6 @@
 // A store with an open and two private layers, whose every byte is known, a gateway before it, and visitors of all kinds.
 import { readToken, signToken } from '../../../loader/token.js'
+import { request } from '../../support/backends.js'
 import { png } from '../../support/tiles.js'
 
 export const KEYS = { kold: 'o'.repeat(40), knew: 'n'.repeat(40) }
@@ -23,6 +24,27 @@ export async function fill (store) {
       await store.putEdition(layer, time, { title: `edition-of-${layer}` })
     }
   }
+}
+
+const userUrl = (server, name) => `${server}/_users/org.couchdb.user:${name}`
+
+/** A user of CouchDB, whose password is pass-of-a-reader. @param {string} server URL */
+export const addUser = (server, name, roles = []) => request(userUrl(server, name), { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name, type: 'user', roles, password: 'pass-of-a-reader' }) })
+
+export async function removeUser (server, name) {
+  const { _rev: rev } = await (await request(userUrl(server, name))).json()
+  if (rev) await request(`${userUrl(server, name)}?rev=${rev}`, { method: 'DELETE' })
+}
+
+/** Text of a database that no gateway shows. */
+export const SECRET = 'nobody may ever read this'
+
+/** A database beside the store, with a document of which no gateway may show anything. @returns {Promise<string>} its URL */
+export async function secretDatabase (backend) {
+  const url = await backend.database()
+  await request(url, { method: 'PUT' })
+  await request(`${url}/secret`, { method: 'PUT', body: JSON.stringify({ text: SECRET }), headers: { 'content-type': 'application/json' } })
+  return url
 }
 
 /** Every image of private layers. */

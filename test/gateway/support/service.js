@@ -10,7 +10,7 @@ import { startFront } from '../../client/support/front.js'
 
 /** Everything quicker than in earnest, so that a test need not wait. */
 export const quick = {
-  heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100, retries: 1, pause: 20, patience: 300, rest: 300
+  heartbeat: 100, silence: 1500, firstDelay: 20, longestDelay: 100, retries: 1, pause: 20, upstreamTimeout: 300, rest: 300
 }
 
 /**

@@ -50,16 +50,16 @@ export const post = (base, path, value, { headers } = {}) => ask(base, path, {
 /**
  * Sends bytes over a connection of their own and says what came back, when the other side closes or nothing more comes.
  * @param {string} base @param {string | Buffer} bytes
- * @param {{patience?: number}} [options] milliseconds without a word
+ * @param {{timeout?: number}} [options] milliseconds without a word
  * @returns {Promise<string>}
  */
-export function speak (base, bytes, { patience = 3000 } = {}) {
+export function speak (base, bytes, { timeout = 3000 } = {}) {
   const { hostname, port } = new URL(base)
   return new Promise(resolve => {
     const socket = net.connect(+port, hostname)
     /** @type {Buffer[]} */
     const parts = []
-    socket.setTimeout(patience, () => socket.destroy())
+    socket.setTimeout(timeout, () => socket.destroy())
     socket.on('data', part => parts.push(part))
     socket.on('error', () => {})
     socket.on('close', () => resolve(Buffer.concat(parts).toString('latin1')))

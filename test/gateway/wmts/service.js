@@ -1,7 +1,7 @@
 // The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
-import { createServer } from 'node:http'
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
+import { startServer } from '../../support/server.js'
 
 export const layers = {
   osm: { layer: 'osm', name: 'Streets', description: 'All roads', attribution: '© <a href="https://example.org">Mappers &amp; co</a>', format: 'png', minzoom: 0, maxzoom: 19 },
@@ -34,7 +34,7 @@ export async function startService ({ layers: documents = layers, times: edition
       res.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
     }
   }
-  const server = createServer((req, res) => {
+  const server = await startServer((req, res) => {
     const { pathname, searchParams } = new URL(/** @type {string} */ (req.url), 'http://localhost')
     const path = pathname.split('/').filter(part => part !== '').slice(1).map(decodeURIComponent)
     wmts(ctx, { path, query: searchParams }, req, res).catch(error => {
@@ -42,8 +42,7 @@ export async function startService ({ layers: documents = layers, times: edition
       res.writeHead(500).end()
     })
   })
-  await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(undefined)) })
-  const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/`
+  const url = `${server.url}/`
   return {
     url,
     book,
@@ -53,10 +52,7 @@ export async function startService ({ layers: documents = layers, times: edition
       const response = await fetch(`${url}wmts${path}`, options)
       return { status: response.status, headers: response.headers, text: await response.text() }
     },
-    close: () => new Promise(resolve => {
-      server.close(resolve)
-      server.closeAllConnections()
-    })
+    close: server.close
   }
 }
 

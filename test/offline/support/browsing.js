@@ -31,7 +31,8 @@ function install () {
 
 /**
  * Hooks of a suite: a page for each test, and more tabs of the same browser.
- * @returns {{page: import('playwright-core').Page, visit: () => Promise<import('playwright-core').Page>, reload: () => Promise<void>}}
+ * @returns {{page: import('playwright-core').Page, visit: () => Promise<import('playwright-core').Page>, reload: () =>
+ *   Promise<void>}}
  */
 export function onBrowsing () {
   let browser

@@ -6,7 +6,10 @@ import PouchDB from 'pouchdb-node'
 import { Edits } from '../../../client/edits/index.js'
 import { OfflineStore } from '../../../client/offline/index.js'
 
-/** @returns {(remote: string, options?: Record<string, any>) => Promise<any>} a new one, or with its `name` one that was there */
+/**
+ * @returns {(remote: string, options?: Record<string, any>) => Promise<any>} a new one, or with its `name` one that was
+ *   there
+ */
 export function useDevices () {
   const made = /** @type {any[]} */ ([])
   let dir = ''

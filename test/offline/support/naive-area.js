@@ -12,8 +12,11 @@ async function contents (rows) {
 }
 
 /**
- * Compares a device with a store. Past versions that were to be seen once may stay on the device, as the store has them.
- * @param {any} db a PouchDB @param {string} url @param {{layer: string, selection: import('../../../core/mirror/index.js').Selection, isNew?: boolean}} area isNew: there was no once
+ * Compares a device with a store. Past versions that were to be seen once may stay on the device, as the store has
+ * them.
+ * @param {any} db a PouchDB @param {string} url
+ * @param {{layer: string, selection: import('../../../core/mirror/index.js').Selection, isNew?: boolean}} area isNew:
+ *   there was no once
  */
 export async function assertSame (db, url, { layer, selection, isNew = false }) {
   const { rows } = await json(`${url}/_all_docs?include_docs=true&attachments=true`)

@@ -1,5 +1,5 @@
-// A device in a process of its own, as a tool in Node or the main process of Electron is one: it does what it is told on the command
-// line, and may be killed while it does. Run as: node node-device.js REMOTE NAME TASK [JSON]
+// A device in a process of its own, as a tool in Node or the main process of Electron is one: it does what it is told
+// on the command line, and may be killed while it does. Run as: node node-device.js REMOTE NAME TASK [JSON]
 import { readFileSync } from 'node:fs'
 import PouchDB from 'pouchdb-node'
 import { Edits } from '../../../client/edits/index.js'

@@ -1,5 +1,5 @@
-// The page of an application that works offline: Leaflet, the client library as it is bundled, a PouchDB of its own, and a
-// service worker that has nothing but these files.
+// The page of an application that works offline: Leaflet, the client library as it is bundled, a PouchDB of its own,
+// and a service worker that has nothing but these files.
 import { clientFiles } from '../../client/support/client-page.js'
 import { mirrorScript } from '../../client/support/mirrors.js'
 

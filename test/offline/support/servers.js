@@ -3,7 +3,9 @@ import { cp, rm } from 'node:fs/promises'
 import { findCouchDb, startCouchDb } from '../../../bench/couchdb.js'
 import { startEmbeddedProcess } from '../../support/embedded-process.js'
 
-/** One of each kind, as backends of a suite: started when they are wanted, with `server()` to kill them and `close()`. */
+/**
+ * One of each kind, as backends of a suite: started when they are wanted, with `server()` to kill them and `close()`.
+ */
 export const mortals = () => [mortal('embedded', startEmbeddedProcess), ...(findCouchDb() ? [mortal('CouchDB', () => startCouchDb())] : [])]
 
 function mortal (name, start) {
@@ -16,7 +18,9 @@ function mortal (name, start) {
     },
     server: () => server,
     close: () => server?.close(),
-    /** The data as they are, to be put back by the function it answers. The server is killed for a moment, each time. */
+    /**
+     * The data as they are, to be put back by the function it answers. The server is killed for a moment, each time.
+     */
     async keep () {
       const { dir } = server
       await server.kill()

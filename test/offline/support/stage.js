@@ -1,6 +1,6 @@
 /* global window -- of the page, in functions that run there */
-// A store with layers, a server before it that counts and can be made to fail, pages with an OfflineStore, and devices that may lose
-// the net: what the tests of the whole stand on.
+// A store with layers, a server before it that counts and can be made to fail, pages with an OfflineStore, and devices
+// that may lose the net: what the tests of the whole stand on.
 import assert from 'node:assert/strict'
 import { Selection } from '../../../core/mirror/index.js'
 import { isTileId, parseArea, parseZooms } from '../../../core/index.js'
@@ -96,7 +96,10 @@ export class Stage {
     this.isAway = false
   }
 
-  /** A new device, with nothing on it, or one of a context that is there. @param {DeviceOptions & {context?: import('playwright-core').BrowserContext}} [options] */
+  /**
+   * A new device, with nothing on it, or one of a context that is there.
+   * @param {DeviceOptions & {context?: import('playwright-core').BrowserContext}} [options]
+   */
   async device ({ context = undefined, ...options } = {}) {
     const device = new Device(this, context ?? await browser.newContext(VIEW), options)
     this.#devices.push(device)
@@ -108,7 +111,10 @@ export class Stage {
     return load(this.store, layer, steps)
   }
 
-  /** What an area should hold of the store's tiles: id -> [revision, digest of the image or null]. @param {any} spec of the area */
+  /**
+   * What an area should hold of the store's tiles: id -> [revision, digest of the image or null].
+   * @param {any} spec of the area
+   */
   async wanted ({ layer, bbox, polygon, zooms, history = false }) {
     const area = bbox === undefined && polygon === undefined ? undefined : parseArea({ bbox, polygon })
     const selection = new Selection({ layers: [layer], area, zooms: zooms === undefined ? undefined : parseZooms(zooms), current: !history })
@@ -117,13 +123,33 @@ export class Stage {
     return Object.fromEntries(tiles.map(({ id, value: { rev }, doc }) => [id, [rev, doc._attachments?.tile?.digest ?? null]]))
   }
 
-  /** Bytes of bodies from the store since the last forget(), and how many requests brought them. @param {(entry: import('../../client/support/front.js').Entry) => boolean} [which] */
+  /**
+   * Fails unless an area has exactly the tiles that the store has, and each can be read.
+   * @param {any} page @param {any} spec of the area
+   */
+  async isWhole (page, spec) {
+    const wanted = await this.wanted(spec)
+    const there = await field(page, 'contents', spec.name)
+    assert.deepEqual(Object.fromEntries(Object.entries(there).filter(([id]) => id.startsWith(`${spec.layer}:`))), wanted)
+    assert.deepEqual(await field(page, 'unreadable', spec.name), [])
+    const status = await field(page, 'status', spec.name)
+    assert.deepEqual([status.state, status.versions, status.failed], ['complete', Object.keys(wanted).length, 0])
+    return status
+  }
+
+  /**
+   * Bytes of bodies from the store since the last forget(), and how many requests brought them.
+   * @param {(entry: import('../../client/support/front.js').Entry) => boolean} [which]
+   */
   received (which = () => true) {
     const entries = this.front.requests().filter(which)
     return { requests: entries.length, bytes: entries.reduce((sum, { bytes }) => sum + bytes.down, 0) }
   }
 
-  /** Tiles that were asked for in bulk: ids of their documents, as often as they were. @param {{answered?: boolean}} [options] answered: only what the store was there for */
+  /**
+   * Tiles that were asked for in bulk: ids of their documents, as often as they were.
+   * @param {{answered?: boolean}} [options] answered: only what the store was there for
+   */
   asked ({ answered = false } = {}) {
     return this.front.requests().filter(entry => isBulk(entry) && (!answered || entry.status === 200)).flatMap(({ body }) => body.docs.map(({ id }) => id)).filter(id => isTileId(id.split('@')[0]))
   }

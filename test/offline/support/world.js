@@ -34,10 +34,7 @@ export const layers = {
   }
 }
 
-/**
- * @param {import('../../../loader/index.js').Store} store
- * @param {string[]} names
- */
+/** @param {import('../../../loader/index.js').Store} store @param {string[]} names */
 export async function hang (store, names) {
   for (const name of names) {
     await store.defineLayer(name, layers[name].fields)

@@ -1,5 +1,5 @@
 // Pointer, touch, wheel and keyboard input of the axis.
-import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './scale.js'
+import { moveSpan, pinchSpan, roundTime, snapTime, zoomSpan } from './time-scale.js'
 import { stepFrom } from './steps.js'
 
 const SNAP = { mouse: 8, touch: 14 } // pixels within which a change is meant
@@ -129,9 +129,10 @@ export function listenToPointers (control, parts, signal) {
 }
 
 /** Steps of the keys; the arrows that point up and to the right go on in time, as on every slider. */
-const STEPS = { ArrowRight: 1, ArrowUp: 1, PageUp: 10, ArrowLeft: -1, ArrowDown: -1, PageDown: -10, Home: -Infinity, End: Infinity }
+const STEPS = {
+  ArrowRight: 1, ArrowUp: 1, PageUp: 10, ArrowLeft: -1, ArrowDown: -1, PageDown: -10, Home: -Infinity, End: Infinity
+}
 
-/** @param {any} control @param {any} parts @param {HTMLElement} container @param {AbortSignal} signal */
 export function listenToKeys (control, parts, container, signal) {
   const { player } = control
 

@@ -25,17 +25,19 @@ export function axisOf ({ from, to }, width, inset = 0) {
 /** @typedef {ReturnType<typeof axisOf>} Axis */
 
 /**
- * What there is to show: from the first to the last time of the layers, and a day if that is a single moment.
+ * The span to show: from the first to the last time of the layers, and a day if that is a single moment.
  * @param {{first: string, last: string} | null} extent @param {Array<{time: string}>} [changes]
  * @returns {Span | null} null while nothing is known
  */
 export function domainOf (extent, changes = []) {
-  const times = [extent?.first, extent?.last, changes[0]?.time, changes.at(-1)?.time].filter(time => time !== undefined).map(time => Date.parse(time))
+  const times = [extent?.first, extent?.last, changes[0]?.time, changes.at(-1)?.time].filter(time => time !== undefined)
+    .map(time => Date.parse(time))
   if (!times.length) return null
   const from = Math.min(...times)
   const to = Math.max(...times)
   const short = MIN_SPAN - (to - from)
-  return from === to ? { from: from - 432e5, to: to + 432e5 } : short > 0 ? { from: from - short / 2, to: to + short / 2 } : { from, to }
+  const air = from === to ? 432e5 : Math.max(short / 2, 0)
+  return { from: from - air, to: to + air }
 }
 
 /**
@@ -54,14 +56,16 @@ export function clampSpan ({ from, to }, domain) {
  * Zooms around a time, which stays where it is.
  * @param {Span} span @param {number} factor above 1 goes closer @param {number} around
  */
-export const zoomSpan = ({ from, to }, factor, around) => ({ from: around - (around - from) / factor, to: around + (to - around) / factor })
+export const zoomSpan =
+  ({ from, to }, factor, around) => ({ from: around - (around - from) / factor, to: around + (to - around) / factor })
 
 /** @param {Span} span @param {number} ms */
 export const moveSpan = ({ from, to }, ms) => ({ from: from + ms, to: to + ms })
 
 /**
  * The span that puts two times under two fingers.
- * @param {[number, number]} times @param {[number, number]} xs pixels @param {number} width @param {number} inset
+ * @param {[number, number]} times
+ * @param {[number, number]} xs pixels
  */
 export function pinchSpan (times, xs, width, inset) {
   const apart = Math.abs(xs[1] - xs[0]) < 8 ? 8 * Math.sign(xs[1] - xs[0] || 1) : xs[1] - xs[0]
@@ -76,20 +80,14 @@ export function airy ({ from, to }) {
   return { from: from - air, to: to + air }
 }
 
-/**
- * Turns the page when a time has left the span, so that the way ahead of it is in view.
- * @param {Span} span @param {number} ms
- */
+/** Turns the page when a time has left the span, so that the way ahead of it is in view. */
 export function followSpan (span, ms) {
   const length = span.to - span.from
   if (ms >= span.from && ms <= span.to) return span
   return moveSpan(span, ms - span.from - length * (ms > span.to ? 0.1 : 0.9))
 }
 
-/**
- * A dragged time, as round as a pixel is wide: nobody means 13:07:42 on an axis of years.
- * @param {number} ms @param {number} msPerPx
- */
+/** A dragged time, as round as a pixel is wide: nobody means 13:07:42 on an axis of years. */
 export function roundTime (ms, msPerPx) {
   const unit = [3600e3, 60e3].find(each => each <= msPerPx) ?? 1e3
   return Math.round(ms / unit) * unit
@@ -97,7 +95,8 @@ export function roundTime (ms, msPerPx) {
 
 /**
  * The time of the nearest change within reach, or null.
- * @param {number} ms @param {number[]} times ascending @param {number} reach milliseconds
+ * @param {number[]} times ascending
+ * @param {number} reach milliseconds
  */
 export function snapTime (ms, times, reach) {
   const at = lowerBound(times, ms)

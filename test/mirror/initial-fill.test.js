@@ -16,7 +16,7 @@ function box (z, first, last) {
   return [west + 1e-6, south + 1e-6, east - 1e-6, north - 1e-6]
 }
 
-onEachStore('The shortcut of a new mirror', backend => {
+onEachStore('The initial fill of a new mirror', backend => {
   let from, to, store
 
   async function load (side) {
@@ -45,7 +45,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     return differences(from, to, { selects: id => ids.has(id) })
   }
 
-  it('ends as the feed does, whatever is selected', async () => {
+  it('gives the same result as the feed, whatever is selected', async () => {
     await load(8)
     for (const [name, wanted] of Object.entries({
       'an area': { bbox: box(6, 3, 5) },
@@ -64,7 +64,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     }
   }).timeout(60000)
 
-  it('asks for what the area has, however large the store is', async () => {
+  it('requests only what is in the area, however large the store is', async () => {
     const counts = []
     for (const side of [8, 14]) {
       await load(side)
@@ -77,7 +77,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     assert.equal(counts[0].docs, 18 + 4, 'two versions of nine tiles, two layers, an edition, the store')
   }).timeout(60000)
 
-  it('loses nothing of what changes while it is taken, and stays live', async () => {
+  it('loses no change during the fill, and stays live', async () => {
     await load(8)
     const stop = new AbortController()
     let changed = 0
@@ -135,7 +135,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     assert.deepEqual(await unlikeTheFeed(wanted), [`${head._id} should not be there`])
   }).timeout(60000)
 
-  it('does not take a source that is away for a moment for one that takes no notes', async () => {
+  it('does not mistake a source that is away for a read-only one', async () => {
     await load(4)
     let notes = 0
     const replication = await replicationOf(from, to, { bbox: box(6, 1, 2) }, {
@@ -147,7 +147,7 @@ onEachStore('The shortcut of a new mirror', backend => {
     await assert.rejects(replication.run(), { code: 'AWAY' })
   }).timeout(60000)
 
-  it('is not taken where anything is already, or where it would not be worth it', async () => {
+  it('is not used where the target has documents, or where the feed is as quick', async () => {
     await load(8)
     const since = async (wanted, shortcut, url = to) => {
       const asked = []

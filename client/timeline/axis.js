@@ -33,7 +33,9 @@ export function makeAxis (control) {
   function drawBars ({ axis, changes, time }) {
     if (drawn.changes !== changes || drawn.axis !== axis) {
       const bins = binChanges(changes, axis)
-      drawn = { changes, axis, bins, width: barWidth(bins), most: bins.reduce((most, bin) => Math.max(most, bin.tiles), 1), time: undefined, times: changes.map(change => change.time) }
+      drawn = { changes, axis, bins, width: barWidth(bins), most: bins.reduce(
+        (most, bin) => Math.max(most, bin.tiles), 1
+      ), time: undefined, times: changes.map(change => change.time) }
     }
     if (drawn.time === time) return
     drawn.time = time
@@ -57,15 +59,15 @@ export function makeAxis (control) {
       ...ticks.filter(tick => tick.label).map(tick => text(Math.round(tick.x * 10) / 10, tick.label, tick.major ? 'tilecouch-major' : '')))
   }
 
-  /** Where something stands; what lies outside of the part in view waits, paler, at its edge. */
-  function stand (node, axis, x) {
+  /** Moves a handle. What lies outside of the part in view is at its edge, paler. */
+  function position (node, axis, x) {
     const inside = Math.min(Math.max(x, 3), axis.width - 3)
     node.style.transform = `translateX(${Math.round(inside * 10) / 10}px)`
     node.classList.toggle('tilecouch-away', Math.abs(inside - x) > 1)
     return inside
   }
 
-  function value (node, { domain, zone, changes }, time) {
+  function writeValue (node, { domain, zone, changes }, time) {
     write(node, {
       'aria-valuemin': Math.floor(domain.from / 1000),
       'aria-valuemax': Math.ceil(domain.to / 1000),
@@ -78,11 +80,11 @@ export function makeAxis (control) {
     const { axis, range } = state
     for (const node of [span, from, to]) node.hidden = !range
     if (!range) return
-    const left = stand(from, axis, axis.x(Date.parse(range.from)))
-    const right = stand(to, axis, axis.x(Date.parse(range.to)))
+    const left = position(from, axis, axis.x(Date.parse(range.from)))
+    const right = position(to, axis, axis.x(Date.parse(range.to)))
     Object.assign(span.style, { left: `${left}px`, width: `${Math.max(right - left, 0)}px` })
-    value(from, state, range.from)
-    value(to, state, range.to)
+    writeValue(from, state, range.from)
+    writeValue(to, state, range.to)
   }
 
   function drawTip ({ axis, hover, zone, changes, complete }) {
@@ -104,9 +106,9 @@ export function makeAxis (control) {
   }
 
   function render (state) {
-    const { axis, time, message: said } = state
-    write(message, { text: said })
-    message.hidden = !said
+    const { axis, time, message: words } = state
+    write(message, { text: words })
+    message.hidden = !words
     write(newest, { 'aria-pressed': String(time === null) })
     for (const node of [thumb, strip]) node.hidden = !axis
     if (!axis) {
@@ -119,8 +121,8 @@ export function makeAxis (control) {
     write(base, { x2: axis.width })
     drawBars(state)
     drawTicks(state)
-    stand(thumb, axis, time === null ? axis.x(state.domain.to) + axis.inset - 3 : axis.x(Date.parse(time)))
-    value(thumb, state, time)
+    position(thumb, axis, time === null ? axis.x(state.domain.to) + axis.inset - 3 : axis.x(Date.parse(time)))
+    writeValue(thumb, state, time)
     drawRange(state)
     drawTip(state)
   }
@@ -140,7 +142,6 @@ const MIN_HEIGHT = 4 // pixels: one tile is to be seen next to thousands
  * Joins changes that are too close to tell apart. Grouped from the first change of all, not from the first one in view,
  * so that bars do not regroup while the axis is moved.
  * @param {Array<{time: string, tiles: number, bytes: number}>} changes
- * @param {import('./scale.js').Axis} axis
  * @returns {Bin[]}
  */
 export function binChanges (changes, axis) {
@@ -160,10 +161,7 @@ export function binChanges (changes, axis) {
   return bins
 }
 
-/**
- * As wide as the closest two allow, within measure.
- * @param {Bin[]} bins
- */
+/** As wide as the closest two allow, within measure. @param {Bin[]} bins */
 export function barWidth (bins) {
   let apart = Infinity
   for (let i = 1; i < bins.length; i++) apart = Math.min(apart, bins[i].x - bins[i - 1].x)
@@ -173,14 +171,11 @@ export function barWidth (bins) {
 /**
  * By the square root of the tiles: they are an area, and the root is the side of it. One tile beside 5,000 can be seen,
  * and half as many still look less, which a logarithm would hide.
- * @param {number} tiles @param {number} most @param {number} height pixels of the highest bar
+ * @param {number} height pixels of the highest bar
  */
 export const barHeight = (tiles, most, height) => Math.max(MIN_HEIGHT, Math.sqrt(tiles / Math.max(most, 1)) * height)
 
-/**
- * The bar nearest to a pixel, within reach.
- * @param {Bin[]} bins @param {number} x @param {number} reach pixels
- */
+/** The bar nearest to a pixel, within reach. @param {Bin[]} bins @param {number} reach pixels */
 export function binAt (bins, x, reach) {
   let best = null
   for (const bin of bins) {
@@ -189,10 +184,7 @@ export function binAt (bins, x, reach) {
   return best
 }
 
-/**
- * A bar with a round top standing on the base line, as a part of an SVG path.
- * @param {number} x middle @param {number} base @param {number} width @param {number} height
- */
+/** A bar with a round top on the base line, as a part of an SVG path. @param {number} x middle */
 export function barPath (x, base, width, height) {
   const radius = Math.min(width / 2, height)
   const left = round(x - width / 2)

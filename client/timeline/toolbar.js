@@ -5,11 +5,8 @@ import { capital, changeWords, clockWords, dateWords, plural } from './words.js'
 
 const SPEEDS = [0.5, 1, 2, 5, 10] // steps a second
 
-/**
- * @param {any} control the TimelineControl
- * @returns {{elements: HTMLElement[], render: (state: any) => void}}
- */
-export function makeHead (control) {
+/** @param {any} control the TimelineControl @returns {{elements: HTMLElement[], render: (state: any) => void}} */
+export function makeToolbar (control) {
   const { player, options } = control
   const transport = element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': 'Move through time' })
   const first = iconButton('first', 'First change', () => player.first(), 'tilecouch-wide')

@@ -1,4 +1,5 @@
-// Databases of somebody who means harm, as sources: their answers are bounded, they can be stopped, and they lead nowhere else.
+// Databases of others as sources: they get no foreign password, their answers are bounded, they can be stopped, and they lead
+// nowhere else.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { sourceLimits } from '../../loader/formats/limits.js'
@@ -10,7 +11,7 @@ import { png } from '../support/tiles.js'
 
 const kinds = { 'of tilecouch': { from: { layer: 'osm' } }, 'of MapProxy': { idTemplate: '{z}/{x}/{y}' } }
 
-describe('a hostile database as a source', () => {
+describe('a database of others as a source', () => {
   const { answer } = sourceLimits
   let server, other, url, act, asked
   const listen = async handler => {
@@ -44,7 +45,33 @@ describe('a hostile database as a source', () => {
     more()
   }
 
+  /** The names and passwords of its requests. */
+  const credentials = async (options, given = '') => {
+    const headers = new Set()
+    act = ({ headers: { authorization } }, response) => {
+      headers.add(authorization && Buffer.from(authorization.slice(6), 'base64').toString())
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"db_name":"tiles","doc_count":0,"rows":[]}')
+    }
+    await openSource(url.replace('anna:secret@', given), options).catch(() => {}) // there is nothing in it
+    return [...headers]
+  }
+
   for (const [kind, options] of Object.entries(kinds)) {
+    it(`${kind} does not get the name and password of the server that is loaded into`, async () => {
+      const saved = { ...process.env }
+      Object.assign(process.env, { COUCHDB_USER: 'me', COUCHDB_PASSWORD: 'secret' })
+      try {
+        const elsewhere = { ...options, home: 'https://couch.example.org/tiles' }
+        assert.deepEqual(await credentials(elsewhere), [undefined])
+        assert.deepEqual(await credentials({ ...options, home: '' }), [undefined], 'the embedded store')
+        assert.deepEqual(await credentials({ ...options, home: url.replace('anna:secret@', '') }), ['me:secret'], 'which is the same server')
+        assert.deepEqual(await credentials(options), ['me:secret'], 'the store itself')
+        assert.deepEqual(await credentials(elsewhere, 'you:yours@'), ['you:yours'])
+      } finally {
+        for (const name of ['COUCHDB_USER', 'COUCHDB_PASSWORD']) if (saved[name] === undefined) delete process.env[name]; else process.env[name] = saved[name]
+      }
+    })
+
     it(`${kind} whose answers have no end is given up`, async () => {
       for (const isFirst of [true, false]) {
         act = ({ url: path }, response) => !isFirst && /^\/tiles\/?$/.test(path) ? response.end('{"db_name": "tiles"}') : endless(response)
@@ -52,7 +79,7 @@ describe('a hostile database as a source', () => {
       }
     })
 
-    it(`${kind} that never answers is left when it is told to`, async () => {
+    it(`${kind} that never answers can be aborted`, async () => {
       for (const isFirst of [true, false]) {
         act = ({ url: path }, response) => { if (!isFirst && /^\/tiles\/?$/.test(path)) response.end('{"db_name": "tiles"}') }
         const stop = new AbortController()
@@ -67,6 +94,13 @@ describe('a hostile database as a source', () => {
       assert.deepEqual(asked, [])
     })
   }
+
+  it('that does not answer fails soon', async () => {
+    await close(server)
+    const started = performance.now()
+    await assert.rejects(openSource(url, kinds['of tilecouch']), { code: 'UNREACHABLE' })
+    assert.ok(performance.now() - started < 5000)
+  })
 })
 
 onEachStore('a database with tiles that are too large, as a source', backend => {

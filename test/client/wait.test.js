@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { followLayer } from '../../client/source/follow.js'
-import { StoreHealth } from '../../client/source/follow.js'
+import { StoreHealth, followLayer } from '../../client/source/follow.js'
 import { backoff, retry, wait } from '../../client/source/wait.js'
 import { leafletOptions, corners } from '../../client/source/layer-options.js'
 

@@ -1,0 +1,186 @@
+// Folders, zip and tar as sources: files z/x/y.ext below one folder, as gdal2tiles, mbutil and most tile tools write
+// them, with metadata.json and the list of a diff beside them.
+import path from 'node:path'
+import { ArchiveNames } from '../formats/archive-names.js'
+import { FolderReader, MARK } from '../formats/folder/reader.js'
+import { GONE_LIST, withGone } from '../formats/gone.js'
+import { sourceLimits } from '../formats/limits.js'
+import { LocalFile } from '../formats/local-file.js'
+import { layerFieldsOf, parseObject, timeOf } from '../formats/metadata.js'
+import { invalid, reading, throwFaults, unreadable } from '../formats/reading.js'
+import { keepEntry, readTar, spoolEntry } from '../formats/tar.js'
+import * as zip from '../formats/zip/reader.js'
+import { Spool } from '../spool.js'
+
+const NOWHERE = -1 // offset of a tile in a tar that cannot be read; the reason is the next field
+
+/** @type {import('./index.js').OpenSource} */
+export async function openFolder (folder, { selected, zooms, scheme, signal }) {
+  const reader = new FolderReader(folder, { scheme, signal })
+  const list = path.join(folder, GONE_LIST)
+  const source = await describe(folder, reader, { list, selected, tiles })
+  if (!source.diff && await isDiff(reader)) throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
+  return source
+
+  async function * tiles () {
+    for (const z of await reader.numbers()) {
+      if (zooms && (z < zooms.min || z > zooms.max)) continue
+      for (const x of await reader.numbers(`${z}`)) {
+        for (const { y, path: file } of await reader.tiles(z, x)) {
+          if (selected(z, x, y)) yield { z, x, y, read: () => reader.read(file) }
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Whether the folder is marked as a diff: an export writes the list of what is gone last.
+ * @param {FolderReader} reader
+ */
+async function isDiff (reader) {
+  if (!await reader.has(MARK)) return false
+  const text = await reader.read(MARK, sourceLimits.metadata)
+  try {
+    return JSON.parse(String(text))?.diff !== undefined
+  } catch (error) {
+    throw unreadable(MARK, error)
+  }
+}
+
+/** A zip has a directory, so that nothing is unpacked before it is wanted. @type {import('./index.js').OpenSource} */
+export const openZip = (name, options) => openArchive(name, options, async (names, spool, opened) => {
+  const file = new LocalFile(name)
+  opened.push(file)
+  const entries = zip.readZip(file, { onFault: throwFaults(name), signal: options.signal })
+  for await (const { name: entry, place, isEncrypted } of entries) {
+    const tile = names.tile(entry)
+    if (!tile) {
+      names.beside(entry, place.size)?.(() => zip.streamZipped(file, place))
+      continue
+    }
+    if (isEncrypted) throw new Error('it is encrypted: unpack it with its password, and load the folder')
+    const why = zip.unreadableFile(place, file.size)
+    if (why) throw new Error(`${entry}: ${why}: unpack it, and load the folder`)
+    spool.add(tile.z, tile.x, tile.y, ...zip.fieldsOf(place, tile.ext))
+  }
+  return () => tilesOfZip(name, file, spool)
+})
+
+/** @typedef {import('./index.js').Source['tiles']} Tiles */
+
+/** A tar is unpacked into temporary files when it is opened. @type {import('./index.js').OpenSource} */
+export const openTar = (name, options) => openArchive(name, options, async (names, spool) => {
+  await unpackTar(name, names, spool, options)
+  return () => tilesOfTar(name, spool)
+})
+
+/**
+ * @param {string} name @param {import('./index.js').SourceOptions} options
+ * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) => Promise<Tiles>} list
+ */
+async function openArchive (name, { selected, scheme, signal }, list) {
+  const spool = await Spool.open()
+  const opened = [/** @type {{close: () => any}} */ (spool)]
+  const close = async () => { for (const one of opened) await one.close() }
+  try {
+    return await reading(name, async () => {
+      const names = new ArchiveNames({ selected, scheme, signal, onFault: throwFaults(name) })
+      const tiles = await list(names, spool, opened)
+      return await describe(name, names, { list: `${name}: ${GONE_LIST}`, selected, tiles, total: spool.count(), close })
+    })
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {FolderReader | ArchiveNames} reader of what is beside the tiles
+ * @param {{list: string, selected: any, tiles: Tiles, total?: number, close?: () =>
+ *   Promise<void>}} options list: of what is gone, for messages
+ * @returns {Promise<import('./index.js').Source>}
+ */
+async function describe (name, reader, { list, selected, tiles, total, close }) {
+  const metadata = parseObject(await reader.metadata() ?? '')
+  const gone = await reader.gone(list)
+  return {
+    name: path.basename(path.resolve(name)),
+    fields: layerFieldsOf(metadata),
+    time: timeOf(metadata),
+    diff: Boolean(gone),
+    ...(!gone && total !== undefined && { total }),
+    tiles: gone ? () => withGone(tiles(), gone, selected, list) : tiles,
+    async close () {
+      await gone?.close()
+      await close?.()
+    }
+  }
+}
+
+/** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
+async function * tilesOfZip (name, file, spool) {
+  for await (const { z, x, y, fields, times } of spool.tiles()) {
+    const read = async () => {
+      const tile = `${z}/${x}/${y}`
+      const { place } = zip.placeOf(fields)
+      if (times > 1) throw invalid(name, `${tile} is in it ${times} times`)
+      if (place.packed > sourceLimits.tile || place.size > sourceLimits.tile) throw invalid(name, `${tile} has ${place.size} bytes`)
+      try {
+        const bytes = await zip.readZipped(file, place)
+        const wrong = zip.wrongContent(place, zip.contentOf(bytes))
+        if (wrong) throw new Error(wrong[1])
+        return bytes
+      } catch (error) {
+        throw invalid(name, `${tile} cannot be read: ${error.message}`, error)
+      }
+    }
+    yield { z, x, y, read }
+  }
+}
+
+/**
+ * @param {string} name @param {ArchiveNames} names @param {Spool} spool
+ * @param {import('./index.js').SourceOptions} options
+ */
+async function unpackTar (name, names, spool, { signal, onReading }) {
+  // a tile that cannot be read fails when it is read, and is not left out
+  const refuse = ({ z, x, y }, why) => spool.add(z, x, y, NOWHERE, 0, why)
+  const files = readTar(name, {
+    signal,
+    onFault: throwFaults(name),
+    onFile (entry) {
+      const tile = names.tile(entry.path)
+      const keep = tile ? undefined : names.beside(entry.path, entry.size)
+      if (keep) return keep(keepEntry(entry, spool))
+      if (tile && entry.size <= sourceLimits.tile) {
+        return spoolEntry(entry, spool, offset => spool.add(tile.z, tile.x, tile.y, offset, entry.size))
+      }
+      if (tile) refuse(tile, `has ${entry.size} bytes`)
+      entry.resume()
+    },
+    onOther (entry) {
+      const tile = names.tile(entry.path)
+      if (!tile) return
+      // folders of tiles whose equal files are one file have links to it in a tar
+      const to = entry.type === 'Link' ? names.tile(String(entry.linkpath)) : undefined
+      const fields = to && spool.get(to.z, to.x, to.y)
+      if (fields) spool.add(tile.z, tile.x, tile.y, ...fields)
+      else refuse(tile, `is no file in it, but a ${entry.type}: unpack it, and load the folder`)
+    }
+  })
+  for await (const done of files) onReading?.(done)
+}
+
+/** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
+async function * tilesOfTar (name, spool) {
+  // of a tile that is there several times, the last counts: so tar brings files up to date
+  for await (const { z, x, y, fields: [offset, length, trouble] } of spool.tiles()) {
+    const read = () => {
+      if (offset === NOWHERE) throw invalid(name, `${z}/${x}/${y} ${trouble}`)
+      return spool.slice(offset, length)
+    }
+    yield { z, x, y, read }
+  }
+}

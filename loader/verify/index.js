@@ -1,0 +1,38 @@
+// Verifies a file or folder of tiles, of whatever kind it is.
+import { selectorOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { recognise } from '../formats/recognise.js'
+import { verifyFolder, verifyTar, verifyZip } from './files.js'
+import { verifyMbtiles } from './mbtiles.js'
+import { verifyPmtiles } from './pmtiles.js'
+
+/**
+ * @typedef {object} FileOptions
+ * @property {import('./report.js').Report} report
+ * @property {import('../../core/area.js').Area} [area]
+ * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {boolean} [decode]
+ * @property {'xyz' | 'tms'} [scheme]
+ * @property {AbortSignal} [signal]
+ * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress]
+ *
+ * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} SelectionOptions
+ *   isPart: only some tiles are wanted
+ */
+
+/** @type {Record<string, (name: string, options: any) => Promise<any>>} */
+const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmtiles, tar: verifyTar, zip: verifyZip }
+
+/**
+ * @param {FileOptions} options
+ * @returns {Promise<{kind: string, tiles: number, bytes: number, checked: Record<string, any>}>}
+ */
+export async function verifyFile (name, options) {
+  const kind = await recognise(name)
+  if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
+  const { report, area, zooms } = options
+  const selection = { selected: selectorOf(area, zooms), isPart: Boolean(area || zooms) }
+  const found = await kinds[kind](name, { ...options, ...selection })
+  if (!found.tiles && !found.checked.gone && !report.faults) report.add('no-tiles', name)
+  return { kind, ...found }
+}
