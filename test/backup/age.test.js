@@ -1,4 +1,4 @@
-// What we encrypt, age opens; what age encrypts, we open; and what is not right, nobody takes for right.
+// age opens what we encrypt, we open what age encrypts, and damage is noticed.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { inflateSync } from 'node:zlib'
@@ -7,6 +7,7 @@ import * as vectors from 'cctv-age'
 import { AGE, MOST_HEADER, NONCE, PLAIN, SEALED, openWith, parseIdentity, parseRecipient, sealFor } from '../../loader/backup/age.js'
 import { openedStream } from '../../loader/backup/file.js'
 import { sealSink } from '../../loader/backup/writer.js'
+import { inChunks, memorySink } from './forge.js'
 
 const known = found => {
   assert.ok(found)
@@ -15,11 +16,10 @@ const known = found => {
 
 /** @param {Uint8Array} bytes @param {any[]} identities */
 async function open (bytes, identities, chunk = 100000) {
-  const chunks = (async function * () { for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk) })()
   const parts = /** @type {Buffer[]} */ ([])
   let failure
   try {
-    for await (const part of openedStream(chunks, 'file', { identities })) parts.push(Buffer.from(part))
+    for await (const part of openedStream(inChunks(bytes, chunk), 'file', { identities })) parts.push(Buffer.from(part))
   } catch (error) {
     failure = error
   }
@@ -29,7 +29,7 @@ async function open (bytes, identities, chunk = 100000) {
 async function seal (plain, recipients, step = plain.length || 1) {
   const parts = []
   const sealed = sealFor(recipients)
-  const sink = await sealSink({ name: 'memory', write: async bytes => { parts.push(Buffer.from(bytes)) }, finish: async () => {}, stop: async () => {} }, sealed)
+  const sink = await sealSink(memorySink(parts), sealed)
   for (let at = 0; at < plain.length; at += step) await sink.write(plain.subarray(at, at + step))
   await sink.finish()
   const whole = Buffer.concat(parts)

@@ -1,21 +1,60 @@
-// Backups as somebody makes them who knows the format: every check sum is right, and what they say is another thing.
+// Backups with right check sums and changed content, as somebody makes them who knows the format.
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from '../../loader/backup/format.js'
 import { count, readFileParts } from '../../loader/backup/reader.js'
+import { digestOf } from '../../loader/store/tile.js'
+
+/** The header of a full backup. */
+export const fullHeader = {
+  format: 1,
+  program: 'tilecouch',
+  id: 'one',
+  made: '2024-01-01T00:00:00Z',
+  store: 's',
+  database: 'd',
+  name: 'tiles',
+  q: 2,
+  since: 0,
+  base: null
+}
+
+/** The image of a tile, as a backup describes it. */
+export const withImage = (doc, data, fields) =>
+  ({ ...doc, _attachments: { tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data, ...fields } } })
+
+/** Collects in `parts` what is written. @param {Buffer[]} parts */
+export const memorySink = parts => ({
+  name: 'memory',
+  write: async bytes => { parts.push(Buffer.from(bytes)) },
+  finish: async () => {},
+  stop: async () => {}
+})
+
+export async function * inChunks (bytes, size) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
 
 const same = value => value
+const pem = (key, type) => key.export({ format: 'pem', type }).toString()
 
 /** A pair of keys to sign with, as PEM. */
 export function newPair () {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  return { secret: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(), open: publicKey.export({ format: 'pem', type: 'spki' }).toString() }
+  return { secret: pem(privateKey, 'pkcs8'), open: pem(publicKey, 'spki') }
+}
+
+function withoutData ({ _attachments: images, ...doc }) {
+  if (!images) return doc
+  const described = Object.entries(images).map(([name, { data, ...about }]) => [name, about])
+  return { ...doc, _attachments: Object.fromEntries(described) }
 }
 
 /**
+ * Copies a backup with changes.
  * @param {string} from @param {string} to files
- * @param {{header?: (header: any) => any, docs?: (docs: any[]) => any[], page?: (page: number) => number, trailer?: (trailer: any) => any, keep?: boolean, recount?: boolean}} change
- *   keep: the signature that it had; recount: the trailer says what the file holds now
+ * @param {any} change functions of `header`, `docs`, `page` and `trailer`; keep: the signature of before; recount: the
+ *   counts of the trailer are right
  */
 export async function rewrite (from, to, { header = same, docs = same, page = same, trailer = same, keep = false, recount = false }) {
   const parts = [MAGIC]
@@ -26,14 +65,15 @@ export async function rewrite (from, to, { header = same, docs = same, page = sa
     else if (part.kind === 'documents') {
       const wanted = docs(part.documents.docs)
       count(counts, wanted)
-      const bytes = wanted.flatMap(({ _attachments: held = {} }) => Object.values(held).map(({ data }) => data))
-      const described = wanted.map(doc => ({ ...doc, ...(doc._attachments && { _attachments: Object.fromEntries(Object.entries(doc._attachments).map(([name, { data, ...about }]) => [name, about])) }) }))
+      const bytes = wanted.flatMap(({ _attachments: images = {} }) => Object.values(images).map(({ data }) => data))
+      const described = wanted.map(withoutData)
       parts.push(await encodeBlock(DOCUMENTS, { page: page(part.documents.page), docs: described }, bytes))
     } else {
       const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
       const whole = readFileSync(from)
       const end = whole.length - 8 - 4 // footer and check sum
-      const block = await encodeBlock(TRAILER, trailer({ ...part.trailer, sha256, ...(recount && { counts }) }), keep ? [whole.subarray(end - 64, end)] : [])
+      const about = trailer({ ...part.trailer, sha256, ...(recount && { counts }) })
+      const block = await encodeBlock(TRAILER, about, keep ? [whole.subarray(end - 64, end)] : [])
       parts.push(block, encodeFooter(block.length))
     }
   }

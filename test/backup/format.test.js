@@ -1,28 +1,25 @@
-// The file of a backup: whatever becomes of it, and whoever wrote it, nothing wrong is taken for right.
+// The file of a backup: any damage and any invalid content is noticed.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { digestOf } from '../../loader/store/tile.js'
 import { DOCUMENTS, END, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, formatDefaults } from '../../loader/backup/format.js'
 import { readBackup, readEnds } from '../../loader/backup/reader.js'
 import { BackupWriter } from '../../loader/backup/writer.js'
+import { digestOf } from '../../loader/store/tile.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
+import { fullHeader, inChunks, memorySink, withImage } from './forge.js'
 
-const header = { format: 1, program: 'tilecouch', id: 'one', made: '2024-01-01T00:00:00Z', store: 's', database: 'd', name: 'tiles', q: 2, since: 0, base: null }
 const ending = { id: 'one', finished: '2024-01-01T00:00:01Z', moment: /** @type {const} */ ('store'), seq: '9-x', purged: '0', noted: true, security: null }
-const tile = (x, seed, fields = {}) => {
-  const data = png(seed)
-  const id = `osm:5:${x}:1`
-  return { _id: id, _rev: '1-ab', _revisions: { start: 1, ids: ['ab'] }, type: 'tile', _attachments: { tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, revpos: 1, data } }, ...fields }
-}
 const plainDoc = fields => ({ _id: 'layer:osm', _rev: '1-ab', _revisions: { start: 1, ids: ['ab'] }, ...fields })
+const tile = (x, seed, fields = {}) =>
+  ({ ...withImage(plainDoc({ _id: `osm:5:${x}:1`, type: 'tile' }), png(seed), { revpos: 1 }), ...fields })
 
 /** A file in memory. @param {(writer: BackupWriter) => Promise<void>} fill */
-async function write (fill, about = header, end = ending) {
+async function write (fill, about = fullHeader, end = ending) {
   const parts = []
-  const writer = new BackupWriter({ name: 'memory', write: async bytes => { parts.push(Buffer.from(bytes)) }, finish: async () => {}, stop: async () => {} })
+  const writer = new BackupWriter(memorySink(parts))
   await writer.begin(/** @type {any} */ (about))
   await fill(writer)
   await writer.end(end)
@@ -35,10 +32,9 @@ const small = () => write(async writer => {
 })
 
 async function read (bytes, chunk = 1000) {
-  const chunks = (async function * () { for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk) })()
   const docs = []
   let end
-  for await (const part of readBackup(chunks, 'file')) {
+  for await (const part of readBackup(inChunks(bytes, chunk), 'file')) {
     if (part.kind === 'documents') docs.push(...part.documents.docs.map(doc => ({ ...doc, page: part.documents.page })))
     else if (part.kind === 'trailer') end = part.trailer
   }
@@ -81,7 +77,7 @@ describe('the file of a backup', function () {
   })
 
   it('is refused when blocks are missing, repeated or swapped', async () => {
-    const [head, one, two] = [encodeBlock(HEADER, header), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
+    const [head, one, two] = [encodeBlock(HEADER, fullHeader), documents([plainDoc()]), documents([plainDoc({ _id: 'layer:b' })])]
     const whole = await write(async writer => {
       await writer.write(1, [plainDoc()])
       await writer.write(1, [plainDoc({ _id: 'layer:b' })])
@@ -114,7 +110,7 @@ describe('the file of a backup', function () {
   })
 
   const image = tile(1, 1)
-  const described = fields => ({ ...image, _attachments: { tile: { content_type: 'image/png', digest: digestOf(png(1)), length: png(1).length, ...fields } } })
+  const described = fields => withImage(image, png(1), { data: undefined, ...fields })
   const hostile = {
     'a design document': [plainDoc({ _id: '_design/evil' })],
     'a local document': [plainDoc({ _id: '_local/x' })],
@@ -135,13 +131,13 @@ describe('the file of a backup', function () {
   for (const [what, docs] of Object.entries(hostile)) {
     it(`is refused with ${what}, although its check sums are right`, async () => {
       const hasImage = docs.some(doc => doc._attachments)
-      await refuses(await blocks(encodeBlock(HEADER, header), documents(docs, hasImage ? png(1) : undefined)), /block|document|bytes/)
+      await refuses(await blocks(encodeBlock(HEADER, fullHeader), documents(docs, hasImage ? png(1) : undefined)), /block|document|bytes/)
     })
   }
 
   it('cannot fill the memory: lengths are bounded, and what unpacks to more than it may is refused', async () => {
     const claims = Buffer.from('D\xff\xff\xff\xff\xff\xff\xff\xff', 'latin1')
-    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, header)), claims, Buffer.alloc(100)]), /no block/)
+    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), claims, Buffer.alloc(100)]), /no block/)
     const bomb = gzipSync(Buffer.alloc(formatDefaults.unpacked + 1, ' '))
     const block = await encodeBlock(DOCUMENTS, {}) // its JSON is exchanged
     const { crc32 } = await import('node:zlib')
@@ -149,11 +145,11 @@ describe('the file of a backup', function () {
     body.writeUInt32BE(bomb.length, 1)
     const check = Buffer.alloc(4)
     check.writeUInt32BE(crc32(body))
-    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, header)), body, check]), /unpacks to more/)
+    await refuses(Buffer.concat([await blocks(encodeBlock(HEADER, fullHeader)), body, check]), /unpacks to more/)
   })
 
   it('cannot send control characters to the terminal', async () => {
-    const bytes = await blocks(encodeBlock(HEADER, header), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
+    const bytes = await blocks(encodeBlock(HEADER, fullHeader), documents([plainDoc({ _id: '_design/\u001b[2J' })]))
     await assert.rejects(read(bytes), error => !error.message.includes('\u001b'))
     assert.equal(END.length, 4)
     assert.equal(TRAILER, 'T')

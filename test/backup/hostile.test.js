@@ -12,24 +12,14 @@ import { readFileParts } from '../../loader/backup/reader.js'
 import { restore } from '../../loader/backup/restore.js'
 import { parseSigner } from '../../loader/backup/signature.js'
 import { Store } from '../../loader/index.js'
-import { digestOf } from '../../loader/store/tile.js'
+import { random } from '../../bench/tiles.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { newPair, rewrite } from './forge.js'
+import { fullHeader, newPair, rewrite, withImage } from './forge.js'
 import { fails, fill, leaf } from './stage.js'
 
 const FLIPS = process.env.TILECOUCH_LONG ? 2000 : 60
-
-/** Numbers that look thrown, the same in every run. */
-function * numbers (seed) {
-  for (let state = seed >>> 0; ;) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    yield state
-  }
-}
-
-const header = { format: 1, program: 'tilecouch', id: 'one', made: '2024-01-01T00:00:00Z', store: 's', database: 'd', name: 'tiles', q: 2, since: 0, base: null }
 
 /** A block whose JSON is this text, with a right check sum. */
 function blockOf (text) {
@@ -62,24 +52,22 @@ onEachStore('a hostile backup', backend => {
     await backup(store, file('sealed.age'), { signer, recipients: [parseRecipient(await identityToRecipient(text))] })
     for (const name of ['signed.tcb', 'sealed.age']) {
       const whole = readFileSync(file(name))
-      const places = numbers(17)
+      const next = random(17)
+      const options = { dryRun: true, identities, signedBy: [signer] }
+      const refused = (fault, what) => assert.rejects(restore([file('bad')], null, options), fault, `${name}, ${what}`)
       for (let flip = 0; flip < FLIPS; flip++) {
-        const bit = /** @type {number} */ (places.next().value) % (whole.length * 8)
+        const bit = Math.floor(next() * whole.length * 8)
         const bad = Buffer.from(whole)
         bad[bit >> 3] ^= 1 << (bit & 7)
         writeFileSync(file('bad'), bad)
-        await assert.rejects(restore([file('bad')], null, { dryRun: true, identities, signedBy: [signer] }), ({ code }) => /^(BACKUP_|CONFIG_INVALID)/.test(code), `${name}, bit ${bit}`)
+        await refused(({ code }) => /^(BACKUP_|CONFIG_INVALID)/.test(code), `bit ${bit}`)
         writeFileSync(file('bad'), whole.subarray(0, bit >> 3))
-        await assert.rejects(restore([file('bad')], null, { dryRun: true, identities, signedBy: [signer] }), { code: 'BACKUP_DAMAGED' }, `${name}, the first ${bit >> 3}`)
+        await refused({ code: 'BACKUP_DAMAGED' }, `the first ${bit >> 3}`)
       }
     }
   })
 
-  const described = (seed, doc) => {
-    const data = png(seed)
-    return { ...doc, _attachments: { tile: { content_type: 'image/png', digest: digestOf(data), length: data.length, data } } }
-  }
-  const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, described(99, docs[0])] : docs
+  const twice = docs => docs.length && docs[0]._id.startsWith('osm:5') ? [...docs, withImage(docs[0], png(99))] : docs
 
   it('is refused with one revision twice, with too many pages or shards, and with bad names', async () => {
     await backup(store, file('a.tcb'))
@@ -145,7 +133,7 @@ describe('a hostile folder or file', function () {
       text: Buffer.alloc(1e8, '"') // one line of 100 MB; one of 1 GB ends at the same place
     }
     for (const [name, bomb] of Object.entries(bombs)) {
-      writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, header), blockOf(bomb)]))
+      writeFileSync(file('bomb.tcb'), Buffer.concat([MAGIC, await encodeBlock(HEADER, fullHeader), blockOf(bomb)]))
       const before = process.memoryUsage().rss
       await fails(readAll(file('bomb.tcb')), 'BACKUP_DAMAGED', /nested|values|unpacks to more/)
       assert.ok(process.memoryUsage().rss - before < 250e6, name)

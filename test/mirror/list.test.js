@@ -133,6 +133,7 @@ onEachStore('the list of mirrors', backend => {
     await put(`${server}/_node/_local/_config/replicator/startup_jitter`, '1') // milliseconds, instead of seconds
     const id = `list-${process.pid}-${Date.now()}`
     await request(to, { method: 'PUT' })
+    await put(`${to}/_security`, { members: { roles: [] } }) // everybody may read it
     await put(`${server}/_replicator/${id}`, { source: `${from}/`, target: { url: to }, continuous: true, doc_ids: ['layer:osm'] })
     try {
       await until(async () => (await listed(from))[0]?.state === 'running', { timeout: 40000, what: 'the replication to run' })
