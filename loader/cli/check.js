@@ -112,9 +112,10 @@ async function checkWith ({ output }, { report: file, decode }, what, settings) 
     const checked = await reportEnd(progress, () => check(what, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) => progress.draw(tiles, total, rate => [
-        ...(layer ? [layer] : []), bytes(size), `${count(Math.round(rate))}/s`,
-        ...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])
+      onProgress: done => progress.draw(done.tiles, done.total, rate => [
+        ...(done.layer ? [done.layer] : []), bytes(done.bytes), `${count(Math.round(rate))}/s`,
+        ...(done.faults ? [plural(done.faults, 'fault')] : []),
+        ...(done.warnings ? [plural(done.warnings, 'warning')] : [])
       ])
     }), (summary, seconds, ended) => {
       const { kind, layers, faults: wrong, warnings } = summary

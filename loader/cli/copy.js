@@ -39,8 +39,8 @@ Examples:
 
 A copy into an existing layer merges the two, as replication would: the newest version becomes the head, older ones go
 to the past, and of two images of one time the one of the later run counts. Run it again to copy later additions. Of a
-part, versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a move
-that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+part, versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a
+move that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(copyCommand))
 }
 

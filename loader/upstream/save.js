@@ -73,7 +73,8 @@ export function compareAnswer (layer, answer, heads, now) {
     const head = heads.get(id)
     const tile = { id, z, x, y, ...found }
     const digest = found.bytes && digestOf(found.bytes)
-    if (head && (digest ? head.digest === digest : isUnchanged(head, answer, tile))) {
+    const isSame = head && (digest ? head.digest === digest : isUnchanged(head, /** @type {any} */ (answer), tile))
+    if (isSame) {
       same.push({ tile, head, extension: { id, rev: head.rev, expires, origin: { ...origin, checked: now } } })
     } else if (digest) {
       const time = versionTime(/** @type {any} */ (answer), head, now)
