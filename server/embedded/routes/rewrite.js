@@ -48,7 +48,7 @@ function fromFunction (ex, prefix, value) {
     return null
   }
   const { path, query, method, headers, body } = value
-  const isText = value => value === undefined || typeof value === 'string'
+  const isText = field => field === undefined || typeof field === 'string'
   if (path === undefined || ![path, method].every(isText) || (query !== undefined && !isObject(query))) {
     throw rewriteError(500, 'bad rewrite')
   }
