@@ -1,5 +1,5 @@
-// The reference of client/, read from its source by the TypeScript compiler: classes with their options, events, methods and
-// properties as JSDoc and the default literals describe them.
+// The reference of client/, read from its source by the TypeScript compiler: classes with their options, events, methods
+// and properties as JSDoc and the default literals describe them.
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
@@ -42,9 +42,11 @@ function meaningOf (node) {
   return [doc?.comment, ...tags.map(({ comment }) => comment)].map(comment => line(ts.getTextOfJSDocComment(comment) ?? '')).filter(Boolean).join(' ')
 }
 
+const variablesOf = file =>
+  file.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => [...declarationList.declarations])
+
 /** A statement of the file that declares a name. */
-const declared = (file, name) => file.statements.filter(ts.isVariableStatement).flatMap(({ declarationList }) => [...declarationList.declarations])
-  .find(declaration => declaration.name.getText() === name)
+const declared = (file, name) => variablesOf(file).find(declaration => declaration.name.getText() === name)
 
 /** The classes that extend one of Leaflet's. @returns {ClientClass[]} */
 export const clientClasses = () => exported.map(resolved).map(({ valueDeclaration: node }) => node)
@@ -58,17 +60,17 @@ function readClass (node) {
   const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base').getText())?.[1] ?? ''
   const factory = name[0].toLowerCase() + name.slice(1).replace(/Control$/, '')
   const method = declared(file, factory).initializer
-  const members = node.members.filter(member => ts.isMethodDeclaration(member) && /^[a-z]/.test(member.name.getText()) && !LEAFLETS.has(member.name.getText()))
+  const isPublic = text => /^[a-z]/.test(text) && !LEAFLETS.has(text)
+  const members = node.members.filter(member => ts.isMethodDeclaration(member) && isPublic(member.name.getText()))
   return {
     name,
     base,
     meaning: meaningOf(node),
     factory: `${factory}(${parametersOf(method)})`,
-    options: optionsOf(file.statements.flatMap(statement => ts.isVariableStatement(statement) ? [...statement.declarationList.declarations] : [])
-      .find(declaration => /Defaults$/.test(declaration.name.getText()))),
+    options: optionsOf(variablesOf(file).find(declaration => /Defaults$/.test(declaration.name.getText()))),
     methods: members.filter(member => ts.getJSDocCommentsAndTags(member).length).map(member => ({
       name: member.name.getText(), parameters: parametersOf(member), meaning: meaningOf(member),
-      type: typeText(checker.getReturnTypeOfSignature(/** @type {any} */ (checker.getSignatureFromDeclaration(member))), member)
+      type: typeText(checker.getReturnTypeOfSignature(checker.getSignatureFromDeclaration(member)), member)
     })),
     properties: propertiesOf(node),
     events: eventsOf(`${name}Events`, file)
@@ -90,13 +92,18 @@ const optionsOf = declaration => declaration.initializer.properties.map(property
 /** What the constructor assigns, where a comment says what it is. */
 function propertiesOf (node) {
   const { body } = node.members.find(ts.isConstructorDeclaration)
-  return body.statements.filter(statement => ts.isExpressionStatement(statement) && ts.getJSDocCommentsAndTags(statement.expression).length && /^this\.[a-z]/.test(statement.getText()))
-    .map(({ expression }) => ({ name: expression.left.name.text, type: typeText(checker.getTypeOfSymbol(/** @type {any} */ (checker.getPropertyOfType(checker.getTypeAtLocation(node), expression.left.name.text))), node), meaning: meaningOf(expression) }))
+  const isDescribed = statement => ts.isExpressionStatement(statement) && /^this\.[a-z]/.test(statement.getText()) &&
+    ts.getJSDocCommentsAndTags(statement.expression).length
+  return body.statements.filter(isDescribed).map(({ expression }) => {
+    const name = expression.left.name.text
+    const property = checker.getPropertyOfType(checker.getTypeAtLocation(node), name)
+    return { name, type: typeText(checker.getTypeOfSymbol(property), node), meaning: meaningOf(expression) }
+  })
 }
 
 /** Those that a comment describes: Leaflet's own events have none. */
 function eventsOf (name, file) {
-  const type = checker.getDeclaredTypeOfSymbol(/** @type {any} */ (checker.resolveName(name, file, ts.SymbolFlags.Type, false)))
+  const type = checker.getDeclaredTypeOfSymbol(checker.resolveName(name, file, ts.SymbolFlags.Type, false))
   return checker.getPropertiesOfType(type).map(event => ({
     name: event.name,
     fields: checker.getPropertiesOfType(checker.getTypeOfSymbol(event)).map(field => field.name).join(', '),
@@ -105,13 +112,17 @@ function eventsOf (name, file) {
 }
 
 /** Types that values have. @returns {Member[]} */
-const valueTypes = () => exported.filter(symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) && !/(Options|Events)$/.test(symbol.name)).map(symbol => {
+const isValueType = symbol => !(resolved(symbol).flags & ts.SymbolFlags.Value) && !/(Options|Events)$/.test(symbol.name)
+
+const valueTypes = () => exported.filter(isValueType).map(symbol => {
   const type = checker.getDeclaredTypeOfSymbol(symbol)
   const origin = type.aliasSymbol ?? type.symbol
   const properties = checker.getPropertiesOfType(type).filter(({ name, declarations }) => /^[a-z]/.test(name) && declarations?.every(node => !node.getSourceFile().fileName.includes('node_modules')))
   const text = type.isClass() ? 'class' : properties.length ? `{${properties.map(({ name }) => name).join(', ')}}` : line(origin?.declarations?.find(ts.isJSDocTypedefTag)?.typeExpression?.getText() ?? checker.typeToString(type))
   const tag = origin?.declarations?.find(ts.isJSDocTypedefTag)
-  const meaning = tag ? ts.getTextOfJSDocComment(tag.comment) : origin && ts.displayPartsToString(origin.getDocumentationComment(checker))
+  const meaning = tag
+    ? ts.getTextOfJSDocComment(tag.comment)
+    : origin && ts.displayPartsToString(origin.getDocumentationComment(checker))
   return { name: symbol.name, type: text, meaning: line(meaning ?? '') }
 })
 

@@ -19,7 +19,8 @@ export function gatewayTables (table) {
     gatewayMetrics: metrics(metricTable),
     gatewayCrew: metrics(workerMetricTable),
     // what is only for a mirror, or has another default with one
-    mirrorOptions: settings(mirrorOptions.filter(option => options.every(({ name, text, shown }) => name !== option.name || text !== option.text || shown !== option.shown))),
+    mirrorOptions: settings(mirrorOptions.filter(option => !options.some(({ name, text, shown }) =>
+      name === option.name && text === option.text && shown === option.shown))),
     mirrorMetrics: metrics(mirrorMetricTable)
   }
 }

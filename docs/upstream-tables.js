@@ -3,7 +3,7 @@ import { upstreamDefaults } from '../core/index.js'
 import { limiterDefaults } from '../loader/upstream/limiter.js'
 import { httpDefaults } from '../loader/upstream/http.js'
 
-/** @param {(file: string, name: string, values: Record<string, any>) => Promise<string>} defaults as docs/tables.js makes a table from a literal and its comments */
+/** defaults: makes a table from a literal and its comments. */
 export const upstreamTables = async defaults => ({
   upstream: await defaults('../core/upstream.js', 'upstreamDefaults', upstreamDefaults),
   gate: await defaults('../loader/upstream/limiter.js', 'limiterDefaults', limiterDefaults),

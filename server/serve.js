@@ -40,8 +40,8 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @property {AbortSignal} [signal]
  * @property {string[]} [warnings] of the configuration, for the log
  * @property {NodeJS.ProcessEnv} [env]
- * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is reading,
- *   following or away
+ * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is
+ *   reading, following or away
  * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
  */
 

@@ -21,7 +21,8 @@ Examples:
 async function upCommand ({ output, signal }, options) {
   const { up } = await import('./up.js') // loads the demo and the embedded store
   const progress = new UpProgress(output)
-  const running = await up({ ...options, port: portOf(options.port), signal, onProgress: event => progress.show(event) })
+  const onProgress = event => progress.show(event)
+  const running = await up({ ...options, port: portOf(options.port), signal, onProgress })
     .finally(() => progress.end())
   const { close, ...value } = running
   output.result(value, lines(running, options))

@@ -33,7 +33,7 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @param {Parameters<typeof loadDemo>[1]} [options.demoSize] a smaller demo, for tests
  * @param {AbortSignal} [options.signal]
  * @param {NodeJS.ProcessEnv} [options.env]
- * @param {(event: {step: 'server' | 'demo' | 'push' | 'index' | 'ready', [detail: string]: any}) => void} [options.onProgress]
+ * @param {(event: {step: string, [detail: string]: any}) => void} [options.onProgress]
  * @returns {Promise<Running>}
  */
 export async function up ({

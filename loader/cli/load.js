@@ -164,7 +164,8 @@ async function loadOne (context, options, { settings, opening, name }) {
         if (begun && !settings.time && !source.time) {
           output.note(`To continue this edition, run the load again with --time ${begun}. Without it, a new edition begins.`)
         }
-        if (error.summary) reportLoad(output, { ...error.summary, layer: settings.layer }, { started, ended: endOf(error) })
+        const result = error.summary && { ...error.summary, layer: settings.layer }
+        if (result) reportLoad(output, result, { started, ended: endOf(error) })
         throw error
       } finally {
         progress.end()

@@ -70,8 +70,8 @@ export const groups = {
 
 const commands = [
   addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand, addDiffCommand,
-  addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand, addExportCommand, addCopyCommand,
-  addPushCommand, addAccessCommand, addTokenCommand
+  addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand, addExportCommand,
+  addCopyCommand, addPushCommand, addAccessCommand, addTokenCommand
 ]
 
 const DATA = './data' // folder of the embedded store

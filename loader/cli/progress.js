@@ -97,7 +97,7 @@ export class Progress extends ProgressLine {
 
   /**
    * @param {import('./output.js').Output} output
-   * @param {import('../sources/index.js').Source} source its tiles are counted during the load, to know how many are left
+   * @param {import('../sources/index.js').Source} source its tiles are counted during the load
    * @param {string} [title] of one load among several
    */
   constructor (output, source, title) {

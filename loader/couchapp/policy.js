@@ -21,8 +21,8 @@ async function digests () {
 }
 
 /**
- * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server, with the
- * session of the visitor: none; those named by their digest; those of everybody who may attach a page
+ * @typedef {'nothing' | 'digests' | 'anything'} Lets which scripts of attachments run in the origin of the server,
+ * with the session of the visitor: none; those named by their digest; those of everybody who may attach a page
  */
 
 /** @param {string | null} policy null: none is sent @returns {Lets} */

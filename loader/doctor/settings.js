@@ -25,6 +25,7 @@ const MB = 1e6
 const BATCH = Math.ceil(tunerDefaults.maxBatchBytes * 4 / 3 + MB) // bytes of a batch of a load, in base64
 
 /** @typedef {{isPublic?: boolean, nodes: number, shards: number}} About the server and the store */
+/** @typedef {(value: string, about: About) => boolean | undefined} IsHarmful */
 
 /** A number; infinity for no limit. */
 const number = text => text === 'infinity' || text === 'unlimited' ? Infinity : Number(text)
@@ -43,7 +44,7 @@ const LOCKS_OUT = 'The store is public, but requests without a name are refused:
 /**
  * By section/name: the default of CouchDB (undefined: there is none, and the setting should be removed), whether a
  * value does harm, how bad that is, and why.
- * @type {Record<string, [string | undefined, (value: string, about: About) => boolean | undefined, 'warning' | 'bad', string]>}
+ * @type {Record<string, [string | undefined, IsHarmful, 'warning' | 'bad', string]>}
  */
 export const settings = {
   'chttpd/max_http_request_size': ['4294967296', below(BATCH), 'bad', 'Larger batches of loads and mirrors fail.'],
