@@ -36,7 +36,7 @@ export function addMirrorCommand (program, run) {
     .option('--list', 'list the mirrors that the store of --db is the source or target of, also those by CouchDB\'s replicator')
     .option('--forget <id>', 'remove the checkpoint of a mirror that is not used any more; started again, it compares everything')
     .addOption(new Option('--db <env|url>', 'with --list and --forget: the store (default: as for other commands)'))
-    .addOption(new Option('--data <folder>', 'where the embedded store keeps its data').default('./data'))
+    .option('--data <folder>')
     .addHelpText('after', `
 Examples:
   tilecouch mirror https://maps.example/tiles http://admin@localhost:5984/tiles

@@ -44,8 +44,8 @@ export class SourceReader {
     const tiles = source.walk
       ? source.walk({ layer, ...(again && { known: some => this.#areKnown(some) }) })
       : source.tiles()
-    this.#tiles = tiles[Symbol.asyncIterator]()
-    const reading = this.#first = this.#tiles.next()
+    const iterator = this.#tiles = tiles[Symbol.asyncIterator]()
+    const reading = this.#first = iterator.next()
     // what goes wrong here goes wrong again when it is written, and is counted there
     const first = (await reading.catch(() => undefined))?.value
     if (!first?.read) return
