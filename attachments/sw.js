@@ -1,4 +1,4 @@
-/* global SHELL, clients -- SHELL is written before this when the couchapp is put together: {version, files: name -> sha-256} */
+/* global SHELL, clients -- SHELL is written before this when it is composed: {version, files: name -> sha-256} */
 // The service worker: keeps the viewer's own files, so that the page opens without a network. What a store holds never
 // comes by here: tiles and documents on the device are PouchDB's.
 const worker = /** @type {any} */ (globalThis)

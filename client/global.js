@@ -2,8 +2,10 @@
 import L from 'leaflet'
 import * as client from './index.js'
 
-const { TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, Edits, HistoryLayer, Mirror, OfflineStore, Player, TimelineControl } =
-  client
+const {
+  TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, Edits, HistoryLayer, Mirror, OfflineStore, Player,
+  TimelineControl
+} = client
 const { clock, compare, couchLayer, coverageLayer, historyLayer, mirror, player, timeline } = client
 
 /** @param {import('./index.js').OfflineStoreOptions} options */

@@ -145,7 +145,8 @@ export class Transfer {
    * @param {import('../../core/feed-position.js').FeedPosition} place of the store now
    */
   async #changed (known, place) {
-    if (known?.since === undefined || known.selection !== this.selection.key || !canContinue(known, place)) return undefined
+    if (known?.since === undefined || known.selection !== this.selection.key) return undefined
+    if (!canContinue(known, place)) return undefined
     return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
   }
 

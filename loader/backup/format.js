@@ -64,7 +64,10 @@ export function encodeFooter (length) {
   return footer
 }
 
-/** `why` may quote the file: control characters go. @param {string} file @param {string} why @param {number} [at] byte */
+/**
+ * `why` may quote the file: control characters are removed.
+ * @param {string} file @param {string} why @param {number} [at] byte
+ */
 export const damaged = (file, why, at) =>
   new TilecouchError('BACKUP_DAMAGED', { file, at, why: why.slice(0, 300).replace(/\p{Cc}/gu, '\ufffd') })
 

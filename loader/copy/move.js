@@ -97,7 +97,7 @@ async function endTiles (store, from, to, { purge, signal, onProgress }) {
   return left + changed
 }
 
-/** Deletes the documents of editions, then the layer's, if the new name has the same. @returns whether it deleted all */
+/** Deletes the documents of editions, then the layer's, if the new name has the same. Answers whether it did all. */
 async function endDocuments (store, from, to) {
   const { couch } = store
   if (!await isEmptyLayer(couch, from)) return false

@@ -127,7 +127,9 @@ export class TreeWriter {
     const { store, paths } = this
     await store.layer(paths.layer)
     this.#reset = false
-    const [state, there, identity] = [await readState(paths.state), feedPosition(await store.info()), await store.identity()]
+    const state = await readState(paths.state)
+    const there = feedPosition(await store.info())
+    const identity = await store.identity()
     this.#boot = await bootOf()
     this.#isOfStore = state ? state.store === identity : !adopted
     this.tileWriter.times.open(state?.spent)
