@@ -147,7 +147,7 @@ onEachStore('a store in a PouchDB', backend => {
     const closed = await backend.database()
     const store = await Store.create(closed, { public: false })
     await store.defineLayer('osm', {})
-    await assert.rejects(mirror(as(closed), pouch()), ({ code, message }) => code === 'UNAUTHORIZED' && !/admin|test@/.test(message))
+    await assert.rejects(mirror(as(closed), pouch()), ({ code, message }) => code === 'FORBIDDEN' && !/admin|test@/.test(message))
     await assert.rejects(mirror(as(closed, 'stranger', 'wrong'), pouch()), { code: 'UNAUTHORIZED' })
     assert.equal((await mirror(closed, pouch())).docs, 2)
   })
