@@ -18,9 +18,9 @@ suite('purging', () => {
   useStage(couchDb, stage => ({ store, url } = stage))
   afterEach(() => follower?.close())
 
-  const follow = async place => {
+  const follow = async position => {
     const told = { deleted: [], resets: 0 }
-    follower = new Follower(store, { place, limits: { firstDelay: 10, longestDelay: 50 }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
+    follower = new Follower(store, { position, limits: { firstDelay: 10, longestDelay: 50 }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
     await follower.start()
     await until(() => follower.state.up)
     return told
@@ -51,12 +51,12 @@ suite('purging', () => {
 
   it('is noticed by a follower that returns after it, and a deletion is not', async () => {
     await follow()
-    const { place } = follower
+    const { position } = follower
     await follower.close()
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
-    assert.equal((await follow(place)).resets, 0)
+    assert.equal((await follow(position)).resets, 0)
     await until(() => follower.state.changes > 0)
-    const { place: later } = follower
+    const { position: later } = follower
     await follower.close()
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits })
     assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
