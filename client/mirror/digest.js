@@ -6,6 +6,17 @@ const PIECE = 0x6000 // bytes: a multiple of 3, and no more arguments than a cal
 /** As documents name it. @param {Uint8Array} bytes */
 export const digestOf = bytes => `md5-${btoa(SparkMD5.ArrayBuffer.hash(/** @type {any} */ (bytes), true))}`
 
+/**
+ * Whether an image is the one that the store names. Captive portals and proxies answer 200 with another image, and a
+ * connection may cut one off and still give the right length.
+ * @param {Blob} blob
+ * @param {{bytes?: number, digest?: string}} expected digest: as documents name it; what is not known is not compared
+ */
+export async function isImageOf (blob, { bytes, digest }) {
+  if (bytes !== undefined && blob.size !== bytes) return false
+  return !digest || digestOf(new Uint8Array(await blob.arrayBuffer())) === digest
+}
+
 /** @param {string} text */
 export const fromBase64 = text => Uint8Array.from(atob(text), character => character.charCodeAt(0))
 

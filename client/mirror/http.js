@@ -1,8 +1,9 @@
-// The CouchDB client (core/couch/client.js) for browsers, over fetch.
+// The CouchDB client (core/couch/client.js) for browsers, over fetch, and a store as a side of a replication.
 import { raceAbort } from '../../core/abort.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
-import { toBase64, unpack } from './digest.js'
+import { CouchPeer, checkDigests } from '../../core/mirror/index.js'
+import { digestOf, fromBase64, toBase64, unpack } from './digest.js'
 
 export const httpDefaults = {
   retries: 8, // times a request is repeated after 429, 5xx or a lost connection
@@ -100,4 +101,25 @@ async function readAll (response, most, onPiece) {
     at += chunk.length
   }
   return bytes
+}
+
+/** @type {import('../../core/mirror/peer.js').Codec} */
+export const codec = {
+  // a device may keep a tile for months: no wrong byte may get there
+  check: docs => checkDigests(docs, data => digestOf(typeof data === 'string' ? fromBase64(data) : data))
+}
+
+/**
+ * A store that a mirror reads from and writes nothing to, not even a checkpoint: thousands of devices would leave one
+ * each, most may not, and a browser that asks whether it may fills the console with errors.
+ */
+export class ReadOnlyPeer extends CouchPeer {
+  async getLocal () {
+    return undefined
+  }
+
+  /** @returns {Promise<never>} */
+  async updateLocal () {
+    throw new TilecouchError('READ_ONLY', { reason: `${this.name} is not written to` })
+  }
 }

@@ -2,8 +2,7 @@
 // and the same documents, revisions and attachments as PouchDB.replicate writes. The page passes its PouchDB.
 import { TilecouchError, parseArea, parseZooms } from '../../core/index.js'
 import { CouchPeer, Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
-import { HttpCouch } from './http.js'
-import { ReadOnlyPeer, codec } from './http-peer.js'
+import { HttpCouch, ReadOnlyPeer, codec } from './http.js'
 import { PouchPeer, whileOpen } from './pouch-peer.js'
 
 /** Less at once than in Node: the rest of the page needs the browser as well. */

@@ -3,7 +3,7 @@
 // since Chromium makes a file of every Blob.
 import { TilecouchError } from '../../core/index.js'
 import { BLOCK } from '../history/version-index.js'
-import { isImageOf } from '../source/image.js'
+import { isImageOf } from '../mirror/digest.js'
 import { BrowseDatabase, answer, keysOf } from './browse-database.js'
 import { BrowseWriter } from './browse-writer.js'
 import { blobOf } from './database-reader.js'

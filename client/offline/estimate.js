@@ -2,7 +2,7 @@
 // views sum whole columns where the area holds all of a column, else one range for each column.
 import { isTileId } from '../../core/index.js'
 import { askQueries } from '../../core/couch/queries.js'
-import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
+import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { BY_AREA, REST_BY_AREA, StoreListing, isHead, selectedRows } from './store-listing.js'
 
 const BY_ZOOM = '_design/sizes/_view/by_zoom'

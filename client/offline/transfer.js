@@ -3,7 +3,7 @@
 import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
 import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from '../../core/mirror/index.js'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
-import { ReadOnlyPeer, codec } from '../mirror/http-peer.js'
+import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { LocalTiles, TileCounter, imageSizeOf } from './local-tiles.js'
 import { LocalFirst, Reconciler } from './reconciler.js'

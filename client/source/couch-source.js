@@ -5,7 +5,7 @@ import {
 } from '../../core/index.js'
 import { raceAbort, timeoutSignal } from '../../core/abort.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
-import { isImageOf } from './image.js'
+import { isImageOf } from '../mirror/digest.js'
 
 export const sourceDefaults = {
   timeout: 30000, // milliseconds until a request counts as unanswered

@@ -3,7 +3,7 @@
 import { compareInner, tileRanges } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 import { lowerBound } from '../../core/search.js'
-import { listDefaults } from './list-defaults.js'
+import { listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
 
 export const BY_AREA = '_design/sizes/_view/by_area'

@@ -2,7 +2,7 @@
 // costs what the columns of the area cost, and not its tiles; what was then has to be listed.
 import { heads } from './columns.js'
 import { childSignal } from './child-signal.js'
-import { listDefaults } from './list-defaults.js'
+import { listDefaults } from './ranges.js'
 import { list } from './list.js'
 import { openLayer, walkZoom } from './walk.js'
 

@@ -1,8 +1,7 @@
 // What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
 import { asOf, checkLayer, endOf, layerRange, parseTileId, tileId, timeline, versionId } from '../../core/index.js'
 import { heads, versions } from './columns.js'
-import { listDefaults } from './list-defaults.js'
-import { RangeReader } from './ranges.js'
+import { RangeReader, listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
 import { walk } from './walk.js'
 

@@ -4,9 +4,8 @@ import { checkLayer, compareRows, layerId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { columnKey, rowKey, seriesTo } from '../../core/order.js'
 import { Columns, versions, zoomsIn } from './columns.js'
-import { listDefaults } from './list-defaults.js'
 import { childSignal } from './child-signal.js'
-import { RangeReader } from './ranges.js'
+import { RangeReader, listDefaults } from './ranges.js'
 
 /** Every row of a zoom. @returns {import('../../core/sweep.js').Run[]} */
 const all = z => [[0, 2 ** z - 1]]
