@@ -37,7 +37,9 @@ export class Connection {
     const isOver = () => this.isOnline === true || this.#stop.signal.aborted
     for (let attempt = 0; !isOver(); attempt++) {
       if (attempt) await wait(backoff(attempt - 1, { first: 1000 }), this.#again.signal).catch(() => { attempt = 0 })
-      if (!isOver()) this.report(await this.#answers())
+      if (isOver()) break
+      const answers = await this.#answers()
+      if (!isOver()) this.report(answers) // another request, that began later, may have had an answer meanwhile
     }
     this.#isAsking = false
   }

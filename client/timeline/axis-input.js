@@ -137,7 +137,8 @@ export function listenToKeys (control, parts, container, signal) {
   const { player } = control
 
   function moveHandle (name, steps) {
-    const { changes, range } = control.state
+    const { changes } = control.state
+    const range = control.getRange() // the state is that of the last frame: keys may come faster
     const end = /** @type {string} */ (stepFrom(changes.map(change => change.time), range[name], steps))
     const other = range[name === 'from' ? 'to' : 'from']
     if (name === 'from' ? end <= other : end >= other) control.setRange({ ...range, [name]: end })

@@ -1,4 +1,4 @@
-/* global document, innerWidth, map, clock, layer, control, said -- of the page, in functions that run there */
+/* global document, innerWidth, KeyboardEvent, map, clock, layer, control, said -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, onControls, settled, spot } from './support/controls.js'
@@ -68,6 +68,20 @@ describe('the timeline by keyboard and ear', function () {
     await page.keyboard.press('Enter')
     assert.equal(await range(page), null)
     assert.equal((await page.evaluate(() => said)).at(-1)[1], undefined, 'says that it was cleared')
+  })
+
+  it('moves both ends of the range by keys that come within one frame', async () => {
+    const page = await visit(YEARS)
+    await page.getByRole('button', { name: 'Select a range' }).click()
+    const before = await range(page)
+    await page.evaluate(() => {
+      for (const [label, key] of [['Start of the range', 'ArrowRight'], ['End of the range', 'ArrowLeft']]) {
+        document.querySelector(`[aria-label="${label}"]`).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+      }
+    })
+    const after = await range(page)
+    const moved = end => (Date.parse(after[end]) - Date.parse(before[end])) / 864e5
+    assert.deepEqual([moved('from'), moved('to')], [10, -10])
   })
 })
 

@@ -83,7 +83,7 @@ for (const { name, open } of openKinds) {
       assert.equal(await readable(), 0)
       await page.getByLabel('Name').fill('World')
       await button('Add').click()
-      await says('trouble', 'there is an area "World" already. Take another name')
+      await says('trouble', 'there is an area "World" already. Use another name')
     })
 
     it('3, 4: its size is known first, and is what it takes in the end', async () => {

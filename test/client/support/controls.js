@@ -12,12 +12,12 @@ import { openBrowser, openPage } from '../../viewer/browser.js'
 import { listening } from './listening.js'
 
 const here = path.dirname(fileURLToPath(import.meta.url))
-const styles = path.join(here, '../../../client/styles')
+const styles = path.join(here, '../../../client/tilecouch.css')
 const leaflet = path.join(path.dirname(createRequire(import.meta.url).resolve('leaflet/package.json')), 'dist')
 
 const HTML = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Controls</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
-<link rel="stylesheet" href="/leaflet.css"><link rel="stylesheet" href="/timeline.css"><link rel="stylesheet" href="/compare.css">
+<link rel="stylesheet" href="/leaflet.css"><link rel="stylesheet" href="/tilecouch.css">
 <style>html, body { height: 100%; margin: 0; background: #b8cbd2 } #map { height: 100%; background: #b8cbd2 }</style>
 <div id="map"></div><script src="/leaflet.js"></script><script src="/page.js"></script></html>`
 
@@ -39,8 +39,7 @@ export async function serveControls () {
     '/page.js': ['text/javascript', () => outputFiles[0].text],
     '/leaflet.js': ['text/javascript', () => readFile(path.join(leaflet, 'leaflet.js'))],
     '/leaflet.css': ['text/css', () => readFile(path.join(leaflet, 'leaflet.css'))],
-    '/timeline.css': ['text/css', () => readFile(path.join(styles, 'timeline.css'))],
-    '/compare.css': ['text/css', () => readFile(path.join(styles, 'compare.css'))]
+    '/tilecouch.css': ['text/css', () => readFile(styles)]
   }
   const server = http.createServer(async ({ url = '' }, response) => {
     const [type, read] = files[url] ?? []
