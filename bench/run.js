@@ -11,10 +11,7 @@ import { scrub } from '../core/index.js'
 
 const groups = { all, ours }
 
-const { positionals: [name], values: { quick, out } } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: 'boolean', default: false }, out: { type: 'string' } }
-})
+const { positionals: [name], values: { quick = false, out, help = false } } = readArguments()
 
 const usage = `Usage: npm run bench -- NAME [--quick] [--out FOLDER]
 
@@ -25,7 +22,8 @@ Together:   all (each of them)
 Each writes FOLDER/NAME.json: bench/out, if no other one is given. \`all\` and \`ours\` in full write into bench/results, and then
 the pages and plots in docs/.`
 
-if (![...all, ...Object.keys(groups)].includes(name)) {
+if (help) console.log(usage)
+else if (![...all, ...Object.keys(groups)].includes(name)) {
   console.error(usage)
   process.exitCode = 2
 } else if (!process.env.COUCHDB_URL && !findCouchDb()) {
@@ -36,6 +34,17 @@ if (![...all, ...Object.keys(groups)].includes(name)) {
   const folder = out ?? (isForPages ? 'bench/results' : 'bench/out')
   process.exitCode = await runSeveral(groups[name], { quick, out: folder, pages: isForPages, log: console.log }) ? 0 : 1
 } else await measure()
+
+/** @returns {{positionals: string[], values: {quick?: boolean, out?: string, help?: boolean}}} */
+function readArguments () {
+  const options = { quick: { type: 'boolean' }, out: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+  try {
+    return /** @type {any} */ (parseArgs({ allowPositionals: true, options: /** @type {any} */ (options) }))
+  } catch (error) {
+    console.error(`${error.message}\n`)
+    return { positionals: [], values: {} }
+  }
+}
 
 async function measure () {
   const { COUCHDB_URL } = process.env
