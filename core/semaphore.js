@@ -18,4 +18,18 @@ export class Semaphore {
       else this.#free++
     }
   }
+
+  /**
+   * Runs a task when it is its turn. Unlike a queue of tasks, this does not hold on to what they answer.
+   * @template T
+   * @param {() => Promise<T>} task
+   */
+  async run (task) {
+    const release = await this.acquire()
+    try {
+      return await task()
+    } finally {
+      release()
+    }
+  }
 }

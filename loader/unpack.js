@@ -2,8 +2,8 @@
 // stops at a limit. It works beside the main thread, and large contents are unpacked one after the other.
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import PQueue from 'p-queue'
 import { inspectTile } from '../core/index.js'
+import { Semaphore } from '../core/semaphore.js'
 import { sourceLimits } from './formats/limits.js'
 
 export const unpackDefaults = {
@@ -22,7 +22,7 @@ const decoders = {
   brotli: promisify(zlib.brotliDecompress),
   ...(zstd && { zstd: promisify(zstd) })
 }
-const large = new PQueue({ concurrency: 1 })
+const large = new Semaphore(1)
 
 export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, coding)
 
@@ -50,7 +50,7 @@ async function decode (decoder, bytes, limit) {
     return await decoder(bytes, { maxOutputLength: Math.min(limit, unpackDefaults.alone) })
   } catch (error) {
     if (error.code !== 'ERR_BUFFER_TOO_LARGE' || limit <= unpackDefaults.alone) throw error
-    return large.add(() => decoder(bytes, { maxOutputLength: limit, chunkSize: 2 ** 20 }))
+    return large.run(() => decoder(bytes, { maxOutputLength: limit, chunkSize: 2 ** 20 }))
   }
 }
 

@@ -2,8 +2,8 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import pMap from 'p-map'
-import PQueue from 'p-queue'
 import { tileRanges } from '../../core/index.js'
+import { Semaphore } from '../../core/semaphore.js'
 import { TilecouchError } from '../errors.js'
 import { inspectWhole, isGzip, unpack } from '../unpack.js'
 import { exceptionText } from './address.js'
@@ -63,7 +63,7 @@ async function decode (bytes, encoding, { vector, limit }) {
 
 const ENCODERS = 2 // tiles encoded at once: all share the thread pool
 const MOST_SIDE = 6144 // pixels of a picture, with four bytes each when it is cut
-const cutting = new PQueue({ concurrency: 2 }) // pictures at once, of all upstreams: each may take a hundred megabytes
+const cutting = new Semaphore(2) // pictures at once, of all upstreams: each may take a hundred megabytes
 
 /** Tiles a side of a picture. @param {number} wanted @param {number} tileSize @param {number} buffer pixels */
 export const sideOf = (wanted, tileSize, buffer) =>
@@ -116,7 +116,7 @@ export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer) {
 }
 
 /** @type {typeof cutOne} */
-export const cut = (bytes, how) => /** @type {Promise<any>} */ (cutting.add(() => cutOne(bytes, how)))
+export const cut = (bytes, how) => cutting.run(() => cutOne(bytes, how))
 
 /**
  * @param {Buffer} bytes the picture
