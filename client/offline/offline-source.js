@@ -7,7 +7,7 @@ import { HeadSource } from './head-source.js'
 
 export const offlineSourceDefaults = {
   // milliseconds that the network is waited for where the device could answer, when the network comes first
-  patience: 3000,
+  networkTimeout: 3000,
   enlarged: 6 // zooms up to an ancestor on the device that is shown where a tile is not to be had
 }
 
@@ -266,12 +266,12 @@ export class NetworkAccess {
 
   /**
    * @param {any} offline the OfflineStore @param {CouchSource | undefined} couch none: read from the device only
-   * @param {{patience: number}} limits
+   * @param {{networkTimeout: number}} limits
    */
-  constructor (offline, couch, { patience }) {
+  constructor (offline, couch, { networkTimeout }) {
     this.#offline = offline
     this.#couch = couch
-    this.#timeout = patience
+    this.#timeout = networkTimeout
   }
 
   /** Whether the network may be asked at all. */

@@ -9,7 +9,7 @@ import { ProgressLine, reportEnd, reportStates } from './progress.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
-const LIVE_PATIENCE = 30 // seconds for the upstream of a layer, before the others have their turn
+const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
 
 export const addExpiredOptions = command => command
   .option('--all')
@@ -26,7 +26,7 @@ export async function expiredCommand (context, options, names, action) {
   const { live = false, dryRun = false, json } = options
   const settings = {
     ...action,
-    ...(live && action.seeding && { seeding: { ...action.seeding, patience: { patience: LIVE_PATIENCE } } }),
+    ...(live && action.seeding && { seeding: { ...action.seeding, fetching: { giveUpAfter: LIVE_GIVES_UP } } }),
     layers: options.all ? undefined : names,
     before: options.before === undefined ? undefined : timeOrAgo(options.before),
     limit: wholeNumber('--limit', options.limit, 9) ?? (dryRun && !json ? SHOWN : undefined),

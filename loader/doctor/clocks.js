@@ -33,7 +33,7 @@ export async function skewOf (inspection, url, who) {
 
 /** Seconds that a server is ahead. No name and password are sent. */
 async function measure (inspection, url) {
-  const waiting = timeoutSignal(inspection.limits.patience, inspection.signal)
+  const waiting = timeoutSignal(inspection.limits.timeout, inspection.signal)
   const sent = inspection.clock()
   try {
     const { signal } = waiting

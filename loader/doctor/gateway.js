@@ -29,7 +29,7 @@ export function baseOf (address) {
 }
 
 async function read (inspection, url) {
-  const waiting = timeoutSignal(inspection.limits.patience, inspection.signal)
+  const waiting = timeoutSignal(inspection.limits.timeout, inspection.signal)
   try {
     const answer = await raceAbort(fetch(url, { signal: waiting.signal }), waiting.signal)
     const text = await raceAbort(answer.text(), waiting.signal)

@@ -11,7 +11,7 @@ export const STATES = /** @type {const} */ (['bad', 'warning', 'unknown', 'ok'])
 
 // from which values on something is wrong
 export const doctorDefaults = {
-  patience: 4000, // milliseconds one request may take
+  timeout: 4000, // milliseconds one request may take
   whole: 20000, // milliseconds of the whole inspection; then it reports what it has found so far
   layers: 100, // layers inspected
   editions: 200, // newest editions inspected per layer
@@ -101,8 +101,8 @@ class ReadOnlyCouch extends Couch {
 
   async request (request) {
     if (!['GET', 'HEAD', 'POST', undefined].includes(request.method)) throw new TilecouchError('READ_ONLY')
-    const { patience, signal } = this.#bounds
-    return super.request({ timeout: patience, ...request, retries: 0, signal: request.signal ?? signal })
+    const { timeout, signal } = this.#bounds
+    return super.request({ timeout, ...request, retries: 0, signal: request.signal ?? signal })
   }
 
   queries (path, queries, signal) {
@@ -126,7 +126,7 @@ export class Inspection {
    */
   constructor (subject, { limits, clock, signal }) {
     this.subject = subject
-    this.couch = new ReadOnlyCouch(subject.url, { patience: limits.patience, signal })
+    this.couch = new ReadOnlyCouch(subject.url, { timeout: limits.timeout, signal })
     this.store = new Store(this.couch)
     this.limits = limits
     this.clock = clock

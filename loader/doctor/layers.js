@@ -100,7 +100,7 @@ function invalid (faults, what, why, advice) {
 /** Tries the policy of a layer on some of its versions. */
 async function retention (inspection, { layer, retention: policy }) {
   const plan = new PrunePlan(layer, policy, { now: () => inspection.now, limits: pruneDefaults })
-  const waiting = timeoutSignal(inspection.limits.patience, inspection.signal)
+  const waiting = timeoutSignal(inspection.limits.timeout, inspection.signal)
   try {
     await plan.read(inspection.couch, waiting.signal)
   } catch (error) {

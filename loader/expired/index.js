@@ -32,7 +32,7 @@ const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
  * @property {boolean} [purge] of what is removed, see Remover
  * @property {() => string} [now] exact time
  * @property {Partial<import('../seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency, permission,
- * userAgent, secrets, networks, patience
+ * userAgent, secrets, networks, fetching
  * @property {AbortSignal} [signal]
  * @property {(tally: ExpiredTally) => void} [onProgress]
  * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a dry run

@@ -10,7 +10,7 @@ export const fetchDefaults = {
   delay: 1000, // milliseconds before the second attempt, doubled each time
   silent: 6, // attempts while no tile gets an answer: 45 seconds in which a server may restart
   longestDelay: 15000, // milliseconds between two attempts at most
-  patience: 180, // seconds without any answer after which the seed gives up
+  giveUpAfter: 180, // seconds without any answer after which the seed gives up
   failures: 500, // failed tiles in a row after which it gives up
   refusals: 50, // refused requests in a row after which it gives up
   grace: 15 // seconds that requests in flight may take after a stop
@@ -96,7 +96,7 @@ export class Fetcher {
     const time = performance.now()
     if (!this.#troubleSince) this.onTrouble?.(error)
     this.#troubleSince ||= time
-    if (time + wait - this.#troubleSince > 1000 * this.options.patience) throw error
+    if (time + wait - this.#troubleSince > 1000 * this.options.giveUpAfter) throw error
   }
 }
 

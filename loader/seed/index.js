@@ -35,7 +35,7 @@ const seedDefaults = {
  * @property {string} [userAgent]
  * @property {Record<string, Record<string, string>>} [secrets] headers by host
  * @property {readonly string[]} [networks] inner networks that may be asked
- * @property {Partial<typeof import('./fetcher.js').fetchDefaults>} [patience]
+ * @property {Partial<typeof import('./fetcher.js').fetchDefaults>} [fetching]
  * @property {AbortSignal} [signal] stops after what is in flight
  * @property {(plan: import('./plan.js').Plan) => void} [onPlan] before anything is asked
  * @property {(tally: Tally) => void} [onProgress]
@@ -65,7 +65,7 @@ export async function seed (store, layer, options) {
   const tally = new Tally(options.onFailure)
   const limits = { failures: Infinity }
   const upstream = openUpstream({ ...doc, upstream: settings }, { userAgent, secrets, networks, limits })
-  const fetcher = new Fetcher(upstream, { signal, onTrouble: options.onTrouble, ...options.patience })
+  const fetcher = new Fetcher(upstream, { signal, onTrouble: options.onTrouble, ...options.fetching })
   const saver = new SeedSaver(store, layer, tally)
   const groups = part
     ? groupsOf(part.area, part.zooms, upstream)

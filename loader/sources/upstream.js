@@ -32,7 +32,7 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  * @property {string} [userAgent]
  * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
  * @property {readonly string[]} [networks] inner ones that it may redirect to
- * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [patience]
+ * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [fetching]
  * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
  * @property {typeof openUpstream} [connect]
  */
@@ -139,11 +139,11 @@ class TileServer {
    */
   #open ({ tileSize, format }) {
     if (this.#upstream) return
-    const { layer = 'upstream', userAgent, secrets, networks = [], patience, signal, onTrouble, connect = openUpstream } = this.#options
+    const { layer = 'upstream', userAgent, secrets, networks = [], fetching, signal, onTrouble, connect = openUpstream } = this.#options
     const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
     const allowed = [...networks, ...hostsOf(this.#settings)]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
-    this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...patience })
+    this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })
   }
 
   async close () {

@@ -6,7 +6,7 @@ import { TilecouchError } from '../errors.js'
 
 export const limiterDefaults = {
   queue: 500, // requests that may wait
-  patience: 10, // seconds a request waits for an upstream that asks for a pause
+  longestPause: 10, // seconds a request waits for an upstream that asks for a pause
   retries: 2, // of a request after 429
   failures: 5, // failures in a row that open the circuit
   open: 10, // seconds it stays open, doubled each time the next request fails
@@ -80,7 +80,7 @@ export class Limiter {
         if (error.details?.status !== 429) throw error
         const wait = error.details.retryAfter ?? 2 ** attempt
         this.#pause(wait)
-        if (attempt >= this.#limits.retries || wait > this.#limits.patience) throw error
+        if (attempt >= this.#limits.retries || wait > this.#limits.longestPause) throw error
       } finally {
         if (probe) this.#probing = false // also if it was stopped: the next one tries
       }
@@ -93,13 +93,13 @@ export class Limiter {
    */
   #admit () {
     const now = performance.now()
-    const { patience, queue } = this.#limits
+    const { longestPause, queue } = this.#limits
     if (this.circuit === 'open' && now >= this.#openUntil) this.circuit = 'half-open'
     if (this.circuit === 'open') throw this.#busy(`it failed ${this.failures} times in a row`, this.#openUntil - now)
     if (this.circuit === 'half-open' && this.#probing) {
       throw this.#busy('it failed, and one request tries whether it is back', 1000)
     }
-    if (this.#pausedUntil - now > patience * 1000) throw this.#busy('it asked for a pause', this.#pausedUntil - now)
+    if (this.#pausedUntil - now > longestPause * 1000) throw this.#busy('it asked for a pause', this.#pausedUntil - now)
     if (this.queued >= queue) throw this.#busy(`${this.queued} requests are waiting for it`, 1000)
     this.#probing = this.circuit === 'half-open'
     return this.#probing

@@ -133,14 +133,14 @@ describe('the doctor at a server in trouble', () => {
 
   it('reports what it has found of a server that hangs in the middle', async () => {
     proxy.change = asked => /_info|_changes|_local_docs|_security|layer:/.test(asked) ? 'hang' : undefined
-    const report = await look(proxy.url, { limits: { patience: 300, whole: 1500 } })
+    const report = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
     assert.ok(report.seconds < 4, `${report.seconds} s`)
     assert.equal(finding(report, 'database', 'documents').state, 'ok')
     for (const [area, check] of [['indexes', 'up to date'], ['clocks', 'writers'], ['mirrors'], ['access'], ['layers']]) {
       assert.deepEqual(state(report, area, check), ['unknown', 'the server did not answer in time'], area)
     }
     proxy.change = asked => asked === '/' ? undefined : 'hang'
-    const dead = await look(proxy.url, { limits: { patience: 300, whole: 1500 } })
+    const dead = await look(proxy.url, { limits: { timeout: 300, whole: 1500 } })
     assert.deepEqual([dead.state, dead.findings.length], ['bad', 1])
   })
 

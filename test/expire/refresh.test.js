@@ -20,7 +20,7 @@ onEachStore('refreshing what has expired', backend => {
 
   const ago = seconds => addSeconds(now(), -seconds)
   const columns = Array.from({ length: 8 }, (_, x) => x)
-  const refresh = ({ seeding = {}, ...options } = {}) => expire(store, { action: 'refresh', layers: [layer], seeding: { networks: LOOPBACK, patience: QUICK, ...seeding }, ...options })
+  const refresh = ({ seeding = {}, ...options } = {}) => expire(store, { action: 'refresh', layers: [layer], seeding: { networks: LOOPBACK, fetching: QUICK, ...seeding }, ...options })
   const counts = ({ expired, changed, unchanged, missing, failed, left }) => ({ expired, changed, unchanged, missing, failed, left })
   const head = async x => (await store.versions(layer, 3, x, 2)).at(-1)
 
@@ -67,7 +67,7 @@ onEachStore('refreshing what has expired', backend => {
     await assert.rejects(refresh({ layers: ['still'] }), { code: 'NO_UPSTREAM' })
     await assert.rejects(refresh({ layers: [layer, 'shy'] }), { code: 'SEED_FORBIDDEN' })
     await upstream.close()
-    const tally = await refresh({ layers: undefined, seeding: { patience: { ...QUICK, patience: 0.1 } } })
+    const tally = await refresh({ layers: undefined, seeding: { fetching: { ...QUICK, giveUpAfter: 0.1 } } })
     assert.deepEqual(tally.skipped.map(({ layer: name, code }) => `${name} ${code}`), ['shy SEED_FORBIDDEN', 'still NO_UPSTREAM'])
     assert.deepEqual(tally.troubles.map(({ code }) => code), ['UPSTREAM_UNREACHABLE'])
     assert.equal(tally.left, 8)
@@ -77,7 +77,7 @@ onEachStore('refreshing what has expired', backend => {
   it('runs live: two of them and a gateway at once, an upstream that returns, tiles that expire meanwhile', async () => {
     const service = await openService(url)
     const stop = new AbortController()
-    const seeding = { patience: { ...QUICK, patience: 0.05 } }
+    const seeding = { fetching: { ...QUICK, giveUpAfter: 0.05 } }
     const limits = { look: 100, gather: 10 }
     upstream.behave({ status: 503 })
     const running = [0, 1].map(() => refresh({ live: true, signal: stop.signal, seeding, limits }))

@@ -38,7 +38,7 @@ onEachStore('what layers read from', backend => {
     const authorization = credentials(await backend.url())
     offline = new OfflineStore({ remote: front.url, name: `${folder.dir}/device`, PouchDB, fetchOptions: authorization })
     await offline.ready
-    source = (read, options) => new OfflineSource({ offline, layer: 'osm', read, couch: new CouchSource(front.url, { timeout, fetchOptions: authorization }), limits: { patience: 150 }, ...options })
+    source = (read, options) => new OfflineSource({ offline, layer: 'osm', read, couch: new CouchSource(front.url, { timeout, fetchOptions: authorization }), limits: { networkTimeout: 150 }, ...options })
   })
   afterEach(async () => {
     front.reset()

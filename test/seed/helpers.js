@@ -8,7 +8,7 @@ import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 export const TILE = 64 // pixels: small tiles are drawn and stored faster
 
 /** Impatient, so that tests of failures are short. */
-export const QUICK = { attempts: 3, silent: 6, delay: 5, patience: 20, failures: 50, refusals: 5, grace: 2 }
+export const QUICK = { attempts: 3, silent: 6, delay: 5, giveUpAfter: 20, failures: 50, refusals: 5, grace: 2 }
 
 /** @param {{database: () => Promise<string>}} backend */
 export function useSeeding (backend) {
@@ -23,7 +23,7 @@ export function useSeeding (backend) {
 
     /** @param {{bbox?: any, polygon?: any, zooms?: any} & Record<string, any>} options */
     seed: ({ bbox = '-180,-85,180,85', polygon, zooms = { min: 0, max: 3 }, only, ...options } = {}) =>
-      run(context.store, 'map', { ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }), networks: LOOPBACK, patience: QUICK, ...options }),
+      run(context.store, 'map', { ...(only ? { only } : { area: parseArea(polygon ? { polygon } : { bbox }), zooms }), networks: LOOPBACK, fetching: QUICK, ...options }),
 
     /** z/x/y of the tiles the store holds. */
     async tiles () {

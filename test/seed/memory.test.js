@@ -46,7 +46,7 @@ describe('the memory of a seed', () => {
         area,
         zooms: { min: 10, max: 10 },
         openUpstream: /** @type {any} */ (fakeUpstream(answer)),
-        patience: { attempts: 1, failures: Infinity },
+        fetching: { attempts: 1, failures: Infinity },
         onProgress: heap.onProgress
       })
       assert.ok(summary.tiles > 90000, JSON.stringify(counts(summary)))

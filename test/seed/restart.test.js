@@ -34,7 +34,7 @@ for (const [kind, start] of Object.entries(kinds)) {
         area: parseArea({ bbox: '-180,-85,180,85' }),
         zooms: { min: 0, max: 4 },
         networks: LOOPBACK,
-        patience: QUICK,
+        fetching: QUICK,
         onProgress ({ fetched }) {
           // in the middle of fetching: batches are stored and looked up while it is away
           if (fetched > 150) killed ??= server.kill().then(() => server.start())

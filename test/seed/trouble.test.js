@@ -59,7 +59,7 @@ onEachStore('seeding in trouble', backend => {
     await map.define({}, { type: 'wms', url: `${map.upstream.url}/wms`, layers: 'world', metatile: 4, buffer: 0 })
     map.upstream.behave({ status: 500 })
     const failures = []
-    const broken = await map.seed({ zooms: { min: 3, max: 3 }, patience: { ...QUICK, attempts: 1 }, onFailure: failure => failures.push(failure) })
+    const broken = await map.seed({ zooms: { min: 3, max: 3 }, fetching: { ...QUICK, attempts: 1 }, onFailure: failure => failures.push(failure) })
     assert.deepEqual([counts(broken), broken.requests], [{ tiles: 64, failed: 64 }, 4])
     map.upstream.behave()
     map.forget()
@@ -77,7 +77,7 @@ onEachStore('seeding in trouble', backend => {
     await map.seed({ zooms: { min: 0, max: 2 } })
     await map.upstream.close()
     const troubles = []
-    const seeding = map.seed({ patience: { ...QUICK, patience: 0.5, delay: 50 }, onTrouble: error => troubles.push(error.code) })
+    const seeding = map.seed({ fetching: { ...QUICK, giveUpAfter: 0.5, delay: 50 }, onTrouble: error => troubles.push(error.code) })
     await assert.rejects(seeding, error => {
       assert.equal(error.code, 'UPSTREAM_UNREACHABLE')
       assert.deepEqual(counts(error.summary), { tiles: 21, fresh: 21 }, 'no tile is blamed')
@@ -92,7 +92,7 @@ onEachStore('seeding in trouble', backend => {
     await map.define()
     await map.upstream.close()
     const troubles = []
-    const seeding = map.seed({ patience: { ...QUICK, silent: 1000, longestDelay: 50 }, onTrouble: error => troubles.push(error) })
+    const seeding = map.seed({ fetching: { ...QUICK, silent: 1000, longestDelay: 50 }, onTrouble: error => troubles.push(error) })
     await until(() => troubles.length > 0)
     await map.upstream.start()
     assert.deepEqual(counts(await seeding), { tiles: 85, fetched: 85, new: 85 })
@@ -108,7 +108,7 @@ onEachStore('seeding in trouble', backend => {
   it('gives up when too many tiles in a row fail', async () => {
     await map.define()
     map.upstream.behave({ status: 502, only: ({ z }) => z === 3 })
-    await assert.rejects(map.seed({ patience: { ...QUICK, failures: 10 } }), error => {
+    await assert.rejects(map.seed({ fetching: { ...QUICK, failures: 10 } }), error => {
       assert.equal(error.code, 'UPSTREAM_FAILED')
       assert.ok(error.summary.failed < 13 && error.summary.new === 21, JSON.stringify(counts(error.summary)))
       assert.ok(adds(error.summary))
@@ -177,7 +177,7 @@ onEachStore('seeding in trouble', backend => {
     await map.define()
     map.upstream.behave({ never: true })
     const stop = new AbortController()
-    const seeding = map.seed({ signal: stop.signal, patience: { ...QUICK, grace: 0.1 } })
+    const seeding = map.seed({ signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } })
     await until(() => map.upstream.inFlight > 0)
     stop.abort()
     await assert.rejects(seeding, { code: 'ABORTED' })
@@ -188,7 +188,7 @@ onEachStore('seeding in trouble', backend => {
       await map.define()
       await publish(map.store)
       const nobody = await Store.open(as(map.url))
-      await assert.rejects(seed(nobody, 'map', { area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, patience: QUICK }), error => {
+      await assert.rejects(seed(nobody, 'map', { area: parseArea({ bbox: '-180,-85,180,85' }), zooms: { min: 0, max: 5 }, networks: LOOPBACK, fetching: QUICK }), error => {
         assert.deepEqual([error.code, error.summary.new], ['FORBIDDEN', 0])
         assert.match(error.message, /writing needs an admin/)
         return true

@@ -18,7 +18,7 @@ onEachStore('a load from a tile server', backend => {
   const address = () => `${map.upstream.url}/xyz/{z}/{x}/{y}.png`
 
   async function loadFrom (name, { time = T1, complete, signal, onProgress, ...options } = {}) {
-    const source = await openSource(name, { ...part, patience: QUICK, signal, ...options })
+    const source = await openSource(name, { ...part, fetching: QUICK, signal, ...options })
     try {
       return await load(map.store, source, { layer: 'map', time, complete, signal, onProgress, area: options.area ?? part.area, zooms: options.zooms ?? part.zooms })
     } finally {
@@ -103,7 +103,7 @@ onEachStore('a load from a tile server', backend => {
     const wanted = part.area.count(zooms)
     const stop = new AbortController()
     map.upstream.behave({ never: () => map.asked().length > wanted / 2 })
-    const loading = loadFrom(address(), { zooms, signal: stop.signal, patience: { ...QUICK, grace: 0.1 } }).catch(error => error)
+    const loading = loadFrom(address(), { zooms, signal: stop.signal, fetching: { ...QUICK, grace: 0.1 } }).catch(error => error)
     await until(() => map.asked().length > wanted / 2 + 3 && map.upstream.inFlight === 4)
     stop.abort()
     const stopped = await loading
@@ -135,14 +135,14 @@ onEachStore('a load from a tile server', backend => {
     await loadFrom(address())
     const other = await startUpstream()
     await other.close()
-    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`, { time: T2, patience: { ...QUICK, patience: 0.05, delay: 20 }, complete: true }).catch(error => error)
+    const ended = await loadFrom(`${other.url}/xyz/{z}/{x}/{y}.png`, { time: T2, fetching: { ...QUICK, giveUpAfter: 0.05, delay: 20 }, complete: true }).catch(error => error)
     assert.equal(ended.code, 'UPSTREAM_UNREACHABLE')
     assert.equal(ended.summary.gone, 0)
     assert.equal((await map.store.edition('map', T2)).finished, undefined)
   })
 
   it('takes as many tiles as were counted, in the order of their ids, and keeps to the limits', async () => {
-    const source = await openSource(address(), { ...part, rate: 100, requests: 2, patience: QUICK })
+    const source = await openSource(address(), { ...part, rate: 100, requests: 2, fetching: QUICK })
     const listed = await tilesOf(source)
     assert.equal(listed.length, source.total)
     assert.deepEqual(listed.map(tile => tile.replaceAll('/', ':')), listed.map(tile => tile.replaceAll('/', ':')).sort())
