@@ -4,6 +4,7 @@
 // The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
 // which are to be listed, from a broken server.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childSignal } from '../store/child-signal.js'
 
 export const fetchDefaults = {
   attempts: 3, // for a tile that fails while others do not
@@ -26,6 +27,7 @@ export class Fetcher {
   #failures = 0 // tiles in a row
   #refusals = 0 // in a row
   #timer
+  #waiting // its signal ends pauses, of any number of tiles
 
   /**
    * @param {import('../upstream/index.js').Upstream} upstream
@@ -36,6 +38,7 @@ export class Fetcher {
     this.upstream = upstream
     this.options = { ...fetchDefaults, ...options }
     this.signal = signal
+    this.#waiting = childSignal(signal)
     this.onTrouble = onTrouble
     if (signal?.aborted) this.#slowStop()
     else signal?.addEventListener('abort', this.#slowStop, { once: true })
@@ -48,6 +51,7 @@ export class Fetcher {
 
   close () {
     clearTimeout(this.#timer)
+    this.#waiting.end()
     this.signal?.removeEventListener('abort', this.#slowStop)
   }
 
@@ -81,7 +85,7 @@ export class Fetcher {
         else this.#checkSilence(error, wait)
         const isLast = failed >= attempts || (!tooMuch && asked + 1 >= silent)
         if (isLast) return this.#fail(error, ++this.#failures >= failures)
-        await sleep(wait, undefined, { signal: this.signal }).catch(() => {})
+        await sleep(wait, undefined, { signal: this.#waiting.signal }).catch(() => {})
       }
     }
     return {}
