@@ -252,8 +252,8 @@ describe('a feed that misbehaves', () => {
       const started = performance.now()
       await stand.follower.start()
       await until(() => stand.asked.length >= 4)
-      // three waits of 20 ms or, where nothing was heard, more; of each a half at least, and timers may be a millisecond early
-      assert.ok(performance.now() - started > 25, String(feed))
+      // three waits of 10 ms at least, and timers may be early: in a rush it is one or two
+      assert.ok(performance.now() - started > 15, String(feed))
       assert.equal(stand.told.ids.length, 0)
     }
   })

@@ -90,7 +90,7 @@ onEachStore('areas of a device', backend => {
       offline = await shelf.open({ limits })
       const area = await offline.areas.add(HALF)
       const running = outcome(area.download())
-      await until(() => area.status().tiles >= 20)
+      await until(() => area.status().tiles >= 20, { every: 1 })
       await area.pause()
       assert.equal(await running, 'ABORTED')
       const { state, tiles } = area.status()
