@@ -30,7 +30,7 @@ export function soon (run, delay) {
 
 /**
  * @param {Promise<string | undefined>} url
- * @returns {HTMLImageElement} without a source when there is none, or when it does not come
+ * @returns {HTMLImageElement} without a source if there is no image or it cannot be loaded
  */
 export function picture (url, attributes) {
   const image = element('img', { alt: '', ...attributes, on: { error: () => image.removeAttribute('src') } })

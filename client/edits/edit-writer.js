@@ -128,7 +128,7 @@ export class EditWriter {
     return this.#ask(() => this.#db.get(doc._id, { rev: doc._rev, attachments: true }))
   }
 
-  /** @returns {Promise<any[]>} in their order, nothing where there is none */
+  /** @returns {Promise<any[]>} in their order, undefined for those that do not exist */
   async #docs (ids) {
     const { rows } = await this.#ask(() => this.#db.allDocs({ keys: ids, include_docs: true }))
     return rows.map(({ doc }) => doc ?? undefined)

@@ -87,7 +87,7 @@ export class Upload {
   async #checkStore (signal) {
     const { couch } = this
     if (hasMarker(await couch.get(STORE_ID, signal), couch.url)) return
-    const { rows } = await couch.request({ path: '_all_docs', qs: { limit: 20 }, signal })
+    const rows = await couch.page({ limit: 20 }, signal)
     refuseForeign(rows.map(({ id }) => id), couch.url)
   }
 

@@ -1,6 +1,5 @@
 // Keeps live areas up to date: one long poll for all of them, since browsers open only six connections to a server, and
 // in one tab for all tabs.
-import { TilecouchError } from '../../core/index.js'
 import { isPassing } from '../source/failure.js'
 import { pollChanges } from '../source/follow.js'
 import { backoff, wait } from '../source/wait.js'
@@ -79,17 +78,14 @@ export class AreaFollower {
   async #changes (layers, since, { signal, waits }) {
     const { poll, silence, page } = this.limits
     const names = layers.join('|')
-    const answer = await this.#store.couch.request({
-      method: 'POST',
-      path: '_changes',
-      qs: { filter: '_selector', since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) },
+    const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
+    const answer = await this.#store.couch.changes(query, {
       // by id: what is deleted has no fields left
-      body: { selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } } },
+      selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } },
       retries: 0,
       timeout: poll + silence,
       signal
     })
-    if (!Array.isArray(answer.results) || answer.last_seq === undefined) throw new TilecouchError('BAD_ANSWER', { url: this.#store.remote, why: 'no list of changes' })
     return { results: answer.results, since: answer.last_seq }
   }
 

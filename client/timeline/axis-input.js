@@ -31,7 +31,8 @@ export function listenToPointers (control, parts, signal) {
 
   function begin (event) {
     const x = xOf(event)
-    const { range, span, zoomed } = control.state
+    const { span, zoomed } = control.state
+    const range = control.getRange() // not that of the last frame
     const name = event.target.closest('[data-drag]')?.dataset.drag
     const base = { id: event.pointerId, x, moved: false, pointerType: event.pointerType }
     if (name === 'from' || name === 'to') return { ...base, kind: 'select', fixed: Date.parse(range[name === 'from' ? 'to' : 'from']), moved: true }

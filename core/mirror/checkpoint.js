@@ -24,7 +24,7 @@ export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 40
 
 /**
  * The id of a database, whatever its address and name. One that was removed and created again has another id.
- * @param {import('./peer.js').Peer} peer @param {boolean} [keep] whether to store an id where there is none
+ * @param {import('./peer.js').Peer} peer @param {boolean} [keep] whether to store a new id if it has none
  * @returns {Promise<string>}
  */
 export async function identityOf (peer, keep = true) {
