@@ -108,7 +108,7 @@ export class Store {
 
   async #stats () {
     try {
-      return addUp(await read(`${this.db}/_design/sizes/_view/by_zoom?group_level=3`, { timeout: INDEX_TIMEOUT }))
+      return addUp(await read(`${this.db}/_design/versions/_view/by_zoom?group_level=3`, { timeout: INDEX_TIMEOUT }))
     } catch (error) {
       if (error.status === 404) return new Map()
       throw error
@@ -122,7 +122,7 @@ export class Store {
    */
   async countConflicts (stats) {
     if (this.isAway) return false
-    const { rows } = await read(`${this.db}/_design/lifecycle/_view/conflicts?group_level=1`).catch(() => ({ rows: [] }))
+    const { rows } = await read(`${this.db}/_design/versions/_view/conflicts?group_level=1`).catch(() => ({ rows: [] }))
     for (const { key: [layer], value } of rows) {
       const known = stats.get(layer)
       if (known) known.conflicts = value

@@ -8,6 +8,7 @@ import { ownDesigns } from './couchapp/compose.js'
 import { push } from './couchapp/push.js'
 import { warm } from './store/indexes.js'
 import { PUBLIC_SECURITY } from './store/index.js'
+import { BY_TILE } from './store/reader.js'
 
 /**
  * @param {import('./store/index.js').Store} store
@@ -43,9 +44,14 @@ export async function makePublic (store) {
 /** Whether the store has been published, and so may have readers. */
 export const isPublished = async store => Boolean((await store.couch.get(STORE_ID))?.published)
 
-/** Brings every index of the store up to date. */
-export async function warmIndexes (store, options) {
-  for (const { _id, views } of await ownDesigns()) {
-    if (views) await warm(store.couch, _id, Object.keys(views)[0], options)
-  }
+/**
+ * Brings the indexes of the store up to date; a store that was not published has none.
+ * @param {{couch: import('./store/couch.js').Couch}} store
+ * @param {Parameters<typeof warm>[3]} [options]
+ */
+export async function warmIndexes ({ couch }, options) {
+  const [design] = BY_TILE.split('/_view')
+  const stored = await couch.get(design)
+  const [view] = Object.keys(stored?.views ?? {})
+  if (view) await warm(couch, design, view, options)
 }

@@ -271,7 +271,7 @@ export class DeviceStatistics {
   }
 }
 
-/** In the shape of the view sizes/by_zoom, added up. */
+/** In the shape of the view by_zoom, added up. */
 async function countTiles (layer, readers) {
   const stats = {
     tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity,

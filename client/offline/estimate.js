@@ -5,7 +5,7 @@ import { askQueries } from '../../core/couch/queries.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { BY_AREA, REST_BY_AREA, StoreListing, isHead, selectedRows } from './store-listing.js'
 
-const BY_ZOOM = '_design/sizes/_view/by_zoom'
+const BY_ZOOM = '_design/versions/_view/by_zoom'
 
 /** @typedef {{tiles: number, versions: number, bytes: number, transfer: number, requests: number}} Estimate */
 

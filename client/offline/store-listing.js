@@ -4,8 +4,8 @@ import { STORE_ID, editionId, isTileId, layerId, parseTileId, tileRanges } from 
 import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
-export const BY_AREA = '_design/sizes/_view/by_area'
-export const REST_BY_AREA = '_design/sizes/_view/rest_by_area'
+export const BY_AREA = '_design/versions/_view/by_area'
+export const REST_BY_AREA = '_design/versions/_view/rest_by_area'
 
 export const listingDefaults = {
   page: 2000, // rows a request, as far as they can be foretold

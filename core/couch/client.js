@@ -225,8 +225,10 @@ export class CouchClient extends Requester {
    */
   async queries (path, queries, signal, options) {
     if (!queries.length) return []
+    const ask = () => askQueries(this, path, queries, { limits: this.#delays, ...options, signal })
     try {
-      return await askQueries(this, path, queries, { limits: this.#delays, ...options, signal })
+      // CouchDB ends an index with the staging document that it was built for, and answers "deleted" to its readers
+      return await ask().catch(error => isMissing(error) && error.details.reason === 'deleted' ? ask() : Promise.reject(error))
     } catch (error) {
       if (isMissing(error) && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
       throw error

@@ -5,7 +5,7 @@ import { hostOf } from '../../core/upstream.js'
 import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 import { peerOf } from '../mirror/peer.js'
-import { warmIndexes } from '../mirror/target.js'
+import { warmIndexes } from '../publish.js'
 import { Couch } from '../store/couch.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { chainOf, missingBase } from './chain.js'
@@ -259,7 +259,7 @@ class Restoring {
     const docs = await ownDesigns()
     onProgress?.({ step: 'indexing', done: 0 })
     await push(couch, docs, { signal })
-    await warmIndexes(couch, docs, signal)
+    await warmIndexes({ couch }, { signal })
     await settleUnfinished(couch, signal)
     if (differences || this.#damage.length || this.#result.withheld) return // an admin has to look at it first
     const security = this.#isGiven ? this.#security : null

@@ -15,7 +15,7 @@ import { checkDocument } from './tile.js'
 import { sections } from './walk.js'
 
 /** Documents with several living leaves, and their number. */
-export const CONFLICTS = '_design/lifecycle/_view/conflicts'
+export const CONFLICTS = '_design/versions/_view/conflicts'
 
 const resolveDefaults = {
   page: 500, // conflicts read at once

@@ -11,7 +11,7 @@ const VALIDATION = '_design/tiles'
 
 export class DesignDocuments {
   #own = /** @type {import('../couchapp/compose.js').DesignDocument[]} */ ([])
-  /** Id -> state of ours. @type {Map<string, 'new' | 'changed' | 'unchanged'>} */
+  /** Id -> what a push would do. @type {Map<string, import('../couchapp/push.js').Pushed['action']>} */
   #states = new Map()
 
   /** @param {import('../store/index.js').Store} store @param {AbortSignal} [signal] */
@@ -63,7 +63,8 @@ export class DesignDocuments {
       else report.add('other-design', id)
     }
     for (const id of ids.filter(name => !own.includes(name))) {
-      report.add(own.some(name => id === name + STAGING) ? 'left-staging' : 'foreign-design', id)
+      if (this.#states.get(id) === 'removed') report.add('other-design', id)
+      else report.add(own.some(name => id === name + STAGING) ? 'left-staging' : 'foreign-design', id)
     }
   }
 

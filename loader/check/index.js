@@ -258,8 +258,7 @@ class StoreCheck {
     await this.#repairConflicts(queue)
     await queue.repairAll(['no-design', 'no-validation'], found => designs.deploy(where(found)))
     await queue.repairAll(['left-staging'], found => designs.endStaging(where(found)))
-    await queue.repairAll(['not-in-index', 'index-too-long'], () => designs.rebuild(['_design/versions']))
-    await queue.repairAll(['wrong-sums'], () => designs.rebuild(['_design/sizes', '_design/versions']))
+    await queue.repairAll(['not-in-index', 'index-too-long', 'wrong-sums'], () => designs.rebuild(['_design/versions']))
   }
 
   /** Of layers, editions, the mark and design documents; those of tiles were resolved before. */

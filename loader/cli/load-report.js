@@ -3,12 +3,12 @@ import { bytes, count, duration, plural, secondsSince } from './output.js'
 
 const SHOWN_FAILURES = 20 // lines; --json has more
 
-/** The result of load, or what it did until it ended; time: that of the source. */
-export function reportLoad (output, result, /** @type {any} */ { started, ended = '', time }) {
-  const seconds = secondsSince(started)
+/** The result of load, or what it did until it ended; written: when its last tile was; time: that of the source. */
+export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', time }) {
+  const spent = spentSince(started, written)
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
-  output.result({ ...result, seconds }, [
-    `${name}${ended && ` (${ended})`}: ${plural(result.tiles, 'tile')} in ${duration(seconds)} (${rate(result.tiles, seconds)}/s)`,
+  output.result({ ...result, ...spent }, [
+    `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
     ...(time ? ['  The source says this time; --time sets another.'] : []),
     ...countLines(result),
     ...failureLines(result),
@@ -18,8 +18,25 @@ export function reportLoad (output, result, /** @type {any} */ { started, ended 
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
 
-/** Tiles a second. */
-export const rate = (tiles, seconds) => count(Math.round(tiles / Math.max(seconds, 0.001)))
+/**
+ * seconds: until the map could be asked; writingSeconds: until all was written.
+ * @returns {{seconds: number, writingSeconds?: number}}
+ */
+export const spentSince = (started, written) => ({
+  seconds: secondsSince(started),
+  ...(written !== undefined && { writingSeconds: secondsSince(started, written) })
+})
+
+/**
+ * How many tiles in how long, and the rate with and without the indexes.
+ * @param {number} tiles @param {ReturnType<typeof spentSince>} spent
+ */
+export function rates (tiles, { seconds, writingSeconds }) {
+  const rate = time => `${count(Math.round(tiles / Math.max(time, 0.001)))}/s`
+  const said = `${plural(tiles, 'tile')} in ${duration(seconds)}`
+  if (writingSeconds === undefined) return `${said} (${rate(seconds)})`
+  return `${said}, indexes included (${rate(seconds)}; written at ${rate(writingSeconds)})`
+}
 
 /** What was written, and what not. */
 export function countLines (result) {

@@ -2,14 +2,14 @@
 import { checkLayer, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { load } from '../load.js'
-import { isPublished, publish } from '../publish.js'
+import { isPublished, publish, warmIndexes } from '../publish.js'
 import { estimate } from '../seed/plan.js'
 import { loadSet, openSet } from '../set.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { withDatabase } from './connect.js'
-import { countLines, failureLines, rate, reportLoad, warningLines } from './load-report.js'
+import { countLines, failureLines, rates, reportLoad, spentSince, warningLines } from './load-report.js'
 import { areaIfAny, refuse, wholeNumber, zoomsOf } from './options.js'
 import { bytes, count, countWords, duration, plural, secondsSince } from './output.js'
 import { Progress, ProgressLine, announce } from './progress.js'
@@ -158,7 +158,8 @@ async function loadOne (context, options, { settings, opening, name }) {
           onProgress: (summary, tuner) => progress.show(summary, tuner)
         })
         const time = settings.time ? undefined : source?.time
-        return { result, report: () => reportLoad(output, result, { started, time }) }
+        const written = performance.now()
+        return { result, report: () => reportLoad(output, result, { started, written, time }) }
       } catch (error) {
         progress.end()
         if (begun && !settings.time && !source.time) {
@@ -178,21 +179,31 @@ async function loadOne (context, options, { settings, opening, name }) {
 
 const endOf = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
-/** Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go. */
+/**
+ * Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go. A load
+ * ends when the map can be asked, so its report comes after the index.
+ */
 const filled = (context, options, action) => withDatabase(context, options, async url => {
   const store = await Store.create(url, { public: false })
   const { result, report } = await action(store, url)
-  await publishNew(context, store)
+  if (!await publishNew(context, store)) await warmIndexes(store, { signal: context.signal })
   report()
   return result.failed ? 1 : 0
 })
 
-/** Publishes a store that was never published. @param {import('./program.js').Context} context @param {Store} store */
+/**
+ * Publishes a store that was never published.
+ * @param {import('./program.js').Context} context
+ * @param {Store} store
+ * @returns {Promise<boolean>} whether it did
+ */
 export async function publishNew ({ output, signal }, store) {
-  if (await isPublished(store)) return
+  if (await isPublished(store)) return false
   output.note('Deploying the design documents and building their indexes …')
   await publish(store, { signal })
+  return true
 }
+
 
 /** Loads sources with times in their names. */
 async function loadDatedSet (context, options, names, { settings, selection }) {
@@ -217,7 +228,8 @@ async function loadDatedSet (context, options, names, { settings, selection }) {
           printEdition(output, edition, secondsSince(began))
         }
       })
-      return { result, report: () => reportSet(output, result, { started }) }
+      const written = performance.now()
+      return { result, report: () => reportSet(output, result, { started, written }) }
     } catch (error) {
       progress?.end()
       if (error.summary) reportSet(output, error.summary, { started, ended: endOf(error), of: set.members.length })
@@ -251,16 +263,16 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
 }
 
 /** The result of loadSet, or what it did until it ended; of: editions to load. */
-function reportSet (output, result, /** @type {any} */ { started, ended, of }) {
-  const seconds = secondsSince(started)
+function reportSet (output, result, /** @type {any} */ { started, written, ended, of }) {
+  const spent = spentSince(started, written)
   const { layer, editions, tiles } = result
   const skipped = editions.filter(edition => edition.skipped).length
   const title = ended
     ? `${layer} (${ended}): ${count(editions.length)} of ${plural(of, 'edition')}`
     : `${layer}: ${plural(editions.length, 'edition')}`
   const before = skipped ? `${count(skipped)} loaded before, ` : ''
-  output.result({ ...result, seconds }, !ended && skipped === editions.length ? [`${title}, all loaded before`] : [
-    `${title}, ${before}${plural(tiles, 'tile')} in ${duration(seconds)} (${rate(tiles, seconds)}/s)`,
+  output.result({ ...result, ...spent }, !ended && skipped === editions.length ? [`${title}, all loaded before`] : [
+    `${title}, ${before}${rates(tiles, spent)}`,
     ...countLines(result),
     ...(result.failed ? [`  ${count(result.failed)} failed`] : []),
     ...(ended ? ['  Run it again to continue.'] : [])

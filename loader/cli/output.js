@@ -55,7 +55,7 @@ export class Output {
 }
 
 /** With milliseconds. @param {number} started from performance.now() */
-export const secondsSince = started => +((performance.now() - started) / 1000).toFixed(3)
+export const secondsSince = (started, until = performance.now()) => +((until - started) / 1000).toFixed(3)
 
 /** `3 failed`, for each count that is not 0. @param {Record<string, number | null | undefined>} counts */
 export const countWords = counts =>

@@ -7,13 +7,17 @@ import { warm } from '../store/indexes.js'
 
 /** Suffix of a design document's id while its index is built. */
 export const STAGING = '-staging'
+
+/** Design documents of earlier programs. Their views are in one document now, which CouchDB indexes in one pass. */
+const RETIRED = ['_design/lifecycle', '_design/sizes']
+const SUCCESSOR = '_design/versions'
 const ATTEMPTS = 5 // to build an index whose staging document another push removes
 const COMMIT = 30_000 // milliseconds to wait until an index is committed; CouchDB commits every 5 seconds
 
 /**
  * @typedef {object} Pushed
  * @property {string} id
- * @property {'new' | 'changed' | 'unchanged'} action
+ * @property {'new' | 'changed' | 'unchanged' | 'removed'} action
  * @property {string[]} fields that differ
  */
 
@@ -27,7 +31,7 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
  * @returns {Promise<Pushed[]>}
  */
 export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
-  const pushed = []
+  const pushed = /** @type {Pushed[]} */ ([])
   for (const doc of docs) {
     const fields = difference(await couch.get(doc._id), doc)
     const action = !fields ? 'new' : fields.length ? 'changed' : 'unchanged'
@@ -48,10 +52,23 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
       await removeStaging(couch, doc)
     }
   }
-  if (!dryRun && pushed.some(({ fields }) => fields.includes('views'))) {
+  for (const id of await retiredBy(couch, docs)) {
+    pushed.push({ id, action: 'removed', fields: [] })
+    if (!dryRun) await couch.update(id, stored => stored && { _deleted: true })
+  }
+  if (!dryRun && pushed.some(({ action, fields }) => action === 'removed' || fields.includes('views'))) {
     await couch.request({ method: 'POST', path: '_view_cleanup', body: {} })
   }
-  return /** @type {Pushed[]} */ (pushed)
+  return pushed
+}
+
+/** Those whose views are all in what is deployed: another couchapp may have documents of these names. */
+async function retiredBy (couch, docs) {
+  const views = docs.find(({ _id }) => _id === SUCCESSOR)?.views
+  if (!views) return []
+  const rows = await Promise.all(RETIRED.map(id => couch.get(id)))
+  return rows.filter(doc => doc?.views && Object.keys(doc.views).every(name => Object.hasOwn(views, name)))
+    .map(({ _id }) => _id)
 }
 
 /** Fields that differ from what is stored; nothing when nothing is stored. */

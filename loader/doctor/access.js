@@ -44,6 +44,7 @@ async function rights (inspection) {
 
 /** Finds nothing in a store that was published, or closed on purpose. */
 async function published (inspection) {
+  if (await inspection.isNew()) return
   if (!isUntouched(await inspection.store.security()) || await isPublished(inspection.store)) return
   return warning('the store was never published', 'Only admins see the tiles.',
     `${PUSH}, or tilecouch access --private to keep it closed`, { fix: () => publishStore(inspection) })

@@ -13,7 +13,7 @@ export const databaseConditions = [
   { area: 'database', check: 'compaction', needs: 'a member', couchOnly: true, look: compaction },
   {
     area: 'database', check: 'conflicts', needs: 'a member',
-    look: async inspection => ifIndexed(inspection, '_design/lifecycle', await conflicts(inspection))
+    look: async inspection => ifIndexed(inspection, await conflicts(inspection))
   },
   { area: 'database', check: 'revisions', needs: 'a member', look: revisions },
   { area: 'database', check: 'purges', needs: 'a server admin', couchOnly: true, look: purges }

@@ -9,6 +9,8 @@ import { plural } from '../text.js'
 import { wasteOf } from './database.js'
 import { bad, ok, unknown, warning } from './inspection.js'
 
+const [DESIGN] = BY_TILE.split('/_view')
+
 export const indexConditions = [
   { area: 'indexes', check: 'deployed', needs: 'a member', fixable: true, look: deployed },
   { area: 'indexes', check: 'up to date', needs: 'a member', look: behind },
@@ -32,17 +34,19 @@ export const indexes = inspection => inspection.once('indexes', async () => {
   }))
 })
 
-/** A finding that was read from the index of a design document; unknown if the index is far behind. */
-export async function ifIndexed (inspection, id, found) {
-  const own = (await indexes(inspection)).find(one => one.id === id)
+/** A finding that was read from the index; unknown if the index is far behind. */
+export async function ifIndexed (inspection, found) {
+  const own = (await indexes(inspection)).find(one => one.id === DESIGN)
   if (found.state !== 'ok' || pendingOf(own?.index) <= inspection.limits.behind) return found
-  return unknown(`its index (${id}) is far behind`, 'Look again when it is up to date.')
+  return unknown(`its index (${DESIGN}) is far behind`, 'Look again when it is up to date.')
 }
 
 const pendingOf = index => index?.updates_pending?.total ?? 0
 
 /** @param {import('./inspection.js').Inspection} inspection */
-async function deployed ({ couch, subject: { url, docs, q, n } }) {
+async function deployed (inspection) {
+  if (await inspection.isNew()) return ok('not yet: the first load deploys them')
+  const { couch, subject: { url, docs, q, n } } = inspection
   const pushed = await push(couch, docs ?? await ownDesigns(), { dryRun: true })
   const changed = pushed.filter(({ action }) => action !== 'unchanged')
   if (!changed.length) return ok('deployed')
@@ -76,15 +80,14 @@ async function behind (inspection) {
  * and more documents than versions: an index with more rows than documents has rows of tiles that are gone.
  */
 async function ghosts (inspection) {
-  const [design] = BY_TILE.split('/_view')
-  if (!(await indexes(inspection)).some(({ id }) => id === design)) return
+  if (!(await indexes(inspection)).some(({ id }) => id === DESIGN)) return
   const query = { path: `${BY_TILE}/queries`, body: { queries: [{ limit: 0, reduce: false, update: false }] } }
   const { results: [{ total_rows: rows = 0 }] } = await inspection.ask({ method: 'POST', ...query })
   const { doc_count: documents } = await inspection.ask({ path: '' })
-  const { view_index: index } = await inspection.ask({ path: `${design}/_info` })
+  const { view_index: index } = await inspection.ask({ path: `${DESIGN}/_info` })
   const figures = { rows, documents }
   if (rows <= documents || pendingOf(index)) return ok('no more than documents', figures)
-  return bad(`${design} has ${plural(rows, 'row')}, the store ${plural(documents, 'document')}`,
+  return bad(`${DESIGN} has ${plural(rows, 'row')}, the store ${plural(documents, 'document')}`,
     'It lists tiles that were purged: lists, sizes and the timeline are wrong. ' +
       'CouchDB loses purges when it compacts indexes that are behind.',
     'Rebuild it: delete its design document, POST _view_cleanup, tilecouch push; then tilecouch check.', { figures })

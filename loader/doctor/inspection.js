@@ -1,7 +1,9 @@
 // One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be
 // looked at becomes a finding of its own, and the others go on.
 import { fromSeconds } from '../../core/index.js'
+import { isUntouched } from '../access.js'
 import { TilecouchError } from '../errors.js'
+import { isPublished } from '../publish.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
 import { adviseShards } from './shards.js'
@@ -152,6 +154,12 @@ export class Inspection {
   }
 
   info = () => this.once('info', () => this.ask({ path: '' }))
+
+  /** Whether the store is empty and was never published: the first load is twice as fast then, and publishes it. */
+  isNew = () => this.once('new', async () => {
+    const { doc_count: documents } = await this.info()
+    return documents <= 1 && isUntouched(await this.store.security()) && !await isPublished(this.store)
+  })
 
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
   membership = () => this.once('membership', () => this.ask({ path: '_membership', server: true }))

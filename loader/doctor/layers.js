@@ -24,10 +24,10 @@ async function lookAtLayers (inspection) {
       'Correct their fields with `tilecouch layer NAME`, or the documents in the database.'))
   }
   const look = (check, task) => inspection.look({ area: 'layers', check, needs: 'a member', look: task })
-  await look('expired', async () => ifIndexed(inspection, '_design/lifecycle', await expired(inspection, docs)))
+  await look('expired', async () => ifIndexed(inspection, await expired(inspection, docs)))
   for (const doc of docs) { // one after the other: there may be many
     await look(`${doc.layer}: editions`, () => editions(inspection, doc))
-    const tryPolicy = async () => ifIndexed(inspection, '_design/versions', await retention(inspection, doc))
+    const tryPolicy = async () => ifIndexed(inspection, await retention(inspection, doc))
     if (doc.retention) await look(`${doc.layer}: retention`, tryPolicy)
   }
   return ok(`${plural(docs.length, 'layer')}${rows.length > most ? '; more were not checked' : ''}`)

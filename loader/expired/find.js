@@ -4,8 +4,8 @@ import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSec
 import { versionIn } from '../../core/store/settle.js'
 import { describe } from '../store/reader.js'
 
-const EXPIRING = '_design/lifecycle/_view/expiring' // [expires, layer]
-const STORED = '_design/lifecycle/_view/stored' // [layer, stored], of tiles without a time of expiry
+const EXPIRING = '_design/versions/_view/expiring' // [expires, layer]
+const STORED = '_design/versions/_view/stored' // [layer, stored], of tiles without a time of expiry
 const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**

@@ -6,10 +6,9 @@ import { gunzipSync } from 'node:zlib'
 import { isDeepStrictEqual } from 'node:util'
 import { isUntouched } from '../access.js'
 import { ownDesigns } from '../couchapp/compose.js'
-import { makePublic } from '../publish.js'
+import { makePublic, warmIndexes } from '../publish.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
 import { push } from '../couchapp/push.js'
-import { warm } from '../store/indexes.js'
 import { peerOf, removeLocal } from './peer.js'
 import { isPublic } from './sides.js'
 
@@ -69,7 +68,7 @@ export async function makeReady (source, target, { isForAll, signal }) {
     if (filling || !['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) throw error
     ready.skipped = error.details.reason
   }
-  await warmIndexes(target, docs, signal)
+  await warmIndexes({ couch: target }, { signal })
   if (!filling) return ready
   const isOpened = (isForAll || await isPublic(source)) && await makePublic(new Store(target))
   await removeLocal(target, FILLING, signal)
@@ -118,13 +117,3 @@ const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Obje
     const bytes = Buffer.from(data, 'base64') // of ours; what was read are bytes already
     return [name, { type, bytes: encoding === 'gzip' ? gunzipSync(bytes, { maxOutputLength: MOST }) : bytes }]
   }))
-
-/** Brings every index up to date. @param {Couch} target @param {DesignDocument[]} docs @param {AbortSignal} [signal] */
-export async function warmIndexes (target, docs, signal) {
-  for (const { _id, views } of docs) {
-    if (!views) continue
-    const stored = await target.get(_id)
-    const [view] = Object.keys(stored?.views ?? {})
-    if (view) await warm(target, _id, view, { signal })
-  }
-}

@@ -6,7 +6,7 @@ import { lowerBound } from '../../core/search.js'
 import { listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
 
-export const BY_AREA = '_design/sizes/_view/by_area'
+export const BY_AREA = '_design/versions/_view/by_area'
 
 const UNKNOWN = 1e9 // rows there may be between two spans
 

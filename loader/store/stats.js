@@ -3,7 +3,7 @@ import { checkLayer, fromSeconds, tileBounds } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { union } from '../../core/store/extent.js'
 
-export const BY_ZOOM = '_design/sizes/_view/by_zoom'
+export const BY_ZOOM = '_design/versions/_view/by_zoom'
 
 /**
  * @typedef {object} Stats

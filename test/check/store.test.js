@@ -68,21 +68,21 @@ onEachStore('a whole store', backend => {
 
   it('is repaired, with many faults at once; faults with several possible fixes are left', async () => {
     await remove('_design/tiles') // or nothing of this could be written
-    const [mark, layer, edition, sizes] = await Promise.all(['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/sizes'].map(id => store.couch.get(id)))
+    const [mark, layer, edition, versions] = await Promise.all(['tilecouch', 'layer:osm', `edition:osm@${T1}`, '_design/versions'].map(id => store.couch.get(id)))
     const beside = (doc, letter, fields) => ({ ...doc, ...fields, _rev: `1-${letter.repeat(32)}`, _revisions: { start: 1, ids: [letter.repeat(32)] } })
     await plant(store, [
-      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }), beside(mark, 'a', { created: T3 }), beside(sizes, '0', { views: {} }),
+      beside(layer, 'a', { attribution: 'somebody' }), beside(edition, 'a', { title: 'the first' }), beside(mark, 'a', { created: T3 }), beside(versions, '0', { views: {} }),
       await document('relief:4:1:1', {}, tile(7)), await document('relief:5:2:3', {}, tile(8)), await document('osm:2:0:1', {}, tile(9)),
       await document(`osm:3:3:1@${T2}`, {}, tile(51)),
       { _id: 'notes', text: 'mine' }, { _id: 'edition:gone@2020-01-01T00:00:00Z', type: 'edition', layer: 'gone', time: '2020-01-01T00:00:00Z' },
       { _id: '_design/mine', views: { all: { map: '(function (doc) { emit(doc._id) })' } } },
-      { _id: '_design/versions-staging', language: 'javascript', views: (await store.couch.get('_design/versions')).views }
+      { _id: '_design/versions-staging', language: 'javascript', views: versions.views }
     ])
     await store.couch.put({ ...await store.couch.get('layer:osm'), layer: 'ocean', minzoom: 5, maxzoom: 4, bounds: [-20, -10, -10, 10] })
     await store.couch.put({ ...await store.couch.get('tilecouch'), schema: 'one' })
     const before = await stateOf(store)
     const expected = [
-      'bad-layer layer:osm', 'bad-layer layer:osm', 'bad-mark tilecouch', 'conflict _design/sizes', `conflict edition:osm@${T1}`, 'conflict layer:osm', 'conflict tilecouch',
+      'bad-layer layer:osm', 'bad-layer layer:osm', 'bad-mark tilecouch', 'conflict _design/versions', `conflict edition:osm@${T1}`, 'conflict layer:osm', 'conflict tilecouch',
       'foreign-design _design/mine', 'foreign-document notes', 'left-staging _design/versions-staging', 'no-layer layer:relief', 'no-validation _design/tiles',
       'outside-bounds osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-bounds osm:3:3:${y}`).filter(text => !/[34]$/.test(text)),
       'outside-zooms osm:2:0:1', ...Array.from({ length: 8 }, (_, y) => `outside-zooms osm:3:3:${y}`), 'stray-edition edition:gone@2020-01-01T00:00:00Z'
@@ -113,10 +113,9 @@ onEachStore('a whole store', backend => {
   })
 
   it('gets the design documents that are missing, but not others in place of its own', async () => {
-    await remove('_design/lifecycle')
-    const { _rev, ...sizes } = await store.couch.get('_design/sizes')
-    await store.couch.put({ ...sizes, _rev, version: 'of tomorrow' })
-    assert.deepEqual((await look(store)).said, ['no-design _design/lifecycle', 'other-design _design/sizes'])
+    await remove('_design/versions')
+    await store.couch.put({ ...await store.couch.get('_design/tiles'), version: 'of tomorrow' })
+    assert.deepEqual((await look(store)).said, ['no-design _design/versions', 'other-design _design/tiles'])
     const { report } = await look(store, { fix: true })
     assert.deepEqual([report.repair?.repaired, report.repair?.remaining, report.repair?.faults], [{ 'no-design': 1 }, { 'other-design': 1 }, 0])
     await publish(store)
@@ -124,11 +123,11 @@ onEachStore('a whole store', backend => {
   })
 
   it('keeps what a push has staged until that push was ended', async () => {
-    const { _rev, ...sizes } = await store.couch.get('_design/sizes')
-    await store.couch.put({ ...sizes, _rev, version: 'of yesterday' })
-    await store.couch.put({ _id: '_design/sizes-staging', views: sizes.views })
+    const versions = await store.couch.get('_design/versions')
+    await store.couch.put({ ...versions, version: 'of yesterday' })
+    await store.couch.put({ _id: '_design/versions-staging', views: versions.views })
     const { report } = await look(store, { fix: true })
-    assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]), [['_design/sizes', false], ['_design/sizes-staging', true]])
+    assert.deepEqual(report.repair?.named.map(({ where, reason }) => [where, Boolean(reason)]), [['_design/versions', false], ['_design/versions-staging', true]])
     await publish(store)
     await look(store, { fix: true })
     assert.deepEqual((await look(store)).said, [])

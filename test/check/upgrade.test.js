@@ -25,8 +25,12 @@ onEachStore('a store of an earlier program', backend => {
     url = await backend.database()
     await request(url, { method: 'PUT' })
     const docs = await Promise.all(Array.from({ length: 6 }, async (_, y) => document(`osm:3:1:${y}`, {}, tile(y))))
-    const designs = structuredClone(await ownDesigns()).filter(({ _id }) => _id !== '_design/lifecycle').map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
+    const designs = structuredClone(await ownDesigns()).map(({ _attachments, ...doc }) => ({ ...doc, version: 'of yesterday' }))
     const versions = designs.find(({ _id }) => _id === '_design/versions')
+    const { by_tile: byTile, by_time: byTime, by_area: byArea, by_zoom: byZoom, conflicts, expiring } = versions.views
+    versions.views = { by_tile: byTile, by_time: byTime }
+    designs.push(...Object.entries({ sizes: { by_area: byArea, by_zoom: byZoom }, lifecycle: { conflicts, expiring } })
+      .map(([name, views]) => ({ ...versions, _id: `_design/${name}`, views })))
     versions.views.by_tile.map = versions.views.by_tile.map.replace('gone: !image', 'gone: image ? false : true')
     await json(`${url}/_bulk_docs`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ docs: [...docs, { _id: 'layer:osm', type: 'layer', layer: 'osm', minzoom: 3, maxzoom: 3 }, ...designs] }) })
     store = await Store.open(url)
@@ -40,7 +44,7 @@ onEachStore('a store of an earlier program', backend => {
     const { from, to, steps: todo, designs } = await upgrade(store, { dryRun: true })
     assert.deepEqual([from, to, todo.map(({ name, done }) => [name, done])], [0, SCHEMA, [['mark', false]]])
     assert.deepEqual(designs.map(({ id, action }) => [id, action]), [
-      ['_design/lifecycle', 'new'], ['_design/sizes', 'changed'], ['_design/versions', 'changed'], ['_design/tiles', 'changed']
+      ['_design/versions', 'changed'], ['_design/tiles', 'changed'], ['_design/lifecycle', 'removed'], ['_design/sizes', 'removed']
     ])
     assert.equal(await state(), before)
   })

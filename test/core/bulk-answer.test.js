@@ -96,4 +96,14 @@ describe('what an answer to many queries says', () => {
     const rows = await askQueries({ request: async () => ({ results: [{ rows: [] }] }) }, '_design/versions/_view/by_tile', [keys], { limits })
     assert.deepEqual(rows, [[]])
   })
+
+  it('is asked for once more where CouchDB has just ended the index, and an index that is missing is an error', async () => {
+    const client = (...answers) => new CouchClient({
+      url: 'http://here/db', retries: 0, exchange: async () => ({ status: 200, headers: {}, bytes: Buffer.from('{"results":[{"rows":[]}]}'), ...answers.shift() })
+    })
+    const missing = reason => ({ status: 404, bytes: Buffer.from(JSON.stringify({ error: 'not_found', reason })) })
+    assert.deepEqual(await client(missing('deleted')).view('_design/a/_view/b', {}), [])
+    await assert.rejects(client(missing('deleted'), missing('deleted')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
+    await assert.rejects(client(missing('missing')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
+  })
 })

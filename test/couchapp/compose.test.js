@@ -47,7 +47,7 @@ describe('composing design documents', () => {
 
   it('makes the design documents of this project', async () => {
     const docs = await compose()
-    assert.deepEqual(docs.map(({ _id }) => _id).sort(), ['_design/lifecycle', '_design/sizes', '_design/tiles', '_design/versions'])
+    assert.deepEqual(docs.map(({ _id }) => _id).sort(), ['_design/tiles', '_design/versions'])
     const tiles = docs.find(({ _id }) => _id === '_design/tiles')
     assert.ok(tiles._attachments['index.html'] && tiles._attachments['leaflet.js'] && tiles._attachments['leaflet.css'])
     assert.ok(!tiles.views, 'what changes often has no index to rebuild')

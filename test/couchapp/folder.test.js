@@ -11,7 +11,7 @@ describe('couchapp folders', () => {
 
   it('writes one folder a design document, laid out as couchapp reads it', async () => {
     const folders = await composeFolder(folder.dir)
-    assert.deepEqual(folders.map(name => path.relative(folder.dir, name)).sort(), ['lifecycle', 'sizes', 'tiles', 'versions'])
+    assert.deepEqual(folders.map(name => path.relative(folder.dir, name)).sort(), ['tiles', 'versions'])
     assert.equal(read('tiles', '_id'), '_design/tiles')
     assert.equal(read('tiles', 'language'), 'javascript')
     assert.equal(read('tiles', '.couchapprc'), '{}\n')

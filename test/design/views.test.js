@@ -18,36 +18,36 @@ const golden = {
     [past, { key: ['osm', T, 10], value: 1234 }],
     [gone, { key: ['osm', T, 10], value: 0 }]
   ],
-  'sizes/by_area': [
+  'versions/by_area': [
     [head, { key: ['osm', 10, 300, 412], value: 1234 }],
     [past],
     [gone]
   ],
-  'sizes/rest_by_area': [
+  'versions/rest_by_area': [
     [head],
     [past, { key: ['osm', 10, 'past', 300, 412], value: 1234 }],
     [gone, { key: ['osm', 10, 'gone', 300, 412], value: 0 }],
     [{ ...gone, current: false }, { key: ['osm', 10, 'past gone', 300, 412], value: 0 }]
   ],
-  'sizes/by_zoom': [
+  'versions/by_zoom': [
     [head, { key: ['osm', 10, 'current'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
     [past, { key: ['osm', 10, 'past'], value: [1234, Date.parse(T) / 1000, 300, 412] }],
     [gone, { key: ['osm', 10, 'gone'], value: [0, Date.parse(T) / 1000, 300, 412] }],
     [{ ...head, time: 'yesterday' }], [{ ...head, time: undefined }], [{ ...head, x: '300' }]
   ],
-  'lifecycle/expiring': [
+  'versions/expiring': [
     [{ ...head, expires: T }, { key: [T, 'osm'], value: null }],
     [{ ...past, expires: T }],
     [head]
   ],
-  'lifecycle/stored': [
+  'versions/stored': [
     [head, { key: ['osm', T], value: null }],
     [gone, { key: ['osm', T], value: null }],
     [{ ...head, expires: T }], [past], [{ ...head, stored: 'yesterday' }], [{ ...head, stored: undefined }],
     [{ ...head, expires: 'soon' }, { key: ['osm', T], value: null }],
     [{ ...head, expires: '2024-02-30T00:00:00Z' }, { key: ['osm', T], value: null }]
   ],
-  'lifecycle/conflicts': [
+  'versions/conflicts': [
     [{ ...head, _conflicts: ['2-b'] }, { key: ['osm', 'tile'], value: ['2-b'] }],
     [{ _id: 'x', _conflicts: ['2-b'] }, { key: [null, null], value: ['2-b'] }],
     [head]

@@ -80,20 +80,18 @@ onEachStore('the doctor', backend => {
   })
 
   it('finds design documents that are missing, and what a push that was killed has left', async () => {
-    const { views } = await couch().get('_design/sizes')
-    const lifecycle = await couch().get('_design/lifecycle')
+    const versions = await couch().get('_design/versions')
     const report = await lookWhile(
       async () => {
-        await put({ _id: '_design/sizes-staging', language: 'javascript', views })
-        await remove('_design/lifecycle')
+        await put({ _id: '_design/versions-staging', language: 'javascript', views: versions.views })
+        await remove('_design/versions')
       },
       async () => {
-        await remove('_design/sizes-staging')
-        await put({ ...lifecycle, _rev: undefined })
-        await couch().view('_design/lifecycle/_view/conflicts', {})
-        await couch().view('_design/lifecycle/_view/expiring', {})
+        await remove('_design/versions-staging')
+        await put({ ...versions, _rev: undefined })
+        await couch().view('_design/versions/_view/conflicts', {})
       })
-    assert.match(finding(report, 'indexes', 'deployed').found, /_design\/lifecycle new/)
+    assert.match(finding(report, 'indexes', 'deployed').found, /_design\/versions new/)
     assert.equal(finding(report, 'indexes', 'staging').state, 'warning')
     for (const [area, check] of [['database', 'conflicts'], ['layers', 'expired']]) {
       assert.equal(finding(report, area, check).state, 'unknown')
@@ -105,17 +103,17 @@ onEachStore('the doctor', backend => {
     const doc = { _id: 'layer:apart', type: 'layer', layer: 'apart' }
     const leaves = ['a', 'b'].map(letter => ({ ...doc, name: letter, _revisions: { start: 1, ids: [letter.repeat(32)] } }))
     await couch().bulk(leaves, { newEdits: false })
-    await couch().view('_design/lifecycle/_view/conflicts', {})
+    await couch().view('_design/versions/_view/conflicts', {})
     const { state, found, advice } = finding(await look(url), 'database', 'conflicts')
     for (const letter of ['a', 'b']) await request(`${url}/layer:apart?rev=1-${letter.repeat(32)}`, { method: 'DELETE' })
-    await couch().view('_design/lifecycle/_view/conflicts', {})
+    await couch().view('_design/versions/_view/conflicts', {})
     assert.deepEqual([state, found, advice], ['warning', '1 document (apart 1)', 'tilecouch check --only conflicts --fix'])
   })
 
   it('finds tiles that have expired and stay, as the gateway takes them for expired', async () => {
     const tile = x => ({ layer: 'osm', z: 6, x, y: 1, time: T2, bytes: png(60 + x), ...(x && { expires: '2024-06-01T00:00:00Z' }) })
     await store.write([0, 1, 2].map(tile))
-    await couch().view('_design/lifecycle/_view/expiring', {})
+    await couch().view('_design/versions/_view/expiring', {})
     const few = finding(await look(url), 'layers', 'expired')
     assert.deepEqual([few.state, few.figures.expired], ['ok', 2])
     const many = finding(await look(url, { limits: { expired: 2 } }), 'layers', 'expired')

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { couchPolicy } from '../../loader/couchapp/policy.js'
 import { doctor } from '../../loader/doctor/index.js'
+import { Store } from '../../loader/store/index.js'
 import { as, backends, json, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { finding } from './stage.js'
 
@@ -41,9 +43,12 @@ describe('the doctor at a stock CouchDB', () => {
     this.timeout(60000)
     const before = await json(`${server.url}/_node/_local/_config`)
     const report = await doctor(url, { fix: true, tiles: 3e6 })
-    assert.deepEqual([fixed(report), fixable(report)], [['database', 'deployed'], []])
-    assert.equal(finding(report, 'indexes', 'deployed').state, 'ok')
+    assert.deepEqual([fixed(report), fixable(report)], [['database'], []])
+    assert.equal(finding(report, 'indexes', 'deployed').found, 'not yet: the first load deploys them')
     assert.equal((await json(url)).cluster.q, 4, 'as is advised for so many tiles')
+    await (await Store.open(url)).write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
+    assert.deepEqual(fixable(await doctor(url)), ['deployed', 'published'])
+    assert.deepEqual(fixed(await doctor(url, { fix: true })), ['deployed'])
     const { cors, csp, chttpd } = await json(`${server.url}/_node/_local/_config`)
     assert.deepEqual({ cors, csp, chttpd }, { cors: before.cors, csp: before.csp, chttpd: before.chttpd })
     assert.deepEqual(headersOf(await viewer()), [200, 'sandbox', null])
@@ -76,6 +81,8 @@ describe('the doctor at a stock CouchDB', () => {
   it('publishes a store that was never published, and leaves one closed that was closed on purpose', async () => {
     const other = `${server.url}/other`
     await request(other, { method: 'PUT' })
+    await request(`${other}/layer:osm`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer: 'osm' }) })
+    await request(`${other}/layer:relief`, { method: 'PUT', body: JSON.stringify({ type: 'layer', layer: 'relief' }) })
     const report = await doctor(other, { fix: true })
     assert.equal(finding(report, 'access', 'published'), undefined)
     assert.equal((await request(as(other))).status, 200)
@@ -97,8 +104,10 @@ describe('the doctor at the embedded store', () => {
     this.timeout(60000)
     const url = await backends[0].database()
     const report = await doctor(url, { fix: true })
-    assert.deepEqual([fixed(report), report.counts.bad], [['database', 'deployed'], 0])
-    assert.equal(finding(report, 'access', 'published'), undefined)
-    assert.match(finding(report, 'access').found, /^everybody may read/)
+    assert.deepEqual([fixed(report), report.counts.bad], [['database'], 0])
+    await (await Store.open(url)).write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
+    const later = await doctor(url, { fix: true })
+    assert.ok(fixed(later).includes('deployed'))
+    assert.match(finding(later, 'access').found, /^everybody may read/)
   })
 })

@@ -86,8 +86,8 @@ onEachStore('what has expired', backend => {
   }).timeout(20000)
 
   it('needs the indexes, and names the command that builds them', async () => {
-    const doc = await map.store.couch.get('_design/lifecycle')
-    await request(`${map.url}/_design/lifecycle?rev=${doc._rev}`, { method: 'DELETE' })
+    const doc = await map.store.couch.get('_design/versions')
+    await request(`${map.url}/_design/versions?rev=${doc._rev}`, { method: 'DELETE' })
     await assert.rejects(list(), { code: 'INDEX_MISSING', advice: /push/ })
     await assert.rejects(list({ layers: ['nowhere'] }), { code: 'LAYER_NOT_FOUND' })
   })

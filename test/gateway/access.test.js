@@ -116,7 +116,7 @@ onEachStore('private layers', backend => {
   it('are in lists for those alone who may see them', async () => {
     const named = async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
     const lists = ['/wmts/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
-      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/sizes/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
+      '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
       assert.deepEqual(await named(path, {}), ['open'], path)
       assertSilent(await get(path), path)
@@ -147,8 +147,8 @@ onEachStore('private layers', backend => {
 
   it('are closed to everything in the database but to who may see all of it', async () => {
     const whole = ['/db/_all_docs', '/db/_all_docs?include_docs=true&limit=1', '/db/_all_docs?startkey=%22open:%22', '/db/_all_docs?startkey=%22open:%22&endkey=%22zzz%22', '/db/_all_docs?startkey=%22open:%22&endkey=%22open;%22&start_key=%22a%22',
-      '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0', '/db/_design/sizes/_view/by_zoom', '/db/_design/versions/_view/by_time?startkey=[%22open%22]', '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
-      '/db/_design/versions/_view/by_tile?startkey=[%22open%22]&endkey=[%22open%22,{}]&include_docs=true', '/db/_design/lifecycle/_view/expiring', '/db/_design/other/_view/x', '/db/_design/other', '/db/nothing', '/db/_changes?filter=other/x', '/db/_changes?filter=_view&view=other/x']
+      '/db/_design/versions/_view/by_tile?reduce=false', '/db/_design/versions/_view/by_tile?group_level=0', '/db/_design/versions/_view/by_zoom', '/db/_design/versions/_view/by_time?startkey=[%22open%22]', '/db/_design/versions/_view/by_time?reduce=false&group_level=1',
+      '/db/_design/versions/_view/by_tile?startkey=[%22open%22]&endkey=[%22open%22,{}]&include_docs=true', '/db/_design/versions/_view/expiring', '/db/_design/other/_view/x', '/db/_design/other', '/db/nothing', '/db/_changes?filter=other/x', '/db/_changes?filter=_view&view=other/x']
     for (const path of whole) {
       const answer = await get(path)
       assert.deepEqual([answer.status, answer.json.code], [401, 'ACCESS_NEEDED'], `${path} ${answer.text.slice(0, 200)}`)
@@ -228,7 +228,7 @@ onEachStore('private layers', backend => {
     const key = fc.oneof(word, fc.tuple(word, fc.constantFrom(3, 0, {}, null)), fc.constant({}), fc.constant(null), fc.array(word, { maxLength: 2 }))
     const path = fc.oneof(
       fc.constantFrom(...PRIVATE.flatMap(addresses), ...addresses('open')),
-      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/by_tile', '_design/sizes/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0', '%73ecret:3:1:0/tile', '_bulk_get', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/by_tile/queries', 'open:3:1:0'),
+      fc.tuple(fc.constantFrom('_all_docs', '_changes', '_design/versions/_view/by_tile', '_design/versions/_view/by_zoom', 'secret:3:1:0/tile', 'secret%3a3:1:0', '%73ecret:3:1:0/tile', '_bulk_get', '_find', '_revs_diff', '_all_docs/queries', '_design/versions/_view/by_tile/queries', 'open:3:1:0'),
         fc.dictionary(fc.constantFrom('key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys', 'include_docs', 'attachments', 'reduce', 'group_level', 'group', 'descending', 'limit', 'skip', 'filter', 'doc_ids', 'rev', 'startkey_docid', 'inclusive_end', 'style', 'token', 'open_revs', 'atts_since', 'conflicts', 'meta', 'deleted_conflicts', 'queries', 'selector', 'docs', 'since', 'view'),
           fc.oneof(key.map(value => JSON.stringify(value)), fc.constantFrom('true', 'false', '1', '3', '_selector', '_doc_ids', '_design', '["secret:3:1:0"]')), { maxKeys: 5 })).map(([name, query]) => `/db/${name}?${new URLSearchParams(query)}`),
       fc.tuple(fc.constantFrom(...PRIVATE.flatMap(addresses)), fc.nat(200), fc.constantFrom('/', '%2f', '.', '@', ':', '%00', '?', '#', '//', '%40', ';', '\\')).map(([text, at, sign]) => text.slice(0, at) + sign + text.slice(at))

@@ -33,7 +33,7 @@ onEachStore('the store at /db', backend => {
 
   it('answers every reading question as the store does', async () => {
     const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&attachments=true', '/_all_docs', `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
-      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/sizes/_view/by_zoom?group_level=3', '/_changes?filter=_doc_ids&doc_ids=%5B%22layer:osm%22%5D']
+      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/versions/_view/by_zoom?group_level=3', '/_changes?filter=_doc_ids&doc_ids=%5B%22layer:osm%22%5D']
     for (const text of reads) {
       const { status, json: body, headers } = await at(text)
       assert.equal(status, 200, text)

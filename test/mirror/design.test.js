@@ -40,7 +40,7 @@ onEachPair('design documents', (from, to) => {
     await put(`${url}/_design/versions`, { ...versions, evil: true })
     for (const wanted of [{}, { layers: ['osm'], current: true }]) {
       const { ready } = await mirror(url, target, wanted)
-      assert.deepEqual(Object.keys(await designsOf(target)).sort(), ['_design/lifecycle', '_design/sizes', '_design/tiles', '_design/versions'])
+      assert.deepEqual(Object.keys(await designsOf(target)).sort(), ['_design/tiles', '_design/versions'])
       assert.deepEqual(await behind(), [])
       if (ready.created) assert.deepEqual(ready.designs.filter(({ action }) => action !== 'copied').map(({ id }) => id).sort(), ['_design/tiles', '_design/versions'])
       assert.notEqual((await json(`${target}/_design/tiles`)).validate_doc_update, '(function () {})')

@@ -69,7 +69,7 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('needs the view of conflicts', async () => {
-    await masters.stores[0].couch.request({ method: 'DELETE', path: '_design/lifecycle', qs: { rev: (await masters.stores[0].couch.get('_design/lifecycle'))._rev } })
+    await masters.stores[0].couch.request({ method: 'DELETE', path: '_design/versions', qs: { rev: (await masters.stores[0].couch.get('_design/versions'))._rev } })
     const { code, err } = await run('check', '--only', 'conflicts', '--fix', '--db', masters.urls[0])
     assert.equal(code, 1)
     assert.match(err, /INDEX_MISSING/)

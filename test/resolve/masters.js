@@ -14,7 +14,7 @@ export const T = day => `2024-01-0${day}T00:00:00Z`
 export const S = hour => `2024-06-01T0${hour}:00:00Z`
 
 /** What writing and resolving need: the validation, and the view of conflicts. */
-const DESIGNS = ['_design/tiles', '_design/lifecycle']
+const DESIGNS = ['_design/tiles', '_design/versions']
 
 const [embedded, couchDb] = backends
 

@@ -50,7 +50,7 @@ export class MemoryCouch extends Couch {
     if (path === '') return { doc_count: this.docs_.size, update_seq: 0, instance_start_time: this.name }
     if (path === '_all_docs/queries') return { results: question.queries.map(query => this.#all(query)) }
     if (path === '_all_docs') return this.#all(qs)
-    if (path === '_design/lifecycle/_view/conflicts/queries') return { results: question.queries.map(query => this.#conflicts(query)) }
+    if (path === '_design/versions/_view/conflicts/queries') return { results: question.queries.map(query => this.#conflicts(query)) }
     if (path.startsWith('_local/')) return method === 'PUT' ? this.#note(path, question) : this.local.get(path) ?? missing()
     if (method === 'GET') return this.#one(decodeURIComponent(path), qs)
     throw new Error(`${method} ${path} is not known here`)

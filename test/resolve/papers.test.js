@@ -38,7 +38,7 @@ onEachMixture('conflicts of other documents', mixture => {
 
   it('design documents and those of others are left alone, and others are named', async () => {
     const foreign = { _id: 'osm:3:1:2', type: 'tile', layer: 'osm', z: 3, x: 1, y: 2, current: true, time: T(1), gone: true }
-    const own = await Masters.open(mixture, 2, ['_design/lifecycle']) // nothing keeps others out
+    const own = await Masters.open(mixture, 2, ['_design/versions']) // nothing keeps others out
     await own.load(0, T(2), 2)
     await own.graft(1, [
       { _id: 'notes', _rev: '1-a', text: 'one' }, { _id: 'notes', _rev: '1-b', text: 'two' },

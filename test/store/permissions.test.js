@@ -46,7 +46,7 @@ withPeople('permissions', start => {
       const target = as(url, ...who)
       assert.equal(await status(`${target}/osm:5:0:0/tile`), 200)
       assert.equal(await status(`${target}/_design/tiles/_rewrite/osm/5/0/0.png`), 200)
-      assert.equal(await status(`${target}/_design/sizes/_view/by_zoom`), 200)
+      assert.equal(await status(`${target}/_design/versions/_view/by_zoom`), 200)
     }
   })
 

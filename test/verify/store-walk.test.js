@@ -145,10 +145,10 @@ onEachStore('verify walks a layer', backend => {
     await put(map.replace('(function (doc) {', "(function (doc) {\n  if (doc.y === 5) emit([doc.layer, 8, 1, 500, doc.time], {})"))
     assert.deepEqual((await check()).said, ['index-too-long osm'])
     await put(map)
-    const sizes = await store.couch.get('_design/sizes')
-    await store.couch.put({ ...sizes, views: { ...sizes.views, by_area: { map: sizes.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' } } })
+    const versions = await store.couch.get('_design/versions')
+    await store.couch.put({ ...versions, views: { ...versions.views, by_area: { map: versions.views.by_area.map.replace('image.length)', '7)'), reduce: '_stats' } } })
     const { found: sums } = await check()
-    assert.deepEqual(sums.map(({ code, where, why }) => [code, where, /^sizes\/by_area: zoom 8: 20 with 140 bytes, there are 20 with \d+ bytes$/.test(why)]), [['wrong-sums', 'osm', true]])
+    assert.deepEqual(sums.map(({ code, where, why }) => [code, where, /^versions\/by_area: zoom 8: 20 with 140 bytes, there are 20 with \d+ bytes$/.test(why)]), [['wrong-sums', 'osm', true]])
   })
 
   /** Answers of the store go through this before anybody sees them. */

@@ -73,11 +73,11 @@ onViewer('conflicts', { layers: ['steps', 'late'], demo: false }, stage => {
 
   it('are not mentioned where nobody can tell', async () => {
     await disagree(1)
-    stage.front.rule(({ path }) => path.includes('/lifecycle/') ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
+    stage.front.rule(({ path }) => path.includes('/_view/conflicts') ? { status: 404, body: '{"error":"not_found","reason":"missing"}' } : undefined)
     stage.allow(/404/)
     const page = await stage.visit('#steps/3/0/0')
     await page.locator('dt', { hasText: 'Versions' }).waitFor()
-    await until(() => stage.front.requests().some(({ path, done }) => path.includes('/lifecycle/') && done), { what: 'the question' })
+    await until(() => stage.front.requests().some(({ path, done }) => path.includes('/_view/conflicts') && done), { what: 'the question' })
     await drawnTiles(page)
     assert.equal(await note(page).count(), 0)
     assert.equal(await page.locator('.toast').count(), 0)

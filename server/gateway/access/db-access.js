@@ -109,11 +109,11 @@ export const isAccessError = error =>
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set([
-  'versions/by_tile', 'versions/by_time', 'sizes/by_zoom', 'sizes/by_area', 'sizes/rest_by_area', 'lifecycle/conflicts'
+  'versions/by_tile', 'versions/by_time', 'versions/by_zoom', 'versions/by_area', 'versions/rest_by_area', 'versions/conflicts'
 ])
 
 /** The document of the store itself, and the couchapp, which is no secret. */
-const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions', 'sizes', 'lifecycle'].map(name => `_design/${name}`)])
+const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions'].map(name => `_design/${name}`)])
 
 const RANGE = ['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys']
 
