@@ -11,6 +11,7 @@ import { StoreListing, eachPage, rangesBefore, rangesFrom, selectedRows } from '
 
 export const transferDefaults = {
   ...replicationDefaults,
+  batch: 100, // documents a request: each is one transaction of IndexedDB; on a slow line batchTime makes them smaller
   concurrency: 3, // batches on their way: a browser opens six connections to a server of old, and the map needs some
   pages: 2, // parts of the listing under way
   tries: 3, // for a document that a side has trouble with

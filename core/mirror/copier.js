@@ -21,10 +21,11 @@ const WEIGHT = 0.2 // of the newest batch in the expected size of a document, wh
 const MOST_FAILURES = 200 // documents that may fail one after the other until the whole copy fails
 
 export const copierDefaults = {
-  batch: 50, // documents a request: what is lost when it breaks off
+  batch: 50, // documents a request at first: what is lost when it breaks off
+  batchShare: 0.05, // later so many of the documents written until now: little is lost beside what is there
   smallBytes: 256 * 1024, // more documents than that in a request, if they are smaller than this together
   batchMost: 500, // documents a request at most
-  batchBytes: 2 * 1024 * 1024, // expected bytes of a request
+  batchBytes: 4 * 1024 * 1024, // expected bytes of a request
   batchTime: 10000, // milliseconds a batch may take: on a slower connection the next ones are smaller
   mostBytes: 8 * 1024 * 1024, // of an answer with several documents: a larger one is asked for in halves
   mostDocument: 64 * 1024 * 1024, // of an answer with one document: a larger one is left out
@@ -118,11 +119,12 @@ export class RevisionCopier {
   }
 
   #batchSize () {
-    const { batch, smallBytes, batchMost, batchBytes } = this.limits
+    const { batch, batchShare, smallBytes, batchMost, batchBytes } = this.limits
     if (!this.#size) return Math.min(this.#first, batch)
     const fit = bytes => Math.round(bytes * this.#pace / this.#size)
     const most = Math.min(fit(batchBytes), Math.floor(this.#bound / this.#size), batchMost)
-    return Math.max(1, Math.min(Math.max(batch, fit(smallBytes)), most)) || 1
+    const safe = Math.max(batch, Math.floor(batchShare * this.tally.docs))
+    return Math.max(1, Math.min(Math.max(safe, fit(smallBytes)), most)) || 1
   }
 
   /** @returns {Promise<Asked[]>} */

@@ -19,9 +19,10 @@ describe('batches', () => {
    * Carries documents over a line, one batch at a time.
    * @param {number} count
    * @param {(bytes: number) => number | undefined} pass milliseconds that so many bytes take; nothing when the line breaks before
+   * @param {Partial<typeof replicationDefaults>} [limits] unless given, batches do not grow with what was written
    * @returns {Promise<{batches: number[], lost: number}>} documents of each, bytes of those that broke off
    */
-  async function carry (count, pass) {
+  async function carry (count, pass, limits = { batchShare: 0 }) {
     const batches = []
     const written = new Set()
     let lost = 0
@@ -42,7 +43,7 @@ describe('batches', () => {
     const target = /** @type {any} */ ({ name: 'target', write: async docs => { for (const { _id } of docs) written.add(_id); return [] } })
     const tally = /** @type {any} */ ({ bytes: 0, docs: 0, deleted: 0, tiles: 0, absent: 0, refused: 0 })
     const failures = new FailureStreak({ probe: async () => {}, onFailed: failed => assert.fail(JSON.stringify(failed)) })
-    const copier = new RevisionCopier({ source, target, tally, limits: { ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0 }, failures })
+    const copier = new RevisionCopier({ source, target, tally, limits: { ...replicationDefaults, batchTime: 3000, concurrency: 1, retryDelay: 0, ...limits }, failures })
     await copier.copy(Array.from({ length: count }, (_, at) => ({ id: `${1000 + at}`, rev: '1-a' })), signal)
     assert.equal(written.size, count)
     return { batches, lost }
@@ -51,6 +52,15 @@ describe('batches', () => {
   it('are as large as allowed over a quick connection', async () => {
     const { batches } = await carry(2000, bytes => bytes / 10000)
     assert.deepEqual([...new Set(batches)], [20, 50, 30])
+  })
+
+  it('grow with what is written, so that little of it is read again after a break', async () => {
+    const { batches } = await carry(12000, bytes => bytes / 10000, {})
+    batches.reduce((written, count) => {
+      assert.ok(count <= Math.max(50, written / 20), `${count} after ${written}`)
+      return written + count
+    }, 0)
+    assert.equal(Math.max(...batches), Math.floor(replicationDefaults.batchBytes / SIZE), 'as large as allowed')
   })
 
   it('take about the configured time over a slow connection', async () => {
