@@ -11,7 +11,7 @@ const LAYER = 'bench'
 const BYTES = 10_000 // a tile
 const BBOX = [7, 47, 9.6, 48.2] // at zoom 14 a little more than is wanted: the rest stays empty
 const ZOOM = 14
-const TARGET = 5 // times PouchDB.replicate, DESIGN.md 7
+const TARGET = 4 // times PouchDB.replicate, DESIGN.md 7
 const READS = 100
 
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {

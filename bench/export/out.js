@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { median } from '../measure.js'
 import { LAYER, NEW, OLD } from '../block.js'
 
-const LIMIT = 300 // MB, DESIGN.md 7
+const LIMIT = 250 // MB, DESIGN.md 7
 const KINDS = [
   { kind: 'read', name: 'reading alone' },
   { kind: 'folder', name: 'folder' },

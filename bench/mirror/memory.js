@@ -3,7 +3,7 @@ import { ours } from './contenders.js'
 import { newDatabase } from '../stoppable.js'
 import { storeOf } from './data.js'
 
-const LIMIT = 300 // MB, DESIGN.md 7
+const LIMIT = 250 // MB, DESIGN.md 7
 const BYTES = 3000 // a tile: what counts is their number
 
 export async function memoryOf ({ server, target, tiles, signal, closing, log }) {
