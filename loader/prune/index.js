@@ -1,6 +1,7 @@
 // Removes the past versions of a layer that no moment kept by its retention policy shows. After every step the map as
 // of each kept moment is right, so that a run may be killed anywhere and repeated. It writes no removal documents: no
-// kept moment depends on the versions that it removes, whether or not a manifest names them.
+// kept moment depends on the versions that it removes, whether or not a manifest names them. What the last run has
+// looked at is not looked at again (last.js).
 import { batchesOf } from '../../core/batches.js'
 import { checkRetention, headId, now as clock, editionId, isExactTime } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -10,6 +11,7 @@ import { compact } from '../compact.js'
 import { Remover } from '../remove/remover.js'
 import { repeat } from '../repeat.js'
 import { tileAccess } from '../store/settle.js'
+import { LastPrune } from './last.js'
 import { markPruned } from './mark.js'
 import { pruneDefaults, PrunePlan } from './plan.js'
 
@@ -25,8 +27,8 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  * @property {'auto' | 'always' | 'never'} [compact] compact the store afterwards; auto: if it frees enough
  * @property {AbortSignal} [signal]
  * @property {(plan: {layer: string} & import('./plan.js').PlanSummary) => void} [onBegin] before anything is removed
- * @property {(done: {layer: string, looked: number, total: number, versions: number}) => void} [onProgress] versions:
- * removed
+ * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
+ * unless only a part is looked at; versions: removed
  * @property {Partial<typeof pruneDefaults>} [limits]
  *
  * @typedef {import('./plan.js').PlanSummary & import('../remove/remover.js').Removed} Pruned
@@ -53,7 +55,14 @@ async function pruneLayer (store, layer, settings) {
   if (!rules) throw new TilecouchError('BAD_RETENTION', { why: `none is given, and the layer ${layer} has none` })
   const { signal } = options
   const all = { ...pruneDefaults, ...limits }
-  const plan = new PrunePlan(layer, checkRetention(rules), { now, limits: all })
+  const checked = checkRetention(rules)
+  const last = await new LastPrune(store.couch, layer, { page: all.page, signal }).read()
+  const idle = dryRun ? undefined : last.idle(checked, now())
+  if (idle) {
+    onBegin?.({ layer, ...idle })
+    return { layer, ...idle, ...new Remover(store).tally, editions: 0 }
+  }
+  const plan = new PrunePlan(layer, checked, { now, limits: all })
   const newEditions = dryRun ? undefined : await watchEditions(store.couch, layer, signal)
   await plan.read(store.couch, signal)
   const { counts, missing } = plan
@@ -62,24 +71,30 @@ async function pruneLayer (store, layer, settings) {
     throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
   }
   onBegin?.({ layer, ...plan.summary })
-  const tally = await apply(store, layer, plan, { now, dryRun, newEditions, limits: all, ...options })
+  const tiles = await last.tiles(plan.kept)
+  const tally = await apply(store, layer, plan, { now, dryRun, tiles, newEditions, limits: all, ...options })
+  const { changed, refused, versions, editions } = tally
+  if (!dryRun && !changed && !refused && !missing.length) {
+    await last.write(plan.kept, versions || editions ? undefined : plan.idle)
+  }
   return { layer, ...plan.summary, ...tally }
 }
 
 /** Removes versions, tile by tile, then editions. */
 async function apply (store, layer, plan, options) {
-  const { now, purge, dryRun, newEditions, limits, signal, onProgress } = options
+  const { now, purge, dryRun, tiles, newEditions, limits, signal, onProgress } = options
   // the batches are made below: each is removed right after the last look for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
   let looked = 0
   let isMarked = dryRun
   const tilesToPrune = async function * () {
-    for await (const tile of store.listTiles(layer, { signal })) {
+    const listed = tiles ? store.listNamed(layer, tiles, { signal }) : store.listTiles(layer, { signal })
+    for await (const tile of listed) {
       looked += tile.versions.length
       const { length } = plan.versionsToPrune(tile.versions)
       if (length) yield { tile, size: length }
-      onProgress?.({ layer, looked, total: plan.versions, versions: remover.tally.versions })
+      onProgress?.({ layer, looked, total: tiles ? undefined : plan.versions, versions: remover.tally.versions })
     }
   }
   for await (const batch of batchesOf(tilesToPrune(), { most: limits.batch, bytes: limits.batch })) {

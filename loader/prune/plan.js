@@ -1,6 +1,8 @@
 // Decides which moments of a layer are kept, and so which of its versions are removed. Moments that appear after the
 // plan is made are left for the next run.
-import { MomentSelector, addSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime } from '../../core/index.js'
+import {
+  AFTER, MomentSelector, addSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime
+} from '../../core/index.js'
 import { BY_TIME } from '../store/reader.js'
 
 export const pruneDefaults = {
@@ -34,10 +36,12 @@ export class PrunePlan {
   #limits
   #selector
   #seconds = /** @type {number[]} */ ([]) // of every moment, descending: numbers take less than strings
-  /** @type {import('../../core/retention.js').Kept} */
-  #kept = { moments: [], from: null }
+  #now
+  #until = AFTER // when something is kept no longer, unless the layer changes
   /** @type {Map<string, MomentSummary>} */
   #listed = new Map()
+  /** @type {import('../../core/retention.js').Kept} */
+  kept = { moments: [], from: null }
   /** Editions whose moments are not kept. @type {{id: string, rev: string}[]} */
   editions = []
   /** Editions that the policy names and that do not exist. @type {string[]} */
@@ -54,8 +58,9 @@ export class PrunePlan {
     this.#layer = layer
     this.policy = policy
     this.#limits = limits
-    this.#selector = new MomentSelector(policy, { now })
-    this.begun = addSeconds(now(), -limits.loading)
+    this.#now = now()
+    this.#selector = new MomentSelector(policy, { now: () => this.#now })
+    this.begun = addSeconds(this.#now, -limits.loading)
   }
 
   /** @param {import('../store/couch.js').Couch} couch @param {AbortSignal} [signal] */
@@ -63,6 +68,7 @@ export class PrunePlan {
     let last = /** @type {{moment: Moment, by: string[]} | undefined} */ (undefined)
     for await (const moment of momentsOf(couch, this.#layer, this.#limits.page, signal)) {
       const { time, edition } = moment
+      if (time > this.#now) this.#until = time // the newest come first
       if (last) this.#add(last.moment, last.by)
       const by = this.#selector.take({ time, edition: Boolean(edition), always: this.#isLoading(edition) })
       last = { moment, by }
@@ -70,14 +76,18 @@ export class PrunePlan {
     const { moments, from, oldest, missing } = this.#selector.end()
     // only now is it known to be the oldest
     if (last) this.#add(last.moment, [...last.by, ...oldest.map(rule => `oldest ${rule}`)])
-    this.#kept = { moments, from }
+    this.kept = { moments, from }
     this.missing = missing
     return this
   }
 
   /** A load compares tiles with the versions before them, which must stay. An invalid edition may be loading. */
   #isLoading (edition) {
-    return Boolean(edition?.isInvalid || (edition && !edition.finished && edition.started > this.begun))
+    if (edition?.isInvalid) return true
+    if (!edition || edition.finished || !(edition.started > this.begun)) return false
+    const ends = addSeconds(edition.started, this.#limits.loading)
+    if (ends < this.#until) this.#until = ends
+    return true
   }
 
   /** @param {Moment} moment @param {string[]} by */
@@ -97,9 +107,9 @@ export class PrunePlan {
 
   /** Keeps the moment of an edition that appeared meanwhile. @param {string} time */
   keep (time) {
-    if (isKept(this.#kept, time)) return
-    this.#kept.moments.push(time)
-    this.#kept.moments.sort()
+    if (isKept(this.kept, time)) return
+    this.kept.moments.push(time)
+    this.kept.moments.sort()
   }
 
   /**
@@ -109,7 +119,7 @@ export class PrunePlan {
    * @returns {T[]}
    */
   versionsToPrune (versions) {
-    return versionsToPrune(versions, this.#kept, { isProtected: ({ time }) => !this.#isKnown(time) })
+    return versionsToPrune(versions, this.kept, { isProtected: ({ time }) => !this.#isKnown(time) })
   }
 
   /** Counts versions that are removed. @param {{time: string, size: number}[]} versions */
@@ -134,11 +144,17 @@ export class PrunePlan {
     return seconds[low] === wanted
   }
 
+  /** What is remembered if there was nothing to do. @returns {import('./last.js').Idle} */
+  get idle () {
+    const { total, kept } = this.counts
+    return { at: this.#now, until: this.#until, policy: JSON.stringify(this.policy), total, stay: kept }
+  }
+
   /** @returns {PlanSummary} */
   get summary () {
     const all = [...this.#listed.values()]
     const listed = this.counts.total > this.#limits.listed ? all.filter(({ by }) => by.length) : all
-    return { policy: this.policy, from: this.#kept.from, missing: this.missing, moments: { ...this.counts, listed } }
+    return { policy: this.policy, from: this.kept.from, missing: this.missing, moments: { ...this.counts, listed } }
   }
 }
 
