@@ -15,6 +15,11 @@ const promised = [
   { what: 'mirror, CouchDB to CouchDB', target: '>= 4x CouchDB’s own replicator on the same tiles; tuned, >= 4x at 3 kB a tile, 3.5x at 10 kB, 2.5x at 50 kB', answers: [['mirror', /^mirror \//]] },
   { what: 'offline area into PouchDB', target: '>= 4x `PouchDB.replicate`, tuned', answers: [['offline', /^offline area/]] },
   { what: 'viewport history (10 x 8 tiles)', target: '<= 50 ms at 1 M versions; grows as log n', answers: [['history', /^history of a view/], ['history', /^that \//]] },
+  {
+    what: 'maintenance that finds nothing to do',
+    target: '<= 2 s at 1 M versions',
+    answers: [['growth', /^prune, nothing/], ['growth', /^expired tiles, none/], ['growth', /^mirror, nothing/], ['growth', /^backup, nothing/]]
+  },
   { what: 'database size after compaction', target: '<= 1.06x the image bytes at 10 kB a tile', answers: [['load', /^database after compaction/]] },
   { what: 'memory of a load, mirror, export', target: 'flat: <= 250 MB (a load: 300 MB)', answers: [['memory', /^memory of a load/], ['mirror', /^memory of a mirror/], ['export', /^memory of an export/]] }
 ]

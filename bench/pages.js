@@ -17,6 +17,7 @@ export const pages = {
   diskcache: ['diskcache'],
   load: ['load', 'memory'],
   history: ['history'],
+  growth: ['growth'],
   serve: ['serve'],
   export: ['export'],
   mirror: ['mirror'],

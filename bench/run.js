@@ -11,13 +11,15 @@ import { scrub } from '../core/index.js'
 
 const groups = { all, ours }
 
-const { positionals: [name], values: { quick = false, out, help = false } } = readArguments()
+const { positionals: [name], values: { quick = false, out, most, help = false } } = readArguments()
 
-const usage = `Usage: npm run bench -- NAME [--quick] [--out FOLDER]
+const usage = `Usage: npm run bench -- NAME [--quick] [--out FOLDER] [--most VERSIONS]
 
 Benchmarks: ${all.join(', ')}
 Together:   all (each of them)
             ours (${ours.join(', ')})
+
+\`growth\` goes up to so many versions (--most 10000000: hours).
 
 Each writes FOLDER/NAME.json: bench/out, if no other one is given. \`all\` and \`ours\` in full write into bench/results, and then
 the pages and plots in docs/.`
@@ -35,9 +37,9 @@ else if (![...all, ...Object.keys(groups)].includes(name)) {
   process.exitCode = await runSeveral(groups[name], { quick, out: folder, pages: isForPages, log: console.log }) ? 0 : 1
 } else await measure()
 
-/** @returns {{positionals: string[], values: {quick?: boolean, out?: string, help?: boolean}}} */
+/** @returns {{positionals: string[], values: {quick?: boolean, out?: string, most?: string, help?: boolean}}} */
 function readArguments () {
-  const options = { quick: { type: 'boolean' }, out: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+  const options = { quick: { type: 'boolean' }, out: { type: 'string' }, most: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
   try {
     return /** @type {any} */ (parseArgs({ allowPositionals: true, options: /** @type {any} */ (options) }))
   } catch (error) {
@@ -61,7 +63,7 @@ async function measure () {
     // one of our own may be stopped in between
     const restart = 'start' in server ? async () => { await server.kill(); await server.start() } : undefined
     const began = performance.now()
-    const result = await run({ server: server.url, restart, quick, log: text => console.log(text) })
+    const result = await run({ server: server.url, restart, quick, most: most && Number(most), log: text => console.log(text) })
     if (!result) {
       process.exitCode = 130 // interrupted
       return

@@ -71,7 +71,7 @@ async function pruneLayer (store, layer, settings) {
     throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
   }
   onBegin?.({ layer, ...plan.summary })
-  const tiles = await last.tiles(plan.kept)
+  const tiles = await last.tiles(plan.kept, plan.versions)
   const tally = await apply(store, layer, plan, { now, dryRun, tiles, newEditions, limits: all, ...options })
   const { changed, refused, versions, editions } = tally
   if (!dryRun && !changed && !refused && !missing.length) {

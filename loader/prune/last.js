@@ -83,19 +83,21 @@ export class LastPrune {
   /**
    * The tiles that may have something to prune, in the order of columns; undefined: all.
    * @param {Kept} kept
+   * @param {number} versions of the layer: reading tiles by name takes twice as long as reading all in turn
    * @returns {Promise<{z: number, x: number, ys: number[]}[] | undefined>}
    */
-  async tiles (kept) {
+  async tiles (kept, versions) {
     if (!this.#last) return undefined
+    const most = Math.min(changeDefaults.most, versions / 2)
     const ids = new Set(this.changes.tiles.keys())
     for (const [after, until] of spansLost(this.#last.kept, kept)) {
       const range = { startkey: [this.layer, after, {}], endkey: [this.layer, until, {}] }
       for await (const rows of this.couch.viewPages(BY_TIME, range, { page: this.page, signal: this.signal })) {
         for (const { id } of rows) if (isTileId(id)) ids.add(headId(id))
-        if (ids.size > changeDefaults.most) return undefined
+        if (ids.size > most) return undefined
       }
     }
-    return columnsOf(ids)
+    return ids.size > most ? undefined : columnsOf(ids)
   }
 
   /**
