@@ -215,7 +215,7 @@ onEachStore('reading many tiles at once', backend => {
     assert.deepEqual(kept, [false, true])
   })
 
-  it('brings the timelines of many tiles in one request, those of neighbours apart', async () => {
+  it('brings the timelines of many tiles in two requests, heads before pasts, with one range for those of a column', async () => {
     const reader = await open()
     const timelines = await Promise.all(Array.from({ length: 32 }, (_, y) => reader.timeline(`osm:5:0:${y}`)))
     timelines.forEach((moments, y) => {
@@ -223,8 +223,18 @@ onEachStore('reading many tiles at once', backend => {
       const changed = y < 4
       assert.deepEqual(moments, [...(changed ? [{ id: `${id}@${T1}`, time: T1, current: false }] : []), { id, time: changed ? T2 : T1, current: true }])
     })
-    assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
+    assert.deepEqual(front.requests().map(({ path }) => path), ['_bulk_get', '_all_docs/queries'])
+    // between 0:1 and 0:2 come 0:10 to 0:19; from row 4 on no row has one digit more
+    assert.deepEqual(front.requests()[1].body.queries.map(({ endkey }) => endkey), ['0', '1', '2', '3', '9', '31'].map(y => `osm:5:0:${y}@~`))
     assert.deepEqual(await reader.timeline('osm:9:9:9'), [])
+  })
+
+  it('brings the timelines of a few tiles in one request', async () => {
+    const reader = await open()
+    const ids = ['osm:5:0:30', 'osm:5:0:31', 'osm:5:1:2', 'osm:5:9:9']
+    const timelines = await Promise.all(ids.map(id => reader.timeline(id)))
+    assert.deepEqual(timelines.map(moments => moments.map(({ time }) => time)), [[T1], [T1], [T1, T2], [T1]])
+    assert.deepEqual(front.requests().map(({ path }) => path), ['_all_docs/queries'])
   })
 
   it('counts a version once that stands in the past and as the head, as after a load that was killed', async () => {

@@ -3,12 +3,13 @@
 // _bulk_get, small ones in JSON and large ones as multipart; timelines by ranges of the primary index, which is never
 // behind.
 import { timeoutSignal } from '../../../core/abort.js'
-import { askEach, noAnswer, winnerOf } from '../../../core/couch/answers.js'
-import { TILE_ATTACHMENT, isExactTime, pastRange, timeline } from '../../../core/index.js'
+import { noAnswer, winnerOf } from '../../../core/couch/answers.js'
+import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { unpack } from '../../../loader/unpack.js'
 import { ignoreRejection, waitFor } from '../shared-work.js'
 import { Batches } from './batches.js'
+import { TRIES, readTimelines } from './timelines.js'
 
 export const readerDefaults = {
   most: 64, // tiles a request asks for at most
@@ -230,9 +231,6 @@ const BUSY = new Set([429, 502, 503, 504])
 /** Whether one tile among many may be why a request failed: then it is looked for, and the others are read. */
 const mayConcernOne = error => !STORE_ERRORS.has(error.code) && !BUSY.has(error.details?.status)
 
-/** A client waits: what has no answer is not asked for long. */
-const TRIES = { tries: 3, firstDelay: 20 }
-
 /**
  * Documents with the bytes of their attachments; null where there is none.
  * @param {Couch} couch @param {any} ids @param {How & {inline?: boolean}} [how] inline: in JSON
@@ -267,43 +265,6 @@ async function unpackAll (docs, most) {
     }
   }
   return docs
-}
-
-/**
- * The versions of tiles, oldest first, by the ids of their heads.
- * @param {Couch} couch @param {How} [how] @returns {Promise<Map<string, Moment[] | Error>>}
- */
-export async function readTimelines (couch, ids, how = {}) {
-  const { rows, failed } = await askEach(ids, async left => {
-    const ranges = [{ keys: left, include_docs: true }, ...left.map(pastRange)]
-    const [heads, ...pasts] = await couch.tryRanges(ranges, how)
-    // by key, not by position: for a single missing key CouchDB answers with an error instead of a row
-    const byKey = new Map(heads?.rows?.map(row => [row.key, row]))
-    const isOnlyOne = left.length === 1 && heads?.rows && !heads.error
-    return left.flatMap((id, at) => {
-      const head = /** @type {any} */ (byKey.get(id)) ?? (isOnlyOne ? { error: 'not_found' } : undefined)
-      if (!head || !pasts[at]) return []
-      if (head.error && head.error !== 'not_found') return { ...head, id }
-      const { rows: past, error = past ? undefined : 'no rows', reason } = pasts[at]
-      return { id, error, reason, head: head.doc, past }
-    })
-  }, { signal: how.signal, limits: TRIES })
-  const answerOf = id => failed.has(id)
-    ? noAnswer(couch.url, [id], failed.get(id))
-    : timelineOf(id, /** @type {any} */ (rows.get(id))[0])
-  return new Map(ids.map(id => [id, answerOf(id)]))
-}
-
-function timelineOf (id, { head, past }) {
-  /** @type {Moment[]} */
-  const moments = []
-  for (const row of past) {
-    const time = row.id.slice(id.length + 1)
-    // any other id is no version
-    if (isExactTime(time)) moments.push({ id: row.id, time, current: false })
-  }
-  if (isExactTime(head?.time)) moments.push({ id, time: head.time, current: true })
-  return timeline(moments)
 }
 
 export const anonymousDefaults = {
