@@ -6,7 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What only we measure. */
-export const ours = ['load', 'memory', 'history', 'growth', 'serve', 'export', 'mirror', 'offline']
+export const ours = ['load', 'memory', 'history', 'growth', 'serve', 'cold', 'export', 'mirror', 'offline']
 /** The five write-ups, and ours. */
 export const all = ['tilecache', 'bulk', 'tilestache', 'keyspace', 'diskcache', ...ours]
 

@@ -10,6 +10,11 @@ const promised = [
   { what: 'second edition, nothing changed', target: '>= 3x the first load', answers: [['load', /^second edition, nothing changed/]] },
   { what: 'second edition, 30 % changed', target: '>= 60 % of the raw ceiling for the documents that must be written', answers: [['load', /^second edition, 30 % changed/]] },
   { what: 'cold tile through the gateway', target: '>= 1.5x plain attachment GETs through one Node client', answers: [['serve', /^cold tile/]] },
+  {
+    what: 'cold pan: people move over a map or a past that nobody has asked for',
+    target: '>= 2x the tiles a second of plain attachment GETs by the same client, half their time a view',
+    answers: [['cold', /^cold, (past|present), /]]
+  },
   { what: 'hot tile through the gateway', target: '>= 10x CouchDB, >= 50 % of nginx serving files', answers: [['serve', /^hot tile/]] },
   { what: 'export behind nginx, any edition', target: '= nginx serving files (taken as >= 95 %)', answers: [['export', /^nginx, tree/]] },
   { what: 'mirror, CouchDB to CouchDB', target: '>= 4x CouchDB’s own replicator on the same tiles; tuned, >= 4x at 3 kB a tile, 3.5x at 10 kB, 2.5x at 50 kB', answers: [['mirror', /^mirror \//]] },

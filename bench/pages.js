@@ -19,6 +19,7 @@ export const pages = {
   history: ['history'],
   growth: ['growth'],
   serve: ['serve'],
+  cold: ['cold'],
   export: ['export'],
   mirror: ['mirror'],
   offline: ['offline']
