@@ -2,6 +2,8 @@
 // before the question on. Memory is small, answers are late, and the feed breaks now and then.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { compose } from '../../loader/couchapp/compose.js'
+import { push } from '../../loader/couchapp/push.js'
 import { Store } from '../../loader/store/index.js'
 import { random } from '../../bench/tiles.js'
 import { onEachStore, request } from '../support/backends.js'
@@ -49,14 +51,25 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
   })
 
   it('are never older than a second, in memory or not', async function () {
-    this.timeout(LASTS + 60000)
+    await live(this, { missing: 60000 })
+  })
+
+  it('are so even if everything that may be is read ahead, and every past is guessed first', async function () {
+    await live(this, {
+      missing: 60000, aheadPart: 1, sides: [4], near: 9, credit: 1e9, learn: 1, share: 0.05, indexPause: 1
+    })
+  })
+
+  async function live (test, limits) {
+    test.timeout(LASTS + 60000)
     const next = random(SEED)
     const pick = most => Math.floor(next() * most)
     const db = await backend.database()
     store = await Store.create(db)
     await store.defineLayer('osm', {})
+    await push(store.couch, (await compose()).filter(({ _id }) => _id === '_design/versions'))
     // room for a part of the versions and timelines
-    service = await openService(db, { memory: 50000, limits: { missing: 60000 } })
+    service = await openService(db, { memory: 50000, limits })
     const tiles = Array.from({ length: TILES }, () => new History())
     const counts = { reads: 0, hits: 0, writes: 0, breaks: 0 }
     const until = performance.now() + LASTS
@@ -142,5 +155,5 @@ onEachStore(`tiles of a gateway against a model (seed ${SEED})`, backend => {
         assert.ok(expected === null ? !found : found?.entry.bytes.equals(png(expected)), `tile ${x} as of ${year}`)
       }
     }
-  })
+  }
 })

@@ -22,7 +22,7 @@ onEachStore('tiles in trouble', backend => {
     await store.defineLayer('osm', {})
     await store.defineLayer('far', { tileSize: 64, ttl: 3600, upstream: { type: 'xyz', url: `${upstream.url}/xyz/{z}/{x}/{y}.png`, timeout: 5 } })
     await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
-    service = await openService(url)
+    service = await openService(url, { limits: { credit: 0 } }) // nothing is read ahead
   })
   afterEach(async () => {
     await service.close()

@@ -3,6 +3,7 @@
 // another time of the same tile, one read at most. Upstreams are never asked for the past.
 import { asOf, endOf } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { Guesses } from './guesses.js'
 
 const ATTEMPTS = 4 // for a timeline that changes meanwhile
 const MOST_TIMES = 2000 // times whose end is remembered: a clock has few positions, and each is asked for many times
@@ -11,10 +12,16 @@ export class AsOf {
   /** @type {Map<string, {end: string, at: number}>} at: milliseconds since 1970 */
   #ends = new Map()
 
-  /** @param {{cache: import('./cache.js').TileCache, reader: import('./reader.js').StoreReader}} parts */
-  constructor ({ cache, reader }) {
+  /**
+   * @param {object} parts
+   * @param {import('./cache.js').TileCache} parts.cache
+   * @param {import('./reader.js').StoreReader} parts.reader
+   * @param {Record<string, any>} [parts.limits]
+   */
+  constructor ({ cache, reader, limits }) {
     this.cache = cache
     this.reader = reader
+    this.guesses = new Guesses({ cache, reader, limits })
   }
 
   /**
@@ -29,29 +36,60 @@ export class AsOf {
 
   /** From memory alone. @param {string} id of the head @param {string} time as written */
   peek (id, time) {
+    const { end } = this.#endOf(time)
     const moments = this.cache.timeline(id)
-    const moment = moments && asOf(moments, this.#endOf(time).end)
+    const guess = moments ? undefined : this.guesses.of(id, end)
+    const moment = moments ? asOf(moments, end) : guess
     const entry = moment && this.cache.entry(moment.id)
-    return entry?.bytes && entry.time === moment?.time ? entry.hit : undefined
+    if (!entry?.bytes) return undefined
+    return (guess ? this.guesses.isRight(guess, entry, id, end) : entry.time === moment?.time) ? entry.hit : undefined
   }
 
   /** @param {string} id of the head @param {string} time as written @returns {Promise<import('./index.js').Found>} */
   async get (id, time, signal) {
     const when = this.#endOf(time).end
+    const found = await this.#guess(id, when, signal) ?? await this.#find(id, when, signal)
+    if (!found?.entry.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id, time }) // none, or gone at that time
+    return found
+  }
+
+  /** Without its timeline. @returns {Promise<import('./index.js').Found | undefined>} */
+  async #guess (id, when, signal) {
+    const guess = this.cache.timeline(id) ? undefined : this.guesses.of(id, when)
+    if (!guess) return undefined
+    const known = this.cache.find(guess.id)
+    const entry = known === undefined ? await this.reader.document(guess.id, signal) : known
+    const isRight = entry && this.guesses.isRight(guess, entry, id, when)
+    this.guesses.learn(id, when, isRight ? { time: guess.time, current: guess.time === undefined } : {})
+    return isRight ? foundOf(entry, known) : undefined
+  }
+
+  /** By its timeline. @returns {Promise<import('./index.js').Found | undefined>} */
+  async #find (id, when, signal) {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       /** @type {import('./reader.js').Moment[]} */
       const moments = this.cache.timeline(id) ?? await this.reader.timeline(id, signal)
       const moment = asOf(moments, when)
-      if (!moment) break
+      if (!moment) return undefined
       const known = this.cache.entry(moment.id)
       const entry = known ?? await this.reader.document(moment.id, signal)
       if (entry?.time === moment.time) {
-        if (!entry.bytes) break // gone at that time
-        return known ? entry.hit : { entry, outcome: 'miss' }
+        this.guesses.learn(id, when, moment)
+        return foundOf(entry, known)
       }
       this.cache.forgetTimeline(id) // there is a newer head since it was read, or a version was removed
     }
-    throw new TilecouchError('TILE_NOT_FOUND', { id, time })
+    return undefined
+  }
+
+  /**
+   * The document that an address means, as far as it is known or can be guessed.
+   * @param {string} id of the head @param {string} time as written @returns {string | null | undefined} null: none
+   */
+  documentOf (id, time) {
+    const { end } = this.#endOf(time)
+    const moments = this.cache.peekTimeline(id)
+    return moments ? asOf(moments, end)?.id ?? null : this.guesses.of(id, end)?.id
   }
 
   #endOf (time) {
@@ -65,3 +103,6 @@ export class AsOf {
     return known
   }
 }
+
+/** @param {import('./entry.js').Entry} entry @param {any} known it was in memory */
+const foundOf = (entry, known) => known ? entry.hit : { entry, outcome: 'miss' }

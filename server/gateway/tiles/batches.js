@@ -1,10 +1,12 @@
 // Collects single items into batches: those that come within a moment, or while as many batches as allowed
-// are under way, go into the next one together.
+// are under way, go into the next one together. What nobody waits for comes after what somebody waits for.
 
 /** @template T */
 export class Batches {
   /** Items with their weights, in the order of arrival. @type {Map<T, number>} */
   #waiting = new Map()
+  /** The same that nobody waits for. @type {Map<T, number>} */
+  #spare = new Map()
   /** @type {Set<Promise<void>>} */
   #running = new Set()
   /** @type {NodeJS.Timeout | NodeJS.Immediate | undefined} */
@@ -27,6 +29,22 @@ export class Batches {
   /** @param {T} item */
   add (item, weight = 1) {
     this.#waiting.set(item, weight)
+    this.#schedule()
+  }
+
+  /** Adds an item that nobody waits for: it fills up batches, and has batches of its own while one more may run. */
+  addSpare (item, weight = 1) {
+    this.#spare.set(item, weight)
+    this.#schedule()
+  }
+
+  /** Somebody waits for a spare item now. @param {T} item */
+  hurry (item) {
+    const weight = this.#spare.get(item)
+    if (this.#spare.delete(item)) this.add(item, weight)
+  }
+
+  #schedule () {
     if (this.#timer) return
     const wait = this.#running.size ? this.options.busyWait : this.options.wait
     this.#timer = wait ? setTimeout(() => this.#start(), wait) : setImmediate(() => this.#start())
@@ -34,12 +52,12 @@ export class Batches {
 
   /** Takes back an item that is not under way. @param {T} item @returns {boolean} whether it was waiting */
   remove (item) {
-    return this.#waiting.delete(item)
+    return this.#waiting.delete(item) || this.#spare.delete(item)
   }
 
   /** Resolves when nothing waits and nothing is under way. */
   async drain () {
-    while (this.#waiting.size || this.#running.size) {
+    while (this.#waiting.size || this.#spare.size || this.#running.size) {
       this.#start()
       await Promise.race(this.#running)
     }
@@ -49,7 +67,7 @@ export class Batches {
     clearTimeout(/** @type {any} */ (this.#timer))
     clearImmediate(/** @type {any} */ (this.#timer))
     this.#timer = undefined
-    while (this.#waiting.size && this.#running.size < this.options.atOnce) {
+    while (this.#mayStart()) {
       const run = this.run(this.#take()).finally(() => {
         this.#running.delete(run)
         // items that wait for more go on waiting, unless no batch is under way any more
@@ -59,15 +77,22 @@ export class Batches {
     }
   }
 
+  #mayStart () {
+    const left = this.options.atOnce - this.#running.size
+    return left > 0 && (this.#waiting.size > 0 || (this.#spare.size > 0 && (left > 1 || !this.#running.size)))
+  }
+
   #take () {
     const most = this.mostNow()
     const items = []
     let sum = 0
-    for (const [item, weight] of this.#waiting) {
-      if (items.length && sum + weight > most) break
-      sum += weight
-      items.push(item)
-      this.#waiting.delete(item)
+    for (const queue of [this.#waiting, this.#spare]) {
+      for (const [item, weight] of queue) {
+        if (items.length && sum + weight > most) return items
+        sum += weight
+        items.push(item)
+        queue.delete(item)
+      }
     }
     return items
   }

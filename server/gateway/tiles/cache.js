@@ -1,5 +1,6 @@
 // The tiles in memory: which are kept, and which ones a change of the store removes. Heads and past versions have the
-// ids of their documents as keys; see timelineKey for timelines.
+// ids of their documents as keys; see timelineKey for timelines. What was read ahead (ahead.js) has a place of its own
+// until somebody asks for it: it pushes out nothing that was asked for.
 import { headId, parseTileId } from '../../../core/index.js'
 import { entryOf } from './entry.js'
 import { Memory } from './memory.js'
@@ -9,10 +10,14 @@ export const cacheDefaults = {
   missing: 10000, // milliseconds that "there is no tile" is remembered, unless a change takes it out before
   missingPart: 1 / 64, // of the memory, additional, for such answers: made-up names must push out no tiles
   missingOverhead: 250, // bytes of such an answer
+  aheadPart: 1 / 8, // of the memory, additional, for what was read ahead
   moment: 250 // bytes of a version on a timeline
 }
 
-/** @typedef {import('./reader.js').Moment} Moment */
+/**
+ * @typedef {import('./reader.js').Moment} Moment
+ * @typedef {import('./ahead.js').Block} Block
+ */
 
 export class TileCache {
   /**
@@ -27,7 +32,11 @@ export class TileCache {
   constructor ({ memory, layers, upstreams, clock, follower, limits }) {
     this.limits = { ...cacheDefaults, ...limits }
     this.memory = memory
-    const { missingPart, missingOverhead: overhead } = this.limits
+    const { aheadPart, missingPart, missingOverhead: overhead } = this.limits
+    /** @type {Memory<{value: any, bytes: number, block: Block}>} */
+    this.ahead = new Memory(memory.maxBytes * aheadPart)
+    /** Called when something that was read ahead is asked for. @type {(block: Block, key: string) => void} */
+    this.onUse = () => {}
     /** Keys without a document, each until a time. @type {Memory<number>} */
     this.missing = new Memory(memory.maxBytes * missingPart, { overhead })
     this.layers = layers
@@ -40,8 +49,32 @@ export class TileCache {
 
   /** @param {string} id of a head or a past version @returns {import('./entry.js').Entry | undefined} */
   entry (id) {
-    const entry = this.memory.get(id)
+    const entry = this.#get(id)
     return entry === undefined || entry.epoch === this.epoch ? entry : this.#fit(entry)
+  }
+
+  #get (key) {
+    return this.memory.get(key) ?? (this.ahead.size ? this.#promote(key) : undefined)
+  }
+
+  /** Moves what was read ahead to what was asked for. */
+  #promote (key) {
+    const found = this.ahead.take(key)
+    if (found === undefined) return undefined
+    this.memory.set(key, found.value, found.bytes)
+    this.onUse(found.block, key)
+    return found.value
+  }
+
+  /** Whether a tile is in memory, or known to be missing; it does not count as used. @param {string} id */
+  has (id) {
+    return (this.memory.peek(id) ?? this.ahead.peek(id)) !== undefined || this.#isMissing(id)
+  }
+
+  /** The same for a timeline. @param {string} id of the head @returns {Moment[] | undefined} */
+  peekTimeline (id) {
+    const key = timelineKey(id)
+    return this.memory.peek(key) ?? this.ahead.peek(key)?.value ?? (this.#isMissing(key) ? [] : undefined)
   }
 
   /** The same; null when it is known that there is no such document. */
@@ -51,13 +84,15 @@ export class TileCache {
 
   /** @param {string} id of the head @returns {Moment[] | undefined} */
   timeline (id) {
-    return this.memory.get(timelineKey(id)) ?? (this.#isMissing(timelineKey(id)) ? [] : undefined)
+    return this.#get(timelineKey(id)) ?? (this.#isMissing(timelineKey(id)) ? [] : undefined)
   }
 
   /** @param {string} id of the head */
   forgetTimeline (id) {
-    this.memory.delete(timelineKey(id))
-    this.missing.delete(timelineKey(id))
+    const key = timelineKey(id)
+    this.memory.delete(key)
+    this.ahead.delete(key)
+    this.missing.delete(key)
   }
 
   #isMissing (key) {
@@ -74,23 +109,27 @@ export class TileCache {
    * Takes a document that was read.
    * @param {any} doc null when there is none
    * @param {boolean} isCurrent it may be kept
+   * @param {Block} [block] for which it was read ahead
    * @returns {import('./entry.js').Entry | null}
    */
-  takeDocument (id, doc, isCurrent) {
+  takeDocument (id, doc, isCurrent, block) {
     if (!doc) {
       if (isCurrent && !this.#isCovered(id)) this.setMissing(id) // else the upstream says whether there is a tile
       return null
     }
     const entry = this.#fit(entryOf(doc))
-    if (isCurrent) this.#put(entry)
+    if (isCurrent) this.#put(entry, block)
     return entry
   }
 
-  /** Takes a timeline that was read. @param {string} id of the head @param {Moment[]} moments */
-  takeTimeline (id, moments, isCurrent) {
+  /**
+   * Takes a timeline that was read.
+   * @param {string} id of the head @param {Moment[]} moments @param {boolean} isCurrent @param {Block} [block]
+   */
+  takeTimeline (id, moments, isCurrent, block) {
     const key = timelineKey(id)
     if (isCurrent && !moments.length) this.setMissing(key)
-    else if (isCurrent && this.follower.isAnchored) this.memory.set(key, moments, moments.length * this.limits.moment)
+    else if (isCurrent && this.follower.isAnchored) this.#keep(key, moments, moments.length * this.limits.moment, block)
     return moments
   }
 
@@ -109,10 +148,17 @@ export class TileCache {
     return entry
   }
 
-  #put (entry) {
+  /** @param {import('./entry.js').Entry} entry @param {Block} [block] */
+  #put (entry, block) {
     if (!this.follower.isAnchored) return
     this.missing.delete(entry.id)
-    this.memory.set(entry.id, entry, entry.cost)
+    this.#keep(entry.id, entry, entry.cost, block)
+  }
+
+  #keep (key, value, bytes, block) {
+    this.ahead.delete(key)
+    if (block === undefined) this.memory.set(key, value, bytes)
+    else this.ahead.set(key, { value, bytes, block }, bytes)
   }
 
   #isCovered (id) {
@@ -132,15 +178,17 @@ export class TileCache {
     const head = headId(id)
     this.missing.delete(head)
     this.forgetTimeline(head)
-    const entry = this.memory.peek(id)
     // unless this is the revision in memory: our own write, or a read that overtook the report
-    if (entry !== undefined && (entry.rev !== rev || deleted)) this.memory.delete(id)
+    const isOther = entry => entry !== undefined && (entry.rev !== rev || deleted)
+    if (isOther(this.memory.peek(id))) this.memory.delete(id)
+    if (isOther(this.ahead.peek(id)?.value)) this.ahead.delete(id)
   }
 
   /** Anything may have changed. */
   reset () {
     this.changes.reset()
     this.memory.clear()
+    this.ahead.clear()
     this.missing.clear()
   }
 

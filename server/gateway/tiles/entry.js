@@ -5,7 +5,7 @@ import { expiryOf, extensionOf, isExactTime, parseTileId, TILE_ATTACHMENT } from
 import { TilecouchError } from '../../../loader/errors.js'
 import { etagOf } from '../responses.js'
 
-const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
+export const EPOCH = '1970-01-01T00:00:00Z' // of a tile whose document names no time
 
 /** The type of bytes that are no tile. No tile address answers with it. */
 export const UNKNOWN = 'application/octet-stream'

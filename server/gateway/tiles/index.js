@@ -1,11 +1,13 @@
 // The tiles of a store, at most a second behind it. Where the bytes of a tile come from:
 //   cache.js      memory, which follows the changes of the store
 //   reader.js     CouchDB, many tiles in one request
+//   ahead.js      CouchDB, before anybody asks: the surroundings of tiles that were not in memory
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
 // as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
 import { tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
+import { ReadAhead } from './ahead.js'
 import { AsOf } from './as-of.js'
 import { TileCache } from './cache.js'
 import { StoreReader } from './reader.js'
@@ -25,6 +27,7 @@ export class TileService {
   #cache
   #reader
   #asOf
+  #ahead
   #refresher
   #follower
   #clock = new Clock()
@@ -60,7 +63,8 @@ export class TileService {
     const onRead = metrics && (read => metrics.storeRead(read))
     const reader = this.#reader = new StoreReader(store, { cache, onRead, limits })
     this.#refresher = new Refresher({ store, cache, reader, clock, metrics, log, options, limits })
-    this.#asOf = new AsOf({ cache, reader })
+    const asOf = this.#asOf = new AsOf({ cache, reader, limits })
+    this.#ahead = new ReadAhead({ cache, reader, asOf, limits })
     layers.onChange = book => {
       upstreams.retain(book)
       cache.layersChanged()
@@ -85,7 +89,8 @@ export class TileService {
 
   /** Counts since the start. */
   get counts () {
-    return { ...this.#refresher.counts, evicted: this.#cache.memory.evicted, missing: this.#cache.missing.size }
+    const { memory, missing } = this.#cache
+    return { ...this.#refresher.counts, ...this.#ahead.counts, evicted: memory.evicted, missing: missing.size }
   }
 
   /**
@@ -118,9 +123,10 @@ export class TileService {
     const document = await this.layers.find(layer) // may be missing: other programs write tiles without one
     const tile = { z, x, y }
     const id = tileId(layer, z, x, y)
+    const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
+    if (document) this.#ahead.missed({ layer, ...tile, time: end === undefined ? time : undefined })
     try {
       if (time === undefined) return await this.#newest(id, tile, document, signal)
-      const end = this.#asOf.endInFuture(time, this.#clock.now())
       if (end !== undefined) {
         const newest = await this.#newest(id, tile, document, signal).catch(nothingIfMissing)
         if (newest && newest.entry.time <= end) return newest

@@ -76,6 +76,13 @@ export class Memory {
     return true
   }
 
+  /** Takes an entry out. @returns {T | undefined} */
+  take (key) {
+    const link = this.#links.get(key)
+    if (link !== undefined) this.#remove(link)
+    return link?.value
+  }
+
   /** @returns {boolean} whether it was there */
   delete (key) {
     const link = this.#links.get(key)

@@ -6,6 +6,7 @@ import { timeoutSignal } from '../../../core/abort.js'
 import { noAnswer, winnerOf } from '../../../core/couch/answers.js'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { BY_TIME } from '../../../loader/store/reader.js'
 import { unpack } from '../../../loader/unpack.js'
 import { ignoreRejection, waitFor } from '../shared-work.js'
 import { Batches } from './batches.js'
@@ -19,11 +20,14 @@ export const readerDefaults = {
   pause: 50, // milliseconds before something is read again that was older than what is known
   splits: 24, // more requests that a failed one may cost, to find the one tile in it that cannot be read
   inline: 12000, // bytes of an average tile up to which JSON with base64 costs both sides less than multipart
-  inlineAll: 250000, // the same of all tiles of a request: CouchDB builds all of the JSON before it sends any
+  inlineAll: 400000, // the same of all tiles of a request: CouchDB builds all of the JSON before it sends any
   unpacked: 64e6, // bytes that everything packed in an answer may become
   maxBytes: 4e6, // bytes of an answer, going by the average tile
+  indexTimeout: 25000, // milliseconds for the time index, which may have to be brought up to date: nobody waits for it
   timeout: 10000, // milliseconds a request may take, repetitions included
-  retries: 2 // repetitions of a request that met a lost connection or a busy server
+  retries: 2, // repetitions of a request that met a lost connection or a busy server
+  slow: 1000, // milliseconds of a request after which nothing is read ahead for some time, as after a failure
+  rest: 10000 // milliseconds of that time
 }
 
 /**
@@ -32,15 +36,19 @@ export const readerDefaults = {
  * @typedef {{signal?: AbortSignal, retries?: number, nobody?: boolean}} How nobody: without the name and password
  * @typedef {object} Cache takes what was read, and makes the answer of it
  * @property {import('./recent-changes.js').RecentChanges} changes
- * @property {(id: string, doc: any, isCurrent: boolean) => any} takeDocument
- * @property {(id: string, moments: Moment[], isCurrent: boolean) => any} takeTimeline
+ * @property {(id: string, doc: any, isCurrent: boolean, block?: Block) => any} takeDocument
+ * @property {(id: string, moments: Moment[], isCurrent: boolean, block?: Block) => any} takeTimeline
+ * @property {(block: Block, id: string) => void} [onUse]
+ *
+ * @typedef {import('./ahead.js').Block} Block for which something is read ahead
  */
 
 export class StoreReader {
   #documents
   #timelines
   #credentials = new AnonymousFirst()
-  #average = 20000 // bytes of a tile, as lately seen
+  #restUntil = 0
+  average = 20000 // bytes of a tile, as lately seen
 
   /**
    * @param {{couch: Couch}} store @param {object} options
@@ -57,21 +65,22 @@ export class StoreReader {
     const { changes } = cache
     this.#documents = new SharedReads({
       limits: this.limits,
-      most: () => Math.floor(this.limits.maxBytes / this.#average),
+      most: () => Math.floor(this.limits.maxBytes / this.average),
       begin: () => changes.beginRead(),
       read: async ids => {
         const docs = await this.#request(readDocs, ids, { inline: this.#mayInline(ids.length) })
         return this.#measure(await unpackAll(docs, this.limits.unpacked))
       },
       check: (id, doc, begun) => changes.check(id, doc?._rev ?? null, begun),
-      take: (id, doc, isCurrent) => cache.takeDocument(id, doc, isCurrent)
+      take: (id, doc, isCurrent, block) => cache.takeDocument(id, doc, isCurrent, block),
+      onUse: (block, id) => cache.onUse?.(block, id)
     })
     this.#timelines = new SharedReads({
       limits: this.limits,
       begin: () => changes.beginRead(),
       read: ids => this.#request(readTimelines, ids),
       check: (id, moments, begun) => changes.checkTimeline(id, begun),
-      take: (id, moments, isCurrent) => cache.takeTimeline(id, moments, isCurrent)
+      take: (id, moments, isCurrent, block) => cache.takeTimeline(id, moments, isCurrent, block)
     })
   }
 
@@ -85,8 +94,45 @@ export class StoreReader {
     return this.#timelines.get(id, signal)
   }
 
+  /** Whether the store has answered, and quickly, for some time. */
+  get isQuick () {
+    return performance.now() >= this.#restUntil
+  }
+
+  /** Whether nothing is being read. */
+  get isIdle () {
+    return this.#documents.isIdle && this.#timelines.isIdle
+  }
+
+  /** A document that nobody waits for. @param {string} id @param {Block} block @returns {Promise<any>} */
+  documentAhead (id, block) {
+    return this.#documents.getAhead(id, block)
+  }
+
+  /** A timeline that nobody waits for. @param {string} id of the head @param {Block} block @returns {Promise<any>} */
+  timelineAhead (id, block) {
+    return this.#timelines.getAhead(id, block)
+  }
+
+  /**
+   * The newest time at which anything of a layer changed, up to a moment; nothing if there is none. Rejects without a
+   * time index.
+   * @param {string} layer @param {string} end @returns {Promise<string | undefined>}
+   */
+  async newestTime (layer, end) {
+    const query = { reduce: false, descending: true, startkey: [layer, end, {}], endkey: [layer], limit: 1 }
+    const wait = timeoutSignal(this.limits.indexTimeout)
+    try {
+      const ask = nobody => this.couch.queries(BY_TIME, [query], wait.signal, { nobody, retries: 0 })
+      const [[row]] = await this.#credentials.read(ask)
+      return row?.key[1]
+    } finally {
+      wait.end()
+    }
+  }
+
   #mayInline (tiles) {
-    return this.#average <= this.limits.inline && tiles * this.#average <= this.limits.inlineAll
+    return this.average <= this.limits.inline && tiles * this.average <= this.limits.inlineAll
   }
 
   async #request (read, ids, how = {}) {
@@ -104,7 +150,9 @@ export class StoreReader {
       throw new TilecouchError('UNREACHABLE', { url: this.couch.url, why: `no answer within ${timeout / 1000} s` })
     } finally {
       wait.end()
-      this.onRead?.({ tiles: ids.length, seconds: (performance.now() - start) / 1000, failed })
+      const now = performance.now()
+      if (failed || now - start > this.limits.slow) this.#restUntil = now + this.limits.rest
+      this.onRead?.({ tiles: ids.length, seconds: (now - start) / 1000, failed })
     }
   }
 
@@ -116,7 +164,7 @@ export class StoreReader {
       for (const { data } of Object.values(doc._attachments)) bytes += data?.length ?? 0
     }
     // larger tiles count at once, smaller ones gradually: too small a request costs less than one too large
-    if (tiles) this.#average = Math.max(bytes / tiles, this.#average * 0.8 + bytes / tiles * 0.2, 1)
+    if (tiles) this.average = Math.max(bytes / tiles, this.average * 0.8 + bytes / tiles * 0.2, 1)
     return docs
   }
 }
@@ -129,6 +177,7 @@ export class StoreReader {
  * @property {(error: unknown) => void} reject
  * @property {number} waiting clients that wait for it
  * @property {number} attempts
+ * @property {Block} [block] nobody has asked for it: it is read ahead
  */
 
 /** Reads of single things that share requests. */
@@ -146,7 +195,8 @@ class SharedReads {
    * @param {(ids: string[]) => Promise<Map<string, any>>} options.read an error in place of a value concerns that one
    *   alone
    * @param {(id: string, value: any, begun: number) => import('./recent-changes.js').Verdict} options.check
-   * @param {(id: string, value: any, isCurrent: boolean) => any} options.take makes the answer
+   * @param {(id: string, value: any, isCurrent: boolean, block?: Block) => any} options.take makes the answer
+   * @param {(block: Block, id: string) => void} [options.onUse] somebody asks for what is being read ahead
    */
   constructor (options) {
     this.options = options
@@ -156,22 +206,40 @@ class SharedReads {
     })
   }
 
+  get isIdle () {
+    return this.#jobs.size === 0
+  }
+
   /** @param {AbortSignal} [signal] what all clients have left before it was asked for is not asked for */
   get (id, signal) {
     const job = this.#jobs.get(id) ?? this.#create(id)
     job.waiting++
+    if (job.block) this.#claim(job)
     const leave = () => { if (--job.waiting === 0 && this.#batches.remove(job)) this.#jobs.delete(id) }
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted) leave()
     return waitFor(job.promise, signal).finally(() => signal?.removeEventListener('abort', leave))
   }
 
-  /** @returns {Job} */
-  #create (id) {
-    const job = /** @type {Job} */ ({ id, waiting: 0, attempts: 0 })
+  /** The same, while nobody waits for it. @param {Block} block */
+  getAhead (id, block) {
+    return (this.#jobs.get(id) ?? this.#create(id, block)).promise
+  }
+
+  /** @param {Job} job */
+  #claim (job) {
+    this.options.onUse?.(/** @type {Block} */ (job.block), job.id)
+    job.block = undefined
+    this.#batches.hurry(job)
+  }
+
+  /** @param {Block} [block] @returns {Job} */
+  #create (id, block) {
+    const job = /** @type {Job} */ ({ id, waiting: 0, attempts: 0, block })
     job.promise = ignoreRejection(new Promise((resolve, reject) => Object.assign(job, { resolve, reject })))
     this.#jobs.set(id, job)
-    this.#batches.add(job)
+    if (block) this.#batches.addSpare(job)
+    else this.#batches.add(job)
     return job
   }
 
@@ -203,7 +271,7 @@ class SharedReads {
     try {
       const verdict = check(job.id, value, begun)
       if (verdict === 'current' || ++job.attempts >= limits.attempts) {
-        const answer = take(job.id, value, verdict === 'current')
+        const answer = take(job.id, value, verdict === 'current', job.block)
         this.#jobs.delete(job.id)
         job.resolve(answer)
       } else if (verdict === 'outdated') this.#again(job)
