@@ -77,7 +77,7 @@ async function openStore (db, { signal, ending }) {
   const store = await newStore(db, ending, { public: false, retries: RETRIES })
   await store.defineLayer(LAYER, { name: 'Tiles of a benchmark', format: 'png' })
   await publish(store, { signal })
-  const gateway = await startGateway(db, { 'log-level': 'warn' }, `/${LAYER}.json`)
+  const gateway = await startGateway(db, { logLevel: 'warn' }, `/${LAYER}.json`)
   ending.push(gateway.close)
   return { db, url: gateway.url, begun: Date.now() }
 }

@@ -57,7 +57,7 @@ async function startStore ({ url, keys, signal, closing }) {
 
 /** One process with the first values in memory already. @param {Options} options */
 async function startHotGateway ({ url, keys, signal }) {
-  const running = await startGateway(url, { memory: `${MEMORY}MB`, 'max-age': '1d', 'log-level': 'warn' }, pathOfTile(keyOf(0)))
+  const running = await startGateway(url, { memory: `${MEMORY}MB`, maxAge: '1d', logLevel: 'warn' }, pathOfTile(keyOf(0)))
   try {
     await readAll(await openHttp({ url: running.url, pathOf: pathOfTile }), { keys, signal })
   } catch (error) {

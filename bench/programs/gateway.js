@@ -7,13 +7,13 @@ const bin = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
 
 /**
  * @param {string} db URL of the database, may hold a name and password: it is not shown among the processes
- * @param {Record<string, string | number | true>} flags of `tilecouch serve`, without their dashes; true: one that takes no value
+ * @param {Record<string, string | number | boolean>} options of `tilecouch serve`
  * @param {string} probe path of a tile
  */
-export async function startGateway (db, flags, probe) {
+export async function startGateway (db, options, probe) {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const args = Object.entries(flags).flatMap(([flag, value]) => value === true ? [`--${flag}`] : [`--${flag}`, value])
+  const args = Object.entries(options).flatMap(([name, value]) => ['--set', `${name}=${value}`])
   // only these options, and nothing of the environment
   const unset = Object.fromEntries(Object.keys(process.env).filter(name => name.startsWith('TILECOUCH_')).map(name => [name, '']))
   const { pid, close } = await startProgram('the gateway', process.execPath, [bin, 'serve', '--port', port, ...args], {

@@ -14,7 +14,7 @@ export async function startServers ({ url, dir, places, store, closing, log }) {
   const [place] = places
   const { addRunning, optional, missing, programs } = runningPrograms({ closing, log })
   const gateway = async (name, flags) => {
-    const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
+    const running = await startGateway(url, { ...flags, maxAge: '1d', logLevel: 'warn' }, xyz(place))
     return addRunning(name, running)
   }
   const third = `${Math.round(places.length * 10.5 / 3)}kB`

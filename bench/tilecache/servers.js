@@ -38,7 +38,7 @@ export async function startContenders ({ url, store, files, tree, dir, probe, co
   /** @returns {Contender} */
   const overHttp = (name, origin, pathOf, header) => ({ name, url: origin, header, get: tile => answer(origin + pathOf(tile), dispatcher) })
   const gateway = async (name, memory, state) => {
-    const running = await startGateway(url, { memory, 'max-age': '1d', 'log-level': 'warn' }, xyz(probe))
+    const running = await startGateway(url, { memory, maxAge: '1d', logLevel: 'warn' }, xyz(probe))
     return overHttp(name, addRunning(name, running).url, xyz, [CACHE, state])
   }
   const { origin, pathname } = new URL(store.url)

@@ -21,7 +21,7 @@ export async function startServers ({ url, dir, places, unused, tileOf, store, s
   const { origin, pathname } = new URL(store.url)
   const hit = /** @type {[string, string]} */ (['x-tilecouch-cache', 'hit'])
   const gateway = async (name, flags) => {
-    const running = await startGateway(url, { ...flags, 'max-age': '1d', 'log-level': 'warn' }, xyz(place))
+    const running = await startGateway(url, { ...flags, maxAge: '1d', logLevel: 'warn' }, xyz(place))
     return addRunning(name, running).url
   }
   const [one, two] = [await gateway(names.HOT, { memory: '1GB' }), await gateway(names.HOT_TWO, { memory: '2GB', workers: 2 })]
