@@ -93,7 +93,7 @@ export async function load (store, source, {
       run,
       statements: layers,
       ready: () => manifest.ready(),
-      areKnown: tiles => comparison.areKnown(tiles),
+      ...(comparison.trusted && { isKnown: tile => comparison.isKnown(tile) }),
       onStored (tile, outcome) {
         manifest.add(tile)
         comparison.note(tile, outcome)
@@ -110,7 +110,7 @@ export async function load (store, source, {
     const known = statements.manifests.filter(comparison.isWhole)
     const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known })
     const { types, failures, documents, ...counts } = summary
-    const settling = { ...options, areKnown: undefined, mustSettle: true, onStored: () => {} }
+    const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
     const baseline = await comparison.end({
       run: published.run,
       documents: documents + manifest.writes,

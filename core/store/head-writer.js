@@ -8,7 +8,7 @@
 //   3. what met a conflict is read again and decided again
 // All others (an older time, a tile without a head, a later statement of another edition) are settled: settle.js.
 import { TilecouchError } from '../errors.js'
-import { compareIds, headId, parseTileId, pastRange } from '../ids.js'
+import { TILE_ATTACHMENT, compareIds, headId, parseTileId, pastRange } from '../ids.js'
 import { newRun } from '../runs.js'
 import { decide } from '../versions.js'
 import { GONE, contentOf } from './blocks.js'
@@ -45,11 +45,13 @@ import { seenIn, settleTiles, versionIn } from './settle.js'
  */
 
 export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
+const SMALL = 8000 // bytes of a tile up to which base64, as it is written again, is read faster than parts
 const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
 
 export class HeadWriter {
   #hasBegun = false
-  #isNewGround = true // whether the last tiles were all new to the store
+  #isNewGround // whether the last tiles were all new to the store
+  #expectsChanges // heads are read with their bytes, as most of them will be overwritten
 
   /**
    * @param {import('../couch/client.js').CouchClient} couch
@@ -62,10 +64,11 @@ export class HeadWriter {
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
    * @param {string} [options.run]
    * @param {boolean} [options.inManifest] a manifest will say the same: what is unchanged need not be noted in its head
+   * @param {boolean} [options.expectsChanges] most tiles differ from their heads: the others were left out
    * @param {StatementsByLayer} [options.statements] of editions
    */
   constructor (couch, {
-    stored, signal, send, replace, report, run = newRun(), inManifest = false,
+    stored, signal, send, replace, report, run = newRun(), inManifest = false, expectsChanges = false,
     fetch = (asked, until) => couch.revisions(asked, { signal: until }),
     statements = new StatementsByLayer(couch, signal)
   }) {
@@ -77,6 +80,8 @@ export class HeadWriter {
     this.inManifest = inManifest
     this.statements = statements
     this.access = { couch, send, fetch, replace }
+    this.#isNewGround = !expectsChanges
+    this.#expectsChanges = expectsChanges
   }
 
   /** @param {Tile[]} tiles */
@@ -162,13 +167,13 @@ export class HeadWriter {
     if (this.#isNewGround && tiles.length > 1 && await this.#isEmptyRange(tiles)) {
       return tiles.map(tile => ({ tile, head: null, action: this.#firstAction(tile) }))
     }
-    const rows = await this.couch.docs(tiles.map(tile => tile.id), { signal: this.signal })
+    const rows = await this.#heads(tiles, this.#expectsChanges)
     const headless = rows.filter(({ doc }) => !doc).map(({ id }) => id)
     // a head that somebody deleted or purged leaves its past behind
     const orphaned = new Set((await readPastIds(this.couch, headless, this.signal)).map(headId))
     this.#isNewGround = headless.length === tiles.length && !orphaned.size
     const unclean = await this.#withRemovedPast(tiles.filter((_, index) => rows[index].doc))
-    return rows.map(({ doc }, index) => {
+    const steps = rows.map(({ doc }, index) => {
       const tile = tiles[index]
       const head = doc ? versionOf(doc) : null
       if (tile.expectedRev && tile.expectedRev !== head?.rev) return { tile, head, action: 'unchanged' }
@@ -182,6 +187,17 @@ export class HeadWriter {
       const isConfirmed = action === 'unchanged' && tile.time > head.time && !this.inManifest
       return { tile, head, doc, action: isConfirmed ? 'confirm' : action }
     })
+    const found = tiles.length - headless.length
+    const changed = steps.filter(({ action }) => action === 'advance').length
+    // a single write notes in the head that it was found unchanged, and leaves its bytes where they are
+    if (found && this.inManifest) this.#expectsChanges = 2 * changed > found
+    return steps
+  }
+
+  /** The heads of tiles. */
+  #heads (tiles, attachments) {
+    const ids = tiles.map(({ id }) => id)
+    return this.couch.docs(ids, { signal: this.signal, ...(attachments && { attachments, base64: areSmall(tiles) }) })
   }
 
   /** Tiles with a past version that was removed: a writer that was killed after copying a head may have left it. */
@@ -217,13 +233,14 @@ export class HeadWriter {
   // The heads to be overwritten, with their bytes, at the very revision the decision was made on
   async #copies (steps, again) {
     const copies = new Map()
-    if (!steps.length) return copies
-    const rows = await this.couch.docs(steps.map(step => step.tile.id), { attachments: true, signal: this.signal })
-    steps.forEach((step, index) => {
-      const doc = rows[index]?.doc
+    const unread = steps.filter(({ doc }) => !hasBytes(doc))
+    const rows = unread.length ? await this.#heads(unread.map(({ tile }) => tile), true) : []
+    const read = new Map(unread.map((step, index) => [step, rows[index]?.doc]))
+    for (const step of steps) {
+      const doc = read.has(step) ? read.get(step) : step.doc
       if (doc?._rev === step.head.rev) copies.set(step, pastOf(doc))
       else again.push(step.tile)
-    })
+    }
     return copies
   }
 
@@ -355,6 +372,11 @@ export class HeadWriter {
     return undefined
   }
 }
+
+const areSmall = tiles => tiles.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0) < SMALL * tiles.length
+
+/** Whether a head was read with its bytes, if it has any. */
+const hasBytes = doc => !doc._attachments?.[TILE_ATTACHMENT]?.stub
 
 /** Whether a copy names all single writes that found the version unchanged. */
 function hasSeenAll (copy, doc) {

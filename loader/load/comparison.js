@@ -6,8 +6,12 @@ import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
 
+/** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['knownOf']>} KnownOf */
+
 export class Comparison {
   #written = new TileSet()
+  /** What the manifests say of a place. @type {{place: string, known: KnownOf} | undefined} */
+  #last
 
   /**
    * @param {import('../store/index.js').Store} store
@@ -47,22 +51,26 @@ export class Comparison {
   isWhole = ({ time, run }) => !this.statements.removals.some(removal => takesOut(removal, time, run))
 
   /**
-   * Which tiles are as in the manifests: where nobody else has written since, the store need not be asked.
-   * @returns {Promise<(tile: import('../store/tile.js').Tile) => boolean>}
+   * Whether a tile is as in the manifests: where nobody else has written since, the store need not be asked.
+   * @param {import('../store/tile.js').Tile} tile
    */
-  async areKnown (tiles) {
+  async isKnown ({ id, z, x, y, digest }) {
     const { trusted, differing, statements, time } = this
-    if (!trusted || statements.isBeingRemoved) return () => false
-    const known = await statements.knownOf(tiles.map(({ id }) => id))
+    if (!trusted || statements.isBeingRemoved || differing.has(id)) return false
+    const knownOf = await this.#knownAt(z, x, y, id)
+    const own = knownOf(id)
     const isLater = (a, b) => a.time > b.time || (a.time === b.time && a.run > b.run)
-    return ({ id, digest }) => {
-      if (differing.has(id)) return false
-      const own = known(id)
-      const left = own.statements.filter(one => !own.isRemoved(one.time, one.run))
-      if (!left.length) return false
-      const newest = left.reduce((last, one) => isLater(one, last) ? one : last)
-      return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
-    }
+    const left = own.statements.filter(one => !own.isRemoved(one.time, one.run))
+    if (!left.length) return false
+    const newest = left.reduce((last, one) => isLater(one, last) ? one : last)
+    return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)
+  }
+
+  /** What the manifests say of all tiles of a place: sources go from place to place. */
+  #knownAt (z, x, y, id) {
+    const place = placeOfTile(z, x, y)
+    if (this.#last?.place !== place) this.#last = { place, known: this.statements.knownOf([id]) }
+    return this.#last.known
   }
 
   /** What became of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */

@@ -8,7 +8,7 @@ import { newRun } from '../../core/runs.js'
 import { HeadWriter } from '../../core/store/head-writer.js'
 import { tileAccess } from './settle.js'
 import { prepareTile } from './tile.js'
-import { Tuner } from './tuner.js'
+import { Tuner, tunerDefaults } from './tuner.js'
 
 export const writeDefaults = {
   readAhead: 32, // tiles read and checked at once
@@ -57,14 +57,14 @@ const FATAL = new Set([
  * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
  * @param {(tile: Tile, outcome: string) => void} [options.onStored] for tiles that a manifest will name
- * @param {(tiles: Tile[]) => Promise<(tile: Tile) => boolean>} [options.areKnown] which of some tiles are known to be
- *   unchanged, without asking the store for them
+ * @param {(tile: Tile) => Promise<boolean>} [options.isKnown] whether a tile is known to be unchanged, without asking
+ *   the store for it
  * @param {() => Promise<void>} [options.ready] waited for between two batches
  * @returns {Promise<WriteSummary>}
  */
 export async function writeVersions (couch, versions, {
   batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }),
-  run = newRun(), mustSettle = false, statements, onStored, areKnown, ready
+  run = newRun(), mustSettle = false, statements, onStored, isKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
   const summary = {
@@ -110,24 +110,25 @@ export async function writeVersions (couch, versions, {
     return answers
   }
   const heads = new HeadWriter(couch, {
-    ...tileAccess(couch, sendDocs), stored, report, signal: stop.signal, run, inManifest: Boolean(onStored), statements
+    ...tileAccess(couch, sendDocs),
+    stored,
+    report,
+    signal: stop.signal,
+    run,
+    inManifest: Boolean(onStored),
+    expectsChanges: Boolean(isKnown),
+    statements
   })
-  const store = async tiles => {
-    const isKnown = await areKnown?.(tiles)
-    const others = isKnown ? tiles.filter(tile => !isKnown(tile)) : tiles
-    if (isKnown) for (const tile of tiles) if (isKnown(tile)) report(tile, 'unchanged')
-    if (others.length) await heads.store(others)
-  }
   let fatal
   let broken // the source
   let bytesInFlight = 0
   const send = (tiles, size) => {
     bytesInFlight += size
-    const done = store(tiles)
+    const done = heads.store(tiles)
       .then(() => tuner.record(tiles.length))
       .catch(error => {
-        const isKnown = FATAL.has(error.code)
-        fatal ??= isKnown ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
+        const isNamed = FATAL.has(error.code)
+        fatal ??= isNamed ? error : new TilecouchError('INTERNAL', { why: error.message }, { cause: error })
         stop.abort()
       })
       .finally(() => {
@@ -158,11 +159,18 @@ export async function writeVersions (couch, versions, {
   const { wait } = writeDefaults
   const timer = setInterval(() => { if (performance.now() - since > wait && mayStart()) flush() }, wait / 2)
   try {
-    for await (const { tile, error } of prepared(untilAborted(versions, signal))) {
+    for await (const { tile, error, known } of prepared(untilAborted(versions, signal), isKnown)) {
       if (fatal) break
       if (error && signal?.aborted) continue
       if (error) { report(tile, error); continue }
       if (!tile) { summary.missing++; continue }
+      if (known) {
+        report(tile, 'unchanged')
+        if (summary.tiles % tunerDefaults.startBatch) continue
+        await ready?.()
+        onProgress?.(summary, tuner)
+        continue
+      }
       if (!tiles.length) since = performance.now()
       if (mustSettle) tile.mustSettle = true
       tiles.push(tile)
@@ -191,14 +199,18 @@ async function * untilAborted (versions, signal) {
   }
 }
 
-/** Tiles read and checked, a few ahead, in order; with what was wrong where it was. */
-function prepared (versions) {
-  return pMapIterable(versions, async version => {
+/** Tiles read and checked, a few ahead, in order; with what was wrong where it was, and whether they are known. */
+function prepared (versions, isKnown) {
+  const prepare = async version => {
     try {
       return { tile: await prepareTile(version) }
     } catch (error) {
       return { tile: version, error: error instanceof TilecouchError ? error : unreadable(version, error) }
     }
+  }
+  return pMapIterable(versions, async version => {
+    const { tile, error } = await prepare(version)
+    return { tile, error, known: tile && !error && await isKnown?.(tile) }
   }, { concurrency: writeDefaults.readAhead })
 }
 
