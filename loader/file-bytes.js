@@ -12,7 +12,11 @@ export function readAllSync (fd, bytes, position) {
   return done
 }
 
-/** @param {FileHandle} handle @param {Uint8Array} bytes filled */
+/**
+ * @param {{read: (into: Uint8Array, offset: number, length: number, position: number) => Promise<{bytesRead: number}>}}
+ *   handle
+ * @param {Uint8Array} bytes filled
+ */
 export async function readAll (handle, bytes, position) {
   let done = 0
   for (let read = -1; read && done < bytes.length; done += read) {

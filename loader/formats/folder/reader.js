@@ -4,8 +4,7 @@ import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { readAll } from '../../file-bytes.js'
-import { openFile } from '../../regular-file.js'
+import { openFile, readRegular } from '../../regular-file.js'
 import { GONE_LIST, readGone } from '../gone.js'
 import { sourceLimits } from '../limits.js'
 import { METADATA } from '../metadata.js'
@@ -121,20 +120,13 @@ export class FolderReader {
 
   /** The bytes of a file. @param {string} name its path from here @param {number} [most] bytes */
   async read (name, most = sourceLimits.tile) {
-    return this.#reading(name, async () => {
-      const { handle, size } = await this.#open(name, most)
-      try {
-        const bytes = Buffer.allocUnsafe(size)
-        return bytes.subarray(0, await readAll(handle, bytes, 0))
-      } finally {
-        await handle.close()
-      }
-    })
+    return this.#reading(name, () => this.#find(name, file => readRegular(file, { most, links: false })))
   }
 
   /** Its bytes one after the other: for a list, however long. */
   async stream (name) {
-    return this.#reading(name, async () => (await this.#open(name)).handle.createReadStream())
+    const { handle } = await this.#reading(name, () => this.#find(name, file => openFile(file, { links: false })))
+    return handle.createReadStream()
   }
 
   /** Whether this name exists, as a file or anything else. */
@@ -147,13 +139,18 @@ export class FolderReader {
     }
   }
 
-  async #open (name, most) {
-    const file = path.join(this.#folder, name)
+  /**
+   * A file of this name, or the one in here that it is a link to.
+   * @template T
+   * @param {string} name
+   * @param {(file: string) => Promise<T>} use refuses links
+   */
+  async #find (name, use) {
     try {
-      return await openFile(file, { most, links: false })
+      return await use(path.join(this.#folder, name))
     } catch (error) {
       if (error.code !== 'ELOOP' && error.code !== 'EMLINK') throw error
-      return openFile(await this.#inside(name), { most, links: false })
+      return use(await this.#inside(name))
     }
   }
 
