@@ -1,19 +1,22 @@
 // How fast tiles get in: the loader beside the raw ceiling of _bulk_docs for the same documents, beside one PUT a tile,
-// and a second edition beside the ceiling of what it must write. The first three budgets of DESIGN.md 7, and the size of
-// the database.
-import { load } from '../loader/load.js'
+// and a second edition, as `load` brings it from MBTiles with its manifest, beside the ceiling of what it must write. The
+// first three budgets of DESIGN.md 7, and the size of the database.
+import path from 'node:path'
+import pMap from 'p-map'
+import { load, openSource } from '../loader/index.js'
 import { publish } from '../loader/publish.js'
 import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
+import { LAYER, placesOf, writeMbtiles } from './block.js'
 import { sizes } from './bulk/database.js'
 import { budget, interleave, median } from './measure.js'
 import { plain, writeBulk, writePuts } from './raw.js'
-import { newStore, stoppable } from './stoppable.js'
+import { newStore, stoppable, temporaryFolder } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
 const SIZE = 10_000 // bytes of a tile
 const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
-const SERVABLE = 'load, until the map can be asked'
+const SERVABLE = 'first load of MBTiles, until the map can be asked'
 const FULL = { tiles: 20_000, rounds: 3, fixed: [[100, 4], [200, 2], [200, 4], [400, 2], [400, 4]] }
 // fixed: batch and concurrency; a short run has the three that were the best of the full one
 const QUICK = { tiles: 4000, rounds: 2, fixed: [[200, 4], [400, 2], [400, 4]] }
@@ -22,8 +25,15 @@ export const run = options => stoppable(options.log, means => measure({ ...optio
 
 async function measure ({ server, quick, log, signal, closing }) {
   const { tiles, rounds, fixed: settings } = quick ? QUICK : FULL
-  const versions = edition(tiles, T1, index => index)
-  const changed = edition(tiles, T2, index => index % 10 < 3 ? index + tiles : index)
+  const isChanged = index => index % 10 < 3
+  const seedOf = index => isChanged(index) ? index + tiles : index
+  const places = placesOf(tiles)
+  const versions = edition(places, T1, index => index)
+  const advancing = await Promise.all(edition(places.filter(({ index }) => isChanged(index)), T2, seedOf).map(prepareTile))
+  const folder = await temporaryFolder('bench-load', closing)
+  const [same, changed] = ['same.mbtiles', 'changed.mbtiles'].map(name => path.join(folder, name))
+  writeMbtiles(same, places, index => noiseTile(index, SIZE))
+  writeMbtiles(changed, places, index => noiseTile(seedOf(index), SIZE))
   const prepared = await Promise.all(versions.map(prepareTile))
   const posted = (batch, list = prepared) => store => writeBulk(store.couch, documents(list), { batch, concurrency: 4 })
   const url = `${server}/bench_load`
@@ -33,9 +43,24 @@ async function measure ({ server, quick, log, signal, closing }) {
   }
   const write = (store, list, options = {}) => store.write(list, { ...options, signal })
   await newStore(url, closing)
+  const loadFile = async (store, file, time) => {
+    const source = await openSource(file, { signal })
+    try {
+      const summary = await load(store, source, { layer: LAYER, time, signal })
+      if (summary.failed) throw new Error(`${summary.failed} tiles failed`)
+      return summary
+    } finally {
+      await source.close()
+    }
+  }
+  const firstLoad = async store => {
+    const { created } = await loadFile(store, same, T1)
+    await publish(store, { signal })
+    return created
+  }
   const loaded = async () => {
     const store = await fresh()
-    await write(store, versions, { batch: 200, concurrency: 4 })
+    await loadFile(store, same, T1)
     return store
   }
   const published = async () => {
@@ -52,7 +77,7 @@ async function measure ({ server, quick, log, signal, closing }) {
     { name: 'raw _bulk_docs 400x4', before: fresh, run: posted(400) },
     { name: 'load, tuning itself', before: fresh, run: async store => (await write(store, versions, { onProgress: remember(settled) })).created },
     ...settings.map(([batch, concurrency]) => ({ name: `load, fixed ${batch}x${concurrency}`, before: fresh, run: loading({ batch, concurrency }) })),
-    { name: SERVABLE, before: fresh, run: async store => loadAndPublish(store, versions, signal) },
+    { name: SERVABLE, before: fresh, run: firstLoad },
     { name: 'one PUT a tile, 1 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 20)), { concurrency: 1 }) },
     { name: 'one PUT a tile, 64 at a time', before: fresh, run: store => writePuts(store.couch, documents(prepared.slice(0, tiles / 10)), { concurrency: 64 }) },
     { name: 'raw _bulk_docs 200x4, store published', before: published, run: posted(200, prepared.slice(0, tiles / 4)) },
@@ -60,16 +85,29 @@ async function measure ({ server, quick, log, signal, closing }) {
   ], rounds, log)
 
   log('\nThe second edition')
-  const advancing = await Promise.all(changed.filter((_, index) => index % 10 < 3).map(prepareTile))
+  const [nothing, thirty, must, readToo] = [
+    'nothing changed', '30 % changed, documents written', 'raw _bulk_docs 200x4 of those documents',
+    'raw, and their heads read before'
+  ]
+  const heads = () => withHeads(loaded, advancing)
+  const batches = Array.from({ length: Math.ceil(advancing.length / 200) }, (_, at) => advancing.slice(200 * at, 200 * (at + 1)).map(({ id }) => id))
   const second = await interleave([
-    { name: 'nothing changed', before: loaded, run: async store => (await write(store, versions.map(version => ({ ...version, time: T2 })))).unchanged },
-    { name: '30 % changed, documents written', before: loaded, run: async store => 2 * (await write(store, changed)).advanced },
-    { name: 'raw _bulk_docs 200x4 of those documents', before: () => withHeads(loaded, advancing), run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) }
+    { name: SERVABLE, before: fresh, run: firstLoad },
+    { name: nothing, before: loaded, run: async store => (await loadFile(store, same, T2)).unchanged },
+    { name: thirty, before: loaded, run: async store => 2 * (await loadFile(store, changed, T2)).advanced },
+    { name: must, before: heads, run: ({ store, docs }) => writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 }) },
+    {
+      name: readToo,
+      before: heads,
+      run: async ({ store, docs }) => {
+        await pMap(batches, ids => store.couch.docs(ids, { attachments: true }), { concurrency: 4 })
+        return writeBulk(store.couch, docs(), { batch: 200, concurrency: 4 })
+      }
+    }
   ], rounds, log)
 
   const size = await databaseSize(await loaded(), prepared, signal)
 
-  const rate = (results, name) => results[name].median
   // beside each other in one round, so that the machine's drift cancels out
   const ratio = (a, b) => median(a.rates.map((value, index) => value / b.rates[index]))
   const raw = best(first, name => name.startsWith('raw') && !name.includes('published'))
@@ -80,8 +118,8 @@ async function measure ({ server, quick, log, signal, closing }) {
     { what: 'load until the map can be asked / raw _bulk_docs, time', target: '<= 1.6x', ...servable(ratio(first[raw], first[SERVABLE])) },
     budget('load / one PUT a tile, 1 at a time', 8, ratio(self, first['one PUT a tile, 1 at a time']), 'x'),
     budget('load, tuning itself / best fixed setting', 0.95, ratio(self, first[fixed])),
-    budget('second edition, nothing changed / first load', 3, rate(second, 'nothing changed') / self.median, 'x'),
-    budget('second edition, 30 % changed / raw ceiling', 0.6, ratio(second['30 % changed, documents written'], second['raw _bulk_docs 200x4 of those documents'])),
+    budget('second edition, nothing changed / first load', 8, ratio(second[nothing], second[SERVABLE]), 'x'),
+    budget('second edition, 30 % changed / raw ceiling', 0.7, ratio(second[thirty], second[must])),
     { what: 'database after compaction / image bytes', target: '<= 1.06', figure: size.compacted.toFixed(3), met: size.compacted <= 1.06 }
   ]
   log(`\nbest raw: ${raw}; best fixed: ${fixed}; settled at ${settled.join(', ')}\n`)
@@ -94,31 +132,12 @@ function * documents (tiles) {
   for (const tile of tiles) yield plain(tileDocument(tile, { current: true, stored: T1 }))
 }
 
-/** A block of tiles in the order of their ids. */
-function edition (count, time, seedOf) {
-  const side = Math.ceil(Math.sqrt(count))
-  return Array.from({ length: count }, (_, index) => ({
-    layer: 'bench', z: 14, x: 1000 + Math.floor(index / side), y: 1000 + index % side, time, bytes: noiseTile(seedOf(index), SIZE)
-  }))
+/** A block of tiles. */
+function edition (places, time, seedOf) {
+  return places.map(({ z, x, y, index }) => ({ layer: LAYER, z, x, y, time, bytes: noiseTile(seedOf(index), SIZE) }))
 }
 
 const servable = times => ({ figure: `${times.toFixed(2)}x`, met: times <= 1.6 })
-
-/** What `tilecouch load` does with a new store, from tiles in memory. */
-async function loadAndPublish (store, versions, signal) {
-  const source = /** @type {any} */ ({
-    name: 'memory',
-    fields: {},
-    total: versions.length,
-    async * tiles () {
-      for (const { z, x, y, bytes } of versions) yield { z, x, y, read: async () => bytes }
-    },
-    async close () {}
-  })
-  const { created } = await load(store, source, { layer: 'bench', time: T1, signal })
-  await publish(store, { signal })
-  return created
-}
 
 async function withHeads (loaded, advancing) {
   const store = await loaded()

@@ -2,7 +2,7 @@
 import { newStore, stoppable } from './stoppable.js'
 import { noiseTile } from './tiles.js'
 
-const LIMIT = 300 // MB, DESIGN.md 7
+const LIMIT = 200 // MB, DESIGN.md 7
 
 export const run = ({ server, quick, log }) => stoppable(log, async ({ signal, closing }) => {
   const tiles = quick ? 20_000 : 100_000
