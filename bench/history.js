@@ -5,7 +5,7 @@ import { QUERY, SMALL, measureViewport } from './history/viewport.js'
 import { thousands } from './plots/words.js'
 import { newStore, stoppable } from './stoppable.js'
 
-const LIMIT = 50 // milliseconds, DESIGN.md 7
+const LIMIT = 30 // milliseconds at 1 M versions, DESIGN.md 7
 const FULL = { stages: STAGES, rounds: 300, warm: 8 }
 const QUICK = { stages: SHORT, rounds: 30, warm: 2 }
 

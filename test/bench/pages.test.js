@@ -18,7 +18,7 @@ describe('the pages of the benchmarks', () => {
 
   it('answer every budget of the design with rows of the results', async () => {
     const rows = budgetRows(await readResults())
-    assert.equal(new Set(rows.map(({ what }) => what)).size, 12)
+    assert.equal(new Set(rows.map(({ what }) => what)).size, 14)
     for (const { what, measured, figure } of rows) assert.notEqual(figure, 'not measured', `${what}: ${measured}`)
   })
 })

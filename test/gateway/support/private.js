@@ -86,7 +86,7 @@ export const addresses = layer => [
   `/db/${layer}:3:1:0`, `/db/${layer}:3:1:0?attachments=true`, `/db/${layer}:3:1:0/tile`, `/db/${layer}%3A3%3A1%3A0@${T1}/tile`, `/db/layer:${layer}`, `/db/edition:${layer}@${T1}`,
   `/db/_all_docs?include_docs=true&startkey="${layer}:"&endkey="${layer}%3B"`, `/db/_all_docs?keys=["${layer}:3:1:0"]&include_docs=true&attachments=true`, `/db/_all_docs?key="layer:${layer}"`,
   `/db/_all_docs?descending=true&startkey="edition:${layer}@~"&endkey="edition:${layer}@"&include_docs=true`,
-  `/db/_design/versions/_view/by_tile?reduce=false&startkey=["${layer}",3]&endkey=["${layer}",3,{}]`, `/db/_design/versions/_view/by_area?startkey=["${layer}"]&endkey=["${layer}",{}]`, `/db/_design/sizes/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`,
+  `/db/_design/versions/_view/by_tile?reduce=false&startkey=["${layer}",3]&endkey=["${layer}",3,{}]`, `/db/_design/versions/_view/by_area?startkey=["${layer}"]&endkey=["${layer}",{}]`, `/db/_design/versions/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`,
   `/db/_changes?filter=_doc_ids&doc_ids=["${layer}:3:1:0"]`
 ].map(path => path.replace(/["[\]{}]/g, encodeURIComponent))
 
