@@ -10,6 +10,7 @@ import { BY_TIME } from '../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../tree/changes.js'
 
 const MOST_KEPT = 10_000 // moments that are remembered
+const FEW = 1000 // changes that are read in any case
 
 const idOf = layer => `_local/tilecouch-prune-${layer}`
 
@@ -53,6 +54,9 @@ export class LastPrune {
     this.#now = await feedPositionOf(couch, signal)
     const last = this.#isSure ? await couch.get(idOf(layer), signal) : undefined
     if (!isSound(last) || !canContinue(last, this.#now)) return this
+    // with as many changes as that, a walk takes less time than the feed
+    const { doc_count: documents } = await couch.request({ path: '', signal })
+    if (sequenceNumber(this.#now.since) - sequenceNumber(last.since) > Math.max(documents / 2, FEW)) return this
     // a version that was deleted leaves nothing to prune, unless one that says "gone" is now the first of its tile:
     // then there is a removal
     const onChange = (id, deleted) => { if (!deleted || !isTileId(id)) changes.add(id) }
