@@ -2,11 +2,10 @@
 // killed. `TargetWriter` writes documents into it, several batches at once; `settleUnfinished` completes what a load
 // had half done when the backup was made.
 import { readFile } from 'node:fs/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
-import { peerOf, removeLocal } from '../mirror/peer.js'
+import { peerOf } from '../mirror/peer.js'
 import { ValidatingPeer } from '../mirror/validating-peer.js'
 import { versions } from '../store/columns.js'
 import { PRIVATE_SECURITY, Store } from '../store/index.js'
@@ -15,27 +14,29 @@ import { walk } from '../store/walk.js'
 
 const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
 const BLOCKS = 4 // of a file that are written at once
-const MARK = 'tilecouch-restoring' // _local/…: the database is being restored, and from which backups
 // differs from a database that nobody has opened yet
 const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
+/**
+ * While it is filled. From which backups is in the rights, which only admins write, so that one request ends it: it was
+ * opened, or goes on.
+ */
+const filledFrom = chain => ({ ...CLOSED, tilecouch: { ...CLOSED.tilecouch, restoring: chain } })
 
 /** @typedef {Awaited<ReturnType<typeof openTarget>>} RestoreTarget */
 
 /** @param {import('../store/couch.js').Couch} couch @param {string[]} chain ids of the backups; empty while unknown */
 export async function openTarget (couch, chain) {
-  const peer = peerOf(couch)
   const info = await infoOf(couch)
-  // every reader may have written the mark: it counts only in a database that a restore has closed, for the same files
   const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
-  const mark = info && isDeepStrictEqual(security, CLOSED) ? await peer.getLocal(MARK) : undefined
+  const begun = security.tilecouch?.restoring
   const isEmpty = !info || (!info.doc_count && !info.doc_del_count) // update_seq counts setting its rights as a change
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
-    if (mark && !isEmpty && String(mark.chain) !== String(of)) {
+    if (begun && !isEmpty && String(begun) !== String(of)) {
       throw refuse('another restore was started there and not finished; remove the database to start again')
     }
   }
-  if (!mark && !isEmpty) throw refuse()
+  if (!begun && !isEmpty) throw refuse()
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
@@ -44,10 +45,10 @@ export async function openTarget (couch, chain) {
     async begin ({ chain: of, q }) {
       check(of)
       if (!info) await createDatabase(couch, q)
-      await new Store(couch).secure(CLOSED)
-      await peer.updateLocal(MARK, () => ({ chain: of }))
+      await new Store(couch).secure(filledFrom(of))
     },
-    end: () => removeLocal(couch, MARK)
+    /** @param {any} [rights] unless given, it stays closed */
+    end: (rights = CLOSED) => new Store(couch).secure(rights)
   }
 }
 

@@ -7,7 +7,7 @@ import { push } from '../couchapp/push.js'
 import { peerOf } from '../mirror/peer.js'
 import { warmIndexes } from '../publish.js'
 import { Couch } from '../store/couch.js'
-import { PRIVATE_SECURITY, Store } from '../store/index.js'
+import { PRIVATE_SECURITY } from '../store/index.js'
 import { chainOf, missingBase } from './chain.js'
 import { ExpectedDocuments, compare } from './expected.js'
 import { PAGES, damaged } from './format.js'
@@ -264,8 +264,7 @@ class Restoring {
     if (differences || this.#damage.length || this.#result.withheld) return // an admin has to look at it first
     const security = this.#isGiven ? this.#security : null
     // a backup through a gateway has none: the database stays closed
-    if (security) await new Store(couch).secure(security)
-    await target.end()
+    await target.end(security ?? undefined)
     if (security) Object.assign(this.#result, { access: 'restored', security })
   }
 }

@@ -45,7 +45,7 @@ onEachStore('a backup', backend => {
     if (backend.name === 'CouchDB') assert.equal(cluster.q, 2, 'as many shards as it had')
     assert.ok((await json(`${to}/_design/versions/_view/by_tile?stale=ok&reduce=false`)).rows.length > 40, 'its time index is warm')
     assert.ok((await json(`${to}/_design/tiles`)).validate_doc_update)
-    assert.equal((await request(`${to}/_local/tilecouch-restoring`)).status, 404)
+    assert.equal((await json(`${to}/_security`)).tilecouch?.restoring, undefined)
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
   })
 

@@ -106,7 +106,7 @@ onEachStore('a backup with an edited _security', backend => {
     assert.equal(closed.code, 0)
     assert.match(closed.out, /Only admins may use/)
     await isClosed(left)
-    assert.equal((await request(`${left}/_local/tilecouch-restoring`)).status, 404)
+    assert.equal((await json(`${left}/_security`)).tilecouch.restoring, undefined)
   })
 
   it('gives no rights of a file that replaces a damaged one during the restore', async () => {
