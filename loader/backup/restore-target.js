@@ -2,6 +2,7 @@
 // killed. `TargetWriter` writes documents into it, several batches at once; `settleUnfinished` completes what a load
 // had half done when the backup was made.
 import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
@@ -16,10 +17,7 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
 const BLOCKS = 4 // of a file that are written at once
 // differs from a database that nobody has opened yet
 const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
-/**
- * While it is filled. From which backups is in the rights, which only admins write, so that one request ends it: it was
- * opened, or goes on.
- */
+// while it is filled: the ids of the backups are in its rights, which only admins write. Opening it takes them out
 const filledFrom = chain => ({ ...CLOSED, tilecouch: { ...CLOSED.tilecouch, restoring: chain } })
 
 /** @typedef {Awaited<ReturnType<typeof openTarget>>} RestoreTarget */
@@ -28,7 +26,8 @@ const filledFrom = chain => ({ ...CLOSED, tilecouch: { ...CLOSED.tilecouch, rest
 export async function openTarget (couch, chain) {
   const info = await infoOf(couch)
   const security = info ? await new Store(couch).security() : PRIVATE_SECURITY
-  const begun = security.tilecouch?.restoring
+  const chainThere = security.tilecouch?.restoring
+  const begun = isDeepStrictEqual(security, filledFrom(chainThere)) ? chainThere : undefined
   const isEmpty = !info || (!info.doc_count && !info.doc_del_count) // update_seq counts setting its rights as a change
   const refuse = why => new TilecouchError('RESTORE_NOT_EMPTY', { db: couch.url, why })
   const check = of => {
@@ -40,7 +39,7 @@ export async function openTarget (couch, chain) {
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
-    security, // as it is now
+    security: begun ? CLOSED : security, // as it is now
     /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} of */
     async begin ({ chain: of, q }) {
       check(of)

@@ -90,8 +90,8 @@ export function plainSecurity (security) {
   const { readers, members = readers, admins, tilecouch, ...others } = security
   const plain = { ...others, admins: lists(admins), members: lists(members) }
   if (!isObject(tilecouch)) return plain
-  const { writers } = tilecouch
-  return { ...plain, tilecouch: { ...tilecouch, ...(writers !== undefined && { writers: lists(writers) }) } }
+  const { writers, restoring, ...own } = tilecouch // restoring: the store was itself being restored
+  return { ...plain, tilecouch: { ...own, ...(writers !== undefined && { writers: lists(writers) }) } }
 }
 
 const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)

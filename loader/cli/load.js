@@ -204,7 +204,6 @@ export async function publishNew ({ output, signal }, store) {
   return true
 }
 
-
 /** Loads sources with times in their names. */
 async function loadDatedSet (context, options, names, { settings, selection }) {
   const { output } = context

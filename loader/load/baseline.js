@@ -67,9 +67,11 @@ export async function trustedNow (couch, layer, editions, now, signal) {
 
 /** Where the feed of a store is. */
 export async function feedPositionOf (couch, signal) {
-  const info = await couch.request({ path: '', signal })
-  return { ...feedPosition(info), copies: info.cluster?.n ?? 1 }
+  return positionIn(await couch.request({ path: '', signal }))
 }
+
+/** The same, from what CouchDB says of a database. */
+export const positionIn = info => ({ ...feedPosition(info), copies: info.cluster?.n ?? 1 })
 
 /** How many documents were written between two positions; NaN where that is not exact. */
 export const writesBetween = (before, after) =>

@@ -5,7 +5,7 @@
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../core/index.js'
 import { canContinue, sequenceNumber } from '../../core/feed-position.js'
 import { lowerBound } from '../../core/search.js'
-import { feedPositionOf } from '../load/baseline.js'
+import { feedPositionOf, positionIn } from '../load/baseline.js'
 import { BY_TIME } from '../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../tree/changes.js'
 
@@ -51,12 +51,13 @@ export class LastPrune {
   /** Reads what was left, and what was written since. */
   async read () {
     const { couch, layer, changes, signal } = this
-    this.#now = await feedPositionOf(couch, signal)
+    const info = await couch.request({ path: '', signal })
+    this.#now = positionIn(info)
     const last = this.#isSure ? await couch.get(idOf(layer), signal) : undefined
     if (!isSound(last) || !canContinue(last, this.#now)) return this
     // with as many changes as that, a walk takes less time than the feed
-    const { doc_count: documents } = await couch.request({ path: '', signal })
-    if (sequenceNumber(this.#now.since) - sequenceNumber(last.since) > Math.max(documents / 2, FEW)) return this
+    const written = sequenceNumber(this.#now.since) - sequenceNumber(last.since)
+    if (written > Math.max(info.doc_count / 2, FEW)) return this
     // a version that was deleted leaves nothing to prune, unless one that says "gone" is now the first of its tile:
     // then there is a removal
     const onChange = (id, deleted) => { if (!deleted || !isTileId(id)) changes.add(id) }

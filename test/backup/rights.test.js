@@ -88,6 +88,12 @@ onEachStore('a backup with an edited _security', backend => {
     assert.deepEqual(await json(`${to}/_security`), EDITED)
   })
 
+  it('takes no sign of an unfinished restore from a file', async () => {
+    const to = await backend.database()
+    await restore([await edited({ ...EDITED, tilecouch: { ...EDITED.tilecouch, restoring: ['x'] } })], to, { rights: 'give' })
+    assert.equal((await json(`${to}/_security`)).tilecouch?.restoring, undefined)
+  })
+
   it('gives rights after a confirmation only', async () => {
     await edited(EDITED)
     const to = await backend.database()

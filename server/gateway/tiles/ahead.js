@@ -142,7 +142,7 @@ export class ReadAhead {
         if (id === asked || this.#isKnown(id, time)) continue
         this.#credit--
         this.counts.ahead++
-        this.#readTile(id, time, block).catch(() => {}) // whoever asks for it learns why
+        this.#readTile(id, time, block).catch(() => {}) // a client that asks for it gets the error
       }
     }
   }
@@ -161,7 +161,7 @@ export class ReadAhead {
     return wanted === null || (wanted !== undefined && this.cache.has(wanted))
   }
 
-  /** @returns {string | null | undefined} null: there is none at that time; nothing: that is not known */
+  /** @returns {string | null | undefined} null: the tile does not exist at that time; undefined: not known */
   #documentOf (id, time) {
     return time === undefined ? id : this.asOf.documentOf(id, time)
   }

@@ -115,8 +115,8 @@ export class StoreReader {
   }
 
   /**
-   * The newest time at which anything of a layer changed, up to a moment; nothing if there is none. Rejects without a
-   * time index.
+   * The time of the newest version in a layer up to a moment; undefined if the layer has no such version. Rejects
+   * without a time index.
    * @param {string} layer @param {string} end @returns {Promise<string | undefined>}
    */
   async newestTime (layer, end) {
