@@ -24,7 +24,8 @@ const promised = [
   {
     what: 'maintenance that finds nothing to do',
     target: '<= 2 s at 1 M versions',
-    answers: [['growth', /^prune, nothing/], ['growth', /^expired tiles, none/], ['growth', /^mirror, nothing/], ['growth', /^backup, nothing/]]
+    answers: [['growth', /^prune, nothing/], ['growth', /^expired tiles, none/], ['growth', /^check of conflicts, nothing/],
+      ['growth', /^mirror, nothing/], ['growth', /^backup, nothing/]]
   },
   { what: 'database size after compaction', target: '<= 1.06x the image bytes at 10 kB a tile', answers: [['load', /^database after compaction/]] },
   { what: 'memory of a load, mirror, export', target: 'flat: <= 250 MB (a load: 200 MB)', answers: [['memory', /^memory of a load/], ['mirror', /^memory of a mirror/], ['export', /^memory of an export/]] }

@@ -21,7 +21,7 @@ const SCALES = {
   },
   full: {
     rounds: 2,
-    seconds: 5,
+    seconds: 3,
     small: { documents: 40_000, batches: [10, 20, 50, 100, 200, 500, ...DENSE, 6000, 8000, 10_000], flights: [1, 4] },
     tiny: { documents: 20_000, batches: [100, 500, 1000, 2000, 3000, 4000], flights: [4] },
     tiles: { documents: 4000, batches: [10, 20, 50, 100, 200, 300, 400, 600, 1000, 2000, 4000, 10_000], flights: [1, 4] },

@@ -15,7 +15,7 @@ export async function run ({ server, quick, log }) {
   // operations: of each process, of which the first do not count; limit: seconds after which a process stops, done or not
   const scale = quick
     ? { operations: 5000, warmup: 200, rounds: 2, limit: 2 }
-    : { operations: 100_000, warmup: 1000, rounds: 3, limit: 30 }
+    : { operations: 100_000, warmup: 1000, rounds: 3, limit: 15 }
   return stoppable(log, async ({ signal, closing }) => {
     const dir = await temporaryFolder('diskcache', closing)
     log(`${scale.operations} operations a process on ${KEYS} keys, ${scale.warmup} to warm up, ${scale.limit} s at most`)

@@ -11,7 +11,7 @@ import { stoppable, temporaryFolder } from './stoppable.js'
 // one of them writes at once; seconds: of a sample of reads; timeout: seconds that any other sample may take
 const scales = {
   quick: { keys: 800, levels: [1, 4, 8], rounds: 2, seconds: 0.4, timeout: 10, counts: { writes: 400, mixes: 80 } },
-  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 5, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 } }
+  full: { keys: 4000, levels: [1, 2, 4, 6, 8], rounds: 3, seconds: 1, timeout: 30, counts: { writes: 2400, mixes: 480 } }
 }
 
 export async function run ({ server, quick, log }) {

@@ -3,14 +3,13 @@
 // each of the stores can do it, in any order.
 import { byLayer } from '../../core/ids.js'
 import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, soundOf } from '../../core/index.js'
-import { canContinue } from '../../core/feed-position.js'
 import { LayerStatements } from '../../core/store/statements.js'
-import { feedPositionOf, tilesSince } from '../load/baseline.js'
 import { lostStatements } from '../prune/mark.js'
 import { changesOf, repeat } from '../repeat.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { isMergeable, mergeDocuments } from './merge.js'
+import { LastCheck, WrittenOfLayer } from './last.js'
 import { checkDocument } from './tile.js'
 import { sections } from './walk.js'
 
@@ -82,8 +81,6 @@ class Resolver {
   tally = new ResolveTally()
   #isConflict = false // the tiles that are being settled are counted as conflicts already
   #seen = new Set() // documents that were noted
-  /** Of the change feed, when every tile was settled. @type {Awaited<ReturnType<typeof feedPositionOf>> | undefined} */
-  #position
 
   /** @param {import('../store/index.js').Store} store @param {any} options */
   constructor (store, { layers, dryRun = false, signal, onProgress, limits }) {
@@ -94,6 +91,7 @@ class Resolver {
     this.onProgress = onProgress
     this.limits = limits
     const onSettled = (_, done) => this.#count(done)
+    this.last = new LastCheck(store.couch, { signal })
     this.settler = new Settler(store, { dryRun, signal, onSettled, note: this.#note })
   }
 
@@ -113,11 +111,10 @@ class Resolver {
       await this.#resolveAll()
       if (dryRun || changes() === before) break
     }
-    // the first time every tile, then those that were written since
-    const position = await feedPositionOf(this.couch, this.signal)
-    const since = this.#position && canContinue(this.#position, position) ? this.#position.since : undefined
-    await this.settler.run(this.layers, since)
-    if (!dryRun) this.#position = position
+    const written = await this.last.read()
+    await this.settler.run(this.layers, written)
+    const isClean = !tally.left && !tally.refused && !tally.unknown
+    if (!dryRun) await this.last.write({ isClean: isClean && !this.layers })
   }
 
   async #resolveAll () {
@@ -200,18 +197,20 @@ export class Settler {
     this.options = options
   }
 
-  /** @param {string[] | undefined} layers @param {string | number} [since] only what has changed since that position */
-  async run (layers, since) {
-    const docs = layers ? new Map() : await this.#findLayers(since)
+  /** @param {string[] | undefined} layers @param {import('./last.js').Written} [written] only that */
+  async run (layers, written) {
+    const docs = layers ? new Map() : await this.#findLayers(written)
     for (const layer of layers ?? docs.keys()) {
-      await this.settle(layer, statements => this.#ids(statements, since), docs.get(layer))
+      const idsOf = statements => this.#ids(statements, written && (written.get(layer) ?? new WrittenOfLayer()))
+      await this.settle(layer, idsOf, docs.get(layer))
     }
   }
 
   /** Layers with a document, and those that only have tiles: the document may not have arrived yet. */
-  async #findLayers (since) {
+  async #findLayers (written) {
     const layers = this.#layers
-    if (since === undefined) {
+    if (written) for (const layer of written.keys()) layers.set(layer, undefined)
+    else {
       for await (const section of sections(this.couch, this.options.signal)) {
         if ('layer' in section) layers.set(section.layer, undefined)
       }
@@ -234,21 +233,20 @@ export class Settler {
     await settleAll(couch, layer, idsOf(statements), { statements, access, dryRun, signal, onSettled })
   }
 
-  async * #ids (statements, since) {
+  async * #ids (statements, written) {
     const { couch, options: { signal } } = this
-    const { layer, records: before } = statements
     await statements.refresh()
-    const { manifests, removals, records } = statements
-    const news = [...manifests, ...removals].filter(({ id }) => before.get(id) !== records.get(id))
-    const isAll = since === undefined || news.some(({ id }) => id.startsWith('removed:'))
-    const changed = isAll ? undefined : await tilesSince(couch, layer, since, { signal })
-    if (!changed) return yield * everyTile(couch, statements, signal)
-    yield * changed
-    for (const record of news) {
+    const manifests = written?.manifestsIn(statements)
+    if (!written || written.isAll || manifests.some(({ complete }) => complete)) {
       // a complete edition says of tiles that it does not name that they are gone
-      if (record.complete) return yield * everyTile(couch, statements, signal)
-      for await (const id of tilesOf(statements, record)) if (!changed.has(id)) yield id
+      return yield * everyTile(couch, statements, signal)
     }
+    yield * written.tiles
+    const others = async function * () {
+      for (const manifest of manifests) yield * tilesOf(statements, manifest)
+      yield * written.tilesInBlocks(statements)
+    }
+    for await (const id of others()) if (!written.tiles.has(id)) yield id
   }
 
   /** @param {Map<string, import('../../core/store/settle.js').Settled>} settled @param {any} doc of the layer */

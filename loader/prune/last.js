@@ -1,28 +1,22 @@
-// What the last prune of a layer left, so that the next one looks only at what may have changed since: tiles that were
-// written, and tiles that had a version for a moment that is kept no longer. It is a `_local` document, which is not
-// replicated: another store was pruned by its own runs. A run that was killed, or left anything to do, writes none, and
-// the one before stays true. Where anything is doubtful the whole layer is walked.
+// What the last prune of a layer left (store/last-run.js), so that the next one looks only at what may have changed
+// since: tiles that were written, and tiles that had a version for a moment that is kept no longer.
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../core/index.js'
-import { canContinue, sequenceNumber } from '../../core/feed-position.js'
 import { lowerBound } from '../../core/search.js'
-import { feedPositionOf, positionIn } from '../load/baseline.js'
+import { lastRun, noteRun } from '../store/last-run.js'
 import { BY_TIME } from '../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../tree/changes.js'
 
 const MOST_KEPT = 10_000 // moments that are remembered
-const FEW = 1000 // changes that are read in any case
 
-const idOf = layer => `_local/tilecouch-prune-${layer}`
+const nameOf = layer => `prune-${layer}`
 
 /**
  * @typedef {import('../../core/retention.js').Kept} Kept
- * @typedef {Awaited<ReturnType<typeof feedPositionOf>>} Position
+ * @typedef {Awaited<ReturnType<typeof lastRun>>['now']} Position
  *
  * @typedef {object} Last
  * @property {string | number} since position in the feed: of every tile that was not written since, only what the kept
  *   moments need is left
- * @property {string} identity of the database
- * @property {string} purged
  * @property {Kept} kept
  * @property {Idle} [idle] of a run that found nothing to do
  *
@@ -51,24 +45,15 @@ export class LastPrune {
   /** Reads what was left, and what was written since. */
   async read () {
     const { couch, layer, changes, signal } = this
-    const info = await couch.request({ path: '', signal })
-    this.#now = positionIn(info)
-    const last = this.#isSure ? await couch.get(idOf(layer), signal) : undefined
-    if (!isSound(last) || !canContinue(last, this.#now)) return this
-    // with as many changes as that, a walk takes less time than the feed
-    const written = sequenceNumber(this.#now.since) - sequenceNumber(last.since)
-    if (written > Math.max(info.doc_count / 2, FEW)) return this
+    const { now, last } = await lastRun(couch, nameOf(layer), signal)
+    this.#now = now
+    if (!isSound(last)) return this
     // a version that was deleted leaves nothing to prune, unless one that says "gone" is now the first of its tile:
     // then there is a removal
     const onChange = (id, deleted) => { if (!deleted || !isTileId(id)) changes.add(id) }
-    if (last.since !== this.#now.since) await readChanges(couch, last.since, { signal, onChange })
+    if (last.since !== now.since) await readChanges(couch, last.since, { signal, onChange })
     if (!changes.overflow && !changes.removals) this.#last = last
     return this
-  }
-
-  /** The copies of a cluster differ for a moment: what one of them has may be missing in an answer of another. */
-  get #isSure () {
-    return this.#now.copies === 1
   }
 
   /**
@@ -111,22 +96,19 @@ export class LastPrune {
    * @param {Idle} [idle]
    */
   async write (kept, idle) {
-    if (!this.#isSure || kept.moments.length > MOST_KEPT) return
-    const { since, identity } = this.#now
-    const { purged } = await feedPositionOf(this.couch, this.signal) // what this run purged counts
-    const last = { since, identity, purged, kept, ...(idle && { idle }) }
-    await this.couch.update(idOf(this.layer), () => last, this.signal)
+    if (kept.moments.length > MOST_KEPT) return
+    await noteRun(this.couch, nameOf(this.layer), this.#now, { kept, ...(idle && { idle }) }, this.signal)
   }
 }
 
 /** Everybody who may write can write it. @returns {last is Last} */
 function isSound (last) {
-  const { since, kept, idle } = last ?? {}
+  const { kept, idle } = last ?? {}
   const areTimes = times => Array.isArray(times) && times.every(time => typeof time === 'string')
   const areKept = areTimes(kept?.moments) && (kept.from === null || areTimes([kept.from]))
   const isIdle = ({ at, until, policy, total, stay }) =>
     areTimes([at, until, policy]) && [total, stay].every(Number.isInteger)
-  return sequenceNumber(since) >= 0 && areKept && (idle === undefined || isIdle(idle ?? {}))
+  return areKept && (idle === undefined || isIdle(idle ?? {}))
 }
 
 /**

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Store } from '../../loader/index.js'
+import { Store, load, removeEdition } from '../../loader/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { as, backends, json } from '../support/backends.js'
 import { checkLoaded } from '../support/invariants.js'
+import { memorySource } from '../support/memory-source.js'
 import { square } from '../support/tiles.js'
 import { skip } from '../support/tools.js'
 import { end, until } from '../../bench/wait.js'
@@ -66,6 +67,51 @@ onEachMixture('resolving', mixture => {
     const contested = ({ x, time }) => time === T(5) && x % 2 === 0
     for (const url of masters.urls) await checkLoaded(url, loads(10).filter(({ at }) => at === 1).flatMap(({ versions }) => versions).concat(loads(10)[0].versions).filter(version => !contested(version)))
   }).timeout(120000)
+
+  it('looks only at what was written since a run that left nothing to do', async () => {
+    await fill(masters, 3)
+    const [store] = masters.stores
+    const { pages } = store.couch
+    const walked = async options => {
+      let isWhole = false
+      store.couch.pages = (...given) => { isWhole = true; return pages.apply(store.couch, given) }
+      const { past, settled } = await resolve(store, options)
+      return { isWhole, past, settled }
+    }
+    assert.equal((await walked({ dryRun: true })).isWhole, true)
+    assert.equal((await walked({ layers: ['osm'] })).isWhole, true)
+    assert.equal((await walked()).isWhole, true, 'the run before looked at one layer')
+    assert.deepEqual(await walked(), { isWhole: false, past: 0, settled: 0 })
+    // single writes, apart, of another time
+    await masters.load(0, T(6), 6)
+    await masters.load(1, T(7), 7)
+    await masters.meet()
+    const { isWhole, past } = await walked()
+    assert.deepEqual([isWhole, past > 0], [false, true])
+    await masters.settle()
+    // a removal may concern any tile
+    await removeEdition(store, 'osm', T(6))
+    assert.equal((await walked()).isWhole, true)
+    assert.equal((await walked()).isWhole, false)
+  }).timeout(60000)
+
+  it('hears of a block that comes after the manifest that names it', async () => {
+    await masters.load(0, T(1), 1)
+    await masters.load(0, T(4), 4)
+    await masters.load(1, T(1), 1)
+    await load(masters.stores[1], memorySource({ '3/1/2': 1 }, { diff: true }), { layer: 'osm', time: T(6) })
+    const { rows } = await json(`${masters.urls[1]}/_all_docs?include_docs=true&attachments=true`)
+    const some = prefix => rows.map(({ doc }) => doc).filter(({ _id }) => _id.startsWith(prefix))
+    const expected = ['01-04T00:00:00 past 4', '01-01T00:00:00 past 1'].sort()
+    for (const [prefix, versions] of /** @type {[string, string[]][]} */ ([
+      ['manifest:', [...expected.slice(0, 1), '01-04T00:00:00 4']], ['block:', [...expected, '01-06T00:00:00 1']]
+    ])) {
+      assert.equal(some(prefix).length, 1)
+      await masters.graft(0, some(prefix))
+      await masters.resolve(0)
+      assert.deepEqual((await masters.history()).sort(), versions.sort(), prefix)
+    }
+  })
 
   it('with live, resolves new conflicts', async () => {
     const stop = new AbortController()
