@@ -200,7 +200,7 @@ const SECRET_HEADER = /auth|cookie|token|secret|key|passw|credential|signature|s
  * @param {string} name
  * @param {boolean} [header]
  */
-const isSecret = (name, header = false) => (header ? SECRET_HEADER : SECRET_PARAMETER).test(name)
+export const isSecret = (name, header = false) => (header ? SECRET_HEADER : SECRET_PARAMETER).test(name)
 
 /** Where an address or a template leads, for messages. @param {string} url */
 export const hostOf = url => /^\w+:\/\/([^/?#]*)/.exec(url)?.[1] ?? url

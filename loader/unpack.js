@@ -54,6 +54,9 @@ async function decode (decoder, bytes, limit) {
   }
 }
 
+/** Vector tiles are stored in gzip. */
+export const pack = promisify(zlib.gzip)
+
 export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 /**

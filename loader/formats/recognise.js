@@ -4,6 +4,7 @@ import { constants, gunzipSync } from 'node:zlib'
 import { TilecouchError } from '../errors.js'
 import { readAll } from '../file-bytes.js'
 import { openFile } from '../regular-file.js'
+import { isGeoPackage } from './other-kinds.js'
 import { unreadable } from './reading.js'
 
 const BEGIN = 512 // bytes by which formats are recognised: the header of a tar
@@ -39,10 +40,11 @@ export async function recognise (name) {
   }
 }
 
-async function beginOf (name) {
+/** The first bytes of a file. @param {string} name @param {number} [most] bytes */
+export async function beginOf (name, most = BEGIN) {
   const { handle } = await openFile(name)
   try {
-    const bytes = Buffer.alloc(BEGIN)
+    const bytes = Buffer.alloc(most)
     return bytes.subarray(0, await readAll(handle, bytes, 0))
   } finally {
     await handle.close()
@@ -52,6 +54,7 @@ async function beginOf (name) {
 /** @param {Buffer} begin of the file */
 export function recogniseBytes (name, begin) {
   const found = formatOf(begin)
+  if (isGeoPackage(begin)) return undefined
   if (found && found !== 'gzip') return found
   if (found && holdsTar(begin)) return 'tar'
   const named = Object.keys(endings).find(format => endings[format].test(name))

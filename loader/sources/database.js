@@ -30,7 +30,9 @@ async function reach (name, { home, signal }) {
   const ambient = home === undefined || originOf(home) === originOf(name)
   const settings = { ambient, signal, most: sourceLimits.answer }
   try {
-    await new Couch(name, { ...FIRST, ...settings }).request({ path: '' })
+    const couch = new Couch(name, { ...FIRST, ...settings })
+    const info = await couch.request({ path: '' })
+    if (typeof info.db_name !== 'string') throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'it is no database' })
   } catch (error) {
     if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: name }, { cause: error })
     throw error

@@ -10,23 +10,33 @@
 //   time      when the map looked like this, by the source's own account
 //   diff      whether it is what changed only, so that some of its tiles may be gone
 //   total     how many tiles are selected, where that is known without walking
+//   bounds    where they are, by its own account
+//   scheme    how it counts rows, where the user may say that
 //   walk()    its tiles in the order in which they are cheapest to read, where that is another than that of their ids
 //
 // To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js recognises files,
-// `recognisesUrl` addresses.
+// `recognisesUrl` addresses. What people try and is none of these is answered with what it is and the next command:
+// see formats/other-kinds.js, services.js and capabilities.js.
 import { parseArea, selectorOf } from '../../core/index.js'
+import { Extent } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
-import { recognise } from '../formats/recognise.js'
+import { beginOf, recognise } from '../formats/recognise.js'
 import * as couchdb from './couchdb.js'
+import * as description from './description.js'
 import { openFolder, openTar, openZip } from './files.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
+import { likelyService, otherAddress, otherScheme } from './services.js'
 import * as store from './store.js'
 import * as upstream from './upstream.js'
 
 /** @type {Record<string, OpenSource>} */
 const fileKinds = { folder: openFolder, mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
-const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb, store])
+const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb])
+
+const BEGIN = 4096 // bytes by which a file is recognised that holds no tiles
+const NO_DATABASE = new Set(['BAD_ANSWER', 'BAD_DATABASE', 'COUCHDB_ERROR']) // with which other servers are refused
+const TELLING = new Set(['ABORTED', 'SOURCE_NOT_TILES', 'BAD_AREA', 'BAD_UPSTREAM', 'SEED_FORBIDDEN'])
 
 export const schemes = ['xyz', 'tms']
 
@@ -40,6 +50,7 @@ export const schemes = ['xyz', 'tms']
  * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read]
  * @property {boolean} [gone]
  * @property {boolean} [known] it need not be read
+ * @property {string} [ext] what its name ends with: png, jpg, webp, avif or pbf
  * @property {string} [expires] exact time
  * @property {Record<string, any>} [origin]
  *
@@ -52,6 +63,11 @@ export const schemes = ['xyz', 'tms']
  * @property {boolean} [diff]
  * @property {number} [total]
  * @property {number} [ignored] documents that are no tiles, counted when they are listed
+ * @property {import('../../core/grid.js').Bbox} [bounds] where its tiles are, by its own account
+ * @property {string} [profile] of the grid of its tiles, by its own account, where that is not Web Mercator
+ * @property {'xyz' | 'tms'} [scheme] how it counts rows, where --scheme may say that
+ * @property {{area: import('../../core/area.js').Area, seen: Extent}} [wanted] the area that was asked for, and where
+ *   its tiles are, in that area or not
  * @property {Map<number, number>} [counts] tiles by zoom, where they come from another server
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *
@@ -95,12 +111,59 @@ export const schemes = ['xyz', 'tms']
 export async function openSource (name, { bbox, polygon, area, zooms, scheme, ...options } = {}) {
   if (scheme && !schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
   area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
-  const own = { ...options, area, zooms, scheme, selected: selectorOf(area, zooms) }
+  const isSelected = selectorOf(area, zooms)
+  const seen = new Extent()
+  const selected = (z, x, y) => {
+    seen.add(z, x, y)
+    return isSelected(z, x, y)
+  }
+  const own = { ...options, area, zooms, scheme, selected: area ? selected : isSelected }
+  const source = await open(name, own)
+  return area ? Object.assign(source, { wanted: { area, seen } }) : source
+}
+
+/** @param {string} name @param {SourceOptions & import('./upstream.js').Asking} options @returns {Promise<Source>} */
+async function open (name, options) {
+  const foreign = otherScheme(name)
+  if (foreign) throw foreign
   const url = urlOf(name)
-  const open = url ? urlKinds.find(kind => kind.recognisesUrl(url, own))?.open : fileKinds[await recognise(name) ?? '']
-  if (open) return open(name, own)
-  const why = url && /\.\w+$/.test(url.pathname) ? { why: 'of files only PMTiles are read where they lie; fetch others first' } : {}
-  throw new TilecouchError('SOURCE_UNKNOWN', { value: name, ...why })
+  if (url) return openUrl(url, name, options)
+  const kind = fileKinds[await recognise(name) ?? '']
+  const source = kind ? await kind(name, options) : await openOther(name, options)
+  if (!source) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
+  return source
+}
+
+/** A file of another kind, if it can be read at all. */
+async function openOther (name, options) {
+  const begin = await beginOf(name, BEGIN).catch(() => undefined)
+  return begin && description.openFile(name, begin, options)
+}
+
+/** @param {URL} url @param {string} name @param {SourceOptions & import('./upstream.js').Asking} options */
+async function openUrl (url, name, options) {
+  const kind = urlKinds.find(one => one.recognisesUrl(url, options))
+  if (kind) return kind.open(name, options)
+  const other = otherAddress(url, name)
+  if (other) throw other
+  if (url.search || !store.recognisesUrl(url, options)) return description.open(name, options)
+  try {
+    return await store.open(name, options)
+  } catch (error) {
+    if (!NO_DATABASE.has(error.code)) throw error
+    const service = likelyService(url, name)
+    if (service) throw service
+    return await describedAt(name, options, error)
+  }
+}
+
+/** What is no database may describe tiles, or something else that is known; otherwise the first error counts. */
+async function describedAt (name, options, error) {
+  try {
+    return await description.open(name, options)
+  } catch (second) {
+    throw TELLING.has(second.code) ? second : error
+  }
 }
 
 /** @param {string} name */

@@ -3,8 +3,6 @@
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { inspectTile } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { sourceLimits } from '../formats/limits.js'
@@ -16,13 +14,11 @@ import { idSelection } from '../formats/pmtiles/ids.js'
 import { Blocks, RemoteFile } from '../formats/pmtiles/remote.js'
 import { breather, invalid, reading, throwFaults } from '../formats/reading.js'
 import { Spool } from '../spool.js'
-import { canUnpack, isGzip, unpack } from '../unpack.js'
+import { canUnpack, isGzip, pack, unpack } from '../unpack.js'
 
 export const pmtilesDefaults = {
   uncounted: 2 ** 26 // tiles of an archive, however short it is
 }
-
-const pack = promisify(gzip)
 
 export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 

@@ -32,6 +32,9 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  * @property {string} [userAgent]
  * @property {import('../upstream/secrets.js').SecretsByHost} [secrets] by host
  * @property {readonly string[]} [networks] inner ones that it may redirect to
+ * @property {readonly string[]} [named] hosts that may be in inner networks (those of its addresses)
+ * @property {Record<string, any>} [fields] its description, as fields of a layer document
+ * @property {boolean} [isAnnounced] its zooms and bounds are what it says of itself, not what the user asked for
  * @property {Partial<typeof import('../seed/fetcher.js').fetchDefaults>} [fetching]
  * @property {(error: TilecouchError) => void} [onTrouble] it does not answer, and is waited for
  * @property {typeof openUpstream} [connect]
@@ -48,8 +51,10 @@ export async function open (name, options) {
   const counts = await countByZoom({ ...part, signal: options.signal })
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   if (!total) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
-  if (!options.area && !settings.bounds && total > upstreamSourceDefaults.unbounded) {
-    throw new TilecouchError('BAD_AREA', { why: `the whole world to zoom ${part.zooms.max} is ${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
+  const isBounded = options.area || (settings.bounds && !options.isAnnounced)
+  if (!isBounded && total > upstreamSourceDefaults.unbounded) {
+    const what = settings.bounds ? 'all that it has' : 'the whole world'
+    throw new TilecouchError('BAD_AREA', { why: `${what} to zoom ${part.zooms.max} is ${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
   }
   return new TileServer(settings, part, { counts, total, options })
 }
@@ -84,7 +89,7 @@ class TileServer {
     this.#part = part
     this.#options = options
     this.name = settings.layers ? `${settings.url} (${settings.layers})` : settings.url
-    this.fields = {}
+    this.fields = options.fields ?? {}
     this.counts = counts
     this.total = total
   }
@@ -139,9 +144,10 @@ class TileServer {
    */
   #open ({ tileSize, format }) {
     if (this.#upstream) return
-    const { layer = 'upstream', userAgent, secrets, networks = [], fetching, signal, onTrouble, connect = openUpstream } = this.#options
+    const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble, connect = openUpstream } = this.#options
+    const { networks = [], named = hostsOf(this.#settings) } = this.#options
     const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
-    const allowed = [...networks, ...hostsOf(this.#settings)]
+    const allowed = [...networks, ...named]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })
   }
@@ -154,9 +160,9 @@ class TileServer {
 
 /**
  * Hosts of inner networks are allowed, because the user named them.
- * @param {import('../../core/upstream.js').UpstreamSettings} settings
+ * @param {{url: string, subdomains?: string[]}} settings
  */
-function hostsOf ({ url, subdomains = [''] }) {
+export function hostsOf ({ url, subdomains = [''] }) {
   return subdomains.map(subdomain => {
     const { hostname, port, protocol } = new URL(fillTemplate(url, name => name === 's' ? subdomain : '1'))
     return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`

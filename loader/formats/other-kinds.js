@@ -1,0 +1,175 @@
+// Files that people have and that hold no tiles: what each is, and the commands that make tiles of it. They are known
+// by their first bytes, else by their names.
+import path from 'node:path'
+import { formatOf, scrub } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+
+/**
+ * @typedef {object} Kind
+ * @property {string} what it is
+ * @property {string} how to go on, before the commands
+ * @property {(file: string, stem: string) => string[]} next commands; stem: the name of the file, without its ending
+ */
+
+export const loadCommand = (source, more = '') => `tilecouch load ${quoted(source)} --layer NAME${more}`
+
+const cut = (file, stem) => {
+  const made = `${stem}-tiles`
+  return [`gdal2tiles.py --xyz -w none ${quoted(file)} ${quoted(made)}`, loadCommand(made)]
+}
+const toVectorTiles = (file, stem) =>
+  [`ogr2ogr -f MBTILES ${quoted(`${stem}.mbtiles`)} ${quoted(file)} -dsco MAXZOOM=12`, loadCommand(`${stem}.mbtiles`)]
+const toImages = (file, stem) => {
+  const made = quoted(`${stem}.mbtiles`)
+  return [`gdal_translate -of MBTILES ${quoted(file)} ${made}`, `gdaladdo -r average ${made} 2 4 8 16`, loadCommand(`${stem}.mbtiles`)]
+}
+const either = (file, stem) => [
+  '# if it holds images:', ...toImages(file, stem),
+  '# if it holds points, lines and areas:', ...toVectorTiles(file, stem)
+]
+
+const drawn = (file, stem) => [loadCommand(`${stem}.mbtiles`)]
+
+const CUT = 'Cut it into tiles with GDAL, then load these'
+const QGIS = 'Open it in QGIS, run Processing > Toolbox > Generate XYZ tiles (MBTiles), then load the file that it writes'
+
+/** @type {Record<string, Kind>} */
+const kinds = {
+  tiff: { what: 'a TIFF image, such as a GeoTIFF: one large image, no tiles', how: CUT, next: cut },
+  raster: { what: 'one large raster, no tiles', how: CUT, next: cut },
+  image: {
+    what: 'a single image, no tiles',
+    how: 'If you know where on the map it lies, say so to GDAL, cut it into tiles, then load these',
+    next: (file, stem) => [
+      `gdal_translate -a_srs EPSG:4326 -a_ullr WEST NORTH EAST SOUTH ${quoted(file)} ${quoted(`${stem}.tif`)}`,
+      ...cut(`${stem}.tif`, stem)
+    ]
+  },
+  shapefile: {
+    what: 'a shapefile: points, lines or areas, no tiles',
+    how: 'Make vector tiles of it, then load these',
+    next: (file, stem) => toVectorTiles(file.replace(/\.(shx|dbf)$/i, '.shp'), stem)
+  },
+  geojson: {
+    what: 'GeoJSON: points, lines or areas, no tiles',
+    how: 'Make vector tiles of it, then load these',
+    next: (file, stem) => [`tippecanoe -zg -o ${quoted(`${stem}.mbtiles`)} ${quoted(file)}`, loadCommand(`${stem}.mbtiles`)]
+  },
+  geopackage: { what: 'a GeoPackage, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either },
+  kml: { what: 'KML for Google Earth, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either },
+  osm: {
+    what: 'raw data of OpenStreetMap, no tiles',
+    how: 'Make vector tiles of it, for example with Planetiler, then load these',
+    next: (file, stem) => [
+      `java -jar planetiler.jar --download --osm-path=${quoted(file)} --output=${quoted(`${stem}.pmtiles`)}`,
+      loadCommand(`${stem}.pmtiles`)
+    ]
+  },
+  qgis: { what: 'a QGIS project, which only QGIS can draw', how: QGIS, next: drawn },
+  qlr: { what: 'a layer definition of QGIS: it says where data are, and holds none', how: QGIS, next: drawn },
+  esri: {
+    what: 'an Esri cache, which tilecouch does not read',
+    how: 'Make MBTiles of it (docs/sources.md, Esri caches), then load these',
+    next: () => [loadCommand('cache.mbtiles')]
+  },
+  html: {
+    what: 'a web page, no tiles',
+    how: 'Find the address of the tiles that it shows, then load that',
+    next: () => [serverCommand('https://HOST/{z}/{x}/{y}.png')]
+  }
+}
+
+/** Of a tile server, which does not say where it has tiles. */
+export const serverCommand = address => loadCommand(address, ' --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12')
+
+/** @type {[kind: string, offset: number, text: string][]} */
+const magics = [
+  ['tiff', 0, 'II*\0'],
+  ['tiff', 0, 'MM\0*'],
+  ['tiff', 0, 'II+\0'], // of more than 4 GB
+  ['tiff', 0, 'MM\0+'],
+  ['raster', 4, 'jP  '], // JPEG 2000
+  ['shapefile', 0, '\0\0\x27\x0a\0\0\0\0'],
+  ['osm', 6, 'OSMHeader']
+]
+
+/** By the name of the first element of XML. */
+const roots = {
+  __proto__: null, qgis: 'qgis', qlr: 'qlr', kml: 'kml', osm: 'osm', VRTDataset: 'raster', html: 'html', HTML: 'html'
+}
+
+/** @param {string} root see rootOf @returns {string | undefined} */
+export const kindOfRoot = root => roots[root]
+
+/** @type {[kind: string, ending: RegExp][]} */
+const endings = [
+  ['tiff', /\.tiff?$/i],
+  ['raster', /\.(?:vrt|jp2|ecw|sid|img|asc|hgt|nc)$/i],
+  ['shapefile', /\.(?:shp|shx|dbf)$/i],
+  ['geojson', /\.geojson[ls]?$/i],
+  ['geopackage', /\.gpkg$/i],
+  ['kml', /\.km[lz]$/i],
+  ['osm', /\.(?:osm|osm\.pbf|osm\.bz2|o5m)$/i],
+  ['qgis', /\.qg[sz]$/i],
+  ['qlr', /\.qlr$/i],
+  ['esri', /(?:\.bundle|\.bundlx|\.tpkx?|(?:^|[\\/])conf\.xml)$/i],
+  ['image', /\.(?:png|jpe?g|webp|avif|gif|bmp)$/i]
+]
+
+export const kindOfName = name => endings.find(([, ending]) => ending.test(name))?.[0]
+
+/**
+ * @param {Buffer} begin of a file
+ * @returns {string | undefined}
+ */
+export function kindOfBytes (begin) {
+  const found = magics.find(([, offset, text]) => begin.toString('latin1', offset, offset + text.length) === text)
+  if (found) return found[0]
+  if (isGeoPackage(begin)) return 'geopackage'
+  const format = formatOf(begin)
+  return format && format !== 'mvt' ? 'image' : undefined
+}
+
+const GEOPACKAGES = new Set(['GPKG', 'GP10', 'GP11'])
+
+/** A GeoPackage is a SQLite file, as MBTiles are, and says so. @param {Buffer} begin of a file */
+export const isGeoPackage = begin =>
+  begin.toString('latin1', 0, 6) === 'SQLite' && GEOPACKAGES.has(begin.toString('latin1', 68, 72))
+
+const BEGIN = 4096 // characters in which the first element of XML is looked for
+
+/** The name of the first element of XML or HTML, without its namespace. @param {string} text */
+export function rootOf (text) {
+  const begin = text.slice(0, BEGIN).replace(/^\ufeff/, '').trimStart()
+  return begin.startsWith('<') ? /<(?:\w+:)?([a-z][\w.-]*)/i.exec(begin)?.[1] : undefined
+}
+
+/**
+ * The error for a file without tiles.
+ * @param {string} kind
+ * @param {string} name of the file, or its address
+ * @param {{inside?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder or an archive;
+ *   before: commands before the others
+ */
+export function notTiles (kind, name, { inside, before = [] } = {}) {
+  const { what, how, next } = kinds[kind]
+  const isRemote = /^https?:\/\//i.test(name)
+  const file = inside ?? (isRemote ? path.posix.basename(new URL(name).pathname) : name)
+  const fetching = isRemote ? [`curl -fLO ${quoted(name)}`] : []
+  return refusal(name, what, { inside, how, lines: [...fetching, ...before, ...next(file, stemOf(file))] })
+}
+
+/**
+ * An error whose advice is what to type next.
+ * @param {string} value @param {string} what it is
+ * @param {{inside?: string, how: string, lines: string[]}} next
+ */
+export function refusal (value, what, { inside, how, lines }) {
+  const error = new TilecouchError('SOURCE_NOT_TILES', { value, what, ...(inside && { inside: path.basename(inside) }) })
+  return Object.assign(error, { advice: scrub([`${how}:`, ...lines].join('\n    ')) })
+}
+
+const stemOf = file => path.basename(file).replace(/\.(?:osm\.pbf|osm\.bz2|[^.]+)$/i, '') || 'tiles'
+
+/** As a shell takes it. */
+export const quoted = text => /^[\w./:@%+=,~-]+$/.test(text) ? text : `"${text.replace(/(["\\$`])/g, '\\$1')}"`
