@@ -12,6 +12,7 @@ import { widen } from '../core/store/extent.js'
 import { StatementsByLayer } from '../core/store/statements.js'
 import { Comparison } from './load/comparison.js'
 import { futureWarnings } from './load/future.js'
+import { Georeference, whyEmpty } from './load/georeference.js'
 import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { feedPositionOf } from './load/baseline.js'
@@ -35,11 +36,15 @@ import { editionDocuments } from './store/layers.js'
  * @property {number} [concurrency]
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string, warnings: TilecouchError[]}) => void} [onBegin] warnings: what is
- *   loaded, or was before, is dated in the future
+ * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void} [onBegin]
+ *   warnings: what is loaded, or was before, is dated in the future
+ * @property {(first: {layer: string, time: string, where: import('./load/georeference.js').Where,
+ *   warnings: TilecouchError[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void}
  *   [onProgress]
  * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
+ *
+ * @typedef {'option' | 'source' | 'clock'} TimeFrom who says the time: the caller, the source, or neither
  */
 
 /**
@@ -49,7 +54,7 @@ import { editionDocuments } from './store/layers.js'
  */
 export async function load (store, source, {
   layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize,
-  onBegin, ...writing
+  onBegin, onFirstTiles, ...writing
 }) {
   checkLayer(layer)
   const { name } = source
@@ -57,14 +62,17 @@ export async function load (store, source, {
     const why = 'it is a diff: what it lacks has not changed'
     throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
   }
-  if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: name })
+  if (!source.diff && await isEmpty(source)) throw emptySource(source)
   await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
+  const timeFrom = /** @type {TimeFrom} */ (time ? 'option' : source.time ? 'source' : 'clock')
   // fields of the source fill gaps; those of the operator count
   const own = { ...fields, ...(ttl !== undefined && { ttl }) }
-  const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...own }))
-  const { signal } = writing
+  /** @type {Record<string, any>} */
+  let stored = {}
+  const doc = await store.defineLayer(layer, found => ({ ...source.fields, ...(stored = found), ...own }))
+  const { signal, onProgress } = writing
   const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
   const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
@@ -74,8 +82,17 @@ export async function load (store, source, {
   const isPublished = statements.manifests.some(manifest => manifest.time === when)
   const from = before && !before.finished && isPublished ? before.from ?? {} : undefined
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
+  const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
+  const georeference = new Georeference(source, hasOthers ? stored.bounds : undefined)
   const reader = new SourceReader(store, source, {
-    layer: doc, time: when, complete, again: Boolean(before), anySize, signal, onKnown: tile => manifest.add(tile)
+    layer: doc,
+    time: when,
+    complete,
+    again: Boolean(before),
+    anySize,
+    signal,
+    georeference,
+    onKnown: tile => manifest.add(tile)
   })
   const isSelected = selectorOf(area, zooms)
   try {
@@ -86,9 +103,16 @@ export async function load (store, source, {
     })
     const comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
     const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
-    onBegin?.({ layer, time: when, warnings })
+    onBegin?.({ layer, time: when, timeFrom, warnings })
+    let areFirst = Boolean(onFirstTiles)
     const options = {
       ...writing,
+      onProgress (done, tuner) {
+        const where = areFirst ? georeference.describe(done.types) : undefined
+        if (where) onFirstTiles?.({ layer, time: when, where, warnings: georeference.warnings({ layer, time: when }) })
+        if (where) areFirst = false
+        onProgress?.(done, tuner)
+      },
       stored: begun,
       run,
       statements: layers,
@@ -100,7 +124,7 @@ export async function load (store, source, {
       }
     }
     const summary = reader.count(await store.write(reader.versions(), options))
-    if (!summary.tiles && !source.diff) throw new TilecouchError('SOURCE_EMPTY', { value: name })
+    if (!summary.tiles && !source.diff) throw emptySource(source)
     // a source of which nothing can be read is in trouble, not empty
     const removes = complete && summary.failed < summary.tiles
     if (removes) {
@@ -117,10 +141,21 @@ export async function load (store, source, {
       isSelected,
       again: only => store.write(reader.versions(only), settling)
     })
-    await store.defineLayer(layer, stored => widen(stored, reader.extent, summary))
+    await store.defineLayer(layer, found => widen(found, georeference.extent, summary))
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
     const { ignored } = source
-    return { ...summary, ...(ignored && { ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
+    const where = georeference.describe(types)
+    warnings.push(...georeference.warnings({ layer, time: when, types }))
+    return {
+      ...summary,
+      ...(ignored && { ignored }),
+      ...(where && { where }),
+      ...(warnings.length && { warnings }),
+      layer,
+      time: when,
+      timeFrom,
+      edition
+    }
   } catch (error) {
     if (error.summary) reader.count(error.summary)
     throw error
@@ -143,6 +178,13 @@ async function refuseOutdated ({ couch, url }) {
   if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
     throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
   }
+}
+
+/** The error for a source without tiles. @param {import('./sources/index.js').Source} source */
+export function emptySource (source) {
+  const { why, advice } = whyEmpty(source) ?? {}
+  const error = new TilecouchError('SOURCE_EMPTY', { value: source.name, ...(why && { why }) })
+  return advice ? Object.assign(error, { advice }) : error
 }
 
 /** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */

@@ -8,7 +8,7 @@ import { nameTime, timeInName } from './dated.js'
 import { FolderReader } from './formats/folder/reader.js'
 import { GONE_LIST } from './formats/gone.js'
 import { recognise } from './formats/recognise.js'
-import { isEmpty, load } from './load.js'
+import { emptySource, isEmpty, load } from './load.js'
 import { isUrl, openSource } from './sources/index.js'
 
 const ZOOM = /^([12]?\d|30)$/
@@ -75,7 +75,7 @@ async function lookInto (member, options) {
     member.time ||= source.time ?? '' // an export of ours says it itself
     if (!member.time) throw new TilecouchError('NO_TIME_IN_NAME', { value: baseOf(member.path) })
     member.diff = Boolean(source.diff)
-    if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: member.path })
+    if (!source.diff && await isEmpty(source)) throw emptySource({ ...source, name: member.path })
   } finally {
     await source.close()
   }

@@ -3,15 +3,16 @@
 import { MAX_ZOOM, flipY } from '../../core/index.js'
 import { GONE_LIST, readGone } from './gone.js'
 import { sourceLimits } from './limits.js'
-import { METADATA } from './metadata.js'
+import { METADATA, TILEJSON, TILEMAP } from './metadata.js'
 import { isUnsafe, parseTileName } from './names.js'
+import { kindOfName } from './other-kinds.js'
 
 export const namesDefaults = {
   name: 4096, // letters of a name; a longer one is no tile's
   folders: 100 // whose metadata.json and gone.txt are remembered until it is known which holds the tiles
 }
 
-const BESIDE = /^(?:(.*)\/)?(metadata\.json|gone\.txt)$/
+const KEPT = new Set([METADATA, TILEJSON, TILEMAP, GONE_LIST]) // files beside the tiles
 const HIDDEN = /(?:^|\/)(?:\.[^/]|__MACOSX(?:\/|$))/ // what macOS and editors put between
 
 /** @typedef {() => AsyncIterable<Buffer>} Content of a file beside the tiles */
@@ -23,6 +24,8 @@ export class ArchiveNames {
   #others = new Set()
   /** @type {Map<string, Record<string, Content>>} by folder and name */
   #beside = new Map()
+  /** The first file of another kind. @type {{kind: string, name: string} | undefined} */
+  #other
   #options
 
   /**
@@ -68,8 +71,11 @@ export class ArchiveNames {
    */
   beside (given, size) {
     const path = withoutDots(given)
-    const [, folder = '', name] = BESIDE.exec(path) ?? []
-    if (!name || HIDDEN.test(path) || (name === METADATA && size > sourceLimits.metadata)) return undefined
+    const [, folder = '', name] = /^(?:(.*)\/)?([^/]*)$/s.exec(path) ?? []
+    if (HIDDEN.test(path)) return undefined
+    const kind = this.#other || path.length > namesDefaults.name ? undefined : kindOfName(path)
+    if (kind) this.#other = { kind, name: path }
+    if (!KEPT.has(name) || (name !== GONE_LIST && size > sourceLimits.metadata)) return undefined
     if (!this.#beside.has(folder) && this.#beside.size >= namesDefaults.folders) return undefined
     return content => { this.#beside.set(folder, { ...this.#beside.get(folder), [name]: content }) }
   }
@@ -80,9 +86,19 @@ export class ArchiveNames {
     return this.#beside.get(folder)?.[name]
   }
 
-  /** @returns {Promise<string | undefined>} JSON of the metadata */
-  async metadata () {
-    const content = this.#named(METADATA)
+  /** The first file of another kind, where there are no tiles at all, nor a list of what is gone. */
+  get other () {
+    return this.#folder === undefined && !this.#named(GONE_LIST) ? this.#other : undefined
+  }
+
+  /** JSON of the metadata. */
+  metadata () {
+    return this.text(METADATA)
+  }
+
+  /** A file beside the tiles, if it is there. @param {string} name @returns {Promise<string | undefined>} */
+  async text (name) {
+    const content = this.#named(name)
     if (!content) return undefined
     const chunks = []
     for await (const chunk of content()) chunks.push(chunk)

@@ -6,6 +6,12 @@ import { extensionOf } from './names.js'
 /** The file beside the tiles of a folder, zip or tar. */
 export const METADATA = 'metadata.json'
 
+/** What some programs write instead. */
+export const TILEJSON = 'tilejson.json'
+
+/** What gdal2tiles and other writers of TMS leave there. */
+export const TILEMAP = 'tilemapresource.xml'
+
 /** Where an export of ours says when the map looked like this. */
 export const TIME_KEY = 'tilecouch:time'
 
@@ -38,6 +44,21 @@ export function layerFieldsOf (metadata) {
   }
   const isValid = ([field, value]) => value !== undefined && value !== null && layerFields[field](value)
   return Object.fromEntries(Object.entries(candidates).filter(isValid))
+}
+
+/**
+ * What a tilemapresource.xml says of the tiles beside it.
+ * @param {string} xml
+ * @returns {{bounds?: import('../../core/grid.js').Bbox, profile?: string}} profile: where it is not Web Mercator
+ */
+export function readTileMap (xml) {
+  const [box = ''] = /<BoundingBox\b[^<>]*>/.exec(xml) ?? []
+  const side = name => Number(new RegExp(`\\b${name}="([^"]*)"`).exec(box)?.[1] ?? NaN)
+  const [, profile = ''] = /<TileSets\b[^<>]*\bprofile="([^"]*)"/.exec(xml) ?? []
+  return {
+    bounds: attempt(() => parseBbox(['minx', 'miny', 'maxx', 'maxy'].map(side))),
+    ...(/geodetic$|^raster$/.test(profile) && { profile })
+  }
 }
 
 /** The time in metadata, if it is valid. @param {Record<string, any>} metadata @returns {string | undefined} exact */

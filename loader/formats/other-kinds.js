@@ -148,13 +148,13 @@ export function rootOf (text) {
  * The error for a file without tiles.
  * @param {string} kind
  * @param {string} name of the file, or its address
- * @param {{inside?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder or an archive;
- *   before: commands before the others
+ * @param {{inside?: string, made?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder or
+ *   an archive; before: commands before the others, which use the file `made` instead
  */
-export function notTiles (kind, name, { inside, before = [] } = {}) {
+export function notTiles (kind, name, { inside, made = inside, before = [] } = {}) {
   const { what, how, next } = kinds[kind]
   const isRemote = /^https?:\/\//i.test(name)
-  const file = inside ?? (isRemote ? path.posix.basename(new URL(name).pathname) : name)
+  const file = made ?? (isRemote ? path.posix.basename(new URL(name).pathname) : name)
   const fetching = isRemote ? [`curl -fLO ${quoted(name)}`] : []
   return refusal(name, what, { inside, how, lines: [...fetching, ...before, ...next(file, stemOf(file))] })
 }
@@ -166,8 +166,12 @@ export function notTiles (kind, name, { inside, before = [] } = {}) {
  */
 export function refusal (value, what, { inside, how, lines }) {
   const error = new TilecouchError('SOURCE_NOT_TILES', { value, what, ...(inside && { inside: path.basename(inside) }) })
-  return Object.assign(error, { advice: scrub([`${how}:`, ...lines].join('\n    ')) })
+  return Object.assign(error, { advice: adviceOf(how, lines) })
 }
+
+/** Names in archives and documents may hold anything; some of it controls a terminal. @param {string[]} lines */
+export const adviceOf = (how, lines) =>
+  scrub([`${how}:`, ...lines].map(line => line.replace(/\p{Cc}/gu, '\ufffd')).join('\n    '))
 
 const stemOf = file => path.basename(file).replace(/\.(?:osm\.pbf|osm\.bz2|[^.]+)$/i, '') || 'tiles'
 

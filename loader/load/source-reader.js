@@ -1,13 +1,14 @@
 // The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
 import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
-import { Extent } from '../../core/store/extent.js'
 import { sourceLimits } from '../formats/limits.js'
 import { invalid } from '../formats/reading.js'
+import { isGzip, pack } from '../unpack.js'
 import { TileSizes } from './tile-sizes.js'
 
+const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
+
 export class SourceReader {
-  extent = new Extent()
   /** @type {Promise<Spool> | undefined} tiles that turned out not to be there */
   absent
   #known = 0
@@ -24,16 +25,20 @@ export class SourceReader {
 
   /**
    * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?:
-   *   AbortSignal,
+   *   AbortSignal, georeference: import('./georeference.js').Georeference,
    *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
    * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store
-   * already; anySize: tiles may be of another size than those of the layer; onKnown: told of what is in the store
-   * already
+   * already; anySize: tiles may be of another size than those of the layer; georeference: sees every tile; onKnown:
+   * told of what is in the store already
    */
   constructor (store, source, options) {
     this.store = store
     this.source = source
     this.options = options
+  }
+
+  get #extent () {
+    return this.options.georeference.extent
   }
 
   /** Reads the first tile: what is of another size than the layer is refused before anything is written. */
@@ -71,25 +76,33 @@ export class SourceReader {
     for await (const { z, x, y, read, known, ...more } of only ? this.source.tiles() : this.#all()) {
       if (only && !only(z, x, y)) continue
       if (known) {
-        this.extent.add(z, x, y)
+        this.#extent.add(z, x, y)
         this.#known++
         onKnown({ z, x, y, digest: this.#digests.get(tileId(layer.layer, z, x, y)) ?? null })
         this.#digests.delete(tileId(layer.layer, z, x, y))
       } else {
-        const own = read && { read: () => this.#read({ z, x, y }, read) }
+        const own = read && { read: () => this.#read({ z, x, y, ext: more.ext }, read, !only) }
         yield { layer: layer.layer, z, x, y, time, ...more, ...own }
       }
     }
   }
 
-  async #read ({ z, x, y }, read) {
-    const bytes = await read()
-    if (bytes?.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${bytes.length} bytes`)
+  async #read (tile, read, isFirst) {
+    const { z, x, y, ext } = tile
+    const given = await read()
+    if (given?.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${given.length} bytes`)
+    const bytes = this.#isRawVector(given, ext) ? await pack(given) : given
     this.#sizes?.check(bytes)
-    this.extent.tileSize = this.#sizes?.expected
-    if (bytes) this.extent.add(z, x, y)
+    this.#extent.tileSize = this.#sizes?.expected
+    if (bytes && isFirst) this.options.georeference.add(tile, bytes)
+    else if (bytes) this.#extent.add(z, x, y)
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
     return bytes
+  }
+
+  /** Vector tiles are stored in gzip; some programs write them without. */
+  #isRawVector (bytes, ext = this.source.fields?.format) {
+    return ext === 'pbf' && bytes?.[0] === LAYER && !isGzip(bytes)
   }
 
   /** Which tiles have a version of this time: an earlier run fetched them. */

@@ -24,6 +24,7 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
   return {
     name: `${template.text} of ${couch.url}`,
     fields: {},
+    scheme: scheme ?? 'xyz',
     get ignored () { return list.ignored },
     tiles: () => readAhead(list.tiles(), found => readWithin(found, async tiles => {
       const docs = await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })

@@ -44,9 +44,12 @@ class Mbtiles {
     const metadata = await this.#readMetadata()
     this.#isDiff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
     if (this.#isDiff) await this.#refuseBinary()
+    const fields = layerFieldsOf(metadata)
     return {
       name: path.basename(this.#file),
-      fields: layerFieldsOf(metadata),
+      fields,
+      bounds: fields.bounds,
+      scheme: this.#options.scheme ?? 'tms',
       time: timeOf(metadata),
       diff: this.#isDiff,
       tiles: () => readAhead(this.#places(), places => this.#readMany(places)),

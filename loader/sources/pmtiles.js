@@ -41,9 +41,11 @@ export async function open (name, options) {
     spool = await Spool.open()
     const archive = new Archive(file, shown, header, spool)
     await archive.index(options)
+    const fields = fieldsOf(header, metadata)
     return {
       name: remote ? basename(new URL(name)) : path.basename(path.resolve(name)),
-      fields: fieldsOf(header, metadata),
+      fields,
+      bounds: fields.bounds,
       time: timeOf(metadata),
       total: spool.count(),
       tiles: () => archive.tiles(),

@@ -3,7 +3,7 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
-import { kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand } from '../formats/other-kinds.js'
+import { adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand } from '../formats/other-kinds.js'
 
 const ARCHIVE = /\.(?:mbtiles|zip|tar|tgz|tar\.gz|sqlite|db)$/i
 const TILE = /\/\d{1,2}\/\d+\/\d+((?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt))$/i
@@ -71,7 +71,7 @@ export function otherAddress (url, name) {
   if (ARCHIVE.test(pathname)) {
     const error = new TilecouchError('SOURCE_UNKNOWN', { value: name, why: 'of files only PMTiles are read where they lie' })
     const lines = [`curl -fLO ${quoted(url.origin + pathname + url.search)}`, loadCommand(path.posix.basename(pathname))]
-    return Object.assign(error, { advice: ['Download it, then load the file:', ...lines].join('\n    ') })
+    return Object.assign(error, { advice: adviceOf('Download it, then load the file', lines) })
   }
   if (valueOf(url, 'service')?.toLowerCase() === 'wms') return wms(url, name)
   const [tile, ending] = TILE.exec(pathname) ?? []

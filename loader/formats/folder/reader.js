@@ -74,8 +74,13 @@ export class FolderReader {
   }
 
   /** JSON of the metadata, if there are any: mbutil and tippecanoe leave them beside the tiles. */
-  async metadata () {
-    return await this.has(METADATA) ? String(await this.read(METADATA, sourceLimits.metadata)) : undefined
+  metadata () {
+    return this.text(METADATA)
+  }
+
+  /** A file beside the tiles, if it is there. @param {string} name @returns {Promise<string | undefined>} */
+  async text (name) {
+    return await this.has(name) ? String(await this.read(name, sourceLimits.metadata)) : undefined
   }
 
   /** What is gone, in a diff; to be closed. @param {string} [file] for messages */

@@ -1,0 +1,243 @@
+// What a load has seen of its tiles: where they lie, their sizes and types, and what looks wrong with them. It is
+// counted while they are read, and told after the first of them and at the end.
+import { extensionOf, formats } from '../../core/index.js'
+import { formatOf, imageSize } from '../../core/images.js'
+import { Extent } from '../../core/store/extent.js'
+import { TilecouchError } from '../errors.js'
+import { placeOf } from '../place/index.js'
+import { orientation, turned } from './orientation.js'
+
+export const georeferenceDefaults = {
+  large: 1e6, // bytes of a tile from which on it is named
+  small: 128, // pixels: smaller images are blanks, which may have any size
+  known: 0.25, // part of the world that the bounds of a source may cover, or an area, if rows are compared with them
+  layer: 0.01 // the same for the bounds of a layer: other editions may cover another part of the world
+}
+
+/**
+ * @typedef {import('../../core/grid.js').Bbox} Bbox
+ * @typedef {import('../sources/index.js').Source} Source
+ *
+ * @typedef {object} Where
+ * @property {string} place as people call it
+ * @property {Bbox} bounds
+ * @property {{min: number, max: number}} zooms
+ * @property {number} [tileSize] pixels, where images show it
+ * @property {string[]} formats extensions of their types, the commonest first
+ * @property {string} [flipped] the place if rows were counted from the other side, where that is land and this is none
+ */
+
+export class Georeference {
+  extent = new Extent()
+  #source
+  #layerBounds
+  /** Tiles by width and height. @type {Map<string, Count>} */
+  #sizes = new Map()
+  /** Tiles by type and the ending of their name, where they differ. @type {Map<string, Count>} */
+  #misnamed = new Map()
+  #large = { count: 0, bytes: 0, tile: '' }
+
+  /** @typedef {{count: number, tile: string}} Count tile: the first of them */
+
+  /**
+   * @param {Source} source
+   * @param {Bbox} [layerBounds] of the other editions, if there are any
+   */
+  constructor (source, layerBounds) {
+    this.#source = source
+    this.#layerBounds = layerBounds
+  }
+
+  /** @param {{z: number, x: number, y: number, ext?: string}} tile @param {Uint8Array} bytes of it */
+  add (tile, bytes) {
+    const { z, x, y, ext } = tile
+    this.extent.add(z, x, y)
+    const { width, height } = imageSize(bytes) ?? { width: 0, height: 0 }
+    if (Math.max(width, height) >= georeferenceDefaults.small) addTo(this.#sizes, `${width} x ${height}`, tile)
+    const format = ext === undefined ? undefined : formatOf(bytes)
+    if (format && formats[format].ext !== ext) addTo(this.#misnamed, `${formats[format].ext} ${ext}`, tile)
+    if (bytes.length > georeferenceDefaults.large) {
+      const large = this.#large
+      large.count++
+      if (bytes.length > large.bytes) Object.assign(large, { bytes: bytes.length, tile: `${z}/${x}/${y}` })
+    }
+  }
+
+  /**
+   * @param {Record<string, number>} types tiles by content type
+   * @returns {Where | undefined} nothing if there were no tiles
+   */
+  describe (types) {
+    const levels = [...this.extent.zooms.keys()]
+    if (!levels.length) return undefined
+    const { bounds, tileSize } = this.extent
+    const flipped = this.#source.scheme && boundsOf(turned(this.extent.zooms, 'ROWS_FLIPPED'))
+    return {
+      // found when it is read: that takes a moment
+      get place () { return nameOf(bounds) },
+      bounds,
+      zooms: { min: Math.min(...levels), max: Math.max(...levels) },
+      ...(tileSize && { tileSize }),
+      formats: byCount(types).map(type => extensionOf(type) ?? type),
+      get flipped () { return flipped && landIfFlipped(bounds, flipped) }
+    }
+  }
+
+  /**
+   * @param {{layer: string, time: string, types?: Record<string, number>}} load types: of all tiles, at the end
+   * @returns {TilecouchError[]}
+   */
+  warnings ({ layer, time, types }) {
+    const found = [
+      this.#misplaced(layer, time), this.#otherGrid(), this.#mixedSizes(), ...this.#misnamedTypes(layer),
+      types && this.#otherType(layer, types), this.#tooLarge()
+    ]
+    return found.filter(warning => warning !== undefined)
+  }
+
+  #misplaced (layer, time) {
+    const { zooms } = this.extent
+    const [source, layerBounds] = [this.#source, this.#layerBounds]
+    const { known, layer: most } = georeferenceDefaults
+    const found = turnOf([
+      { bounds: source.bounds, most: known, boxes: zooms, says: 'its metadata say so' },
+      areaStatement(source),
+      { bounds: layerBounds, most, boxes: zooms, says: 'the other editions of the layer lie there' }
+    ])
+    if (!found) return undefined
+    const { turn, boxes, says, bounds } = found
+    const remove = `remove this edition with \`tilecouch remove ${layer} --edition ${time}\``
+    const again = turn === 'AXES_SWAPPED'
+      ? 'rename the files to z/x/y (docs/sources.md), and load them again'
+      : source.scheme ? `load it again with --scheme ${otherScheme(source)}` : 'create the file again from its source'
+    const others = bounds === layerBounds ? ' If the other editions are wrong, remove those.' : ''
+    const error = new TilecouchError(turn, { ...placesOf(boxes, turn), says })
+    return Object.assign(error, { advice: `If so, ${remove}, and ${again}.${others}` })
+  }
+
+  #otherGrid () {
+    const { profile } = this.#source
+    return profile === undefined ? undefined : new TilecouchError('NOT_WEB_MERCATOR', { profile })
+  }
+
+  #mixedSizes () {
+    const sizes = sorted(this.#sizes).map(([size, { count, tile }]) => ({ size, count, tile }))
+    return sizes.length > 1 ? new TilecouchError('MIXED_SIZES', { sizes }) : undefined
+  }
+
+  #misnamedTypes (layer) {
+    return sorted(this.#misnamed).map(([key, { count, tile }]) => {
+      const [type, name] = key.split(' ')
+      return Object.assign(new TilecouchError('OTHER_TYPE', { type, name, count, tile }), { advice: typeAdvice(layer, type) })
+    })
+  }
+
+  /** Most tiles are of another type than the metadata say. */
+  #otherType (layer, types) {
+    const { format } = this.#source.fields ?? {}
+    const [type] = byCount(types).map(extensionOf)
+    const all = Object.values(types).reduce((sum, count) => sum + count, 0)
+    const said = Object.entries(types).find(([name]) => extensionOf(name) === format)?.[1] ?? 0
+    if (!type || format === undefined || said >= all / 2) return undefined
+    return Object.assign(new TilecouchError('OTHER_TYPE', { type, format }), { advice: typeAdvice(layer, type) })
+  }
+
+  #tooLarge () {
+    const { count, bytes, tile } = this.#large
+    return count ? new TilecouchError('LARGE_TILES', { count, bytes, tile }) : undefined
+  }
+}
+
+const typeAdvice = (layer, type) =>
+  `Each tile is stored as what it is. Use addresses that end with .${type}: \`tilecouch layer ${layer} --tile-format ${type}\` writes that into the TileJSON.`
+
+/**
+ * Why a source has no tiles in the area that was asked for, if it is known: where it has some.
+ * @param {Source} source
+ * @returns {{why: string, advice?: string} | undefined}
+ */
+export function whyEmpty (source) {
+  const { wanted } = source
+  if (!wanted?.seen.zooms.size) return undefined
+  const statement = areaStatement(source)
+  const found = turnOf([statement])
+  if (!found) {
+    const levels = [...wanted.seen.zooms.keys()]
+    const zooms = `${Math.min(...levels)} to ${Math.max(...levels)}`
+    return { why: `its tiles lie in ${nameOf(wanted.seen.bounds)}, at zooms ${zooms}, and not in this area at these zooms` }
+  }
+  const { place, other } = placesOf(found.boxes, found.turn)
+  const isFlip = found.turn === 'ROWS_FLIPPED'
+  const turning = isFlip ? 'rows counted from the other side' : 'columns and rows exchanged'
+  return {
+    why: `as read, they lie not in this area, but in ${place}; with ${turning} they lie in ${other}`,
+    ...(isFlip && source.scheme && { advice: `Load it with --scheme ${otherScheme(source)}.` })
+  }
+}
+
+const otherScheme = ({ scheme }) => scheme === 'tms' ? 'xyz' : 'tms'
+
+/** The area that was asked for, with all tiles of the source, in it or not. @param {Source} source */
+const areaStatement = ({ wanted }) => ({
+  bounds: wanted?.area.bbox,
+  most: georeferenceDefaults.known,
+  isPart: true,
+  boxes: wanted?.seen.zooms,
+  says: 'that is the area that was asked for'
+})
+
+/**
+ * The first statement that tells decides.
+ * @param {{bounds?: Bbox, most: number, isPart?: boolean, boxes?: Extent['zooms'], says: string}[]} statements
+ */
+function turnOf (statements) {
+  for (const { bounds, most, isPart, boxes, says } of statements) {
+    if (!bounds || !boxes?.size) continue
+    const turn = orientation(boxes, { bounds, most, isPart })
+    if (turn === 'as read') return undefined
+    if (turn) return { turn, boxes, says, bounds }
+  }
+  return undefined
+}
+
+/** Where tiles lie as read, and turned. @param {Extent['zooms']} boxes @param {import('./orientation.js').Turn} turn */
+const placesOf = (boxes, turn) => ({ place: nameOf(boundsOf(boxes)), other: nameOf(boundsOf(turned(boxes, turn))) })
+
+/** @param {Extent['zooms']} zooms */
+function boundsOf (zooms) {
+  const extent = new Extent()
+  extent.zooms = zooms
+  return extent.bounds
+}
+
+/** @param {Bbox} bounds */
+const nameOf = bounds => placed(bounds).name
+
+/** @param {Bbox} bounds @param {Bbox} flipped */
+function landIfFlipped (bounds, flipped) {
+  if (placed(bounds).isLand) return undefined
+  const { name, isLand } = placed(flipped)
+  return isLand ? name : undefined
+}
+
+/** No load fails because a place has no name. @param {Bbox} bounds */
+function placed (bounds) {
+  try {
+    return placeOf(bounds)
+  } catch {
+    return { name: 'an unknown place', isLand: true }
+  }
+}
+
+/** @param {Map<string, {count: number, tile: string}>} counts @param {string} key */
+function addTo (counts, key, { z, x, y }) {
+  const found = counts.get(key)
+  if (found) found.count++
+  else counts.set(key, { count: 1, tile: `${z}/${x}/${y}` })
+}
+
+/** @param {Map<string, {count: number, tile: string}>} counts */
+const sorted = counts => [...counts].sort(([, a], [, b]) => b.count - a.count)
+
+/** @param {Record<string, number>} counts @returns {string[]} */
+const byCount = counts => Object.entries(counts).sort(([, a], [, b]) => b - a).map(([key]) => key)
