@@ -5,7 +5,7 @@
 //   3. the manifest is written: from now on it counts
 //   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
 //      manifests of both
-import { checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { checkLayer, layerId, now, parseArea, selectorOf, startOf } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
@@ -16,6 +16,7 @@ import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { feedPositionOf } from './load/baseline.js'
 import { SourceReader } from './load/source-reader.js'
+import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
 
 /**
@@ -53,16 +54,14 @@ export async function load (store, source, {
 }) {
   checkLayer(layer)
   const { name } = source
-  if (complete && source.diff) {
-    const why = 'it is a diff: what it lacks has not changed'
-    throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
-  }
+  checkComplete(source, complete)
   if (!source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: name })
   await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
   // fields of the source fill gaps; those of the operator count
   const own = { ...fields, ...(ttl !== undefined && { ttl }) }
+  const isNew = !await store.couch.get(layerId(layer))
   const doc = await store.defineLayer(layer, stored => ({ ...source.fields, ...stored, ...own }))
   const { signal } = writing
   const layers = new StatementsByLayer(store.couch, signal)
@@ -119,10 +118,12 @@ export async function load (store, source, {
     })
     await store.defineLayer(layer, stored => widen(stored, reader.extent, summary))
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source
     return { ...summary, ...(ignored && { ignored }), ...(warnings.length && { warnings }), layer, time: when, edition }
   } catch (error) {
     if (error.summary) reader.count(error.summary)
+    if (isNew) await dropEmptyLayer(store, layer, run).catch(() => {}) // the first error is the one to report
     throw error
   } finally {
     await reader.close()
@@ -143,6 +144,13 @@ async function refuseOutdated ({ couch, url }) {
   if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
     throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
   }
+}
+
+/** Refuses a diff as a complete source. @param {import('./sources/index.js').Source} source @param {boolean} complete */
+export function checkComplete ({ name, diff }, complete) {
+  if (!complete || !diff) return
+  const why = 'it is a diff: what it lacks has not changed'
+  throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
 }
 
 /** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */

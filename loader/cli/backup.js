@@ -46,7 +46,7 @@ backup made with --base. See docs/backup.md.`)
     .argument('<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input')
     .option('-n, --dry-run')
     .option('--partial', 'from a damaged file, take what comes before the damage')
-    .addOption(new Option('--yes', 'give the rights in the files (who is admin, writes, reads) without asking').conflicts('closed'))
+    .addOption(new Option('--yes').conflicts('closed'))
     .option('--closed', 'give no rights: only admins get in')
     .option('--identity <file>', '', collect)
     .addOption(new Option('--signed-by <file>', 'refuse files not signed with this public key (Ed25519, PEM); repeatable')
@@ -86,8 +86,7 @@ function backupCommand (context, options, file) {
         ...keys,
         signal,
         onProgress ({ documents, total, size }) {
-          const most = total && Math.max(total, documents)
-          progress.draw(documents, most, rate => [bytes(size), `${count(Math.round(rate))}/s`])
+          progress.draw(documents, total && Math.max(total, documents), () => [bytes(size)])
         }
       })
       progress.end()
@@ -133,16 +132,16 @@ async function restoreCommand (context, options, files) {
   const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
   const act = url => restoreInto(context, { ...options, ...keys }, isStream ? context.stdin : files, url, q)
   // files can be checked without a database
-  return options.dryRun && options.db === undefined ? act(null) : withDatabase(context, options, act)
+  if (options.dryRun && options.db === undefined) return act(null)
+  return withDatabase(context, options, act, { creates: !options.dryRun })
 }
 
-const steps = { reading: 'Reading the files', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
+const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
 async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
   const { partial, dryRun = false, yes, closed, identities, signedBy } = options
   const started = performance.now()
-  let progress = new ProgressLine(output, 'documents')
-  let shown
+  const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
@@ -160,13 +159,12 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
       q,
       signal,
       onProgress ({ step, done, total }) {
-        if (step !== shown) {
-          progress.end()
-          output.note(`${steps[step]} …`)
-          progress = new ProgressLine(output, 'documents')
-          shown = step
+        if (steps[step] !== progress.title) {
+          progress.restart(steps[step])
+          progress.counted = step === 'indexing' ? 'changes' : 'documents'
+          output.note(`${progress.title} …`)
         }
-        progress.draw(done, total, rate => [`${count(Math.round(rate))}/s`])
+        if (done) progress.draw(done, total)
       }
     })
     progress.end()

@@ -1,15 +1,22 @@
 // What a load reports.
+import { catalogue } from '../errors.js'
 import { bytes, count, duration, plural, secondsSince } from './output.js'
 
-const SHOWN_FAILURES = 20 // lines; --json has more
+/** Why an edition has its time, unless it was typed. */
+export const timeWords = {
+  source: 'The source says this time; --time sets another.',
+  clock: 'This is the time of the load: neither --time nor the source says when the map looked like this.'
+}
 
-/** The result of load, or what it did until it ended; written: when its last tile was; time: that of the source. */
-export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', time }) {
+/**
+ * The result of load, or what it did until it ended; written: when its last tile was; timeFrom: a key of timeWords.
+ */
+export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', timeFrom }) {
   const spent = spentSince(started, written)
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
     `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
-    ...(time ? ['  The source says this time; --time sets another.'] : []),
+    ...(timeFrom ? [`  ${timeWords[timeFrom]}`] : []),
     ...countLines(result),
     ...failureLines(result),
     ...(result.warnings ?? []).flatMap(warningLines)
@@ -50,11 +57,35 @@ export function countLines (result) {
   ]
 }
 
-export function failureLines (/** @type {any} */ { failed, failures }, shown = SHOWN_FAILURES) {
+/**
+ * Failures by their cause: of each an example, how many there are like it, and what to do.
+ * @param {{failed: number, failures: {id: string, code: string, reason: string}[], layer?: string, time?: string}} result
+ * failures: some of them
+ */
+export function failureLines ({ failed, failures, layer, time }) {
   if (!failed) return []
+  /** @type {Map<string, {example: {id: string, reason: string}, more: number}>} */
+  const causes = new Map()
+  for (const { code, ...example } of failures) {
+    const cause = causes.get(code)
+    if (cause) cause.more++
+    else causes.set(code, { example, more: 0 })
+  }
+  const unknown = failed - failures.length
   return [
     `  ${count(failed)} failed:`,
-    ...failures.slice(0, shown).map(({ id, code, reason }) => `    ${id}  ${reason} [${code}]`),
-    ...(failed > shown ? [`    … and ${count(failed - shown)} more (--json lists them)`] : [])
+    ...[...causes].sort(([, a], [, b]) => b.more - a.more).flatMap(([code, { example: { id, reason }, more }]) => [
+      `    ${id}  ${reason} [${code}]${more ? `, and ${count(more)} more like it` : ''}`,
+      ...adviceOn(code, { layer, time })
+    ]),
+    ...(unknown > 0 ? [`    … and ${count(unknown)} more`] : []),
+    ...(failed > causes.size ? ['    --json lists them one by one.'] : [])
   ]
+}
+
+/** The advice of the catalogue, with the layer and time that it is about. */
+function adviceOn (code, about) {
+  const words = { LAYER: about.layer, TIME: about.time }
+  const advice = catalogue[code]?.advice?.replace(/\b(LAYER|TIME)\b/g, word => words[word] ?? word)
+  return advice ? [`      ${advice}`] : []
 }

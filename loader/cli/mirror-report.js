@@ -11,7 +11,6 @@ const KINDS = {
 /** @typedef {import('../mirror/index.js').MirrorStatus} Status */
 
 export class MirrorProgress extends ProgressLine {
-  #started = performance.now()
   quiet = false // while it follows: single changes are not shown
 
   /** @param {import('./output.js').Output} output */
@@ -22,12 +21,10 @@ export class MirrorProgress extends ProgressLine {
   /** @param {Status} status */
   show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking, ready }) {
     if (this.quiet || ready) return
-    const seconds = (performance.now() - this.#started) / 1000
     // changes are read before their documents are written
     const done = Math.max(0, changes - (missing - docs - absent - refused))
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
       plural(tiles, 'tile'),
-      `${count(Math.round(tiles / seconds))}/s`,
       bytes(size),
       ...(missing ? [] : ['nothing missing']),
       ...(lacking ? [`${count(lacking)} refused`] : [])
