@@ -4,7 +4,7 @@ import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
 import { refuse, wholeNumber, zoomsOf } from './options.js'
-import { count } from './output.js'
+import { boxWords, count } from './output.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
@@ -91,7 +91,7 @@ function show (output, doc) {
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
-    ...(bounds ? [`bounds ${bounds.join(', ')}`] : []),
+    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(format ? [`tiles are ${format}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',

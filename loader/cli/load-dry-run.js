@@ -5,7 +5,7 @@ import { openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 import { timeWords } from './load-report.js'
-import { count, plural, table } from './output.js'
+import { boxWords, count, plural, table } from './output.js'
 
 /** @param {import('./program.js').Context} context */
 export async function dryRun (context, options, { settings, opening, source }) {
@@ -40,7 +40,7 @@ function lines (plan, { time, complete, source }) {
   return [
     `Would load ${plural(tiles, 'tile')} as ${layer}@${plan.time}${isNew ? ', a new layer' : ''}`,
     ...(time ? [] : [`  ${timeWords[source.time ? 'source' : 'clock']}`]),
-    ...(bounds ? [`  bounds ${bounds.map(degrees => +degrees.toFixed(4)).join(', ')}`] : []),
+    ...(bounds ? [`  bounds ${boxWords(bounds)}`] : []),
     ...(before === null ? [] : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
     ...(complete ? [goneWords(gone)] : []),
     ...table(['zoom', 'tiles'], zooms.map(zoom => [zoom.z, zoom.tiles])).map(line => `  ${line}`),

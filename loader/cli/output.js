@@ -73,5 +73,8 @@ export function diskWords (compaction, when) {
   return [done ? `Disk: ${sizes(before)} before, ${sizes(after)} after` : `Disk: ${sizes(before)}; not compacted: ${why}`]
 }
 
+/** Bounds in degrees, to some ten metres. @param {number[]} bounds */
+export const boxWords = bounds => bounds.map(degrees => +degrees.toFixed(4)).join(', ')
+
 /** Follows a list that was cut: how many more there are. */
 export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []

@@ -12,8 +12,7 @@ const PORT = '5984' // of CouchDB, and of `tilecouch up` unless it is taken
 const LOCAL = `http://127.0.0.1:${PORT}/`
 const IS_URL = /^https?:\/\//i
 
-/** The database of an embedded store. */
-export const DEFAULT_DATABASE = 'tiles'
+const DATABASE = 'tiles' // of an embedded store
 
 /**
  * @typedef {object} DatabaseOptions
@@ -60,7 +59,7 @@ export const resolveDatabase = async (target, options) => (await findDatabase(ta
 /** The address at which `tilecouch up` serves a store unless the port is taken: then the store has another one. */
 function isUsual (url) {
   const { protocol, hostname, port, pathname } = new URL(url)
-  return protocol === 'http:' && LOOPBACK.test(hostname) && port === PORT && pathname === `/${DEFAULT_DATABASE}`
+  return protocol === 'http:' && LOOPBACK.test(hostname) && port === PORT && pathname === `/${DATABASE}`
 }
 
 /**
@@ -100,7 +99,7 @@ export function checkNamed (url) {
 }
 
 /** The database of an embedded store at the address of its server. @param {string} server */
-export const databaseAt = server => `${server.replace(/\/$/, '')}/${DEFAULT_DATABASE}`
+export const databaseAt = server => `${server.replace(/\/$/, '')}/${DATABASE}`
 
 /** The nearest .couchapprc from here upwards. It is committed with the project, so it must not contain a password. */
 async function projectEnvironments (folder) {
