@@ -9,7 +9,7 @@ import { parsePublicKey, parseSigner } from '../backup/signature.js'
 import { isWorldReadable, readSecretFile } from '../secrets.js'
 import { withDatabase, withPatientStore } from './connect.js'
 import { collect, wholeNumber } from './options.js'
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
 
@@ -119,11 +119,12 @@ function describeBackup (summary, seconds) {
     ...(signer ? [`  Signed with the key ${signer}`] : []),
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
     ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
-    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named)] : [])
+    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)] : [])
   ]
 }
 
-const reasons = refusals => refusals.map(({ id, reason }) => `    ${id}: ${reason}`)
+const reasons = (refusals, all) =>
+  byCause(refusals, all, { causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`] })
 
 async function restoreCommand (context, options, files) {
   const isStream = files.includes(STREAM)
@@ -210,7 +211,7 @@ function describeWritten (summary, seconds) {
   return [
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} compared: ${found}`,
     ...differing.map(what => `    ${what}`),
-    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals)] : []),
+    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)] : []),
     ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),
     ...(withheld ? rights.map(change => `    ${inWords(change)}`) : []),
     access === 'restored'

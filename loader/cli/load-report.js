@@ -1,6 +1,6 @@
 // What a load reports.
 import { catalogue } from '../errors.js'
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 
 /** Why an edition has its time, unless it was typed. */
 export const timeWords = {
@@ -58,34 +58,22 @@ export function countLines (result) {
 }
 
 /**
- * Failures by their cause: of each an example, how many there are like it, and what to do.
- * @param {{failed: number, failures: {id: string, code: string, reason: string}[], layer?: string, time?: string}} result
- * failures: some of them
+ * Failures by their cause, with what to do.
+ * @param {{failed: number, failures: {id: string, code: string, reason: string}[], layer?: string, time?: string}}
+ *   result failures: some of them
  */
 export function failureLines ({ failed, failures, layer, time }) {
   if (!failed) return []
-  /** @type {Map<string, {example: {id: string, reason: string}, more: number}>} */
-  const causes = new Map()
-  for (const { code, ...example } of failures) {
-    const cause = causes.get(code)
-    if (cause) cause.more++
-    else causes.set(code, { example, more: 0 })
-  }
-  const unknown = failed - failures.length
-  return [
-    `  ${count(failed)} failed:`,
-    ...[...causes].sort(([, a], [, b]) => b.more - a.more).flatMap(([code, { example: { id, reason }, more }]) => [
-      `    ${id}  ${reason} [${code}]${more ? `, and ${count(more)} more like it` : ''}`,
-      ...adviceOn(code, { layer, time })
-    ]),
-    ...(unknown > 0 ? [`    … and ${count(unknown)} more`] : []),
-    ...(failed > causes.size ? ['    --json lists them one by one.'] : [])
-  ]
+  const lines = byCause(failures, failed, {
+    causeOf: ({ code }) => code,
+    wordsOf: ({ id, code, reason }) => [`${id}  ${reason} [${code}]`, ...adviceOn(code, { LAYER: layer, TIME: time })]
+  })
+  const hint = new Set(failures.map(({ code }) => code)).size < failed ? ['    --json lists them one by one.'] : []
+  return [`  ${count(failed)} failed:`, ...lines, ...hint]
 }
 
 /** The advice of the catalogue, with the layer and time that it is about. */
-function adviceOn (code, about) {
-  const words = { LAYER: about.layer, TIME: about.time }
-  const advice = catalogue[code]?.advice?.replace(/\b(LAYER|TIME)\b/g, word => words[word] ?? word)
-  return advice ? [`      ${advice}`] : []
+function adviceOn (code, names) {
+  const advice = catalogue[code]?.advice?.replace(/\b(LAYER|TIME)\b/g, name => names[name] ?? name)
+  return advice ? [advice] : []
 }

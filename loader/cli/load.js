@@ -3,7 +3,8 @@ import path from 'node:path'
 import { checkLayer, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../dated.js'
-import { load } from '../load.js'
+import { TilecouchError } from '../errors.js'
+import { isEmpty, load } from '../load.js'
 import { estimate } from '../seed/plan.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
@@ -81,6 +82,7 @@ async function loadCommand (context, options, names) {
   // opened before a store is created
   const source = name === undefined ? undefined : await openShown(context.output, name, opening)
   try {
+    if (source && !source.diff && await isEmpty(source)) throw new TilecouchError('SOURCE_EMPTY', { value: source.name })
     return await (options.dryRun ? dryRun : loadOne)(context, options, { settings, opening, source, name })
   } finally {
     await source?.close()

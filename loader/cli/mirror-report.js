@@ -1,8 +1,8 @@
 // What `tilecouch mirror` prints: progress, changes of state, and the result.
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
-const SHOWN = 20 // documents that were refused
+const SHOWN = 20 // documents that were refused, in what programs read
 const KINDS = {
   layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store',
   others: 'other document'
@@ -130,12 +130,9 @@ export class MirrorReport {
 
   #refusals ({ lacking, refusals }) {
     if (!lacking) return []
-    const shown = refusals.slice(0, SHOWN)
-    return [
-      `  ${plural(lacking, 'revision')} refused:`,
-      ...shown.map(({ id, error, reason }) => `    ${id}  ${reason ?? error}`),
-      ...(lacking > shown.length ? [`    … and ${count(lacking - shown.length)} more`] : [])
-    ]
+    const causeOf = ({ error, reason }) => reason ?? error
+    const wordsOf = refusal => [`${refusal.id}  ${causeOf(refusal)}`]
+    return [`  ${plural(lacking, 'revision')} refused:`, ...byCause(refusals, lacking, { causeOf, wordsOf })]
   }
 }
 

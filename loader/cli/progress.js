@@ -21,19 +21,20 @@ export class ProgressLine {
   /**
    * @param {import('./output.js').Output} output
    * @param {string} [counted] noun in the plural
-   * @param {{title?: string, amount?: (number: number) => string}} [options] title: of one task among several; amount:
-   *   how a number of the counted is written
+   * @param {{title?: string, amount?: (number: number) => string, clock?: () => number}} [options] title: of one task
+   *   among several; amount: how a number of the counted is written; clock: milliseconds
    */
-  constructor (output, counted = 'tiles', { title = '', amount = count } = {}) {
+  constructor (output, counted = 'tiles', { title = '', amount = count, clock = () => performance.now() } = {}) {
     this.output = output
     this.counted = counted
     this.title = title
     this.amount = amount
+    this.clock = clock
     this.#begin()
   }
 
   #begin () {
-    const time = performance.now()
+    const time = this.clock()
     this.#samples = [{ time, done: 0 }]
     this.#shown = this.output.isTerminal ? 0 : time
   }
@@ -63,7 +64,7 @@ export class ProgressLine {
   }
 
   #isDue () {
-    const time = performance.now()
+    const time = this.clock()
     const { json, isTerminal } = this.output
     if (json || time - this.#shown < (isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
     this.#shown = time
