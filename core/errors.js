@@ -30,14 +30,14 @@ export const catalogue = {
   TRUNCATED_IMAGE: { status: 422, text: d => `truncated or damaged ${d.type}${d.why ? `: ${d.why}` : ''}`, advice: 'Fetch or render this tile again.' },
 
   // the store
-  VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'Stored versions never change. Load the correction with a later time.' },
+  VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'Stored versions never change. Load a correction with a later --time; or remove the edition first: `tilecouch remove LAYER --edition TIME`.' },
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again, with its time: it resumes.' },
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message comes from the validation function of the store.' },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'List the layers with `tilecouch info`.' },
   NOT_ON_DEVICE: { status: 404, text: d => `this device has no tiles of the layer ${show(d.layer)}`, advice: 'Download an area of it, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
   NOT_A_STORE: { status: 409, text: d => `${d.db} has documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
-  DATABASE_NOT_FOUND: { status: 404, text: d => `no database ${d.db}`, advice: 'Load tiles into it, or create it with `tilecouch doctor --fix`.' },
+  DATABASE_NOT_FOUND: { status: 404, text: d => d.folder ? `no store was named, and there is none in ${d.folder}` : `no database ${d.db}`, advice: 'Name a store with --db or COUCHDB_URL. To create one: `tilecouch load`, `tilecouch up` or `tilecouch doctor --fix`.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
   SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'Name another database for the mirror.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },

@@ -5,7 +5,7 @@
 //   3. the manifest is written: from now on it counts
 //   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
 //      manifests of both
-import { checkLayer, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { checkLayer, layerId, now, parseArea, selectorOf, startOf } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
@@ -17,6 +17,7 @@ import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { feedPositionOf } from './load/baseline.js'
 import { SourceReader } from './load/source-reader.js'
+import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
 
 /**
@@ -58,10 +59,7 @@ export async function load (store, source, {
 }) {
   checkLayer(layer)
   const { name } = source
-  if (complete && source.diff) {
-    const why = 'it is a diff: what it lacks has not changed'
-    throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
-  }
+  checkComplete(source, complete)
   if (!source.diff && await isEmpty(source)) throw emptySource(source)
   await refuseOutdated(store)
   const begun = now()
@@ -69,6 +67,7 @@ export async function load (store, source, {
   const timeFrom = /** @type {TimeFrom} */ (time ? 'option' : source.time ? 'source' : 'clock')
   // fields of the source fill gaps; those of the operator count
   const own = { ...fields, ...(ttl !== undefined && { ttl }) }
+  const isNew = !await store.couch.get(layerId(layer))
   /** @type {Record<string, any>} */
   let stored = {}
   const doc = await store.defineLayer(layer, found => ({ ...source.fields, ...(stored = found), ...own }))
@@ -108,7 +107,7 @@ export async function load (store, source, {
     const options = {
       ...writing,
       onProgress (done, tuner) {
-        const where = areFirst ? georeference.describe(done.types) : undefined
+        const where = areFirst && done.tiles > done.failed ? georeference.describe(done.types) : undefined
         if (where) onFirstTiles?.({ layer, time: when, where, warnings: georeference.warnings({ layer, time: when }) })
         if (where) areFirst = false
         onProgress?.(done, tuner)
@@ -143,6 +142,7 @@ export async function load (store, source, {
     })
     await store.defineLayer(layer, found => widen(found, georeference.extent, summary))
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source
     const where = georeference.describe(types)
     warnings.push(...georeference.warnings({ layer, time: when, types }))
@@ -158,6 +158,7 @@ export async function load (store, source, {
     }
   } catch (error) {
     if (error.summary) reader.count(error.summary)
+    if (isNew) await dropEmptyLayer(store, layer, run).catch(() => {}) // the first error is the one to report
     throw error
   } finally {
     await reader.close()
@@ -185,6 +186,13 @@ export function emptySource (source) {
   const { why, advice } = whyEmpty(source) ?? {}
   const error = new TilecouchError('SOURCE_EMPTY', { value: source.name, ...(why && { why }) })
   return advice ? Object.assign(error, { advice }) : error
+}
+
+/** Refuses a diff as a complete source. @param {import('./sources/index.js').Source} source @param {boolean} complete */
+export function checkComplete ({ name, diff }, complete) {
+  if (!complete || !diff) return
+  const why = 'it is a diff: what it lacks has not changed'
+  throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
 }
 
 /** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Option } from 'commander'
 import { collect, refuse } from '../loader/cli/options.js'
-import { bytes, count, countWords, duration, plural } from '../loader/cli/output.js'
+import { bytes, countWords, duration, plural } from '../loader/cli/output.js'
 import { ProgressLine } from '../loader/cli/progress.js'
 import { mirrorOptions, serveOptions } from './edge/options.js'
 import { loadOptions } from './gateway/config.js'
@@ -204,8 +204,7 @@ const isAbout = (reason, url) => reason.split(/[\s,]+/).some(word => word.replac
 class FillingLine extends ProgressLine {
   /** @param {import('./edge/mirror-supervisor.js').MirrorReport} report */
   show ({ counts, pending }) {
-    this.draw(counts.tiles, undefined, rate =>
-      [bytes(counts.bytes), `${count(Math.round(rate))}/s`, ...countWords({ 'changes to look at': pending })])
+    this.draw(counts.tiles, undefined, () => [bytes(counts.bytes), ...countWords({ 'changes to look at': pending })])
   }
 }
 

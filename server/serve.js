@@ -3,7 +3,7 @@
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
 import { TilecouchError } from '../loader/errors.js'
-import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
+import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/sides.js'
@@ -62,7 +62,7 @@ export async function serve (options, { signal, warnings = [], env = process.env
   // the environment "default" is not served by accident: without a name it is the embedded store
   const named = options.db && options.db !== EMBEDDED ? String(await resolveDatabase(options.db, { env })) : undefined
   const embedded = named ? undefined : await (await import('./up.js')).openEmbedded(options.data) // loads PouchDB
-  const db = named ?? withDatabase(/** @type {string} */ (embedded?.url))
+  const db = named ?? databaseAt(/** @type {string} */ (embedded?.url))
   /** @type {import('./edge/mirror-supervisor.js').MirrorSupervisor | undefined} */
   let supervisor
   /** @type {Awaited<ReturnType<typeof openGateway>> | undefined} */
@@ -82,7 +82,7 @@ export async function serve (options, { signal, warnings = [], env = process.env
       supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag, isForAll, log, ...listeners })
       await supervisor.start(signal)
       throwIfAborted(signal)
-    } else if (embedded) await prepare(`${embedded.url}/${DEFAULT_DATABASE}`, signal)
+    } else if (embedded) await prepare(db, signal)
     const origin = supervisor?.isOn ? supervisor.origin : undefined
     gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
     throwIfAborted(signal)

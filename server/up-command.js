@@ -1,6 +1,8 @@
 // tilecouch up
 import { once } from 'node:events'
+import { openedWords } from '../loader/cli/new-store.js'
 import { refuse } from '../loader/cli/options.js'
+import { IndexProgress } from '../loader/cli/progress.js'
 import { ADMIN, passwordFile } from '../loader/embedded.js'
 
 const DATA = './data' // the default of --data
@@ -37,7 +39,7 @@ function portOf (text) {
   return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
-function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data, db }) {
+function lines ({ url, viewer, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
   const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
@@ -50,6 +52,8 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
     ...(embedded ? [`  Writing   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
+    ...(taken ? takenLines(taken, url, data) : []),
+    ...(opened && !embedded ? ['', `  ${openedWords(url)}`] : []),
     '',
     ...(blocked ? ['  This CouchDB does not let browsers run the viewer. A gateway serves it:', `    ${command} serve ${target}`, ''] : []),
     '  Load your own tiles:',
@@ -59,16 +63,27 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, blocked }, { data
   ]
 }
 
+function takenLines ({ port, by }, url, data) {
+  const folder = data === DATA ? 'in this folder' : `with --data ${data}`
+  return [
+    '',
+    `  Port ${port} is taken by ${by}, so this store listens on ${new URL(url).port}.`,
+    `  Commands ${folder} find it there; in other programs use the addresses above.`
+  ]
+}
+
 /** A line that changes on a terminal, one line per step elsewhere. */
 class UpProgress {
   #last
 
   constructor (output) {
     this.output = output
+    this.index = new IndexProgress(output)
   }
 
   show (event) {
     if (this.output.json) return
+    if (event.total) return this.index.show(event)
     const text = this.#text(event)
     if (!text || text === this.#last) return
     this.#last = text

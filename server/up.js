@@ -1,5 +1,5 @@
 // `tilecouch up`: opens a store, loads the demo into an empty one, publishes it, and returns the addresses to open.
-import { DEFAULT_DATABASE, resolveDatabase, withDatabase } from '../loader/couchapp/environments.js'
+import { checkNamed, databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { runsViewer } from '../loader/couchapp/policy.js'
 import { Store, publish, warmIndexes } from '../loader/index.js'
 import { isDemoWanted, loadDemo } from './demo/index.js'
@@ -7,6 +7,7 @@ import { findEmbedded, startEmbedded } from './embedded/index.js'
 
 export const PORT = 5984 // that of CouchDB, where programs for CouchDB look
 const PORTS = 20 // tried one after the other
+const OCCUPANT_TIME = 1000 // milliseconds that the program at the usual port has to say what it is
 
 const REWRITE = '_design/tiles/_rewrite/'
 
@@ -15,12 +16,16 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @property {string} url of the database, without any password
  * @property {boolean} embedded
  * @property {boolean} started this call started the server, and `close` stops it
+ * @property {Taken | null} taken why it has another port than the usual one
+ * @property {boolean} opened this call let everybody read the store
  * @property {string} viewer
  * @property {string} tiles XYZ template of a layer
  * @property {string} asOf template of the same layer at a time
  * @property {boolean} blocked browsers do not run the viewer from this server
  * @property {{tiles: number, bytes: number, editions: number} | null} demo null: nothing was loaded
  * @property {() => Promise<void>} close
+ *
+ * @typedef {{port: number, by: string}} Taken by: in words
  */
 
 /**
@@ -40,26 +45,29 @@ export async function up ({
   db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
 } = {}) {
   // the environment "default" is for deploying, not for a demo
-  const named = db ? await resolveDatabase(db, { env }) : env.COUCHDB_URL ? withDatabase(env.COUCHDB_URL) : null
+  const named = db ? await resolveDatabase(db, { env }) : env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
   const server = named ? null : await openEmbedded(data, { port, host })
   const close = async () => server?.close()
   try {
-    const store = await Store.create(named ?? `${server?.url}/${DEFAULT_DATABASE}`, { public: false })
+    const store = await Store.create(named ?? databaseAt(String(server?.url)), { public: false })
     onProgress({ step: 'server', url: store.url })
     // filled before it is published: on CouchDB, validation halves the speed of a load
     const loaded = demo && await isDemoWanted(store)
       ? await loadDemo(store, { ...demoSize, signal, onProgress: event => onProgress({ step: 'demo', ...event }) })
       : null
     onProgress({ step: 'push' })
-    await publish(store, { signal })
+    const onIndex = event => { if (event.total) onProgress({ ...event, step: 'index' }) }
+    const { opened } = await publish(store, { signal, onProgress: onIndex })
     onProgress({ step: 'index' })
-    await warmIndexes(store, { signal })
+    await warmIndexes(store, { signal, onProgress: onIndex })
     onProgress({ step: 'ready' })
     const viewer = `${store.url}/${REWRITE}`
     return {
       url: store.url,
       embedded: !named,
       started: Boolean(server?.started),
+      taken: server?.taken ?? null,
+      opened,
       viewer,
       ...await templates(store, viewer),
       blocked: await isBlocked(viewer),
@@ -76,6 +84,7 @@ export async function up ({
  * The server of a folder: the one that runs, or a new one. Its address contains the name and password of the admin.
  * @param {string} dir
  * @param {{port?: number, host?: string}} [options] port: exactly this one
+ * @returns {Promise<{url: string, started: boolean, taken?: Taken, close: () => Promise<void>}>}
  */
 export async function openEmbedded (dir, { port, host } = {}) {
   const running = await findEmbedded(dir)
@@ -83,11 +92,24 @@ export async function openEmbedded (dir, { port, host } = {}) {
   for (let candidate = port ?? PORT; ; candidate++) {
     try {
       const { adminUrl: url, close } = await startEmbedded({ dir, port: candidate, host })
-      return { url, started: true, close }
+      const taken = candidate === (port ?? PORT) ? undefined : { port: PORT, by: await occupantOf(PORT) }
+      return { url, started: true, taken, close }
     } catch (error) {
       if (error.code !== 'PORT_IN_USE' || port !== undefined || candidate >= PORT + PORTS) throw error
     }
   }
+}
+
+/** What listens on a port of this machine, in words. */
+async function occupantOf (port) {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(OCCUPANT_TIME) })
+    const { couchdb, vendor } = /** @type {any} */ (await answer.json())
+    if (couchdb) return String(vendor?.name).startsWith('tilecouch') ? 'the embedded store of another folder' : 'a CouchDB'
+  } catch {
+    // it does not speak HTTP, or no JSON
+  }
+  return 'another program'
 }
 
 /** Addresses of a layer that exists. */

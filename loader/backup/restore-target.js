@@ -9,16 +9,14 @@ import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { ValidatingPeer } from '../mirror/validating-peer.js'
 import { versions } from '../store/columns.js'
-import { PRIVATE_SECURITY, Store } from '../store/index.js'
+import { CLOSED_SECURITY, PRIVATE_SECURITY, Store } from '../store/index.js'
 import { settleAll } from '../store/settle.js'
 import { walk } from '../store/walk.js'
 
 const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
 const BLOCKS = 4 // of a file that are written at once
-// differs from a database that nobody has opened yet
-const CLOSED = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
 // while it is filled: the ids of the backups are in its rights, which only admins write. Opening it takes them out
-const filledFrom = chain => ({ ...CLOSED, tilecouch: { ...CLOSED.tilecouch, restoring: chain } })
+const filledFrom = chain => ({ ...CLOSED_SECURITY, tilecouch: { ...CLOSED_SECURITY.tilecouch, restoring: chain } })
 
 /** @typedef {Awaited<ReturnType<typeof openTarget>>} RestoreTarget */
 
@@ -39,7 +37,7 @@ export async function openTarget (couch, chain) {
   if (chain.length) check(chain)
   return {
     resumed: !isEmpty,
-    security: begun ? CLOSED : security, // as it is now
+    security: begun ? CLOSED_SECURITY : security, // as it is now
     /** Closes the database, and creates it if necessary. @param {{chain: string[], q?: number}} of */
     async begin ({ chain: of, q }) {
       check(of)
@@ -47,7 +45,7 @@ export async function openTarget (couch, chain) {
       await new Store(couch).secure(filledFrom(of))
     },
     /** @param {any} [rights] unless given, it stays closed */
-    end: (rights = CLOSED) => new Store(couch).secure(rights)
+    end: (rights = CLOSED_SECURITY) => new Store(couch).secure(rights)
   }
 }
 

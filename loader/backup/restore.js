@@ -258,8 +258,10 @@ class Restoring {
     Object.assign(this.#result, { compared, differences, differing: named })
     const docs = await ownDesigns()
     onProgress?.({ step: 'indexing', done: 0 })
-    await push(couch, docs, { signal })
-    await warmIndexes({ couch }, { signal })
+    const onIndex = onProgress && ((/** @type {{step?: string, done?: number, total?: number}} */ { done = 0, total }) =>
+      onProgress({ step: 'indexing', done, total }))
+    await push(couch, docs, { signal, onProgress: onIndex })
+    await warmIndexes({ couch }, { signal, onProgress: onIndex })
     await settleUnfinished(couch, signal)
     if (differences || this.#damage.length || this.#result.withheld) return // an admin has to look at it first
     const security = this.#isGiven ? this.#security : null

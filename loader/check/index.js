@@ -13,7 +13,7 @@ import { verifyFile } from '../verify/index.js'
 import { Report } from '../verify/report.js'
 import { Settler } from './conflicts.js'
 import { DesignDocuments } from './design-documents.js'
-import { repairLayer, verifyLayer } from './layer.js'
+import { countContents, repairLayer, verifyLayer } from './layer.js'
 import { unsettled } from './manifests.js'
 import { isMergeable, mergeDocuments } from './merge.js'
 import { RepairQueue, RepairTally } from './repairs.js'
@@ -38,9 +38,9 @@ import { sections } from './walk.js'
  *
  * @typedef {object} Progress
  * @property {string} [layer] that is being checked
- * @property {number} tiles of all layers so far
+ * @property {number} tiles that were read so far, of all layers; of a store with their past
  * @property {number} bytes
- * @property {number} [total] tiles, where it is known
+ * @property {number} [total] tiles to be read, where it is known
  * @property {number} faults
  * @property {number} warnings
  *
@@ -119,6 +119,9 @@ class StoreCheck {
   /** Of the layer that was checked last. @type {Record<string, any>} */
   #checked = {}
   #current = { tiles: 0, bytes: 0 } // of the layer that is being checked
+  #read = { tiles: 0, bytes: 0 } // of the layers before
+  /** @type {number | undefined} */
+  #total
   #outcome = new RepairTally()
   /** @type {RepairQueue | undefined} */
   #repairs
@@ -162,6 +165,10 @@ class StoreCheck {
   }
 
   async run () {
+    const { area, time, zooms } = this.options
+    if (this.onProgress && !area && time === undefined) {
+      this.#total = await countContents(this.couch, { layers: this.layers, zooms, signal: this.signal })
+    }
     if (this.layers) for (const layer of new Set(this.layers)) await this.#checkLayer(layer)
     else await this.#checkAll()
     if (!this.#repairs) return
@@ -203,12 +210,15 @@ class StoreCheck {
       ...this.options,
       report,
       afterPage: async () => this.#repairs?.repairIfMany(),
-      onProgress: ({ tiles, bytes, total }) => {
-        this.#current = { tiles, bytes }
+      onProgress: done => {
+        this.#current = done
         const { faults, warnings } = report
-        this.onProgress?.({ layer, tiles: before.tiles + tiles, bytes: before.bytes + bytes, total, faults, warnings })
+        const [tiles, bytes] = [this.#read.tiles + done.tiles, this.#read.bytes + done.bytes]
+        this.onProgress?.({ layer, tiles, bytes, total: this.#total, faults, warnings })
       }
     })
+    this.#read.tiles += found.checked.contents
+    this.#read.bytes += found.bytes
     this.#current = { tiles: 0, bytes: 0 }
     this.#checked = found.checked
     this.#layers.push({

@@ -27,7 +27,7 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @property {boolean} [decode]
  * @property {AbortSignal} [signal]
  * @property {() => Promise<void>} [afterPage] awaited after every page of documents
- * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress]
+ * @property {(done: {tiles: number, bytes: number}) => void} [onProgress] tiles: versions whose bytes were read
  */
 
 /**
@@ -42,12 +42,11 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   const isWhole = !area && !zooms
   const doc = await checkLayerDocument(couch, layer, report)
   const editions = await checkEditions(couch, layer, report)
-  const total = area || asOfTime ? undefined : await totalOf(couch, layer, zooms, signal)
   const { faults } = report
   const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, afterPage })
   const tileSize = doc?.tileSize ?? TILE_SIZE
   const content = await examineAll(readBytes(couch, walk.wanted(), signal), {
-    report, decode, tileSize, signal, onTile: done => onProgress?.({ ...done, total })
+    report, decode, tileSize, signal, onTile: onProgress
   })
   if (!doc && !walk.documents) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   if (!doc) report.add('no-layer', `layer:${layer}`)
@@ -71,11 +70,20 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   }
 }
 
-/** The number of versions with bytes, for the progress; unknown without views. */
-async function totalOf (couch, layer, zooms, signal) {
+/**
+ * The number of versions with bytes, for the progress; unknown without views.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {{layers?: string[], zooms?: import('../../core/grid.js').Zooms, signal?: AbortSignal}} which layers: all
+ *   unless given
+ * @returns {Promise<number | undefined>}
+ */
+export async function countContents (couch, { layers, zooms, signal }) {
+  const [layer] = layers ?? []
+  const range = layers?.length === 1 ? { startkey: [layer], endkey: [layer, {}] } : {}
   try {
-    const rows = await couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 }, signal)
-    const isWanted = ({ key: [, z, kind] }) => kind !== 'gone' && (!zooms || (z >= zooms.min && z <= zooms.max))
+    const rows = await couch.view(BY_ZOOM, { ...range, group_level: 3 }, signal)
+    const isWanted = ({ key: [name, z, kind] }) =>
+      kind !== 'gone' && (layers?.includes(name) ?? true) && (!zooms || (z >= zooms.min && z <= zooms.max))
     return rows.filter(isWanted).reduce((sum, { value: [{ count }] }) => sum + count, 0)
   } catch (error) {
     if (error.code !== 'INDEX_MISSING') throw error

@@ -86,7 +86,7 @@ export const steps = [
  * @property {boolean} [dryRun] lists what there is to do, and writes nothing
  * @property {AbortSignal} [signal]
  * @property {(done: {step: string, documents: number}) => void} [onProgress] of a step
- * @property {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [onPush] of a design document
+ * @property {(event: import('../couchapp/push.js').PushEvent) => void} [onPush] of a design document
  */
 
 /**

@@ -8,7 +8,7 @@ export function addAccessCommand (program, run) {
   program.command('access')
     .description('show or set who may read and write the store')
     .addOption(new Option('--public').conflicts(['private', 'readers', 'reader']))
-    .option('--private', 'only readers and writers read; who is not named here loses access')
+    .option('--private')
     .option('--readers <roles>', 'only these roles and the writers read; separate them with commas')
     .option('--reader <name>', 'only this user reads; repeatable', collect)
     .option('--writers <roles>', 'only these roles write (default: tilecouch-writer); separate them with commas')

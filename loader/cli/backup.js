@@ -9,7 +9,7 @@ import { parsePublicKey, parseSigner } from '../backup/signature.js'
 import { isWorldReadable, readSecretFile } from '../secrets.js'
 import { withDatabase, withPatientStore } from './connect.js'
 import { collect, wholeNumber } from './options.js'
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
 
@@ -46,7 +46,7 @@ backup made with --base. See docs/backup.md.`)
     .argument('<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input')
     .option('-n, --dry-run')
     .option('--partial', 'from a damaged file, take what comes before the damage')
-    .addOption(new Option('--yes', 'give the rights in the files (who is admin, writes, reads) without asking').conflicts('closed'))
+    .addOption(new Option('--yes').conflicts('closed'))
     .option('--closed', 'give no rights: only admins get in')
     .option('--identity <file>', '', collect)
     .addOption(new Option('--signed-by <file>', 'refuse files not signed with this public key (Ed25519, PEM); repeatable')
@@ -86,8 +86,7 @@ function backupCommand (context, options, file) {
         ...keys,
         signal,
         onProgress ({ documents, total, size }) {
-          const most = total && Math.max(total, documents)
-          progress.draw(documents, most, rate => [bytes(size), `${count(Math.round(rate))}/s`])
+          progress.draw(documents, total && Math.max(total, documents), () => [bytes(size)])
         }
       })
       progress.end()
@@ -120,11 +119,12 @@ function describeBackup (summary, seconds) {
     ...(signer ? [`  Signed with the key ${signer}`] : []),
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
     ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
-    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named)] : [])
+    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)] : [])
   ]
 }
 
-const reasons = refusals => refusals.map(({ id, reason }) => `    ${id}: ${reason}`)
+const reasons = (refusals, all) =>
+  byCause(refusals, all, { causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`] })
 
 async function restoreCommand (context, options, files) {
   const isStream = files.includes(STREAM)
@@ -133,16 +133,16 @@ async function restoreCommand (context, options, files) {
   const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
   const act = url => restoreInto(context, { ...options, ...keys }, isStream ? context.stdin : files, url, q)
   // files can be checked without a database
-  return options.dryRun && options.db === undefined ? act(null) : withDatabase(context, options, act)
+  if (options.dryRun && options.db === undefined) return act(null)
+  return withDatabase(context, options, act, { creates: !options.dryRun })
 }
 
-const steps = { reading: 'Reading the files', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
+const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
 async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
   const { partial, dryRun = false, yes, closed, identities, signedBy } = options
   const started = performance.now()
-  let progress = new ProgressLine(output, 'documents')
-  let shown
+  const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
@@ -160,13 +160,12 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
       q,
       signal,
       onProgress ({ step, done, total }) {
-        if (step !== shown) {
-          progress.end()
-          output.note(`${steps[step]} …`)
-          progress = new ProgressLine(output, 'documents')
-          shown = step
+        if (steps[step] !== progress.title) {
+          progress.restart(steps[step])
+          progress.counted = step === 'indexing' ? 'changes' : 'documents'
+          output.note(`${progress.title} …`)
         }
-        progress.draw(done, total, rate => [`${count(Math.round(rate))}/s`])
+        if (done) progress.draw(done, total)
       }
     })
     progress.end()
@@ -212,7 +211,7 @@ function describeWritten (summary, seconds) {
   return [
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} compared: ${found}`,
     ...differing.map(what => `    ${what}`),
-    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals)] : []),
+    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)] : []),
     ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),
     ...(withheld ? rights.map(change => `    ${inWords(change)}`) : []),
     access === 'restored'

@@ -14,7 +14,7 @@ import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
-import { ProgressLine, reportEnd, reportStates } from './progress.js'
+import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -107,13 +107,13 @@ async function openMirror (from, store) {
 
 async function checkWith ({ output }, { report: file, decode }, what, settings) {
   const list = file === undefined ? undefined : new FindingList(file)
-  const progress = new ProgressLine(output)
+  const progress = new ProgressLine(output, typeof what === 'string' ? 'tiles' : 'versions')
   try {
     const checked = await reportEnd(progress, () => check(what, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: done => progress.draw(done.tiles, done.total, rate => [
-        ...(done.layer ? [done.layer] : []), bytes(done.bytes), `${count(Math.round(rate))}/s`,
+      onProgress: done => progress.draw(done.tiles, done.total, () => [
+        ...(done.layer ? [done.layer] : []), bytes(done.bytes),
         ...(done.faults ? [plural(done.faults, 'fault')] : []),
         ...(done.warnings ? [plural(done.warnings, 'warning')] : [])
       ])
@@ -213,9 +213,13 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
 /** --only upgrade */
 async function upgradeWith ({ output, signal }, { fix = false }, store) {
   const started = performance.now()
-  const onPush = (/** @type {any} */ { id, step, done }) => output.note(
-    step === 'swap' ? `${id}: deployed` : `${id}: building its index${done === undefined ? '' : `, ${done} %`}`)
-  const summary = await upgrade(store, { dryRun: !fix, signal, onPush })
+  const progress = new IndexProgress(output)
+  const onPush = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
+    if (event.step === 'index') return progress.show(event)
+    progress.end()
+    output.note(`${event.id}: deployed`)
+  }
+  const summary = await upgrade(store, { dryRun: !fix, signal, onPush }).finally(() => progress.end())
   const { from, to, steps, designs, skipped, unstated = 0 } = summary
   const behind = designs.filter(({ action }) => action !== 'unchanged')
   const todo = fix ? '' : 'to do: '

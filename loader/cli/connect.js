@@ -1,5 +1,9 @@
-// Opens the store of --db for a command, and closes it again.
-import { DEFAULT_DATABASE, resolveDatabase } from '../couchapp/environments.js'
+// Opens the store of a command, and closes it again. Says which one it is when the command line does not.
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { scrub } from '../../core/index.js'
+import { databaseAt, findDatabase } from '../couchapp/environments.js'
+import { TilecouchError } from '../errors.js'
 import { retryDefaults } from '../store/couch.js'
 import { Store } from '../store/index.js'
 
@@ -8,13 +12,25 @@ import { Store } from '../store/index.js'
  * @typedef {{db?: string, data: string}} Target of the options
  */
 
-/** @template T @param {Context} context @param {Target} options @param {(url: string) => Promise<T>} action */
-export async function withDatabase (context, { db, data }, action) {
-  const url = await resolveDatabase(db)
-  if (url) return action(url)
-  const embedded = await context.openEmbedded(data)
+/**
+ * @template T
+ * @param {Context} context
+ * @param {Target} options
+ * @param {(url: string) => Promise<T>} action
+ * @param {{creates?: boolean}} [more] creates: a command that makes stores; others leave no folder behind
+ */
+export async function withDatabase ({ output, openEmbedded }, { db, data }, action, { creates = false } = {}) {
+  const { url, namedBy } = await findDatabase(db, { data })
+  if (url) {
+    if (namedBy) output.note(`Store: ${scrub(url)} (${namedBy})`)
+    return action(url)
+  }
+  const isThere = existsSync(path.join(data, 'databases'))
+  if (!isThere && !creates) throw new TilecouchError('DATABASE_NOT_FOUND', { folder: data })
+  output.note(`Store: ${isThere ? 'the embedded one' : 'a new embedded one'} in ${data}`)
+  const embedded = await openEmbedded(data)
   try {
-    return await action(`${embedded.url}/${DEFAULT_DATABASE}`)
+    return await action(databaseAt(embedded.url))
   } finally {
     await embedded.close()
   }

@@ -139,7 +139,7 @@ class DiffProgress extends ProgressLine {
   /** Counts the tiles meanwhile, if a bar can show it; the diff itself reports errors. */
   constructor (output, store, references, { area, zooms }) {
     super(output)
-    if (output.json || !output.isTerminal) return
+    if (output.json) return
     const counted = async () => {
       const { layer } = references.map(referenceOf).find(Boolean) ?? {}
       if (layer) this.#total = (await store.count(layer, { area, zooms, signal: this.#stop.signal })).tiles
@@ -149,7 +149,7 @@ class DiffProgress extends ProgressLine {
 
   /** @param {import('../diff/index.js').Tally} tally */
   show ({ tiles, different }) {
-    this.draw(tiles, this.#total, rate => [`${count(Math.round(rate))}/s`, `${count(different)} differ`])
+    this.draw(tiles, this.#total, () => [`${count(different)} differ`])
   }
 
   end () {

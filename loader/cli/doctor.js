@@ -1,9 +1,8 @@
 // tilecouch doctor
-import { existsSync } from 'node:fs'
-import { TilecouchError } from '../errors.js'
 import { doctor } from '../doctor/index.js'
 import { writeMetrics } from '../doctor/metrics.js'
 import { withDatabase } from './connect.js'
+import { closeExisting, openedWords } from './new-store.js'
 import { refuse, wholeNumber } from './options.js'
 import { bytes, count, plural } from './output.js'
 
@@ -14,6 +13,7 @@ export function addDoctorCommand (program, run) {
   program.command('doctor')
     .description('find problems of a CouchDB and its store; with --fix, prepare and repair them')
     .option('--fix')
+    .option('--private')
     .option('--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
       'database of the server')
     .option('--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
@@ -42,7 +42,8 @@ are listed. The exit code is 1 when a finding is bad.`)
 
 async function doctorCommand (context, options) {
   const { output, signal } = context
-  const { fix = false, cors, allowViewer, mirrors, gateway, metrics } = options
+  const { fix = false, private: closed = false, cors, allowViewer, mirrors, gateway, metrics } = options
+  if (closed && !fix) refuse('--private', true, 'it goes with --fix')
   const wanted = {
     cors,
     allowViewer,
@@ -51,22 +52,20 @@ async function doctorCommand (context, options) {
     tiles: tilesOf(options.expectedTiles),
     tileBytes: wholeNumber('--tile-bytes', options.tileBytes, 9)
   }
-  return withDatabase(fix ? context : readOnly(context), options, async url => {
-    const report = await doctor(url, { fix, ...wanted, mirrors, gateway, signal, folder: options.data })
+  return withDatabase(context, options, async url => {
+    if (closed) await closeExisting(url)
+    const report = await doctor(url, { fix, closed, ...wanted, mirrors, gateway, signal, folder: options.data })
     if (metrics !== undefined) await writeMetrics(metrics, report)
     output.result(report, describe(report))
+    if (isOpened(report)) output.note(openedWords(report.url))
     return report.state === 'bad' ? 1 : 0
-  })
+  }, { creates: fix })
 }
 
-/** Without --fix no embedded store is created. */
-const readOnly = context => ({
-  ...context,
-  openEmbedded: async dir => {
-    if (!existsSync(dir)) throw new TilecouchError('DATABASE_NOT_FOUND', { db: `in ${dir}` })
-    return context.openEmbedded(dir)
-  }
-})
+/** Whether everybody reads what was published just now. @param {import('../doctor/index.js').Report} report */
+const isOpened = ({ findings }) =>
+  findings.some(({ check, fixed }) => fixed && ['published', 'deployed'].includes(check)) &&
+  findings.some(({ check, found }) => check === 'access' && found.startsWith('everybody may read'))
 
 /** Parses `40M`. */
 function tilesOf (value) {

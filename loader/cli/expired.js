@@ -2,6 +2,7 @@
 // --dry-run both list them.
 import { now } from '../../core/index.js'
 import { expire } from '../expired/index.js'
+import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { refuse, timeOrAgo, wholeNumber } from './options.js'
 import { bytes, count, countWords, moreLine, plural, table } from './output.js'
@@ -23,7 +24,11 @@ export async function expiredCommand (context, options, names, action) {
   if (options.all ? names.length : !names.length) {
     refuse('LAYER', names.join(' '), 'name layers, or add --all')
   }
-  const { live = false, dryRun = false, json } = options
+  const { live = false, dryRun = false, yes = false, json } = options
+  // a ttl says when tiles are fetched again, not that they may go
+  const confirm = action.action === 'remove' && !dryRun && !yes
+    ? confirmation(context, options, options.all ? 'all' : names.join(' '))
+    : undefined
   const settings = {
     ...action,
     ...(live && action.seeding && { seeding: { ...action.seeding, fetching: { giveUpAfter: LIVE_GIVES_UP } } }),
@@ -35,6 +40,11 @@ export async function expiredCommand (context, options, names, action) {
     signal
   }
   return withPatientStore(context, options, async store => {
+    if (confirm) {
+      const { expired, bytes: size } = await expire(store, { ...settings, live: false, dryRun: true, limit: 1 })
+      output.note(`${hasExpired(expired)} (${bytes(size)}) and would be removed.`)
+      if (expired || live) await confirm()
+    }
     if (live) store.couch.options.retries = RETRIES
     const progress = new ProgressLine(output)
     let listed = 0
@@ -84,6 +94,8 @@ function following (output) {
   }
 }
 
+const hasExpired = tiles => `${plural(tiles, 'tile')} ${tiles === 1 ? 'has' : 'have'} expired`
+
 function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
   const would = dryRun ? 'would be ' : ''
   const rows = Object.entries(tally.layers).filter(([, { tiles }]) => tiles)
@@ -92,7 +104,7 @@ function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
   const { gone } = tally
   const lines = [
     ...(tally.listed.length ? [''] : []),
-    `${plural(tally.expired, 'tile')} ${tally.expired === 1 ? 'has' : 'have'} expired (${bytes(tally.bytes)})${how}`,
+    `${hasExpired(tally.expired)} (${bytes(tally.bytes)})${how}`,
     ...(isTabled ? table(['layer', 'tiles', 'size', 'first', 'last'], rows).map(line => `  ${line}`) : []),
     ...(dryRun && tally.listed.length < tally.expired ? [`  ${count(tally.listed.length)} of them are listed; --limit lists more`] : []),
     ...(action === 'refresh' ? dryRun ? ['  they would be fetched again'] : refreshed(tally) : []),

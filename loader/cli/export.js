@@ -13,7 +13,7 @@ import { HIDDEN } from '../tree/paths.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { ProgressLine, currentTiles, reportEnd } from './progress.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 const SHOWN_FAILURES = 20 // lines; --json has more
@@ -115,7 +115,7 @@ async function writeHistory ({ output }, store, layer, target, settings) {
   await reportEnd(progress, () => exportHistory(store, layer, target, {
     ...settings,
     onTarget (name, time, index, editions) {
-      progress.restart()
+      progress.restart(`${count(index + 1)} of ${count(editions)}`)
       output.note(`${formatReference(layer, time)} -> ${name} (${index + 1} of ${editions})`)
     },
     onProgress: progress.shower
@@ -142,9 +142,7 @@ class ExportProgress extends ProgressLine {
 
   /** @param {import('../export/index.js').ExportSummary & {total?: number}} progress */
   show ({ tiles, total, bytes: size, kept, missing }) {
-    this.draw(tiles, total, rate => [
-      bytes(size), `${count(Math.round(rate))}/s`, ...countWords({ 'there already': kept, missing })
-    ])
+    this.draw(tiles, total, () => [bytes(size), ...countWords({ 'there already': kept, missing })])
   }
 }
 
@@ -152,7 +150,7 @@ async function writeTree ({ output, signal }, store, options, { layer, folder, a
   const { live: follow = false, force = false } = options
   if (follow) store.couch.options.retries = LIVE_RETRIES
   const started = performance.now()
-  const progress = new TreeProgress(output, area || zooms ? undefined : await currentTiles(store, layer))
+  const progress = new TreeProgress(output, area || zooms ? undefined : await currentTiles(output, store, layer))
   const messages = new TreeMessages(output, { layer, folder, started, progress })
   if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
   try {
@@ -185,9 +183,6 @@ function checkTreeOptions (options, layer, time) {
   }
   if (options.gateway !== undefined && options.nginx === undefined) refuse('--gateway', options.gateway, 'it needs --nginx')
 }
-
-/** The tiles that the layer has now, for the progress bar. */
-const currentTiles = (store, layer) => store.count(layer).then(({ tiles }) => tiles, () => undefined)
 
 /** The nginx configuration of all layers with trees in the folder. A file that somebody edited is not replaced. */
 async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, folder) {
@@ -305,9 +300,8 @@ class TreeProgress extends ProgressLine {
   /** @param {import('../tree/tiles.js').Tally} tally */
   show ({ tiles, written, linked, kept, bytes: size }) {
     if (this.quiet) return
-    this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, rate => [
-      `${count(Math.round(rate))}/s`, `${count(written)} written (${bytes(size)})`, `${count(linked)} linked`,
-      ...countWords({ 'up to date': kept })
+    this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, () => [
+      `${count(written)} written (${bytes(size)})`, `${count(linked)} linked`, ...countWords({ 'up to date': kept })
     ])
   }
 }

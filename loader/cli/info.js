@@ -4,7 +4,7 @@ import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
 import { withStore } from './connect.js'
 import { refuse } from './options.js'
-import { bytes, count, plural, table } from './output.js'
+import { boxWords, bytes, count, plural, table } from './output.js'
 
 export function addInfoCommand (program, run) {
   program.command('info')
@@ -60,9 +60,10 @@ async function showLayer (store, layer, output) {
   const [doc, stats, editions, manifests, conflicts] = await Promise.all([
     store.layer(layer), store.stats(layer), store.editions(layer), store.manifests(layer), conflictsOf(store, layer)
   ])
+  const bounds = doc.bounds ?? stats.bounds // what clients are told
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
-    ...(stats.bounds ? [`bounds ${stats.bounds.map(value => +value.toFixed(4)).join(', ')}`] : []),
+    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(manifests.count
       ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`]
       : []),
@@ -87,16 +88,15 @@ const stateOf = ({ finished, failed, complete }) =>
 async function showEdition (store, layer, time, output) {
   const [doc, coverage] = await Promise.all([store.layer(layer), store.coverage(layer, time)])
   const { tiles, blocks, bounds, byZoom, complete, area, zooms, roots, changed, unchanged } = coverage
-  const box = corners => corners.map(value => +value.toFixed(4)).join(', ')
   const reach = `${area ? 'of its area' : 'of the layer'}${zooms ? ` at zoom ${zooms.min} to ${zooms.max}` : ''}`
-  const rows = byZoom.map(zoom => [zoom.z, zoom.tiles, zoom.blocks, box(zoom.bounds)])
+  const rows = byZoom.map(zoom => [zoom.z, zoom.tiles, zoom.blocks, boxWords(zoom.bounds)])
   output.result(coverage, [
     `${layer}@${coverage.time}${doc.name ? ` - ${doc.name}` : ''}`,
     ...(roots.length
       ? [`looked at ${plural(tiles, 'tile')} in ${plural(blocks, 'block')} of 64 x 64; ` +
         (complete ? `complete: every other tile ${reach} is gone` : 'not complete: it says nothing about other tiles')]
       : ['no manifest: an earlier tilecouch loaded it, or its load has not ended. Load it again']),
-    ...(bounds ? [`bounds ${box(bounds)}`] : []),
+    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(area ? [`area ${JSON.stringify(area)}`] : []),
     ...(changed === undefined ? [] : [`${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`]),
     ...roots.map(root => `root ${root}`),

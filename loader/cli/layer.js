@@ -1,11 +1,10 @@
 // tilecouch layer
 import { checkLayer, checkRetention, parseBbox, parseDuration } from '../../core/index.js'
-import { Store } from '../store/index.js'
 import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
-import { publishNew } from './load.js'
-import { wholeNumber, zoomsOf } from './options.js'
-import { count } from './output.js'
+import { createStore, publishNew } from './new-store.js'
+import { refuse, wholeNumber, zoomsOf } from './options.js'
+import { boxWords, count } from './output.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
@@ -26,6 +25,7 @@ export function addLayerCommand (program, run) {
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
     .option('--offline', 'allow offline downloads (default)')
     .option('--no-offline', 'forbid offline downloads')
+    .option('--private')
   addRetentionOptions(command)
     .option('--no-retention', 'no retention policy: keep the whole past')
     .addHelpText('after', `
@@ -46,14 +46,16 @@ async function layerCommand (context, options, layer) {
   checkLayer(layer)
   const fields = await fieldsOf(options)
   if (!Object.keys(fields).length) {
+    if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')
     return withStore(context, options, async store => show(output, await store.layer(layer)))
   }
   return withDatabase(context, options, async url => {
-    const store = await Store.create(url, { public: false })
+    const store = await createStore(context, url, options)
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
     await publishNew(context, store)
     show(output, doc)
-  })
+    if (fields.retention) output.note(`See what a prune would remove: tilecouch prune ${layer} --dry-run`)
+  }, { creates: true })
 }
 
 /** The options as fields of the document; null removes a field. */
@@ -89,7 +91,7 @@ function show (output, doc) {
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
-    ...(bounds ? [`bounds ${bounds.join(', ')}`] : []),
+    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(format ? [`tiles are ${format}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',

@@ -1,22 +1,49 @@
 // What a load reports.
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { catalogue } from '../errors.js'
+import { boxWords, byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 
-const SHOWN_FAILURES = 20 // lines; --json has more
+/** Why an edition has its time, unless it was typed. */
+export const timeWords = {
+  source: 'The source says this time; --time sets another.',
+  clock: 'This is the time of the load: neither --time nor the source says when the map looked like this.'
+}
 
-/** The result of load, or what it did until it ended; written: when its last tile was; time: that of the source. */
-export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', time }) {
+/**
+ * The result of load, or what it did until it ended; written: when its last tile was; timeFrom: a key of timeWords.
+ */
+export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', timeFrom }) {
   const spent = spentSince(started, written)
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
     `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
-    ...(time ? ['  The source says this time; --time sets another.'] : []),
+    ...(timeFrom ? [`  ${timeWords[timeFrom]}`] : []),
     ...countLines(result),
     ...failureLines(result),
+    ...(result.where && result.tiles > result.failed ? whereLines(result.where) : []),
     ...(result.warnings ?? []).flatMap(warningLines)
   ])
 }
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
+
+const TYPES = { png: 'PNG', jpg: 'JPEG', webp: 'WebP', avif: 'AVIF', pbf: 'vector tiles' }
+
+/**
+ * Where tiles lie, and what they are.
+ * @param {import('../load/georeference.js').Where} where
+ * @param {string} [title]
+ */
+export function whereLines ({ place, flipped, bounds, zooms, tileSize, formats }, title = '  Place') {
+  const types = formats.map(format => TYPES[format] ?? format).join(', ')
+  const levels = zooms.min === zooms.max ? `zoom ${zooms.min}` : `zooms ${zooms.min} to ${zooms.max}`
+  const facts = [types, tileSize && `${tileSize} x ${tileSize} pixels`, levels, `bounds ${boxWords(bounds)}`]
+  return [
+    `${title}: ${place}`,
+    `  ${facts.filter(Boolean).join(', ')}`,
+    ...(flipped ? [`  With rows counted from the other side (--scheme) it would be ${flipped}.`] : []),
+    ...(formats.includes('pbf') ? ['  MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed.'] : [])
+  ]
+}
 
 /**
  * seconds: until the map could be asked; writingSeconds: until all was written.
@@ -50,11 +77,23 @@ export function countLines (result) {
   ]
 }
 
-export function failureLines (/** @type {any} */ { failed, failures }, shown = SHOWN_FAILURES) {
+/**
+ * Failures by their cause, with what to do.
+ * @param {{failed: number, failures: {id: string, code: string, reason: string}[], layer?: string, time?: string}}
+ *   result failures: some of them
+ */
+export function failureLines ({ failed, failures, layer, time }) {
   if (!failed) return []
-  return [
-    `  ${count(failed)} failed:`,
-    ...failures.slice(0, shown).map(({ id, code, reason }) => `    ${id}  ${reason} [${code}]`),
-    ...(failed > shown ? [`    … and ${count(failed - shown)} more (--json lists them)`] : [])
-  ]
+  const lines = byCause(failures, failed, {
+    causeOf: ({ code }) => code,
+    wordsOf: ({ id, code, reason }) => [`${id}  ${reason} [${code}]`, ...adviceOn(code, { LAYER: layer, TIME: time })]
+  })
+  const hint = new Set(failures.map(({ code }) => code)).size < failed ? ['    --json lists them one by one.'] : []
+  return [`  ${count(failed)} failed:`, ...lines, ...hint]
+}
+
+/** The advice of the catalogue, with the layer and time that it is about. */
+function adviceOn (code, names) {
+  const advice = catalogue[code]?.advice?.replace(/\b(LAYER|TIME)\b/g, name => names[name] ?? name)
+  return advice ? [advice] : []
 }

@@ -1,8 +1,8 @@
 // What `tilecouch mirror` prints: progress, changes of state, and the result.
-import { bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { ProgressLine } from './progress.js'
 
-const SHOWN = 20 // documents that were refused
+const SHOWN = 20 // documents that were refused, in what programs read
 const KINDS = {
   layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store',
   others: 'other document'
@@ -11,7 +11,6 @@ const KINDS = {
 /** @typedef {import('../mirror/index.js').MirrorStatus} Status */
 
 export class MirrorProgress extends ProgressLine {
-  #started = performance.now()
   quiet = false // while it follows: single changes are not shown
 
   /** @param {import('./output.js').Output} output */
@@ -22,12 +21,10 @@ export class MirrorProgress extends ProgressLine {
   /** @param {Status} status */
   show ({ changes, pending, tiles, bytes: size, missing, docs, absent, refused, lacking, ready }) {
     if (this.quiet || ready) return
-    const seconds = (performance.now() - this.#started) / 1000
     // changes are read before their documents are written
     const done = Math.max(0, changes - (missing - docs - absent - refused))
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
       plural(tiles, 'tile'),
-      `${count(Math.round(tiles / seconds))}/s`,
       bytes(size),
       ...(missing ? [] : ['nothing missing']),
       ...(lacking ? [`${count(lacking)} refused`] : [])
@@ -133,12 +130,9 @@ export class MirrorReport {
 
   #refusals ({ lacking, refusals }) {
     if (!lacking) return []
-    const shown = refusals.slice(0, SHOWN)
-    return [
-      `  ${plural(lacking, 'revision')} refused:`,
-      ...shown.map(({ id, error, reason }) => `    ${id}  ${reason ?? error}`),
-      ...(lacking > shown.length ? [`    … and ${count(lacking - shown.length)} more`] : [])
-    ]
+    const causeOf = ({ error, reason }) => reason ?? error
+    const wordsOf = refusal => [`${refusal.id}  ${causeOf(refusal)}`]
+    return [`  ${plural(lacking, 'revision')} refused:`, ...byCause(refusals, lacking, { causeOf, wordsOf })]
   }
 }
 

@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs'
 import { Option } from 'commander'
 import { TilecouchError } from '../errors.js'
-import { DEFAULT_DATABASE, resolveDatabase } from '../couchapp/environments.js'
+import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror } from '../mirror/index.js'
 import { replicatorDocument } from '../mirror/replicator-document.js'
 import { LOOPBACK } from '../system.js'
 import { mirrorListCommand } from './mirror-list.js'
 import { MirrorProgress, MirrorReport } from './mirror-report.js'
 import { areaIfAny, zoomsOf } from './options.js'
+import { IndexProgress } from './progress.js'
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
 const WITH_PASSWORDS = `PUT it to _replicator on a CouchDB as an admin. Add names and passwords to source and target:
@@ -69,6 +70,7 @@ async function mirrorCommand (context, options, from, to) {
   return withSides(context, options, [from, to], async (source, target) => {
     const { live = false, dryRun = false } = options
     const progress = new MirrorProgress(context.output)
+    const indexing = new IndexProgress(context.output)
     const mirror = new Mirror(source, target, {
       ...wanted,
       live,
@@ -77,7 +79,8 @@ async function mirrorCommand (context, options, from, to) {
       signal: context.signal,
       onProgress: status => progress.show(status),
       onState: status => report.state(status),
-      onCopied: () => report.copied(mirror.status())
+      onCopied: () => report.copied(mirror.status()),
+      onIndex: indexing.show
     })
     const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data }
     const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
@@ -128,7 +131,7 @@ async function withSides (context, { data, dryRun }, names, action) {
       if (name !== EMBEDDED) urls.push(await resolveDatabase(name, { side: index ? 'COUCHDB' : 'TILECOUCH_FROM' }))
       else if (!index && !existsSync(data)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: data })
       else if (dryRun && !existsSync(data)) urls.push(null) // opening would create it
-      else urls.push(`${(embedded = await context.openEmbedded(data)).url}/${DEFAULT_DATABASE}`)
+      else urls.push(databaseAt((embedded = await context.openEmbedded(data)).url))
     }
     return await action(...urls)
   } finally {

@@ -31,6 +31,7 @@ export const meanings = {
   '--password-file': 'file with the password of the database (default: COUCHDB_PASSWORD_FILE)',
   '--polygon': 'only tiles that touch the polygons of this GeoJSON file; with --bbox, tiles that touch both',
   '--port': 'port to listen on',
+  '--private': 'only readers and writers that are named may read the store',
   '--public': 'everybody may read, without a name',
   '--public-url': 'the address at which clients reach the gateway (default: TILECOUCH_PUBLIC_URL)',
   '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
@@ -45,22 +46,31 @@ export const meanings = {
   '--upstream': 'the tile server: the template of its addresses, or a JSON file that describes it (docs/upstreams.md)',
   '--upstream-networks':
     'private networks and hosts that tile servers may be in, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)',
+  '--yes': 'do not ask, as in scripts',
   '--zoom': 'only these zooms'
 }
 
 /** What an option means in one command besides, added to its meaning. @type {Record<string, Record<string, string>>} */
 const details = {
+  access: { '--private': '; who is not named here loses access' },
   check: { '--fix': '. A whole check also resolves conflicts and marks the store' },
   diff: { '--report': '. A finding is a tile that differs' },
   doctor: {
     '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases share ' +
-      'only with --cors or --allow-viewer'
+      'only with --cors or --allow-viewer',
+    '--private': ': with --fix, for a new store, which everybody reads otherwise'
   },
   export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
-  load: { '--title': '. With --dated, {name} and {time} in it are replaced' },
+  layer: { '--private': ': for a new store, which everybody reads otherwise' },
+  load: {
+    '--private': ': for a new store, which everybody reads otherwise',
+    '--title': '. With --dated, {name} and {time} in it are replaced'
+  },
   mirror: { '--layer': '; separate several with commas', '--since': ', and those still valid then' },
   prune: { '--all': ': all layers with a retention policy; with --expired, all layers', '--expired': ': remove them' },
+  push: { '--private': ': for a new store, which everybody reads otherwise' },
   remove: { '--all': ': the whole layer' },
+  restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
   seed: { '--all': ': all layers', '--expired': ': fetch them again' },
   serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
   up: { '--port': ' (default: 5984, or the next free one)' }

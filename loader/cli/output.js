@@ -73,5 +73,30 @@ export function diskWords (compaction, when) {
   return [done ? `Disk: ${sizes(before)} before, ${sizes(after)} after` : `Disk: ${sizes(before)}; not compacted: ${why}`]
 }
 
+/** Bounds in degrees, to some ten metres. @param {number[]} bounds */
+export const boxWords = bounds => bounds.map(degrees => +degrees.toFixed(4)).join(', ')
+
 /** Follows a list that was cut: how many more there are. */
 export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []
+
+/**
+ * What went wrong, by its cause: of each an example, and how many there are like it.
+ * @template T
+ * @param {T[]} list some of them
+ * @param {number} all how many there are
+ * @param {{causeOf: (one: T) => string, wordsOf: (example: T) => string[]}} words wordsOf: lines
+ */
+export function byCause (list, all, { causeOf, wordsOf }) {
+  /** @type {Map<string, {example: T, more: number}>} */
+  const causes = new Map()
+  for (const one of list) {
+    const cause = causes.get(causeOf(one))
+    if (cause) cause.more++
+    else causes.set(causeOf(one), { example: one, more: 0 })
+  }
+  const lines = [...causes.values()].sort((a, b) => b.more - a.more).flatMap(({ example, more }) => {
+    const [first, ...rest] = wordsOf(example)
+    return [`    ${first}${more ? `, and ${count(more)} more like it` : ''}`, ...rest.map(line => `      ${line}`)]
+  })
+  return [...lines, ...(all > list.length ? [`    … and ${count(all - list.length)} more`] : [])]
+}

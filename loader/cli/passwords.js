@@ -32,18 +32,27 @@ export async function completePasswords ({ passwordFile, data = './data' }, args
 
 const isTerminal = ({ stdin, stderr }) => stdin.isTTY && stderr.isTTY
 
-/** Asks a question that only "y" or "yes" affirms; undefined without a terminal. */
-export function confirmPrompt ({ stdin, stderr, signal }) {
+/**
+ * Asks questions on a terminal; undefined without one.
+ * @returns {((question: string) => Promise<string>) | undefined} answers the line that is typed
+ */
+export function linePrompt ({ stdin, stderr, signal }) {
   if (!isTerminal({ stdin, stderr })) return undefined
   return question => new Promise((resolve, reject) => {
     const lines = createInterface({ input: stdin, output: stderr, terminal: false, signal })
     lines.once('line', line => {
-      resolve(/^y(es)?$/i.test(line.trim()))
+      resolve(line.trim())
       lines.close()
     })
     lines.once('close', () => reject(new TilecouchError('ABORTED')))
     stderr.write(question)
   })
+}
+
+/** Asks a question that only "y" or "yes" affirms; undefined without a terminal. */
+export function confirmPrompt (streams) {
+  const ask = linePrompt(streams)
+  return ask && (async question => /^y(es)?$/i.test(await ask(question)))
 }
 
 /** Reads a line without showing it. @returns {Promise<string>} */

@@ -87,7 +87,8 @@ First steps:
 
 The store is named by --db, else by COUCHDB_URL, else by the environment
 "default" of .couchapprc (not for up and serve). If nothing names one, it is the
-embedded store in the folder of --data.
+embedded store in the folder of --data. Without --db the command says which one
+it uses. An address names a database: http://localhost:5984/tiles.
 
 An address needs only a user name: http://anna@localhost:5984/tiles. Its
 password is in COUCHDB_PASSWORD, in the file of COUCHDB_PASSWORD_FILE or of
@@ -154,6 +155,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
   extend?.(program, run)
   for (const command of program.commands) {
     addCommonOptions(command)
+    checkNeededLast(command)
     for (const option of command.options) option.description = meaningOf(command.name(), option)
   }
   arrange(program)
@@ -182,6 +184,16 @@ function addCommonOptions (command) {
     else command.addOption(option.helpGroup(FOR_ALL))
   }
   command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(FOR_ALL))
+}
+
+/** Commander names an option that is missing before one that is mistyped, which is probably the missing one. */
+function checkNeededLast (command) {
+  const needed = command.options.filter(({ mandatory }) => mandatory)
+  for (const option of needed) option.makeOptionMandatory(false)
+  command.hook('preAction', () => {
+    const missing = needed.find(option => command.getOptionValue(option.attributeName()) === undefined)
+    if (missing) command.error(`error: required option '${missing.flags}' not specified`)
+  })
 }
 
 /** Sorts the commands into their groups. @param {Command} program */

@@ -1,69 +1,145 @@
-// Messages of long commands. Progress is a bar on a terminal, a line every few seconds elsewhere, nothing with --json.
+// Progress of long commands: what is done, of how much, how fast, and how long it still takes. It is a bar on a
+// terminal, a line every ten seconds elsewhere, nothing with --json.
+//
+//   const progress = new ProgressLine(output, 'documents')
+//   progress.draw(done, total, () => [bytes(size)])
+//   progress.end()
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
+const LINE_PAUSE = 10_000 // milliseconds between two lines
+const WINDOW = 20_000 // milliseconds that a rate is measured over: a task may begin quickly and go on slowly
+const SAMPLE = 1000 // milliseconds between two measurements
 const MANY = 1e6 // tiles to be fetched
-const LINE_PAUSE = 5000 // milliseconds between two lines
 
 export class ProgressLine {
-  #started = performance.now()
   #shown = 0
+  /** What was done when. @type {{time: number, done: number}[]} */
+  #samples = []
 
-  /** @param {import('./output.js').Output} output @param {string} [counted] noun in the plural */
-  constructor (output, counted = 'tiles') {
+  /**
+   * @param {import('./output.js').Output} output
+   * @param {string} [counted] noun in the plural
+   * @param {{title?: string, amount?: (number: number) => string, clock?: () => number}} [options] title: of one task
+   *   among several; amount: how a number of the counted is written; clock: milliseconds
+   */
+  constructor (output, counted = 'tiles', { title = '', amount = count, clock = () => performance.now() } = {}) {
     this.output = output
     this.counted = counted
-    this.#shown = output.isTerminal ? 0 : this.#started
+    this.title = title
+    this.amount = amount
+    this.clock = clock
+    this.#begin()
+  }
+
+  #begin () {
+    const time = this.clock()
+    this.#samples = [{ time, done: 0 }]
+    this.#shown = this.output.isTerminal ? 0 : time
   }
 
   /**
-   * Draws at most every 0.1 s on a terminal, every 5 s elsewhere.
-   * @param {number} tiles done
+   * @param {number} done
    * @param {number | undefined} total undefined while unknown
-   * @param {(rate: number) => string[]} parts more to show; rate: tiles a second
+   * @param {() => string[]} [parts] more to show
    */
-  draw (tiles, total, parts) {
+  draw (done, total, parts = () => []) {
     if (!this.#isDue()) return
-    const rate = tiles / ((performance.now() - this.#started) / 1000)
-    const eta = total && rate ? [`ETA ${duration((total - tiles) / rate)}`] : []
-    this.#write([...this.#begin(tiles, total), ...parts(rate), ...eta].join('  '))
+    const share = total ? Math.min(1, done / total) : undefined
+    const rate = this.#rateOf(done, this.#shown)
+    this.#write([
+      ...(share !== undefined && this.output.isTerminal ? [bar(share)] : []),
+      ...(this.title ? [`${this.title}:`] : []),
+      ...(share === undefined ? [this.#words(done)] : [percent(share), `${this.amount(done)} of ${this.#words(total)}`]),
+      ...(rate ? [`${this.#words(rate < 10 ? +rate.toFixed(1) : Math.round(rate))}/s`] : []),
+      ...(total && rate ? [`${duration(Math.max(0, total - done) / rate)} left`] : []),
+      ...parts()
+    ].join('  '))
   }
 
-  /** Of an archive that is read before its tiles are known. */
-  drawReading ({ bytes: done, total }) {
-    if (this.#isDue()) this.#write(`Reading: ${bytes(done)} of ${bytes(total)}`)
+  /** Draws what cannot be counted. @param {() => string} line */
+  drawLine (line) {
+    if (this.#isDue()) this.#write(line())
   }
 
   #isDue () {
-    if (this.output.json) return false
-    const time = performance.now()
-    if (time - this.#shown < (this.output.isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
+    const time = this.clock()
+    const { json, isTerminal } = this.output
+    if (json || time - this.#shown < (isTerminal ? TERMINAL_PAUSE : LINE_PAUSE)) return false
     this.#shown = time
     return true
   }
 
   #write (line) {
-    this.output.stderr.write(this.output.isTerminal ? `\r${line}\u001b[K` : line + '\n')
+    const { isTerminal, stderr } = this.output
+    const { columns = Infinity } = /** @type {any} */ (stderr) // a longer line could not be drawn over
+    stderr.write(isTerminal ? `\r${line.slice(0, columns - 1)}\u001b[K` : `${line}\n`)
   }
 
-  #begin (tiles, total) {
-    if (!total) return [`${count(tiles)} ${this.counted}`]
-    const done = Math.min(1, tiles / total)
-    const filled = Math.round(done * BAR)
-    const bar = `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}] ${Math.floor(done * 100)}%`
-    return [bar, `${count(tiles)}/${count(total)} ${this.counted}`]
+  #words (number) {
+    return [this.amount(number), this.counted].filter(Boolean).join(' ')
   }
 
+  /** A second, lately. @returns {number | undefined} */
+  #rateOf (done, time) {
+    const samples = this.#samples
+    if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // it is counted anew
+    while (samples.length > 1 && time - samples[1].time >= WINDOW) samples.shift()
+    const [first] = this.#samples
+    const rate = 1000 * (done - first.done) / (time - first.time)
+    if (time - this.#samples[this.#samples.length - 1].time >= SAMPLE) this.#samples.push({ time, done })
+    return rate > 0 && rate < Infinity ? rate : undefined
+  }
+
+  /** Removes the bar. */
   end () {
     if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
   }
 
-  /** For the next of several tasks. */
-  restart () {
+  /** For the next of several tasks. @param {string} [title] */
+  restart (title = this.title) {
     this.end()
-    this.#started = performance.now()
-    this.#shown = this.output.isTerminal ? 0 : this.#started
+    this.title = title
+    this.#begin()
+  }
+}
+
+const percent = share => `${Math.floor(share * 100)}%`
+
+function bar (share) {
+  const filled = Math.round(share * BAR)
+  return `[${'#'.repeat(filled)}${'-'.repeat(BAR - filled)}]`
+}
+
+/** Of an archive that is read before its tiles are known: `onReading` of its source. */
+export class ReadingProgress extends ProgressLine {
+  constructor (output) {
+    super(output, '', { title: 'Reading', amount: bytes })
+  }
+
+  /** @param {{bytes: number, total: number}} done */
+  show = ({ bytes: done, total }) => this.draw(done, total)
+}
+
+/** Of a compaction: `onProgress` of compact. How much of it is done is not known. */
+export class CompactionProgress extends ProgressLine {
+  #started = performance.now()
+
+  /** @param {{file: number}} sizes */
+  show = ({ file }) => this.drawLine(() =>
+    `Compacting for ${duration(secondsSince(this.#started))}: ${bytes(file)} on the disk`)
+}
+
+/** How much of an index is built: `onProgress` of publish, push, upgrade and warmIndexes. */
+export class IndexProgress extends ProgressLine {
+  constructor (output) {
+    super(output, 'changes', { title: 'Index' })
+  }
+
+  /** @param {{step?: string, done?: number, total?: number}} event */
+  show = ({ done, total }) => {
+    if (done !== undefined && total) this.draw(done, total)
   }
 }
 
@@ -90,9 +166,8 @@ export async function reportEnd (progress, task, report) {
 }
 
 /** Progress of a load. */
-export class Progress extends ProgressLine {
+export class LoadProgress extends ProgressLine {
   #total
-  #title
   #ended = false
 
   /**
@@ -101,10 +176,9 @@ export class Progress extends ProgressLine {
    * @param {string} [title] of one load among several
    */
   constructor (output, source, title) {
-    super(output)
-    this.#title = title
+    super(output, 'tiles', { title })
     this.#total = source.total
-    if (!output.json && output.isTerminal && !this.#total) this.#count(source)
+    if (!output.json && !this.#total) this.#count(source)
   }
 
   // counting a folder takes a while, and the load goes on meanwhile
@@ -122,17 +196,28 @@ export class Progress extends ProgressLine {
     }
   }
 
-  show ({ tiles, missing, bytes: size, unchanged, failed }, tuner) {
-    this.draw(tiles + missing, this.#total, rate => [
-      bytes(size), `${count(Math.round(rate))}/s`, ...countWords({ unchanged, missing, failed }),
-      `${tuner.batch}x${tuner.concurrency}`, ...(this.#title ? [this.#title] : [])
-    ])
+  /** @param {import('../store/writer.js').WriteSummary} summary */
+  show ({ tiles, missing, bytes: size, unchanged, failed }) {
+    this.draw(tiles + missing, this.#total, () => [bytes(size), ...countWords({ unchanged, missing, failed })])
   }
 
   end () {
     this.#ended = true
     super.end()
   }
+}
+
+/**
+ * The tiles that a layer has now, as the total of a bar; undefined where nothing is drawn, or the store has no index.
+ * @param {import('./output.js').Output} output
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Parameters<import('../store/index.js').Store['count']>[1]} [options]
+ * @returns {Promise<number | undefined>}
+ */
+export async function currentTiles (output, store, layer, options) {
+  if (output.json) return undefined
+  return store.count(layer, options).then(({ tiles }) => tiles, () => undefined)
 }
 
 /**

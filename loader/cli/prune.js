@@ -1,16 +1,18 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { checkLayer, now, parseDuration } from '../../core/index.js'
 import { prune, pruneAll } from '../prune/index.js'
+import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
 import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
-import { ProgressLine, reportStates } from './progress.js'
+import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const COMPACT = ['auto', 'always', 'never']
+const NAMED = 5 // moments that a question names
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addPruneCommand (program, run) {
@@ -23,22 +25,24 @@ export function addPruneCommand (program, run) {
     .option('--purge')
     .option('--compact <when>', '', 'auto')
     .option('-n, --dry-run')
+    .option('--yes')
     .option('--live')
     .option('--every <duration>', 'with --live: time between two rounds', '1h')
     .addHelpText('after', `
 A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
 the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer
 applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own time, or else by
-the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
+the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused. Rules that you type, and
+--expired, are confirmed at a terminal and need --yes elsewhere; the policy of a layer is applied without a question.
 
 Examples:
   tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run
-  tilecouch prune osm --keep-within 90d --keep-edition all
+  tilecouch prune osm --keep-within 90d --keep-edition all --yes
   tilecouch layer osm --keep-daily 30 --keep-monthly 12
   tilecouch prune osm
   tilecouch prune --all --live --every 6h
   tilecouch prune osm --expired --dry-run
-  tilecouch prune radar --expired --before 7d`)
+  tilecouch prune radar --expired --before 7d --yes`)
     .action(run(pruneCommand))
 }
 
@@ -49,8 +53,10 @@ async function pruneCommand (context, options, layers) {
   const [layer, ...more] = layers
   if (more.length) refuse('LAYER', layers.join(' '), 'name one layer, or add --all')
   const settings = settingsOf(options, layer)
+  // the policy of a layer was decided before: a timer applies it
+  const confirm = settings.policy && confirmation(context, options, layer)
   return withPatientStore(context, options, store => layer
-    ? pruneOne(context, store, layer, settings)
+    ? pruneOne(context, store, layer, { ...settings, confirm })
     : pruneEvery(context, store, settings))
 }
 
@@ -79,9 +85,9 @@ function settingsOf (options, layer) {
 
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneOne ({ output, signal }, store, layer, settings) {
-  const { live, every, ...options } = settings
+  const { live, every, confirm, ...options } = settings
   const started = performance.now()
-  const watch = watchOf(output, options)
+  const watch = watchOf(output, options, confirm)
   try {
     const summary = await prune(store, layer, { ...options, ...watch, signal })
     watch.end()
@@ -112,18 +118,36 @@ async function pruneEvery ({ output, signal }, store, settings) {
 
 const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
 
-/** Reports the plan before anything is removed, and the progress. */
-function watchOf (output, { dryRun }) {
+/**
+ * Reports the plan before anything is removed, and the progress.
+ * @param {() => Promise<void>} [confirm] asks whether to go on
+ */
+function watchOf (output, { dryRun }, confirm) {
   const progress = new ProgressLine(output, 'versions')
+  const compacting = new CompactionProgress(output)
   return {
-    onBegin: ({ layer, policy, moments }) => {
-      progress.end()
+    onBegin: async ({ layer, policy, moments }) => {
+      progress.restart(layer)
       output.note(`${layer} keeps ${retentionWords(policy).join('; ')}.`)
-      if (!dryRun) output.note(`Of ${plural(moments.total, 'moment')} ${count(moments.kept)} stay. Removing what they do not need …`)
+      if (dryRun) return
+      const { total, kept, going, listed } = moments
+      output.note(`Of ${plural(total, 'moment')} ${count(kept)} stay. Versions that none of these shows are removed.`)
+      if (!going || !confirm) return
+      output.note(`${plural(going, 'moment')} cannot be shown any more${named(listed)}.`)
+      await confirm()
+      progress.restart()
     },
     onProgress: ({ looked, total, versions }) => progress.draw(looked, total, () => [`${count(versions)} removed`]),
+    onCompact: compacting.show,
     end: () => progress.end()
   }
+}
+
+/** Some of the moments that go. */
+function named (listed) {
+  const going = listed.filter(({ by }) => !by.length)
+  if (!going.length) return ''
+  return `: ${going.slice(0, NAMED).map(({ time }) => time).join(', ')}${going.length > NAMED ? ' …' : ''}`
 }
 
 function liveWatch (output, every) {

@@ -4,14 +4,16 @@ import { compose } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 import { publish } from '../publish.js'
 import { Couch } from '../store/couch.js'
-import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
+import { createStore, openedWords } from './new-store.js'
+import { IndexProgress } from './progress.js'
 
 export function addPushCommand (program, run) {
   program.command('push')
     .description('deploy the design documents, or write them as couchapp folders')
     .argument('[env]', 'the store, as for --db')
     .option('-n, --dry-run')
+    .option('--private')
     .option('--app <folder>', 'take your own couchapp: a folder with _design/, views/ and attachments/')
     .option('--folder <folder>', 'deploy nothing: write couchapp folders, for couchapp, erica and couchdb-push')
     .addHelpText('after', `
@@ -33,21 +35,22 @@ async function pushCommand (context, options, target) {
   }
   const docs = await compose(options.app)
   return withDatabase(context, { ...options, db: target ?? options.db }, async url => {
-    /** @param {{id: string, step: string, done?: number}} event */
-    const onProgress = ({ id, step, done }) => {
-      const percent = done === undefined ? '' : ` (${done} %)`
-      output.note(step === 'index' ? `${id}: building the index${percent} …` : `${id}: replacing`)
+    const progress = new IndexProgress(output)
+    const onProgress = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
+      if (event.step === 'index') return progress.show(event)
+      progress.end()
+      output.note(`${event.id}: replacing`)
     }
     const { pushed, opened } = options.dryRun
       ? { pushed: await compare(url, docs), opened: false }
-      : await publish(await Store.create(url, { public: false }), { docs, signal, onProgress })
+      : await publish(await createStore(context, url, options), { docs, signal, onProgress }).finally(() => progress.end())
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
-      ...(opened ? ['Everybody may read the store; admins and the role tilecouch-writer may write.'] : []),
+      ...(opened ? ['Admins and the role tilecouch-writer may write.', openedWords(where)] : []),
       options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
     ])
-  })
+  }, { creates: !options.dryRun })
 }
 
 async function compare (url, docs) {

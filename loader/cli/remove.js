@@ -6,10 +6,11 @@ import { TilecouchError } from '../errors.js'
 import { compact } from '../compact.js'
 import { openRegular } from '../regular-file.js'
 import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
+import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, diskWords, plural, secondsSince } from './output.js'
-import { ProgressLine } from './progress.js'
+import { CompactionProgress, ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents named; --json has more
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
@@ -32,8 +33,9 @@ export function addRemoveCommand (program, run) {
     .option('--purge')
     .option('--compact <when>', '', 'auto')
     .option('-n, --dry-run')
+    .option('--yes')
     .addHelpText('after', `
-What is removed cannot be restored. Caches, mirrors, trees and devices that follow the store see removals, but no purge:
+What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes. Caches, mirrors, trees and devices that follow the store see removals, but no purge:
 so the purge comes a few seconds after the deletion. See docs/removing.md.
 
 Examples:
@@ -41,7 +43,8 @@ Examples:
   tilecouch remove osm --bbox 5.9,45.8,10.5,47.8 --zoom 15-18
   tilecouch remove osm --until 2019
   tilecouch remove osm --tiles wrong.txt
-  tilecouch remove osm --all --purge --compact always`)
+  tilecouch remove osm --all --dry-run
+  tilecouch remove osm --all --purge --compact always --yes`)
     .action(run(removeCommand))
 }
 
@@ -51,8 +54,8 @@ async function removeCommand (context, options, layer) {
   const { dryRun = false, purge = false } = options
   const when = WHEN[options.compact] ?? refuse('--compact', options.compact, 'it is auto, always or never')
   const which = await whichOf(options)
+  const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
   return withPatientStore(context, options, async store => {
-    const started = performance.now()
     const remove = await removalOf(store, layer, which)
     const plan = await remove({ dryRun: true, purge, signal })
     output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
@@ -61,18 +64,15 @@ async function removeCommand (context, options, layer) {
       return 0
     }
     if (purge && plan.heads + plan.fallen) output.note(PURGE_NOTE)
+    if (plan.versions + plan.editions) await confirm()
+    const started = performance.now()
     const progress = new ProgressLine(output)
-    const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, rate => [
-      `${count(versions)} versions`, `${count(Math.round(rate))}/s`
-    ])
-    const onCompact = ({ file }) => progress.draw(0, undefined, () => [`compacting: ${bytes(file)}`])
-    let summary, compaction
-    try {
-      summary = await remove({ purge, signal, onProgress })
-      if (summary.versions) compaction = await compact(store, { when, signal, onProgress: onCompact })
-    } finally {
-      progress.end()
-    }
+    const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, () => [plural(versions, 'version')])
+    const summary = await remove({ purge, signal, onProgress }).finally(() => progress.end())
+    const compacting = new CompactionProgress(output)
+    const compaction = summary.versions
+      ? await compact(store, { when, signal, onProgress: compacting.show }).finally(() => compacting.end())
+      : undefined
     const result = { ...summary, ...(compaction && { compaction }), seconds: secondsSince(started) }
     output.result(result, [...words(summary), ...diskWords(compaction, when)])
     return summary.changed + summary.refused ? 1 : 0

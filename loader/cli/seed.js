@@ -8,7 +8,7 @@ import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
 import { areaOf, refuse, timeOrAgo } from './options.js'
-import { bytes, count, duration, plural } from './output.js'
+import { bytes, count, countWords, duration, plural } from './output.js'
 import { ProgressLine, announce, reportEnd } from './progress.js'
 import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 
@@ -146,8 +146,7 @@ function report (output, summary, { failed: file, dryRun }, how) {
 }
 
 function showProgress (progress, { tiles, fetched, fresh, missing, failed, bytes: size }, total) {
-  progress.draw(tiles, total, rate => [
-    bytes(size), `${count(Math.round(rate))}/s`, `${count(fetched)} fetched`, ...(fresh ? [`${count(fresh)} fresh`] : []),
-    ...(missing ? [`${count(missing)} missing`] : []), ...(failed ? [`${count(failed)} failed`] : [])
+  progress.draw(tiles, total, () => [
+    bytes(size), `${count(fetched)} fetched`, ...countWords({ fresh, missing, failed })
   ])
 }

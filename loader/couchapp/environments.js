@@ -1,48 +1,83 @@
 // Which database a command means: an environment of .couchapprc, a URL, or a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
+import { findEmbedded } from '../embedded.js'
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
+import { LOOPBACK } from '../system.js'
 
-const LOCAL = 'http://127.0.0.1:5984/'
+const PORT = '5984' // of CouchDB, and of `tilecouch up` unless it is taken
+const LOCAL = `http://127.0.0.1:${PORT}/`
 const IS_URL = /^https?:\/\//i
 
-/** The database of a URL that names only a server. */
-export const DEFAULT_DATABASE = 'tiles'
+const DATABASE = 'tiles' // of an embedded store
 
 /**
- * First what was typed, then COUCHDB_URL, then the environment "default".
- * @param {string} [target] from --db
- * @param {object} [options]
- * @param {string} [options.cwd]
- * @param {string} [options.home]
- * @param {NodeJS.ProcessEnv} [options.env]
- * @param {import('../secrets.js').Side | null} [options.side] whose name and password to use; null: none
- * @returns {Promise<string | null>} the URL of a database; null: the embedded store
+ * @typedef {object} DatabaseOptions
+ * @property {string} [cwd]
+ * @property {string} [home]
+ * @property {NodeJS.ProcessEnv} [env]
+ * @property {import('../secrets.js').Side | null} [side] whose name and password to use; null: none
+ * @property {string} [data] folder of the embedded store
+ *
+ * @typedef {object} FoundDatabase
+ * @property {string | null} url of a database; null: the embedded store
+ * @property {string} [namedBy] what named it, unless it was typed
  */
-export async function resolveDatabase (target, options = {}) {
-  const { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB' } = options
-  const { url, file } = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
-  if (!url || !side) return url
+
+/**
+ * The database that a command means: what was typed, else COUCHDB_URL, else the environment "default".
+ * @param {string} [target] from --db
+ * @param {DatabaseOptions} [options]
+ * @returns {Promise<FoundDatabase>}
+ */
+export async function findDatabase (target, options = {}) {
+  const { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB', data } = options
+  const found = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
+  const { url, file, namedBy } = found
+  if (url && namedBy && data !== undefined && isUsual(url)) {
+    const running = await findEmbedded(data)
+    if (running) return { url: databaseAt(running), namedBy: `\`tilecouch up\` in ${data}` }
+  }
+  const by = target ? {} : { namedBy: env.COUCHDB_URL ? 'COUCHDB_URL' : namedBy }
+  if (!url || !side) return { url, ...by }
   if (file) refuseForeignServer(url, file, side, env)
   warnIfUnencrypted(url, side, env)
-  return withPassword(url, env, side)
+  return { url: await withPassword(url, env, side), ...by }
 }
 
-/** file: the project's file that named it. @returns {Promise<{url: string | null, file?: string}>} */
+/**
+ * As findDatabase: only the address.
+ * @param {string} [target]
+ * @param {DatabaseOptions} [options]
+ * @returns {Promise<string | null>}
+ */
+export const resolveDatabase = async (target, options) => (await findDatabase(target, options)).url
+
+/** The address at which `tilecouch up` serves a store unless the port is taken: then the store has another one. */
+function isUsual (url) {
+  const { protocol, hostname, port, pathname } = new URL(url)
+  return protocol === 'http:' && LOOPBACK.test(hostname) && port === PORT && pathname === `/${DATABASE}`
+}
+
+/**
+ * file: the project's file that named it; namedBy: the file that calls it default.
+ * @returns {Promise<{url: string | null, file?: string, namedBy?: string}>}
+ */
 async function addressOf (target, { cwd, home, typed }) {
-  if (target && (IS_URL.test(target) || !typed)) return { url: withDatabase(target) }
+  if (target && (IS_URL.test(target) || !typed)) return { url: checkNamed(target) }
   const name = target ?? 'default'
   const { file, environments } = await projectEnvironments(cwd)
-  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file }
+  const namedBy = path => target ? {} : { namedBy: `"default" in ${path}` }
+  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...namedBy(file) }
   const own = await userEnvironments(home)
-  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]) }
+  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]), ...namedBy(USER_FILE) }
   return { url: target ? local(target) : null }
 }
 
-const urlOf = ({ db }) => IS_URL.test(db) ? withDatabase(db) : local(db)
+const urlOf = ({ db }) => IS_URL.test(db) ? checkNamed(db) : local(db)
 
 /** A database on this machine. A URL without its beginning is refused; the error does not show its password. */
 function local (name) {
@@ -51,17 +86,20 @@ function local (name) {
   return LOCAL + name
 }
 
-/** Adds the default database to the URL of a server. */
-export function withDatabase (url) {
+/** The URL of a database. One that names only a server is refused: a load would fill a database that nobody named. */
+export function checkNamed (url) {
   let parsed
   try {
     parsed = new URL(url)
   } catch {
     throw new TilecouchError('BAD_DATABASE', { value: url })
   }
-  if (parsed.pathname === '/' || parsed.pathname === '') parsed.pathname = `/${DEFAULT_DATABASE}`
-  return parsed.href
+  if (parsed.pathname !== '/') return parsed.href
+  throw new TilecouchError('NO_DATABASE_NAMED', { url: `${parsed.origin}/`, where: databaseAt(parsed.origin) })
 }
+
+/** The database of an embedded store at the address of its server. @param {string} server */
+export const databaseAt = server => `${server.replace(/\/$/, '')}/${DATABASE}`
 
 /** The nearest .couchapprc from here upwards. It is committed with the project, so it must not contain a password. */
 async function projectEnvironments (folder) {
@@ -79,8 +117,9 @@ async function projectEnvironments (folder) {
 
 const hasUser = url => URL.canParse(url) ? new URL(url).username + new URL(url).password !== '' : url.includes('@')
 
-/** ~/.couchapp.conf belongs to the user and may contain passwords, as in couchapp. */
-const userEnvironments = async home => await readEnvironments(path.join(home, '.couchapp.conf')) ?? {}
+const USER_FILE = '~/.couchapp.conf' // belongs to the user and may contain passwords, as in couchapp
+
+const userEnvironments = async home => await readEnvironments(path.join(home, path.basename(USER_FILE))) ?? {}
 
 async function readEnvironments (file) {
   let text

@@ -19,6 +19,10 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
  * @property {string} id
  * @property {'new' | 'changed' | 'unchanged' | 'removed'} action
  * @property {string[]} fields that differ
+ *
+ * index: its index is being built, done of total changes; swap: it is replaced
+ * @typedef {{id: string, step: 'swap'} |
+ *   {id: string, step: 'index'} & import('../store/indexes.js').IndexProgress} PushEvent
  */
 
 /**
@@ -27,7 +31,7 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
  * @param {object} [options]
  * @param {boolean} [options.dryRun]
  * @param {AbortSignal} [options.signal]
- * @param {(event: {id: string, step: 'index' | 'swap', done?: number}) => void} [options.onProgress]
+ * @param {(event: PushEvent) => void} [options.onProgress]
  * @returns {Promise<Pushed[]>}
  */
 export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
@@ -101,7 +105,7 @@ async function buildIndex (couch, doc, signal, onProgress) {
 }
 
 const warmViews = (couch, id, doc, signal, onProgress) => warm(couch, id, Object.keys(doc.views)[0], {
-  signal, onProgress: done => onProgress?.({ id: doc._id, step: 'index', done })
+  signal, onProgress: onProgress && (progress => onProgress({ id: doc._id, step: 'index', ...progress }))
 })
 
 /**

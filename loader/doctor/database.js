@@ -21,14 +21,14 @@ export const databaseConditions = [
 
 /** Finds nothing when the database is there. */
 async function existence (inspection) {
-  const { url, q, n } = inspection.subject
+  const { url, q, n, closed } = inspection.subject
   try {
     await inspection.info()
   } catch (error) {
     if (error.code !== 'DATABASE_NOT_FOUND') throw error
     const advice = await inspection.advice()
     const size = advice ? ` with q=${advice.q} n=${advice.n}` : ''
-    const fix = () => Store.create(url, { public: false, q: q ?? advice?.q, n: n ?? advice?.n })
+    const fix = () => Store.create(url, { public: false, closed, q: q ?? advice?.q, n: n ?? advice?.n })
     return bad(error.message, 'There is no store. A load creates it as well.',
       `tilecouch doctor --fix creates it${size}`, { fix })
   }

@@ -74,6 +74,7 @@ export const doctorDefaults = {
  * @property {number} [tileBytes]
  * @property {number} [q] shards of a new database
  * @property {number} [n] copies
+ * @property {boolean} [closed] only admins read a new database, until somebody sets its rights
  */
 
 /** @param {string} found @param {Finding['figures']} [figures] @returns {Found} */
@@ -158,7 +159,8 @@ export class Inspection {
   /** Whether the store is empty and was never published: the first load is twice as fast then, and publishes it. */
   isNew = () => this.once('new', async () => {
     const { doc_count: documents } = await this.info()
-    return documents <= 1 && isUntouched(await this.store.security()) && !await isPublished(this.store)
+    const security = { ...await this.store.security(), tilecouch: undefined } // it may be closed on purpose
+    return documents <= 1 && isUntouched(security) && !await isPublished(this.store)
   })
 
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */

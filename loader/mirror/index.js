@@ -30,6 +30,7 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
  *   changes
  * @property {(refused: import('../../core/mirror/peer.js').Refused) => void} [onRefused]
  * @property {() => void} [onCopied] when all documents are copied, before the indexes are built
+ * @property {(progress: {step?: string, done?: number, total?: number}) => void} [onIndex] of building them
  * @property {(ready: Ready) => void} [onReady] when the mirror serves
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
@@ -136,9 +137,9 @@ export class Mirror {
   }
 
   async #makeReady () {
-    const { signal, public: isForAll, onCopied, onReady } = this.options
+    const { signal, public: isForAll, onCopied, onIndex, onReady } = this.options
     onCopied?.()
-    this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal })
+    this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal, onIndex })
     onReady?.(this.#ready)
   }
 }

@@ -55,20 +55,24 @@ export async function adoptEmpty (target) {
   if (isUntouched(await new Store(target).security())) await beginFilling(target)
 }
 
-/** @param {Couch} source @param {Couch} target @returns {Promise<Ready>} */
-export async function makeReady (source, target, { isForAll, signal }) {
+/**
+ * @param {Couch} source @param {Couch} target
+ * @param {{isForAll?: boolean, signal?: AbortSignal, onIndex?: import('./index.js').MirrorOptions['onIndex']}} options
+ * @returns {Promise<Ready>}
+ */
+export async function makeReady (source, target, { isForAll, signal, onIndex }) {
   const docs = await ownDesigns()
   const filling = await peerOf(target).getLocal(FILLING)
   /** @type {Ready} */
   const ready = { created: Boolean(filling), designs: [], access: 'kept' }
   try {
-    ready.designs = await deployDesigns(source, target, { docs, replaces: Boolean(filling), signal })
+    ready.designs = await deployDesigns(source, target, { docs, replaces: Boolean(filling), signal, onIndex })
   } catch (error) {
     // a writer who is not an admin leaves them to an admin
     if (filling || !['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) throw error
     ready.skipped = error.details.reason
   }
-  await warmIndexes({ couch: target }, { signal })
+  await warmIndexes({ couch: target }, { signal, onProgress: onIndex })
   if (!filling) return ready
   const isOpened = (isForAll || await isPublic(source)) && await makePublic(new Store(target))
   await removeLocal(target, FILLING, signal)
@@ -76,14 +80,14 @@ export async function makeReady (source, target, { isForAll, signal }) {
 }
 
 /** `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
-async function deployDesigns (source, target, { replaces, docs, signal }) {
+async function deployDesigns (source, target, { replaces, docs, signal, onIndex }) {
   const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const copied = new Set()
   for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {
     if (await copyDesign(source, target, doc, signal)) copied.add(doc._id)
   }
   const isLeft = ({ _id }) => !replaces && there.get(_id) === 'changed'
-  const pushed = await push(target, docs.filter(doc => !isLeft(doc)), { signal })
+  const pushed = await push(target, docs.filter(doc => !isLeft(doc)), { signal, onProgress: onIndex })
   return [
     ...pushed.map(({ id, action }) => ({ id, action: copied.has(id) ? /** @type {const} */ ('copied') : action })),
     ...docs.filter(isLeft).map(({ _id: id }) => ({ id, action: /** @type {const} */ ('differs') }))

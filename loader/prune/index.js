@@ -26,9 +26,11 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  * @property {boolean} [dryRun] plan, and write nothing
  * @property {'auto' | 'always' | 'never'} [compact] compact the store afterwards; auto: if it frees enough
  * @property {AbortSignal} [signal]
- * @property {(plan: {layer: string} & import('./plan.js').PlanSummary) => void} [onBegin] before anything is removed
+ * @property {(plan: {layer: string} & import('./plan.js').PlanSummary) => void | Promise<void>} [onBegin] before
+ *   anything is removed, which waits for it
  * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
  * unless only a part is looked at; versions: removed
+ * @property {(sizes: import('../compact.js').Sizes) => void} [onCompact]
  * @property {Partial<typeof pruneDefaults>} [limits]
  *
  * @typedef {import('./plan.js').PlanSummary & import('../remove/remover.js').Removed} Pruned
@@ -44,7 +46,7 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
 export async function prune (store, layer, { compact: when = 'auto', ...options } = {}) {
   const summary = await pruneLayer(store, layer, options)
   if (options.dryRun) return summary
-  return { ...summary, ...await compactAfter(store, when, summary.versions, options.signal) }
+  return { ...summary, ...await compactAfter(store, when, summary.versions, options) }
 }
 
 /** @returns {Promise<PruneSummary>} */
@@ -59,7 +61,7 @@ async function pruneLayer (store, layer, settings) {
   const last = await new LastPrune(store.couch, layer, { page: all.page, signal }).read()
   const idle = dryRun ? undefined : last.idle(checked, now())
   if (idle) {
-    onBegin?.({ layer, ...idle })
+    await onBegin?.({ layer, ...idle })
     return { layer, ...idle, ...new Remover(store).tally, editions: 0 }
   }
   const plan = new PrunePlan(layer, checked, { now, limits: all })
@@ -70,7 +72,7 @@ async function pruneLayer (store, layer, settings) {
   if (missing.length && (policy || !counts.kept)) {
     throw new TilecouchError('BAD_RETENTION', { why: `${layer} has no edition ${missing.join(', ')}` })
   }
-  onBegin?.({ layer, ...plan.summary })
+  await onBegin?.({ layer, ...plan.summary })
   const tiles = await last.tiles(plan.kept, plan.versions)
   const tally = await apply(store, layer, plan, { now, dryRun, tiles, newEditions, limits: all, ...options })
   const { changed, refused, versions, editions } = tally
@@ -178,13 +180,13 @@ async function pruneEach (store, { compact: when = 'auto', ...options }) {
     }
   }
   const versions = round.layers.reduce((sum, summary) => sum + summary.versions, 0)
-  return { ...round, ...(!options.dryRun && await compactAfter(store, when, versions, options.signal)) }
+  return { ...round, ...(!options.dryRun && await compactAfter(store, when, versions, options)) }
 }
 
 /** @returns {Promise<{compaction?: any}>} */
-async function compactAfter (store, when, versions, signal) {
+async function compactAfter (store, when, versions, { signal, onCompact }) {
   if (when === 'never' || (when === 'auto' && !versions)) return {}
-  return { compaction: await compact(store, { when: when === 'auto' ? 'worth' : when, signal }) }
+  return { compaction: await compact(store, { when: when === 'auto' ? 'worth' : when, signal, onProgress: onCompact }) }
 }
 
 /**

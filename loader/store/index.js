@@ -26,6 +26,9 @@ export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, membe
  */
 export const PRIVATE_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } }
 
+/** The same, on purpose: publishing the store does not open it. */
+export const CLOSED_SECURITY = { ...PRIVATE_SECURITY, tilecouch: { closed: true } }
+
 /** @typedef {ConstructorParameters<typeof Couch>[1]} CouchOptions */
 
 export class Store {
@@ -49,13 +52,14 @@ export class Store {
   /**
    * Opens a store, and makes the database first if it is not there.
    * @param {string} url
-   * @param {CouchOptions & {q?: number, n?: number, public?: boolean}} [options] q: shards; n: copies in a cluster;
-   *   public: may everybody read from the start
+   * @param {CouchOptions & {q?: number, n?: number, public?: boolean, closed?: boolean}} [options] q: shards; n: copies
+   *   in a cluster; public: everybody may read from the start; closed: only admins, also when it is published
    */
-  static async create (url, { q, n, public: open = true, ...options } = {}) {
+  static async create (url, { q, n, closed = false, public: open = !closed, ...options } = {}) {
     const store = new Store(new Couch(url, options))
+    const security = open ? PUBLIC_SECURITY : closed ? CLOSED_SECURITY : PRIVATE_SECURITY
     // looked for first: a writer who is no admin may not even try to make a database
-    if (!await store.#exists()) await store.#make({ q, n }, open ? PUBLIC_SECURITY : PRIVATE_SECURITY)
+    if (!await store.#exists()) await store.#make({ q, n }, security)
     if (!store.isNew) await store.checkIsStore()
     await store.couch.update(STORE_ID, doc => doc ? undefined : newMarker())
     return store

@@ -1,9 +1,14 @@
 // The indexes of a database: ours and those of other design documents. They are brought up to date here.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { timeoutSignal } from '../../core/abort.js'
+import { sequenceNumber } from '../../core/feed-position.js'
 import { TilecouchError } from '../errors.js'
 import { encodeId } from '../../core/couch/client.js'
 
-const REQUEST_TIME = 60_000 // milliseconds one request waits for an index before the progress is asked for
+const REQUEST_TIME = 60_000 // milliseconds one request waits for an index
+const LOOK = 1000 // milliseconds between two looks at how much of it is built
+
+/** @typedef {{done: number, total: number}} IndexProgress changes of the database that the index has read */
 
 /** @typedef {{id: string, view: string}} Indexed a design document with views, and one of them: they share one index */
 
@@ -28,32 +33,69 @@ export async function warmAll (couch, signal) {
  * @param {import('./couch.js').Couch} couch
  * @param {string} id of the design document
  * @param {string} view any of its views: they are built together
- * @param {{signal?: AbortSignal, onProgress?: (percent?: number) => void}} [options]
+ * @param {{signal?: AbortSignal, onProgress?: (progress: IndexProgress) => void}} [options]
  */
 export async function warm (couch, id, view, { signal, onProgress } = {}) {
-  for (;;) {
-    const wait = timeoutSignal(REQUEST_TIME, signal)
-    try {
-      const path = `${encodeId(id)}/_view/${view}`
-      await couch.request({ path, qs: { limit: 0, reduce: false }, signal: wait.signal })
-      return
-    } catch (error) {
-      if (signal?.aborted) throw new TilecouchError('ABORTED')
-      if (!wait.isOver) throw error
-      onProgress?.(await indexingProgress(couch, id))
-    } finally {
-      wait.end()
+  const stopWatching = onProgress ? watch(couch, id, onProgress) : () => {}
+  try {
+    for (;;) {
+      const wait = timeoutSignal(REQUEST_TIME, signal)
+      try {
+        const path = `${encodeId(id)}/_view/${view}`
+        await couch.request({ path, qs: { limit: 0, reduce: false }, signal: wait.signal })
+        return
+      } catch (error) {
+        if (signal?.aborted) throw new TilecouchError('ABORTED')
+        if (!wait.isOver) throw error
+      } finally {
+        wait.end()
+      }
     }
+  } finally {
+    stopWatching()
   }
 }
 
-// only admins of the server may list its tasks; for others there is no percentage
-async function indexingProgress (couch, id) {
+/**
+ * Reports how much of an index is built.
+ * @returns {() => void} ends it
+ */
+function watch (couch, id, onProgress) {
+  const stop = new AbortController()
+  const { signal } = stop
+  const look = async () => {
+    for (;;) {
+      await sleep(LOOK, undefined, { signal })
+      const progress = await byTasks(couch, id, signal) ?? await bySequence(couch, id, signal)
+      if (progress?.total && !signal.aborted) onProgress(progress)
+    }
+  }
+  look().catch(() => {}) // the request for the index meets the same trouble and reports it
+  return () => stop.abort()
+}
+
+/** @returns {Promise<IndexProgress | undefined>} only admins of the server may list its tasks */
+async function byTasks (couch, id, signal) {
   try {
-    const tasks = await couch.request({ path: '_active_tasks', server: true, retries: 0 })
-    const own = tasks.filter(task => task.type === 'indexer' && task.design_document === id)
-    return own.length ? Math.round(own.reduce((sum, task) => sum + task.progress, 0) / own.length) : undefined
+    const tasks = await couch.request({ path: '_active_tasks', server: true, retries: 0, signal })
+    const own = tasks.filter(({ type, design_document: design, database }) =>
+      type === 'indexer' && design === id && databaseOf(database) === couch.db)
+    const sum = field => own.reduce((total, task) => total + task[field], 0)
+    return own.length ? { done: sum('changes_done'), total: sum('total_changes') } : undefined
   } catch {
     return undefined
   }
+}
+
+/** The database of a task, which names one of its shards: `shards/80000000-ffffffff/tiles.1700000000`. */
+const databaseOf = name => /^shards\/[^/]+\/(.+)\.\d+$/.exec(name)?.[1] ?? name
+
+/** How far the index is behind the database. @returns {Promise<IndexProgress>} */
+async function bySequence (couch, id, signal) {
+  const own = { retries: 0, signal }
+  const [{ view_index: index }, { update_seq: end }] = await Promise.all([
+    couch.request({ path: `${encodeId(id)}/_info`, ...own }), couch.request({ path: '', ...own })
+  ])
+  const total = sequenceNumber(end)
+  return { done: Math.min(Number(index?.update_seq) || 0, total), total }
 }

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { resolveDatabase } from '../../loader/couchapp/environments.js'
+import { findDatabase, resolveDatabase } from '../../loader/couchapp/environments.js'
+import { startEmbedded } from '../../server/embedded/index.js'
 import { useFolder } from './helpers.js'
 
 describe('environments', () => {
   const folder = useFolder()
 
   /** Resolves as if the command were run in a folder, with a home and an environment of its own. */
-  const resolve = (target, { project, user, env = {}, cwd = 'project' } = {}) => {
+  const resolve = (target, { project, user, env = {}, cwd = 'project', data } = {}) => {
     mkdirSync(path.join(folder.dir, cwd), { recursive: true })
     if (project !== undefined) folder.write({ 'project/.couchapprc': typeof project === 'string' ? project : JSON.stringify(project) })
     if (user !== undefined) folder.write({ 'home/.couchapp.conf': typeof user === 'string' ? user : JSON.stringify(user) })
-    return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env })
+    return resolveDatabase(target, { cwd: path.join(folder.dir, cwd), home: path.join(folder.dir, 'home'), env, data })
   }
   const environments = env => ({ env })
 
@@ -24,6 +25,32 @@ describe('environments', () => {
   it('are what .couchapprc calls default', async () => {
     assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }) }), 'http://localhost:5984/maps')
     assert.equal(await resolve(undefined, { project: environments({ default: { db: 'http://localhost:5984/maps' } }), env: { COUCHDB_URL: '' } }), 'http://localhost:5984/maps')
+  })
+
+  it('are the running store of the folder, where the default is its usual address and it has another port', async () => {
+    const data = path.join(folder.dir, 'data')
+    const { adminUrl, close } = await startEmbedded({ dir: data })
+    const usual = environments({ default: { db: 'http://localhost:5984/tiles' } })
+    try {
+      assert.equal(await resolve(undefined, { project: usual, data }), `${adminUrl}/tiles`)
+      assert.equal(await resolve('default', { project: usual, data }), 'http://localhost:5984/tiles', 'it was typed')
+      for (const db of ['http://localhost:5984/maps', 'http://localhost:5985/tiles', 'http://maps.example.org:5984/tiles', 'https://localhost:5984/tiles']) {
+        assert.equal(await resolve(undefined, { project: environments({ default: { db } }), data }), db)
+      }
+      assert.equal(await resolve(undefined, { project: usual, data, env: { COUCHDB_URL: 'http://h:1/x' } }), 'http://h:1/x')
+    } finally {
+      await close()
+    }
+    assert.equal(await resolve(undefined, { project: usual, data }), 'http://localhost:5984/tiles', 'it does not run any more')
+  })
+
+  it('tell what named them, unless they were typed', async () => {
+    folder.write({ 'project/.couchapprc': JSON.stringify(environments({ default: { db: 'http://h/x' } })) })
+    const options = { cwd: path.join(folder.dir, 'project'), home: folder.dir, env: {} }
+    assert.equal((await findDatabase('http://h/x', options)).namedBy, undefined)
+    assert.equal((await findDatabase('default', options)).namedBy, undefined)
+    assert.match(String((await findDatabase(undefined, options)).namedBy), /^"default" in .*\.couchapprc$/)
+    assert.equal((await findDatabase(undefined, { ...options, env: { COUCHDB_URL: 'http://h/x' } })).namedBy, 'COUCHDB_URL')
   })
 
   it('are named', async () => {
@@ -49,8 +76,19 @@ describe('environments', () => {
   it('are URLs, as they are', async () => {
     const project = environments({ default: { db: 'http://a/x' } })
     assert.equal(await resolve('http://u:p@host:5984/maps', { project }), 'http://u:p@host:5984/maps')
-    assert.equal(await resolve('http://host:5984', { project }), 'http://host:5984/tiles', 'a server alone means its database tiles')
-    assert.equal(await resolve('http://host:5984/', { project }), 'http://host:5984/tiles')
+  })
+
+  it('name a database: a server alone is refused, with an address that would do', async () => {
+    const server = environments({ default: { db: 'http://host:5984' } })
+    for (const [target, options] of [
+      ['http://host:5984'], ['http://u:secret@host:5984/'], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
+    ]) {
+      await assert.rejects(resolve(target, options), error => {
+        assert.equal(error.code, 'NO_DATABASE_NAMED')
+        assert.match(error.message, /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/)
+        return true
+      })
+    }
   })
 
   it('are names of databases on this machine', async () => {
@@ -120,9 +158,8 @@ describe('environments', () => {
     })
   })
 
-  it('fall back to COUCHDB_URL, which may name a server only', async () => {
+  it('fall back to COUCHDB_URL', async () => {
     assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://u:p@h:5984/maps' } }), 'http://u:p@h:5984/maps')
-    assert.equal(await resolve(undefined, { env: { COUCHDB_URL: 'http://h:5984' } }), 'http://h:5984/tiles')
     await assert.rejects(resolve(undefined, { env: { COUCHDB_URL: 'nonsense' } }), { code: 'BAD_DATABASE' })
   })
 

@@ -78,7 +78,12 @@ describe('tilecouch up', () => {
       other.close()
     }
     const ports = []
-    for (const name of ['a', 'b']) ports.push(+new URL((await start({ data: path.join(folder, name), demo: false })).url).port)
+    for (const name of ['a', 'b']) {
+      const { url, taken } = await start({ data: path.join(folder, name), demo: false })
+      const own = +new URL(url).port
+      ports.push(own)
+      assert.deepEqual([taken?.port, Boolean(taken?.by)], own === 5984 ? [undefined, false] : [5984, true], 'it says why')
+    }
     // another program may take or give back one of these ports meanwhile
     assert.ok(ports[0] !== ports[1] && ports.every(each => each >= 5984 && each <= 6004), ports.join(' '))
   })

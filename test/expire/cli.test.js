@@ -1,7 +1,7 @@
 // tilecouch prune --expired and seed --expired, as they are typed.
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
-import { runCommand } from '../support/cli.js'
+import { runAtTerminal, runCommand } from '../support/cli.js'
 import { at, useExpiry } from './helpers.js'
 
 describe('expired tiles on the command line', () => {
@@ -19,7 +19,12 @@ describe('expired tiles on the command line', () => {
     assert.match(listed.out, /^expired .*\n.* osm:6:0:0\n.* osm:6:1:0\n\n3 tiles have expired/)
     assert.match(listed.out, /2 of them are listed; --limit lists more\n {2}3 tiles would be removed/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
-    const { removed, listed: none } = JSON.parse((await run('prune', '--all', '--expired', '--json')).out)
+    const unasked = await run('prune', 'osm', '--expired')
+    assert.deepEqual([unasked.code, /NOT_CONFIRMED/.test(unasked.err)], [1, true])
+    const asked = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
+    assert.match(asked.err, /^3 tiles have expired \(.*\) and would be removed\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+    assert.deepEqual(await map.history(0), ['0 tile head 0'])
+    const { removed, listed: none } = JSON.parse((await run('prune', '--all', '--expired', '--yes', '--json')).out)
     assert.deepEqual([removed, none, await map.history(0)], [3, [], []])
   })
 

@@ -1,7 +1,7 @@
 // tilecouch remove, as it is typed.
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
-import { runCommand } from '../support/cli.js'
+import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { HISTORY, historyOf, useStage, without } from './stage.js'
 
@@ -10,7 +10,8 @@ describe('tilecouch remove', () => {
   let url
   useStage(backends[0], stage => ({ url } = stage))
 
-  const remove = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
+  const unasked = (...argv) => runCommand(['remove', 'osm', ...argv, '--db', url])
+  const remove = (...argv) => unasked(...argv, '--yes')
 
   it('refuses options that do not go together', async () => {
     const wrong = [[], ['--all', '--zoom', '1'], ['--edition', '2021', '--since', '2020'], ['--tiles', 'x', '--bbox', '0,0,1,1'], ['--since', '2022', '--until', '2021'], ['--edition', 'soon'], ['--all', '--compact', 'perhaps'], ['--tiles', '/nowhere'], ['--since', '2022', '--purge']]
@@ -36,5 +37,40 @@ describe('tilecouch remove', () => {
     // 6, and the three that a head fell back to when 2022 went: their documents in the past have stayed
     assert.match((await remove('--all')).out, /^Removed 9 versions of 4 tiles.*\n {2}with 2 edition documents\n/)
     assert.match((await remove('--all')).err, /LAYER_NOT_FOUND/)
+  })
+
+  const KINDS = [['--all'], ['--edition', '2022'], ['--until', '2020'], ['--zoom', '4'], ['--bbox', '-180,-85,180,85']]
+
+  it('asks for the name of the layer at a terminal, and does nothing unless it is typed', async () => {
+    for (const kind of KINDS) {
+      for (const answer of ['', 'y', 'yes', 'Osm', 'osm2']) {
+        const { code, out, err } = await runAtTerminal(['remove', 'osm', ...kind, '--db', url], answer)
+        assert.deepEqual([code, out], [1, ''], `${kind} ${answer}`)
+        assert.match(err, /^Removing from osm: \d+ versions? of \d+ tiles?.*\nThis cannot be undone\. To go on, type osm: tilecouch: nothing was removed: the answer was not osm \[NOT_CONFIRMED\]\n {2}Look first with --dry-run\./)
+      }
+    }
+    assert.deepEqual(await historyOf(url), HISTORY)
+    const done = await runAtTerminal(['remove', 'osm', '--edition', '2022', '--db', url], 'osm')
+    assert.equal(done.code, 0, done.err)
+    assert.match(done.out, /^Removed 5 versions of 5 tiles/)
+  })
+
+  it('does not ask where there is nothing to remove', async () => {
+    const { code, err } = await runAtTerminal(['remove', 'osm', '--until', '1990', '--db', url], 'no')
+    assert.deepEqual([code, /type osm/.test(err)], [0, false], err)
+  })
+
+  it('wants --yes without a terminal, before it looks at anything', async () => {
+    for (const kind of [...KINDS, ['--all', '--purge'], ['--all', '--json']]) {
+      const { code, out, err } = await unasked(...kind)
+      assert.deepEqual([code, out], [1, ''], kind.join(' '))
+      assert.match(err, /NOT_CONFIRMED/)
+      assert.match(err, /--dry-run.*--yes|add --yes/)
+    }
+    const piped = await runAtTerminal(['remove', 'osm', '--tiles', '-', '--db', url], '4/1/2')
+    assert.match(piped.err, /NOT_CONFIRMED/, 'standard input is for the list')
+    const dry = await unasked('--all', '--dry-run')
+    assert.deepEqual([dry.code, /^Would remove from osm: 14 versions of 7 tiles/.test(dry.err)], [0, true], dry.err)
+    assert.deepEqual(await historyOf(url), HISTORY)
   })
 })

@@ -1,7 +1,7 @@
 // tilecouch prune and the policy of tilecouch layer, as they are typed.
 import assert from 'node:assert/strict'
 import { backends } from '../support/backends.js'
-import { runCommand } from '../support/cli.js'
+import { runAtTerminal, runCommand } from '../support/cli.js'
 import { fill, openStore } from './stage.js'
 
 describe('tilecouch prune', () => {
@@ -27,7 +27,7 @@ describe('tilecouch prune', () => {
       ['prune', 'osm', '--keep-daily', '0'], ['prune', 'osm', '--keep-within', 'soon'], ['prune', 'osm', '--keep-edition', 'old'], ['prune', 'osm', '--compact', 'no'], ['prune', 'Osm']]) {
       assert.match((await run(...wrong)).err, /\[BAD_(OPTION|DURATION|TIME|LAYER)\]/, wrong.join(' '))
     }
-    assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042')).err, /osm has no edition 2042/)
+    assert.match((await run('prune', 'osm', '--keep-last', '1', '--keep-edition', '2042', '--yes')).err, /osm has no edition 2042/)
     assert.equal((await run('prune', '--all')).out, 'No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30\n')
   })
 
@@ -61,6 +61,19 @@ describe('tilecouch prune', () => {
     assert.match(done.err, /^osm keeps the newest moment of each of the last 2 days and 2 years that have any\.\nOf 5 moments 3 stay\./)
     assert.match((await run('prune', 'osm')).out, /^osm: nothing to remove; its 3 kept moments need every version$/m)
     assert.match((await run('layer', 'osm')).out, /last pruned on 20/)
+  })
+
+  it('asks before it applies rules that were typed, and never before it applies the policy of a layer', async () => {
+    const typed = ['prune', 'osm', '--keep-last', '1', '--compact', 'never', '--db', url]
+    const { code, err } = await runCommand(typed)
+    assert.deepEqual([code, /NOT_CONFIRMED/.test(err)], [1, true])
+    const asked = await runAtTerminal(typed, 'no')
+    assert.match(asked.err, /^osm keeps the newest moment\.\nOf 3 moments 1 stay\. .*\n2 moments cannot be shown any more: 2024-03-04T00:00:00Z, 2024-03-01T00:00:00Z\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+    assert.equal((await store.stats('osm')).last, '2024-03-05T00:00:00Z')
+    assert.equal((await store.editions('osm')).length, 2, 'nothing went')
+    assert.equal((await runAtTerminal(['prune', 'osm', '--compact', 'never', '--db', url], 'no')).code, 0)
+    assert.equal((await runAtTerminal(typed, 'osm')).code, 0)
+    assert.equal((await store.editions('osm')).length, 1)
   })
 
   it('names layers whose policy is bad, prunes the others, and ends with 1', async () => {

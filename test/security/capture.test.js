@@ -63,7 +63,7 @@ describe('a name and password of the environment', function () {
   }
 
   it('goes to COUCHDB_URL, whatever the folder calls default', async () => {
-    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
+    Object.assign(process.env, { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
     assert.match(await run(['info']), /DATABASE_NOT_FOUND/)
     assert.ok(own.passwords().length)
     assert.deepEqual(thief.seen, [])
@@ -71,7 +71,7 @@ describe('a name and password of the environment', function () {
 
   it('goes from no command to a server that only a file of the folder names', async () => {
     const from = { TILECOUCH_FROM_USER: 'bob', TILECOUCH_FROM_PASSWORD: SECRET, TILECOUCH_DB: 'default' }
-    Object.assign(process.env, { COUCHDB_URL: own.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
+    Object.assign(process.env, { COUCHDB_URL: `${own.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET, ...from })
     const commands = allCommands().filter(one => one.name() !== 'token')
     assert.ok(commands.length > 15)
     const quiet = command => command.name() === 'serve' ? ['--set', 'logLevel=silent'] : []
@@ -98,7 +98,7 @@ describe('a name and password of the environment', function () {
 
   it('is not carried on to where a server sends on', async () => {
     const sending = await listen((req, res) => res.writeHead(req.method === 'GET' ? 302 : 307, { location: `${thief.url}${req.url}`, 'content-type': 'application/json' }).end('{}'))
-    Object.assign(process.env, { COUCHDB_URL: sending.url, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
+    Object.assign(process.env, { COUCHDB_URL: `${sending.url}/tiles`, COUCHDB_USER: 'anna', COUCHDB_PASSWORD: SECRET })
     try {
       const couch = new Couch(`${sending.url}/tiles`, { retries: 0 })
       const ways = [

@@ -91,14 +91,14 @@ class Life {
   async remove () {
     if (!this.times.length) return
     const time = this.pick(this.times)
-    await this.twice('remove', 'osm', '--edition', time, '--compact', 'never', '--db', this.through(this.urls[0]))
+    await this.twice('remove', 'osm', '--edition', time, '--compact', 'never', '--yes', '--db', this.through(this.urls[0]))
     this.model.remove(++this.#runs, time)
     this.free.push(+time.slice(0, 4))
   }
 
   async prune () {
     if (!this.times.length) return
-    await this.twice('prune', 'osm', '--keep-last', '2', '--compact', 'never', '--db', this.through(this.urls[0]))
+    await this.twice('prune', 'osm', '--keep-last', '2', '--compact', 'never', '--yes', '--db', this.through(this.urls[0]))
     this.model.since = /** @type {string} */ (this.times.sort().at(-1)) // of the moment before it no more is known than that it may be kept
   }
 

@@ -44,7 +44,7 @@ onEachStore('tilecouch load', backend => {
     map.upstream.behave({ only: ({ z }) => z === 4, status: ({ x }) => x === 8 ? 404 : 403 })
     const { code, out } = await run([address(), '-l', 'map', ...BOX])
     assert.equal(code, 1)
-    assert.match(out, /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\]\n/)
+    assert.match(out, /\n {2}2 missing: the source has none\n {2}2 failed:\n {4}map:4:9:\d {2}the upstream .* refused: it answered 403 .*\[UPSTREAM_REFUSED\], and 1 more like it\n {6}Check its terms and limits/)
   })
 
   it('sends a contact, sends keys to their host alone, and never shows them', async () => {

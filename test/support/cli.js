@@ -1,4 +1,5 @@
 // The command line in the process of the tests.
+import { PassThrough } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
 
@@ -21,3 +22,21 @@ export async function runCommand (argv, options = {}) {
   const code = await createProgram({ streams, openEmbedded, ...options }).run(argv)
   return { code, out: streams.stdout.text, err: streams.stderr.text }
 }
+
+/**
+ * Runs a command at a terminal, at which a line is typed in answer to every question.
+ * @param {string[]} argv
+ * @param {string} answer
+ * @param {Partial<Parameters<typeof createProgram>[0]> & {columns?: number}} [options]
+ * @returns {Promise<{code: number, out: string, err: string}>}
+ */
+export async function runAtTerminal (argv, answer, { columns = 80, ...options } = {}) {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true })
+  stdin.write(`${answer}\n`)
+  const streams = /** @type {any} */ ({ stdin, stdout: memory(), stderr: Object.assign(memory(), { isTTY: true, columns }) })
+  const code = await createProgram({ openEmbedded, ...options, streams }).run(argv)
+  return { code, out: streams.stdout.text, err: plainly(streams.stderr.text) }
+}
+
+/** What a terminal shows in the end: a bar is drawn over. */
+const plainly = text => text.replace(/\r[^\n\r]*(?=\r)/g, '').replace(/\r?\u001b\[K/g, '')

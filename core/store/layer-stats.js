@@ -1,0 +1,74 @@
+// What layers hold, added up from the view versions/by_zoom, grouped by layer, zoom and kind. One function for the
+// commands and the viewer, so that they show the same numbers and bounds.
+import { Extent } from './extent.js'
+
+/**
+ * @typedef {object} Counts
+ * @property {number} tiles that exist now
+ * @property {number} versions present and past, those that say "gone" included; one that a head fell back to has a
+ *   document in the past as well, and counts twice
+ * @property {number} bytes of all versions
+ * @property {number} currentBytes of the newest versions
+ * @property {number} first time of any version, in seconds; Infinity without any
+ * @property {number} last time of any version
+ * @property {import('../grid.js').Bbox | null} bounds of the tiles that exist now, as a load writes them into the layer
+ *
+ * @typedef {Counts & {z: number, x0?: number, y0?: number, x1?: number, y1?: number}} ZoomCounts the box of the tiles
+ *   that exist now
+ * @typedef {Counts & {zooms: ZoomCounts[]}} LayerCounts zooms: ascending
+ */
+
+/** @returns {Counts} */
+const nothing = () =>
+  ({ tiles: 0, versions: 0, bytes: 0, currentBytes: 0, first: Infinity, last: -Infinity, bounds: null })
+
+/** @returns {LayerCounts} */
+export const emptyCounts = () => ({ ...nothing(), zooms: [] })
+
+/**
+ * @param {{key: any[], value: any}[]} rows of the view, with group_level 3
+ * @returns {Map<string, LayerCounts>} by name of the layer
+ */
+export function addUp (rows) {
+  /** @type {Map<string, LayerCounts>} */
+  const layers = new Map()
+  for (const { key: [layer, z, kind], value } of rows) {
+    const counts = layers.get(layer) ?? emptyCounts()
+    layers.set(layer, counts)
+    const zoom = counts.zooms.find(one => one.z === z) ?? { z, ...nothing() }
+    if (!zoom.versions) counts.zooms.push(zoom)
+    add(counts, kind, value)
+    add(zoom, kind, value)
+    if (kind === 'current') Object.assign(zoom, boxOf(value))
+  }
+  for (const counts of layers.values()) {
+    counts.zooms.sort((a, b) => a.z - b.z)
+    counts.bounds = boundsOf(counts.zooms)
+    for (const zoom of counts.zooms) zoom.bounds = boundsOf([zoom])
+  }
+  return layers
+}
+
+// the view emits [bytes, seconds, x, y] under [layer, z, 'current' | 'past' | 'gone']
+function add (counts, kind, [size, seconds]) {
+  counts.versions += size.count
+  counts.bytes += size.sum
+  counts.first = Math.min(counts.first, seconds.min)
+  counts.last = Math.max(counts.last, seconds.max)
+  if (kind !== 'current') return
+  counts.tiles += size.count
+  counts.currentBytes += size.sum
+}
+
+const boxOf = ([, , x, y]) => ({ x0: x.min, y0: y.min, x1: x.max, y1: y.max })
+
+/** @param {ZoomCounts[]} zooms */
+function boundsOf (zooms) {
+  const extent = new Extent()
+  for (const { z, tiles, x0, y0, x1, y1 } of zooms) {
+    if (!tiles) continue
+    extent.add(z, x0, y0)
+    extent.add(z, x1, y1)
+  }
+  return extent.bounds ?? null
+}

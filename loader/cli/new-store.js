@@ -1,0 +1,83 @@
+// The store of a command that may create it. Who will read it is said when it is created, and when it is opened.
+import { isOpen, isUntouched } from '../access.js'
+import { isPublished, publish, warmIndexes } from '../publish.js'
+import { Store } from '../store/index.js'
+import { withDatabase } from './connect.js'
+import { refuse } from './options.js'
+import { IndexProgress } from './progress.js'
+
+/** @typedef {import('./program.js').Context} Context */
+
+/** @param {string} url of a store that was opened */
+export const openedWords = url => `Everybody who can reach ${url} may read it now. \`tilecouch access --private\` closes it.`
+
+/**
+ * Opens a store, or creates it: for admins only, until publishNew.
+ * @param {Pick<Context, 'output'>} context
+ * @param {string} url
+ * @param {{private?: boolean}} options private: only admins, and the readers that an operator names
+ */
+export async function createStore ({ output }, url, { private: closed = false }) {
+  const store = await Store.create(url, { public: false, closed })
+  if (closed && !store.isNew) await keepClosed(store)
+  if (store.isNew) {
+    output.note(closed
+      ? `${store.url} is new and private: only admins read it. \`tilecouch access --readers ROLES\` lets others in.`
+      : `${store.url} is new. When this command ends, everybody who can reach it may read it; --private keeps it closed.`)
+  }
+  return store
+}
+
+/** Closes a store that was never opened; there may be none yet. @param {string} url */
+export async function closeExisting (url) {
+  const store = await Store.open(url, { retries: 3 }).catch(error => {
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  })
+  if (store) await keepClosed(store)
+}
+
+/** Of a store that was created before, the rights stay, unless nobody has set them yet. */
+async function keepClosed (store) {
+  const security = await store.security()
+  if (isOpen(security)) {
+    refuse('--private', true, 'everybody may read this store already; `tilecouch access --private` closes it')
+  }
+  if (isUntouched(security)) await store.secure({ ...security, tilecouch: { ...security.tilecouch, closed: true } })
+}
+
+/**
+ * Publishes a store that was never published.
+ * @param {Context} context
+ * @param {Store} store
+ * @returns {Promise<boolean>} whether it did
+ */
+export async function publishNew ({ output, signal }, store) {
+  if (await isPublished(store)) return false
+  output.note('Deploying the design documents and building their indexes …')
+  const progress = new IndexProgress(output)
+  const { opened } = await publish(store, { signal, onProgress: progress.show }).finally(() => progress.end())
+  if (opened) output.note(openedWords(store.url))
+  return true
+}
+
+/**
+ * Fills a store: creates it if needed, and publishes it afterwards, since an index is built faster in one go. A load
+ * ends when the map can be asked, so its report comes after the index.
+ * @param {Context} context
+ * @param {any} options of the command
+ * @param {(store: Store, url: string) => Promise<{result: {tiles: number, failed: number}, report: () => void}>} action
+ */
+export const fillStore = (context, options, action) => withDatabase(context, options, async url => {
+  const store = await createStore(context, url, options)
+  const { result, report } = await action(store, url)
+  const isEmpty = result.failed > 0 && result.failed >= result.tiles
+  if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
+  report()
+  return result.failed ? 1 : 0
+}, { creates: true })
+
+/** @param {Context} context @param {Store} store */
+function buildIndexes ({ output, signal }, store) {
+  const progress = new IndexProgress(output)
+  return warmIndexes(store, { signal, onProgress: progress.show }).finally(() => progress.end())
+}

@@ -1,0 +1,62 @@
+// What a load would do, for its dry run: reads which tiles the source has, and none of their bytes.
+import { checkLayer, layerId, now, selectorOf, startOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { Extent } from '../../core/store/extent.js'
+import { missingTiles } from './missing.js'
+
+/**
+ * @typedef {object} LoadPlan
+ * @property {string} layer
+ * @property {string} time of the edition
+ * @property {boolean} isNew the layer does not exist yet
+ * @property {string | null} before an edition of this time exists: what it was loaded from
+ * @property {number} tiles
+ * @property {{z: number, tiles: number}[]} zooms
+ * @property {import('../../core/grid.js').Bbox | null} bounds
+ * @property {number | null} gone with `complete`: tiles of the layer that the source lacks; null while that is unknown
+ */
+
+/**
+ * @param {import('../store/index.js').Store | undefined} store undefined: there is none yet
+ * @param {import('../sources/index.js').Source} source
+ * @param {Pick<import('../load.js').LoadOptions, 'layer' | 'time' | 'complete' | 'area' | 'zooms' | 'signal'>} options
+ * @returns {Promise<LoadPlan>}
+ */
+export async function planLoad (store, source, { layer, time, complete, area, zooms, signal }) {
+  checkLayer(layer)
+  const when = time ? startOf(time) : source.time ?? now()
+  const extent = new Extent()
+  const counts = new Map()
+  for await (const { z, x, y, gone } of source.tiles()) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (!gone) extent.add(z, x, y)
+    counts.set(z, (counts.get(z) ?? 0) + 1)
+  }
+  const byZoom = [...counts].sort(([a], [b]) => a - b).map(([z, tiles]) => ({ z, tiles }))
+  const isThere = Boolean(await store?.couch.get(layerId(layer)))
+  const edition = await store?.edition(layer, when)
+  return {
+    layer,
+    time: when,
+    isNew: !isThere,
+    before: edition ? edition.source ?? '' : null,
+    tiles: byZoom.reduce((sum, zoom) => sum + zoom.tiles, 0),
+    zooms: byZoom,
+    bounds: extent.bounds ?? null,
+    gone: !complete || !store || !isThere ? 0 : await lost(store, source, { layer, area, zooms, signal })
+  }
+}
+
+/** @returns {Promise<number | null>} null: the store has no index yet */
+async function lost (store, source, { layer, area, zooms, signal }) {
+  const current = /** @type {any} */ ({ heads: () => store.list(layer, { signal }) }) // those that are not gone already
+  const missing = missingTiles(current, source, { layer, isSelected: selectorOf(area, zooms), signal })
+  let number = 0
+  try {
+    while (!(await missing.next()).done) number++
+  } catch (error) {
+    if (error.code === 'INDEX_MISSING') return null
+    throw error
+  }
+  return number
+}

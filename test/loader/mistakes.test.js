@@ -1,0 +1,223 @@
+// Mistakes of the first hour, as they are typed: what was meant, what is said, and the remedy.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { STORE_ID } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { CLOSED_SECURITY, Store } from '../../loader/store/index.js'
+import { openEmbedded } from '../../server/up.js'
+import { backends, json, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { png, square } from '../support/tiles.js'
+
+const [T1, T2] = ['2024-01-01T00:00:00Z', '2024-02-01T00:00:00Z']
+
+describe('a mistake on the command line', function () {
+  this.timeout(30000)
+  const home = process.cwd()
+  const named = process.env.COUCHDB_URL
+  afterEach(() => { // before the folder is removed
+    process.chdir(home)
+    if (named === undefined) delete process.env.COUCHDB_URL
+    else process.env.COUCHDB_URL = named
+  })
+  const folder = useFolder()
+  let url
+
+  beforeEach(async () => {
+    url = await backends[0].database()
+    delete process.env.COUCHDB_URL
+    process.chdir(folder.dir) // no .couchapprc here
+  })
+
+  /** Writes tiles of zoom 3; the bytes depend on the seed. */
+  const tiles = (name, { seed = 0, side = 4, bytes = number => png(number) } = {}) =>
+    path.join(folder.write(Object.fromEntries(square({ layer: '', time: '', z: 3, side, seed: (x, y) => x * 8 + y })
+      .map(({ x, y }) => [`${name}/3/${x}/${y}.png`, bytes(seed + x * 8 + y)]))), name)
+
+  const run = (...argv) => runCommand(argv)
+  const load = (...argv) => runCommand(['load', ...argv, '--db', url])
+
+  it('in the name of an option is named before an option that is missing', async () => {
+    const mistyped = await run('load', 'tiles', '--layr', 'osm')
+    assert.equal(mistyped.code, 2)
+    assert.match(mistyped.err, /unknown option '--layr'\n\(Did you mean --layer\?\)/)
+    assert.doesNotMatch(mistyped.err, /required/)
+    const missing = await run('load', 'tiles')
+    assert.deepEqual([missing.code, missing.err], [2, 'error: required option \'-l, --layer <name>\' not specified\n(see --help)\n'])
+  })
+
+  describe('about which store is meant', () => {
+    it('is refused where a server is named and no database', async () => {
+      const { code, err } = await run('load', tiles('tiles'), '--layer', 'osm', '--db', 'http://admin:s3cret@127.0.0.1:1/')
+      assert.deepEqual([code, err.split('\n')[0]], [1, 'tilecouch: http://127.0.0.1:1/ names a server and no database: add the name of one, such as http://127.0.0.1:1/tiles [NO_DATABASE_NAMED]'])
+    })
+
+    it('leaves no folder behind when a command only reads', async () => {
+      const data = path.join(folder.dir, 'data')
+      for (const argv of [
+        ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'], ['check'], ['doctor'], ['access'], ['layer', 'osm'], ['push', '--dry-run'],
+        ['prune', '--all'], ['remove', 'osm', '--all', '--yes'], ['export', 'osm', 'out'], ['backup', 'b.tcb'], ['copy', 'a', 'b'], ['mirror', '--list'],
+        ['diff', 'a', 'b'], ['seed', 'osm', '--bbox', '0,0,1,1', '--zoom', '1']
+      ]) {
+        const { code, err } = await runCommand(argv, { openEmbedded: async dir => assert.fail(`${argv} opens ${dir}`) })
+        assert.equal(code, 1, argv.join(' '))
+        assert.match(err, /^tilecouch: no store was named, and there is none in \.\/data \[DATABASE_NOT_FOUND\]\n {2}Name a store with --db or COUCHDB_URL\./, argv.join(' '))
+        assert.ok(!existsSync(data), argv.join(' '))
+      }
+    })
+
+    it('shows in a line that says which one was used, unless it was typed', async () => {
+      const data = path.join(folder.dir, 'data')
+      const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
+      assert.equal(made.code, 0, made.err)
+      assert.match(made.err, new RegExp(`^Store: a new embedded one in ${data}\n`))
+      const again = await runCommand(['info', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
+      assert.deepEqual([again.code, again.err], [0, `Store: the embedded one in ${data}\n`])
+      await Store.create(url)
+      process.env.COUCHDB_URL = url.replace('//', '//anna:s3cret@')
+      assert.equal((await run('info')).err, `Store: ${url} (COUCHDB_URL)\n`)
+      assert.equal((await run('info', '--json')).err, '')
+      assert.equal((await run('info', '--db', url)).err, '')
+      delete process.env.COUCHDB_URL
+      folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db: url } } }) })
+      assert.match((await run('info')).err, /^Store: http\S+ \("default" in .*\.couchapprc\)\n$/)
+    })
+  })
+
+  describe('about who reads', () => {
+    const securityOf = () => json(`${url}/_security`)
+
+    it('is told when a store is created, and when it is opened', async () => {
+      const { code, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
+      assert.equal(code, 0, err)
+      assert.match(err, new RegExp(`^${url} is new\\. When this command ends, everybody who can reach it may read it; --private keeps it closed\\.\n`))
+      assert.match(err, new RegExp(`\nEverybody who can reach ${url} may read it now\\. \`tilecouch access --private\` closes it\\.\n`))
+      assert.deepEqual((await securityOf()).members, { names: [], roles: [] })
+      const later = await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')
+      assert.doesNotMatch(later.err, /everybody/i)
+      const refused = await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')
+      assert.match(refused.err, /everybody may read this store already; `tilecouch access --private` closes it \[BAD_OPTION\]/)
+      assert.equal((await (await Store.open(url)).editions('osm')).length, 2)
+    })
+
+    for (const command of [['load'], ['layer', 'osm', '--title', 'Map'], ['push'], ['doctor', '--fix']]) {
+      it(`is prevented from the start by ${command[0]} --private, and by no later load undone`, async () => {
+        const argv = command[0] === 'load' ? ['load', tiles('tiles'), '--layer', 'osm', '--time', '2024'] : command
+        const { err } = await run(...argv, '--private', '--db', url)
+        assert.doesNotMatch(err, /^Everybody|everybody who/m)
+        assert.deepEqual(await securityOf(), CLOSED_SECURITY)
+        assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2025')).code, 0)
+        assert.deepEqual(await securityOf(), CLOSED_SECURITY)
+        assert.ok((await json(`${url}/${STORE_ID}`)).published)
+        assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2026', '--private')).code, 0, 'it is what it was')
+      })
+    }
+
+    it('can be corrected after a first load that was stopped', async () => {
+      await Store.create(url, { public: false })
+      assert.equal((await load(tiles('tiles'), '--layer', 'osm', '--time', '2024', '--private')).code, 0)
+      assert.deepEqual(await securityOf(), CLOSED_SECURITY)
+    })
+  })
+
+  describe('about a source', () => {
+    const left = async () => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
+
+    it('leaves no layer when not one tile could be stored, and opens no store', async () => {
+      const { code, out } = await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')
+      assert.equal(code, 1)
+      assert.match(out, /\n {2}16 failed:\n {4}osm:3:\d:\d {2}not a tile image: it starts "<html>" \[UNKNOWN_IMAGE\], and 15 more like it\n {6}Tiles are PNG, .*\n {4}--json lists them one by one\.\n$/)
+      assert.deepEqual(await left(), [STORE_ID])
+      assert.deepEqual((await json(`${url}/_security`)).members.roles, ['_admin'])
+      const right = await load(tiles('right'), '--layer', 'osm', '--time', '2024')
+      assert.equal(right.code, 0, right.err)
+    })
+
+    it('leaves a layer that was there before, and one with some tiles', async () => {
+      const store = await Store.create(url)
+      await store.defineLayer('osm', { name: 'Map' })
+      assert.equal((await load(tiles('wrong', { bytes: () => '<html>' }), '--layer', 'osm', '--time', '2024')).code, 1)
+      assert.equal((await store.layer('osm')).name, 'Map')
+      const some = tiles('some', { bytes: number => number === 9 ? '<html>' : png(number) })
+      assert.equal((await load(some, '--layer', 'town', '--time', '2024')).code, 1)
+      assert.equal((await store.editions('town'))[0].failed, 1)
+    })
+
+    it('makes no store of an empty folder', async () => {
+      folder.write({ 'empty/readme.txt': 'x' })
+      assert.match((await load(path.join(folder.dir, 'empty'), '--layer', 'osm')).err, /\[SOURCE_EMPTY\]/)
+      assert.equal((await request(url)).status, 404)
+    })
+  })
+
+  describe('about the time', () => {
+    it('is met by the time that a load took, and why', async () => {
+      const { err, out } = await load(tiles('tiles-2024-03-01'), '--layer', 'osm')
+      assert.match(err, /^Time: 20\S+Z\. This is the time of the load: neither --time nor the source says when the map looked like this\.\n {2}Its name contains a time\. .* add --time 2024-03-01\.$/m)
+      assert.match(out, /\n {2}This is the time of the load: /)
+      const typed = await load(tiles('tiles-2024-03-01'), '--layer', 'osm', '--time', '2024')
+      assert.doesNotMatch(typed.err + typed.out, /^Time: |time of the load/m)
+    })
+
+    it('of two loads of one time with other bytes is one message, with what to do', async () => {
+      assert.equal((await load(tiles('a'), '--layer', 'osm', '--time', '2024')).code, 0)
+      const { code, out } = await load(tiles('b', { seed: 500 }), '--layer', 'osm', '--time', '2024')
+      assert.equal(code, 1)
+      const [, failed] = out.split(/(?= {2}16 failed:\n)/)
+      assert.equal(failed.replace(/osm:3:\d:\d/g, 'TILE'), [
+        '  16 failed:',
+        `    TILE  TILE already has another image at ${T1} [VERSION_TAKEN], and 15 more like it`,
+        `      Stored versions never change. Load a correction with a later --time; or remove the edition first: \`tilecouch remove osm --edition ${T1}\`.`,
+        '    --json lists them one by one.',
+        ''
+      ].join('\n'))
+    })
+  })
+
+  describe('is seen by a dry run', () => {
+    it('of a load, which writes nothing and creates no store', async () => {
+      const source = tiles('tiles')
+      const { code, out } = await load(source, '--layer', 'osm', '--time', '2024', '--dry-run')
+      assert.equal(code, 0)
+      assert.match(out, new RegExp(`^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`))
+      assert.equal((await request(url)).status, 404)
+      const embedded = await run('load', source, '--layer', 'osm', '--dry-run')
+      assert.match(embedded.out, /^Would load 16 tiles as osm@.*, a new layer\n {2}This is the time of the load/)
+      assert.ok(!existsSync(path.join(folder.dir, 'data')))
+    })
+
+    it('of a complete load, which says how much of the layer would become gone', async () => {
+      const store = await Store.create(url)
+      await store.defineLayer('osm')
+      await store.write(square({ layer: 'osm', time: T1, z: 3, side: 6, seed: (x, y) => x * 8 + y }))
+      await store.write([{ layer: 'osm', time: T2, z: 3, x: 5, y: 5, gone: true }])
+      const argv = [tiles('part'), '--layer', 'osm', '--time', '2024-03', '--complete', '--dry-run']
+      assert.match((await load(...argv)).out, /become gone; how many is known when the store has its indexes/)
+      await publish(store)
+      assert.match((await load(...argv)).out, /\n {2}19 tiles of the layer are not in the source and would become gone\n/)
+      assert.deepEqual((await store.head('osm', 3, 5, 0)).bytes, png(40))
+    })
+
+    it('of a dated set', async () => {
+      tiles('set/town-2022')
+      tiles('set/town-2023')
+      const { code, out } = await load(path.join(folder.dir, 'set'), '--layer', 'town', '--dated', '--dry-run')
+      assert.equal(code, 0)
+      assert.match(out, /^Would load 2 editions of town:\n {2}time +source\n {2}2022-01-01T00:00:00Z {2}.*town-2022\n {2}2023-01-01T00:00:00Z {2}.*town-2023\nNothing was changed\.\n$/)
+      assert.equal((await request(url)).status, 404)
+    })
+  })
+
+  it('in reading numbers is not possible: info and layer show the same bounds, those of the finest zoom', async () => {
+    const store = await Store.create(url)
+    await store.defineLayer('osm')
+    const source = folder.write({ 'map/0/0/0.png': png(1), 'map/3/2/3.png': png(2), 'map/3/3/3.png': png(3) })
+    assert.equal((await load(path.join(source, 'map'), '--layer', 'osm', '--time', '2024')).code, 0)
+    const lineOf = ({ out }) => out.split('\n').find(line => line.startsWith('bounds '))
+    const [info, layer] = [lineOf(await run('info', 'osm', '--db', url)), lineOf(await run('layer', 'osm', '--db', url))]
+    assert.deepEqual([info, layer], ['bounds -90, 0, 0, 40.9799', 'bounds -90, 0, 0, 40.9799'])
+    assert.deepEqual((await store.stats('osm')).bounds, (await store.layer('osm')).bounds)
+  })
+})
