@@ -37,8 +37,8 @@ import { editionDocuments } from './store/layers.js'
  * @property {number} [concurrency]
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
- * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void} [onBegin]
- *   warnings: what is loaded, or was before, is dated in the future
+ * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void}
+ *   [onBegin] warnings: what is loaded, or was before, is dated in the future
  * @property {(first: {layer: string, time: string, where: import('./load/georeference.js').Where,
  *   warnings: TilecouchError[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
  * @property {(summary: import('./store/writer.js').WriteSummary, tuner: import('./store/tuner.js').Tuner) => void}

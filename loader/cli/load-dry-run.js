@@ -4,7 +4,7 @@ import { planLoad } from '../load/plan.js'
 import { openSource } from '../sources/index.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
-import { timeWords } from './load-report.js'
+import { timeWords, warningLines } from './load-report.js'
 import { boxWords, count, plural, table } from './output.js'
 
 /** @param {import('./program.js').Context} context */
@@ -40,10 +40,11 @@ function lines (plan, { time, complete, source }) {
   return [
     `Would load ${plural(tiles, 'tile')} as ${layer}@${plan.time}${isNew ? ', a new layer' : ''}`,
     ...(time ? [] : [`  ${timeWords[source.time ? 'source' : 'clock']}`]),
-    ...(bounds ? [`  bounds ${boxWords(bounds)}`] : []),
+    ...(bounds ? [`  bounds ${boxWords(bounds)}`, `  place: ${plan.place}`] : []),
     ...(before === null ? [] : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
     ...(complete ? [goneWords(gone)] : []),
     ...table(['zoom', 'tiles'], zooms.map(zoom => [zoom.z, zoom.tiles])).map(line => `  ${line}`),
+    ...(plan.warnings ?? []).flatMap(warningLines),
     'Nothing was changed.'
   ]
 }

@@ -162,7 +162,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
           for (const warning of warnings) output.note(warningLines(warning).join('\n'))
         },
         onFirstTiles ({ where, warnings }) {
-          output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
+          if (!output.json) output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
         },
         onProgress: summary => progress.show(summary)
       })

@@ -84,7 +84,8 @@ export class Georeference {
   }
 
   /**
-   * @param {{layer: string, time: string, types?: Record<string, number>}} load types: of all tiles, at the end
+   * @param {{layer: string, time?: string, types?: Record<string, number>}} load time: of the edition, if one is
+   *   written; types: of all tiles, at the end
    * @returns {TilecouchError[]}
    */
   warnings ({ layer, time, types }) {
@@ -106,13 +107,13 @@ export class Georeference {
     ])
     if (!found) return undefined
     const { turn, boxes, says, bounds } = found
-    const remove = `remove this edition with \`tilecouch remove ${layer} --edition ${time}\``
+    const remove = time ? `remove this edition with \`tilecouch remove ${layer} --edition ${time}\`, and ` : ''
     const again = turn === 'AXES_SWAPPED'
-      ? 'rename the files to z/x/y (docs/sources.md), and load them again'
-      : source.scheme ? `load it again with --scheme ${otherScheme(source)}` : 'create the file again from its source'
+      ? 'rename the files to z/x/y (docs/sources.md), and load them'
+      : source.scheme ? `load it with --scheme ${otherScheme(source)}` : 'create the file again from its source'
     const others = bounds === layerBounds ? ' If the other editions are wrong, remove those.' : ''
     const error = new TilecouchError(turn, { ...placesOf(boxes, turn), says })
-    return Object.assign(error, { advice: `If so, ${remove}, and ${again}.${others}` })
+    return Object.assign(error, { advice: `If so, ${remove}${again}.${others}` })
   }
 
   #otherGrid () {

@@ -1,7 +1,7 @@
 // What a load would do, for its dry run: reads which tiles the source has, and none of their bytes.
 import { checkLayer, layerId, now, selectorOf, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { Extent } from '../../core/store/extent.js'
+import { Georeference } from './georeference.js'
 import { missingTiles } from './missing.js'
 
 /**
@@ -13,6 +13,8 @@ import { missingTiles } from './missing.js'
  * @property {number} tiles
  * @property {{z: number, tiles: number}[]} zooms
  * @property {import('../../core/grid.js').Bbox | null} bounds
+ * @property {string} [place] as people call it
+ * @property {TilecouchError[]} [warnings] what looks wrong with where the tiles lie
  * @property {number | null} gone with `complete`: tiles of the layer that the source lacks; null while that is unknown
  */
 
@@ -25,7 +27,11 @@ import { missingTiles } from './missing.js'
 export async function planLoad (store, source, { layer, time, complete, area, zooms, signal }) {
   checkLayer(layer)
   const when = time ? startOf(time) : source.time ?? now()
-  const extent = new Extent()
+  const doc = await store?.couch.get(layerId(layer))
+  const editions = doc ? await store?.editions(layer) ?? [] : []
+  const hasOthers = editions.some(other => other.time !== when && other.finished)
+  const georeference = new Georeference(source, hasOthers ? doc.bounds : undefined)
+  const { extent } = georeference
   const counts = new Map()
   for await (const { z, x, y, gone } of source.tiles()) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
@@ -33,17 +39,20 @@ export async function planLoad (store, source, { layer, time, complete, area, zo
     counts.set(z, (counts.get(z) ?? 0) + 1)
   }
   const byZoom = [...counts].sort(([a], [b]) => a - b).map(([z, tiles]) => ({ z, tiles }))
-  const isThere = Boolean(await store?.couch.get(layerId(layer)))
   const edition = await store?.edition(layer, when)
+  const where = georeference.describe({})
+  const warnings = georeference.warnings({ layer })
   return {
     layer,
     time: when,
-    isNew: !isThere,
+    isNew: !doc,
     before: edition ? edition.source ?? '' : null,
     tiles: byZoom.reduce((sum, zoom) => sum + zoom.tiles, 0),
     zooms: byZoom,
-    bounds: extent.bounds ?? null,
-    gone: !complete || !store || !isThere ? 0 : await lost(store, source, { layer, area, zooms, signal })
+    bounds: where?.bounds ?? null,
+    ...(where && { place: where.place }),
+    ...(warnings.length && { warnings }),
+    gone: !complete || !store || !doc ? 0 : await lost(store, source, { layer, area, zooms, signal })
   }
 }
 

@@ -181,7 +181,7 @@ describe('a mistake on the command line', function () {
       const source = tiles('tiles')
       const { code, out } = await load(source, '--layer', 'osm', '--time', '2024', '--dry-run')
       assert.equal(code, 0)
-      assert.match(out, new RegExp(`^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`))
+      assert.match(out, new RegExp(`^Would load 16 tiles as osm@${T1}, a new layer\n {2}bounds -180, 0, 0, 85\\.0511\n {2}place: .*\n {2}zoom +tiles\n +3 +16\nNothing was changed\\.\n$`))
       assert.equal((await request(url)).status, 404)
       const embedded = await run('load', source, '--layer', 'osm', '--dry-run')
       assert.match(embedded.out, /^Would load 16 tiles as osm@.*, a new layer\n {2}This is the time of the load/)
