@@ -32,7 +32,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   LARGE_TILES: { status: 422, text: d => `${plural(d.count, 'tile')} of more than 1 MB: ${d.tile} has ${bytes(d.bytes)}`, advice: 'They load slowly. Photographs are smaller as JPEG or WebP than as PNG; tiles of 256 or 512 pixels are usual.' },
   SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },
   SOURCE_UNREADABLE: { status: 422, text: d => `cannot read ${show(d.value)}: ${d.why}` },
-  SOURCE_UNKNOWN: { status: 422, text: d => `unknown kind of source ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server or of a store.' },
+  SOURCE_UNKNOWN: { status: 422, text: d => `unknown kind of source ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server, a TileJSON or a store.' },
   SOURCE_NOT_TILES: { status: 422, text: d => `${show(d.value)} ${d.inside ? `holds no tiles, but ${show(d.inside)}, which ` : ''}is ${d.what}`, advice: 'Make tiles of it first: the error names the commands.' },
   SOURCE_EMPTY: { status: 422, text: d => `no tiles in ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile folder has z/x/y.png; check the path, --zoom and --bbox.' },
   NO_TIME_IN_NAME: { status: 422, text: d => `no time in the name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Use names such as tiles-2023-06-01/ or survey_20240301.mbtiles.' },

@@ -107,9 +107,11 @@ export async function load (store, source, {
     const options = {
       ...writing,
       onProgress (done, tuner) {
-        const where = areFirst && done.tiles > done.failed ? georeference.describe(done.types) : undefined
-        if (where) onFirstTiles?.({ layer, time: when, where, warnings: georeference.warnings({ layer, time: when }) })
-        if (where) areFirst = false
+        const first = areFirst && done.tiles > done.failed ? georeference.describe(done.types) : undefined
+        if (first) {
+          areFirst = false
+          onFirstTiles?.({ layer, time: when, where: first, warnings: georeference.warnings({ layer, time: when }) })
+        }
         onProgress?.(done, tuner)
       },
       stored: begun,

@@ -10,6 +10,7 @@ import { GONE_LIST } from './formats/gone.js'
 import { recognise } from './formats/recognise.js'
 import { emptySource, isEmpty, load } from './load.js'
 import { isUrl, openSource } from './sources/index.js'
+import { otherScheme } from './sources/services.js'
 
 const ZOOM = /^([12]?\d|30)$/
 const PATTERN = /[*?]/
@@ -172,6 +173,8 @@ async function findSources (names) {
 
 async function expand (name) {
   if (isUrl(name)) return { paths: [name], passedOver: [] }
+  const foreign = otherScheme(name)
+  if (foreign) throw foreign
   const stats = await statOf(name)
   if (!stats && PATTERN.test(path.basename(name))) return among(path.dirname(name), matching(name), name)
   if (!stats) throw new TilecouchError('SOURCE_NOT_FOUND', { value: name })

@@ -155,7 +155,7 @@ export function notTiles (kind, name, { inside, made = inside, before = [] } = {
   const { what, how, next } = kinds[kind]
   const isRemote = /^https?:\/\//i.test(name)
   const file = made ?? (isRemote ? path.posix.basename(new URL(name).pathname) : name)
-  const fetching = isRemote ? [`curl -fLO ${quoted(name)}`] : []
+  const fetching = isRemote && kind !== 'html' ? [`curl -fLO ${quoted(name)}`] : []
   return refusal(name, what, { inside, how, lines: [...fetching, ...before, ...next(file, stemOf(file))] })
 }
 

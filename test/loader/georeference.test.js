@@ -1,0 +1,253 @@
+// What a load says of its tiles: where they lie, and what looks wrong. Each warning is tried in both directions: that it
+// comes, and that it does not.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import sharp from 'sharp'
+import { flipY, parseArea } from '../../core/index.js'
+import { load, openSource } from '../../loader/index.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { useStore } from '../support/store.js'
+import { png } from '../support/tiles.js'
+import { writeMbtiles } from '../sources/mbtiles-writer.js'
+import { rawVectorTile } from '../verify/helpers.js'
+import { useFolder } from './helpers.js'
+
+const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+const BERN = [7.3, 46.9, 7.5, 47]
+const BERLIN = [13.2, 52.4, 13.5, 52.6]
+const UGANDA = [30, -1, 34, 3.5]
+
+const asRead = ({ z, x, y }) => [z, x, y]
+const fromSouth = ({ z, x, y }) => [z, x, flipY(z, y)]
+const rowsFirst = ({ z, x, y }) => [z, y, x]
+
+/** What gdal2tiles writes beside its tiles. */
+const tileMap = ([west, south, east, north], profile = 'mercator') =>
+  `<?xml version="1.0" encoding="utf-8"?>\n<TileMap version="1.0.0"><BoundingBox minx="${west}" miny="${south}" maxx="${east}" maxy="${north}"/><TileSets profile="${profile}"></TileSets></TileMap>`
+
+const image = (side, format = 'png') =>
+  sharp({ create: { width: side, height: side, channels: 3, background: '#123456' } }).toFormat(format).toBuffer()
+
+onEachStore('what a load says of its tiles', backend => {
+  const folder = useFolder()
+  const own = useStore(backend)
+  let store, url
+  beforeEach(() => { ({ store, url } = own) })
+
+  /** Tiles of a box in a folder, and what lies beside them. */
+  function pyramid (name, bbox, { place = asRead, min = 3, max = 10, beside = {}, bytes = (/** @type {any} */ tile) => png(tile.x + tile.y) } = {}) {
+    const files = {}
+    for (let z = min; z <= max; z++) {
+      for (const tile of parseArea({ bbox }).tiles(z)) files[`${name}/${place(tile).join('/')}.png`] = bytes(tile)
+    }
+    folder.write(files)
+    folder.write(Object.fromEntries(Object.entries(beside).map(([file, text]) => [`${name}/${file}`, text])))
+    return path.join(folder.dir, name)
+  }
+
+  async function loaded (name, { scheme, area, zooms, ...options } = /** @type {any} */ ({})) {
+    const source = await openSource(name, { scheme, area, zooms })
+    try {
+      return await load(store, source, { layer: 'osm', time: T1, area, zooms, ...options })
+    } finally {
+      await source.close()
+    }
+  }
+  const codes = ({ warnings = [] }) => warnings.map(({ code }) => code)
+
+  it('is a place, bounds, zooms, size and types', async () => {
+    const { where, warnings } = await loaded(pyramid('bern', BERN, { bytes: () => png(1), min: 0 }))
+    assert.equal(warnings, undefined)
+    assert.deepEqual([where.place, where.zooms, where.formats, where.tileSize, where.flipped], ['Switzerland, near Bern', { min: 0, max: 10 }, ['png'], undefined, undefined])
+    assert.ok(where.bounds[0] < 7.3 && where.bounds[2] > 7.5 && where.bounds[1] < 46.9 && where.bounds[3] > 47)
+    folder.write({ 'sized/0/0/0.png': await image(256) })
+    assert.equal((await loaded(path.join(folder.dir, 'sized'), { layer: 'sized' })).where.tileSize, 256)
+    assert.match(JSON.stringify({ where }), /"place":"Switzerland, near Bern"/)
+  })
+
+  it('is told once after the first tiles, before the end', async () => {
+    const told = []
+    const name = pyramid('tms', BERN, { place: fromSouth, beside: { 'tilemapresource.xml': tileMap(BERN) }, max: 12 })
+    const result = await loaded(name, {
+      batch: 5,
+      onFirstTiles: first => told.push(['first', first.where.place, codes(first)]),
+      onProgress: () => told.push(['progress'])
+    })
+    assert.deepEqual(told.filter(([what]) => what === 'first'), [['first', 'the South Atlantic Ocean', ['ROWS_FLIPPED']]])
+    assert.equal(told[0][0], 'first')
+    assert.ok(told.length > 2)
+    assert.deepEqual(codes(result), ['ROWS_FLIPPED'])
+  })
+
+  it('says who says the time', async () => {
+    const name = pyramid('bern', BERN, { max: 4 })
+    const begun = []
+    const onBegin = ({ time, timeFrom }) => begun.push([time, timeFrom])
+    assert.equal((await loaded(name, { onBegin })).timeFrom, 'option')
+    assert.equal((await loaded(name, { onBegin, time: undefined })).timeFrom, 'clock')
+    const dated = pyramid('dated', BERN, { max: 4, beside: { 'metadata.json': JSON.stringify({ 'tilecouch:time': T2 }) } })
+    assert.equal((await loaded(dated, { onBegin, time: undefined })).timeFrom, 'source')
+    assert.deepEqual(begun.map(([, from]) => from), ['option', 'clock', 'source'])
+    assert.deepEqual([begun[0][0], begun[2][0]], [T1, T2])
+  })
+
+  describe('of rows that are counted from the wrong side', () => {
+    const says = {
+      'the tilemapresource.xml of gdal2tiles': { 'tilemapresource.xml': tileMap(BERN) },
+      'a metadata.json': { 'metadata.json': JSON.stringify({ bounds: BERN.join(',') }) },
+      'a tilejson.json': { 'tilejson.json': JSON.stringify({ tilejson: '3.0.0', bounds: BERN, tiles: [] }) }
+    }
+    for (const [what, beside] of Object.entries(says)) {
+      it(`warns when ${what} says where they are`, async () => {
+        const { warnings: [warning, ...more] } = await loaded(pyramid('tms', BERN, { place: fromSouth, beside }))
+        assert.deepEqual([warning.code, more], ['ROWS_FLIPPED', []])
+        assert.match(warning.message, /as read, the tiles lie in the South Atlantic Ocean; counted from the other side, in Switzerland, near Bern, and its metadata say so/)
+        assert.equal(warning.advice, `If so, remove this edition with \`tilecouch remove osm --edition ${T1}\`, and load it with --scheme tms.`)
+      })
+
+      it(`is silent when ${what} agrees with them`, async () => {
+        assert.deepEqual(codes(await loaded(pyramid('xyz', BERN, { beside }))), [])
+        assert.deepEqual(codes(await loaded(pyramid('tms', BERN, { place: fromSouth, beside }), { scheme: 'tms', layer: 'other' })), [])
+      })
+
+      it(`warns of --scheme tms when ${what} agrees with rows from the north`, async () => {
+        const { warnings: [warning] } = await loaded(pyramid('xyz', BERN, { beside }), { scheme: 'tms' })
+        assert.match(warning.advice, /load it with --scheme xyz\.$/)
+      })
+    }
+
+    it('warns of MBTiles whose writer did not turn them, and of no others', async () => {
+      const tiles = [...parseArea({ bbox: BERN }).tiles(9)].map(tile => ({ ...tile, bytes: png(tile.y) }))
+      const metadata = { bounds: BERN.join(',') }
+      const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, metadata)
+      const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'), tiles.map(tile => ({ ...tile, y: flipY(9, tile.y) })), metadata)
+      assert.deepEqual(codes(await loaded(right)), [])
+      const { warnings: [warning] } = await loaded(wrong, { layer: 'wrong' })
+      assert.equal(warning.code, 'ROWS_FLIPPED')
+      assert.match(warning.advice, /--scheme xyz\.$/)
+      assert.deepEqual(codes(await loaded(wrong, { layer: 'turned', scheme: 'xyz' })), [])
+    })
+
+    it('compares with the other editions of the layer', async () => {
+      await loaded(pyramid('first', BERN))
+      const { warnings: [warning] } = await loaded(pyramid('second', BERN, { place: fromSouth }), { time: T2 })
+      assert.equal(warning.code, 'ROWS_FLIPPED')
+      assert.match(warning.message, /and the other editions of the layer lie there$/)
+      assert.match(warning.advice, /--scheme tms\. If the other editions are wrong, remove those\.$/)
+      assert.deepEqual(codes(await loaded(pyramid('elsewhere', BERLIN), { time: '2025' })), [], 'a layer may grow')
+    })
+
+    it('does not compare an edition with itself', async () => {
+      await loaded(pyramid('first', BERN, { place: fromSouth }))
+      assert.deepEqual(codes(await loaded(pyramid('again', BERN))), [], 'it is corrected')
+    })
+
+    it('says it of an area in which there is nothing as read', async () => {
+      const area = parseArea({ bbox: BERN })
+      const name = pyramid('tms', [6.5, 46.5, 8, 47.5], { place: fromSouth })
+      await assert.rejects(loaded(name, { area }), error => {
+        assert.equal(error.code, 'SOURCE_EMPTY')
+        assert.match(error.message, /as read, they lie not in this area, but in the South Atlantic Ocean; with rows counted from the other side they lie in Switzerland/)
+        assert.equal(error.advice, 'Load it with --scheme tms.')
+        return true
+      })
+      assert.equal((await loaded(name, { area, scheme: 'tms' })).failed, 0)
+      const coarse = pyramid('coarse', [6.5, 46.5, 8, 47.5], { place: fromSouth, min: 0 })
+      const { tiles, warnings } = await loaded(coarse, { area, layer: 'coarse' })
+      assert.deepEqual([tiles, codes({ warnings })], [1, ['ROWS_FLIPPED']], 'the tile of zoom 0 is everywhere')
+    })
+
+    it('says where tiles lie when there are none in an area, and guesses nothing', async () => {
+      await assert.rejects(loaded(pyramid('berlin', BERLIN, { min: 6 }), { area: parseArea({ bbox: BERN }) }), error => {
+        assert.match(error.message, /its tiles lie in Germany, near Berlin, at zooms 6 to 10, and not in this area/)
+        assert.doesNotMatch(error.advice, /--scheme/)
+        return true
+      })
+    })
+
+    it('guesses nothing of a map on both sides of the equator, nor without anything to compare with', async () => {
+      const beside = { 'metadata.json': JSON.stringify({ bounds: UGANDA }) }
+      assert.deepEqual(codes(await loaded(pyramid('uganda', UGANDA, { place: fromSouth, beside, max: 7 }))), [])
+      const { where, warnings } = await loaded(pyramid('unknown', BERN, { place: fromSouth }), { layer: 'unknown' })
+      assert.equal(warnings, undefined)
+      assert.deepEqual([where.place, where.flipped], ['the South Atlantic Ocean', 'Switzerland, near Bern'], 'but it says both')
+    })
+  })
+
+  it('warns when columns and rows are exchanged, and not of others', async () => {
+    const beside = { 'metadata.json': JSON.stringify({ bounds: BERN }) }
+    const { warnings: [warning, ...more] } = await loaded(pyramid('zyx', BERN, { place: rowsFirst, beside }))
+    assert.deepEqual([warning.code, more], ['AXES_SWAPPED', []])
+    assert.match(warning.message, /z\/y\/x instead of z\/x\/y.*exchanged, in Switzerland, near Bern/)
+    assert.match(warning.advice, /rename the files to z\/x\/y/)
+    assert.deepEqual(codes(await loaded(pyramid('other', BERLIN, { beside }), { layer: 'other' })), [], 'metadata that are wrong')
+  })
+
+  it('warns when tiles are of another grid', async () => {
+    const geodetic = pyramid('geodetic', BERN, { beside: { 'tilemapresource.xml': tileMap(BERN, 'geodetic') } })
+    const { warnings: [warning] } = await loaded(geodetic)
+    assert.deepEqual([warning.code, warning.details.profile], ['NOT_WEB_MERCATOR', 'geodetic'])
+  })
+
+  it('warns of several sizes, where they are accepted', async () => {
+    const sizes = { '1/0/0': await image(512), '1/0/1': await image(256), '1/1/0': await image(512), '1/1/1': png(1) }
+    folder.write(Object.fromEntries(Object.entries(sizes).map(([tile, bytes]) => [`mixed/${tile}.png`, bytes])))
+    const name = path.join(folder.dir, 'mixed')
+    const { warnings: [warning, ...more] } = await loaded(name, { anySize: true })
+    assert.deepEqual([warning.code, more], ['MIXED_SIZES', []])
+    assert.equal(warning.message, 'the tiles have several sizes: 2 of 512 x 512 pixels; 1 of 256 x 256 pixels, such as 1/0/1')
+    const strict = await loaded(name, { layer: 'strict' })
+    assert.deepEqual([strict.failed, codes(strict)], [1, []], 'what is refused is not there')
+  })
+
+  it('warns of large tiles', async () => {
+    folder.write({ 'large/1/0/0.png': noiseTile(1, 1.2e6), 'large/1/0/1.png': noiseTile(2, 2.4e6), 'large/1/1/0.png': png(1) })
+    const { warnings } = await loaded(path.join(folder.dir, 'large'), { anySize: true })
+    const large = warnings?.find(({ code }) => code === 'LARGE_TILES')
+    assert.deepEqual([large?.details.count, large?.details.tile], [2, '1/0/1'])
+    assert.match(large?.message, /^2 tiles of more than 1 MB: 1\/0\/1 has 2\.4 MB$/)
+  })
+
+  it('warns of types that names or metadata do not say', async () => {
+    const jpeg = await image(256, 'jpeg')
+    folder.write({ 'named/1/0/0.png': jpeg, 'named/1/0/1.png': await image(256), 'named/1/1/0.jpeg': jpeg })
+    const { warnings: [named, ...more], where } = await loaded(path.join(folder.dir, 'named'))
+    assert.deepEqual([named.code, named.message, more], ['OTHER_TYPE', '1 tile is jpg, but called .png, such as 1/0/0', []])
+    assert.match(named.advice, /tilecouch layer osm --tile-format jpg/)
+    assert.deepEqual(where.formats, ['jpg', 'png'])
+    const tiles = [0, 1].flatMap(x => [0, 1].map(y => ({ z: 1, x, y, bytes: jpeg })))
+    const wrong = writeMbtiles(path.join(folder.dir, 'wrong.mbtiles'), tiles, { format: 'png' })
+    const right = writeMbtiles(path.join(folder.dir, 'right.mbtiles'), tiles, { format: 'jpg' })
+    assert.equal((await loaded(wrong, { layer: 'wrong' })).warnings[0].message, 'the metadata say that the tiles are png, but most are jpg')
+    assert.deepEqual(codes(await loaded(right, { layer: 'right' })), [])
+  })
+
+  it('stores vector tiles in gzip, also those that were not', async () => {
+    const raw = rawVectorTile(1)
+    folder.write({ 'vector/1/0/0.pbf': raw, 'vector/1/0/1.mvt': raw })
+    const { failed, created, where } = await loaded(path.join(folder.dir, 'vector'))
+    assert.deepEqual([failed, created, where.formats], [0, 2, ['pbf']])
+    assert.deepEqual(gunzipSync((await store.head('osm', 1, 0, 0)).bytes), raw)
+    const tiles = [{ z: 1, x: 0, y: 0, bytes: raw }]
+    const file = writeMbtiles(path.join(folder.dir, 'vector.mbtiles'), tiles, { format: 'pbf' })
+    assert.equal((await loaded(file, { layer: 'packed' })).failed, 0)
+    assert.equal((await loaded(file, { layer: 'packed', time: T2 })).unchanged, 1)
+    assert.equal((await store.layer('packed')).format, 'pbf')
+  })
+
+  it('is printed by the command after the first tiles and at the end', async () => {
+    const name = pyramid('tms', BERN, { place: fromSouth, beside: { 'tilemapresource.xml': tileMap(BERN) } })
+    const run = (...argv) => runCommand(['load', name, '--layer', 'osm', '--time', '2024', '--db', url, ...argv])
+    const planned = await run('--dry-run')
+    assert.match(planned.out, /\n {2}place: the South Atlantic Ocean\n[^]*\nWARNING: the rows look counted from the wrong side: .*\n {2}If so, load it with --scheme tms\.\nNothing was changed\.\n$/)
+    const { code, out, err } = await run()
+    assert.equal(code, 0, err)
+    assert.match(err, /^First tiles: the South Atlantic Ocean\n {2}PNG, zooms? .*, bounds .*\n {2}With rows counted from the other side \(--scheme\) it would be Switzerland, near Bern\.\nWARNING: the rows look/m)
+    assert.match(out, /\n {2}Place: the South Atlantic Ocean\n {2}PNG, zooms 3 to 10, bounds [^]*\nWARNING: the rows look .*\n {2}If so, remove this edition with `tilecouch remove osm --edition 2024-01-01T00:00:00Z`, and load it with --scheme tms\.\n$/)
+    const json = JSON.parse((await run('--json')).out)
+    assert.deepEqual([json.where.place, json.warnings.map(({ error }) => error), json.timeFrom], ['the South Atlantic Ocean', ['ROWS_FLIPPED'], 'option'])
+  })
+})

@@ -1,0 +1,238 @@
+// A TileJSON or a map style as a source: it says where the tiles are, and all that it says is used.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { parseArea } from '../../core/index.js'
+import { load, openSource } from '../../loader/index.js'
+import { startGateway } from '../../server/gateway/index.js'
+import { publishedStore } from '../support/published.js'
+import { LOOPBACK } from '../support/upstream-server.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { square } from '../support/tiles.js'
+import { onEachStore } from '../support/backends.js'
+import { QUICK, useSeeding } from '../seed/helpers.js'
+
+const T1 = '2023-01-01T00:00:00Z'
+const BOX = [0, 0, 44, 40]
+const part = { area: parseArea({ bbox: BOX }), zooms: { min: 2, max: 4 } }
+
+onEachStore('a description of tiles', backend => {
+  const map = useSeeding(backend)
+  const folder = useFolder()
+  /** Documents by their paths; the tiles of the upstream below them. @type {Record<string, {body: string | Buffer, status?: number, headers?: any}>} */
+  let documents
+  /** @type {{url: string, headers: any}[]} */
+  let asked
+  let server, url
+  beforeEach(async () => {
+    documents = {}
+    asked = []
+    server = createServer(async ({ url: target = '', headers }, response) => {
+      asked.push({ url: target, headers })
+      const found = documents[target.split('?')[0]]
+      if (found) return response.writeHead(found.status ?? 200, found.headers).end(found.body)
+      const answer = await fetch(map.upstream.url + target)
+      response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', resolve) })
+    url = `http://127.0.0.1:${server.address().port}`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => { server.close(resolve) })
+  })
+
+  const template = () => `${url}/xyz/{z}/{x}/{y}.png`
+  const tileJson = more => ({ tilejson: '3.0.0', tiles: [template()], minzoom: 2, maxzoom: 4, bounds: BOX, name: 'Map', attribution: '© Map', ...more })
+  const serve = (at, body, more) => {
+    documents[at] = { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body), ...more }
+    return url + at
+  }
+  const open = async (name, options) => {
+    const source = await openSource(name, { fetching: QUICK, ...options })
+    await source.close()
+    return source
+  }
+  const refused = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
+
+  it('is loaded: template, zooms, bounds, name and attribution', async () => {
+    const source = await openSource(serve('/map.json', tileJson()), { fetching: QUICK })
+    assert.equal(source.total, part.area.count(part.zooms))
+    const result = await load(map.store, source, { layer: 'map', time: T1 })
+    await source.close()
+    assert.deepEqual([result.created, result.failed], [source.total, 0])
+    const { name, attribution, minzoom, maxzoom } = await map.store.layer('map')
+    assert.deepEqual([name, attribution, minzoom, maxzoom], ['Map', '© Map', 2, 4])
+    assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
+    assert.equal((await map.store.edition('map', T1)).source, template())
+  })
+
+  it('gives only the area and zooms that are asked for, and none that it has not', async () => {
+    const name = serve('/map.json', tileJson())
+    assert.equal((await open(name, { bbox: [0, 0, 10, 10], zooms: { min: 0, max: 3 } })).total, parseArea({ bbox: [0, 0, 10, 10] }).count({ min: 2, max: 3 }))
+    assert.equal((await refused(name, { bbox: [100, 0, 110, 10] })).code, 'BAD_AREA')
+    assert.equal((await refused(name, { zooms: { min: 5, max: 6 } })).code, 'BAD_AREA')
+  })
+
+  it('may count rows from the south, unless the user says otherwise', async () => {
+    const name = serve('/map.json', tileJson({ tiles: [`${url}/tms/{z}/{x}/{y}.png`], scheme: 'tms' }))
+    const source = await openSource(name, { fetching: QUICK })
+    await load(map.store, source, { layer: 'map', time: T1 })
+    await source.close()
+    assert.deepEqual((await map.store.head('map', 4, 8, 7)).bytes, await map.upstream.tile(4, 8, 7))
+    const flipped = await openSource(name, { fetching: QUICK, scheme: 'xyz' })
+    assert.deepEqual(await (await firstOf(flipped.tiles())).read(), await map.upstream.tile(2, 2, 2))
+    await flipped.close()
+  })
+
+  it('may have an address relative to its own, and be of any name', async () => {
+    for (const [at, tiles] of [['/maps/a.json', '../xyz/{z}/{x}/{y}.png'], ['/source', 'xyz/{z}/{x}/{y}.png'], ['/b.json?f=1', '/xyz/{z}/{x}/{y}.png']]) {
+      const name = serve(at.split('?')[0], tileJson({ tiles: [tiles] })) + (at.split('?')[1] ? `?${at.split('?')[1]}` : '')
+      assert.equal((await open(name)).name, template(), at)
+    }
+    assert.equal((await open(serve('/packed.json', gzipSync(JSON.stringify(tileJson()))))).name, template())
+  })
+
+  it('may hold a key for its tiles, which is sent and not stored', async () => {
+    const name = `${serve('/map.json', tileJson({ tiles: [`${template()}?style=a&key=s3cret`], maxzoom: 2 }))}?key=s3cret`
+    const source = await openSource(name, { fetching: QUICK })
+    const { edition } = await load(map.store, source, { layer: 'map', time: T1 })
+    await source.close()
+    assert.equal(edition.source, `${template()}?style=a`)
+    const tiles = asked.filter(({ url: target }) => target.startsWith('/xyz/'))
+    assert.ok(tiles.length && tiles.every(({ url: target }) => target.endsWith('.png?style=a&key=s3cret')), JSON.stringify(tiles))
+  })
+
+  it('may not lead into an inner network that the user did not name', async () => {
+    const name = serve('/map.json', tileJson({ tiles: [`${map.upstream.url}/xyz/{z}/{x}/{y}.png`], maxzoom: 2 }))
+    const read = async options => {
+      const source = await openSource(name, { fetching: QUICK, ...options })
+      try {
+        return await load(map.store, source, { layer: 'map', time: T1 })
+      } finally {
+        await source.close()
+      }
+    }
+    await assert.rejects(read(), { code: 'UPSTREAM_ADDRESS' })
+    assert.equal(map.upstream.requests.length, 0)
+    assert.equal((await read({ networks: LOOPBACK })).failed, 0)
+  })
+
+  it('of a whole world wants an area, as any tile server', async () => {
+    const world = tileJson({ bounds: [-180, -85, 180, 85], maxzoom: 14 })
+    const error = await refused(serve('/map.json', world))
+    assert.equal(error.code, 'BAD_AREA')
+    assert.match(error.message, /all that it has to zoom 14 is [\d,]+ tiles: say where/)
+    assert.equal((await open(serve('/map.json', world), { bbox: [0, 0, 1, 1] })).counts?.size, 13)
+  })
+
+  it('may be a file, with the options of a tile server', async () => {
+    folder.write({ 'map.json': JSON.stringify(tileJson()), 'relative.json': JSON.stringify(tileJson({ tiles: ['{z}/{x}/{y}.png'] })) })
+    const file = path.join(folder.dir, 'map.json')
+    const run = (...argv) => runCommand(['load', file, '--layer', 'map', '--time', '2023', '--db', map.url, ...argv])
+    assert.match((await run()).err, /\[UPSTREAM_ADDRESS\]/)
+    const { code, out, err } = await run('--upstream-networks', '127.0.0.0/8', '--contact', 'me@example.org')
+    assert.equal(code, 0, err)
+    assert.match(out, new RegExp(`^map@.*: ${part.area.count(part.zooms)} tiles in `))
+    assert.match(asked.at(-1)?.headers['user-agent'], /me@example\.org/)
+    const error = await refused(path.join(folder.dir, 'relative.json'))
+    assert.deepEqual([error.code, /is not complete: load it from its server/.test(error.message)], ['SOURCE_UNREADABLE', true])
+  })
+
+  it('is what a gateway says of a layer', async function () {
+    this.timeout(30000)
+    const other = await publishedStore(backend)
+    await other.store.write(square({ layer: 'town', time: T1, z: 3, side: 2, seed: (x, y) => x * 2 + y }))
+    await other.store.defineLayer('town', { minzoom: 3, maxzoom: 3, bounds: [-180, 70, -91, 85] })
+    const gateway = await startGateway({ db: other.url, port: 0, logLevel: 'silent' })
+    try {
+      const source = await openSource(`${gateway.url}/town.json`, { fetching: QUICK })
+      const { created, missing } = await load(map.store, source, { layer: 'map', time: T1 })
+      await source.close()
+      assert.deepEqual([created, created + missing], [4, source.total])
+    } finally {
+      await gateway.close()
+      await other.store.destroy()
+    }
+  })
+
+  describe('that is a map style', () => {
+    const style = sources => ({ version: 8, name: 'Style', sources, layers: [] })
+
+    it('with one source of images is loaded from that', async () => {
+      const name = serve('/style.json', style({ words: { type: 'geojson', data: {} }, map: { type: 'raster', ...tileJson({ name: undefined }), tileSize: 256 }, roads: { type: 'vector', url: `${url}/none` } }))
+      const source = await open(name)
+      assert.deepEqual([source.name, source.fields.attribution, source.total], [template(), '© Map', part.area.count(part.zooms)])
+    })
+
+    it('may name a TileJSON', async () => {
+      serve('/map.json', tileJson())
+      const source = await open(serve('/style.json', style({ map: { type: 'raster', url: 'map.json' } })))
+      assert.deepEqual([source.name, source.fields.name], [template(), 'Map'])
+    })
+
+    it('with one source of vector tiles is loaded from that', async () => {
+      const source = await open(serve('/style.json', style({ roads: { type: 'vector', ...tileJson({ tiles: [`${url}/roads/{z}/{x}/{y}`] }) } })))
+      assert.equal(source.fields.format, 'pbf')
+    })
+
+    it('with several is answered with the commands for each', async () => {
+      const error = await refused(serve('/style.json', style({ a: { type: 'raster', tiles: [template()] }, b: { type: 'raster', url: 'https://example.org/b.json' }, c: { type: 'raster', url: 'pmtiles://https://example.org/c.pmtiles' } })))
+      assert.equal(error.code, 'SOURCE_NOT_TILES')
+      const lines = error.advice.split('\n    ')
+      assert.deepEqual(lines, ['Load one of its sources:', `tilecouch load "${template()}" --layer NAME --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12`, 'tilecouch load https://example.org/b.json --layer NAME', 'tilecouch load https://example.org/c.pmtiles --layer NAME'])
+    })
+
+    it('that shows a WMS is loaded from that', async () => {
+      await map.store.defineLayer('map', { tileSize: 64 })
+      const tiles = [`${url}/wms?bbox={bbox-epsg-3857}&format=image/png&service=WMS&version=1.1.1&request=GetMap&srs=EPSG:3857&width=256&height=256&layers=map`]
+      const source = await openSource(serve('/style.json', style({ hill: { type: 'raster', tiles } })), { ...part, fetching: QUICK })
+      const { created } = await load(map.store, source, { layer: 'map', time: T1 })
+      await source.close()
+      assert.equal(created, part.area.count(part.zooms))
+    })
+  })
+
+  describe('that describes something else', () => {
+    /** @type {Record<string, [string, any, RegExp, RegExp]>} */
+    const others = {
+      'a WMS': ['/geo/wms', '<?xml version="1.0"?><WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></WMS_Capabilities>', /is a WMS/, /"url":"http:\/\/127\.0\.0\.1:\d+\/geo\/wms"/],
+      'a WMS of another address': ['/geo', '<WMT_MS_Capabilities version="1.1.1"><Capability><Layer><Name>snow</Name></Layer></Capability></WMT_MS_Capabilities>', /is a WMS/, /"layers":"snow"/],
+      'a WMTS': ['/wmts.xml', `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
+        <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier><Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style>
+        <TileMatrixSetLink><TileMatrixSet>swiss</TileMatrixSet></TileMatrixSetLink><TileMatrixSetLink><TileMatrixSet>google</TileMatrixSet></TileMatrixSetLink>
+        <ResourceURL format="image/png" resourceType="tile" template="https://t.example.org/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileCol}/{TileRow}.png?a=1&amp;b=2"/></Layer>
+        <TileMatrixSet><ows:Identifier>swiss</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:EPSG::2056</ows:SupportedCRS><TileMatrix><ows:Identifier>0</ows:Identifier></TileMatrix></TileMatrixSet>
+        <TileMatrixSet><ows:Identifier>google</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:EPSG:6.18.3:3857</ows:SupportedCRS><TileMatrix><ows:Identifier>EPSG:3857:0</ows:Identifier></TileMatrix></TileMatrixSet>
+        </Contents></Capabilities>`, /the description of a WMTS/,
+      /echo '{"type":"wmts","url":"https:\/\/t\.example\.org\/{Layer}\/{Style}\/{TileMatrixSet}\/{TileMatrix}\/{TileCol}\/{TileRow}\.png\?a=1&b=2","layers":"hill","styles":"light","matrixSet":"google","matrix":"EPSG:3857:{z}"}'/],
+      'a TMS': ['/tms/1.0.0/map/tilemapresource.xml', '<TileMap version="1.0.0"><TileFormat width="256" height="256" mime-type="image/jpeg" extension="jpg"/></TileMap>', /rows from the south \(TMS\)/, /load "http:\/\/127\.0\.0\.1:\d+\/tms\/1\.0\.0\/map\/{z}\/{x}\/{y}\.jpg" .* --scheme tms$/],
+      'an ArcGIS service': ['/rest/topo', { currentVersion: 11, tileInfo: { rows: 256 } }, /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
+      GeoJSON: ['/town.json', { type: 'FeatureCollection', features: [] }, /is GeoJSON/, /curl -fLO .*\n {4}tippecanoe/],
+      'a web page': ['/index.php', '<!DOCTYPE html>\n<html>', /a web page/, /HOST/],
+      'an image': ['/logo', Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]), /a single image/, /curl/]
+    }
+    for (const [kind, [at, body, what, next]] of Object.entries(others)) {
+      it(`is answered: ${kind}`, async () => {
+        const error = await refused(serve(at, body))
+        assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
+        assert.match(error.message, what)
+        assert.match(error.advice, next)
+      })
+    }
+
+    it('is not found, or unknown, as it is', async () => {
+      assert.equal((await refused(`${url}/none.json`)).code, 'SOURCE_NOT_FOUND')
+      assert.equal((await refused(serve('/broken.json', '{', {}))).code, 'SOURCE_UNKNOWN')
+      assert.equal((await refused(serve('/ill.json', '{}', { status: 500 }))).code, 'SOURCE_UNREADABLE')
+      assert.equal((await refused(serve('/other', {}))).code, 'BAD_ANSWER', 'what was taken for a store')
+      assert.equal((await refused(serve('/bad.json', tileJson({ tiles: ['http://a:s3cret@example.org/{z}/{x}/{y}.png'] })))).code, 'BAD_UPSTREAM')
+    })
+  })
+})
+
+async function firstOf (tiles) {
+  for await (const tile of tiles) return tile
+}
