@@ -25,6 +25,8 @@ export const georeferenceDefaults = {
  * @property {number} [tileSize] pixels, where images show it
  * @property {string[]} formats extensions of their types, the commonest first
  * @property {string} [flipped] the place if rows were counted from the other side, where that is land and this is none
+ *
+ * @typedef {{count: number, tile: string}} Count of tiles; tile: the first of them
  */
 
 export class Georeference {
@@ -36,8 +38,6 @@ export class Georeference {
   /** Tiles by type and the ending of their name, where they differ. @type {Map<string, Count>} */
   #misnamed = new Map()
   #large = { count: 0, bytes: 0, tile: '' }
-
-  /** @typedef {{count: number, tile: string}} Count tile: the first of them */
 
   /**
    * @param {Source} source
@@ -230,14 +230,14 @@ function placed (bounds) {
   }
 }
 
-/** @param {Map<string, {count: number, tile: string}>} counts @param {string} key */
+/** @param {Map<string, Count>} counts @param {string} key */
 function addTo (counts, key, { z, x, y }) {
   const found = counts.get(key)
   if (found) found.count++
   else counts.set(key, { count: 1, tile: `${z}/${x}/${y}` })
 }
 
-/** @param {Map<string, {count: number, tile: string}>} counts */
+/** @param {Map<string, Count>} counts */
 const sorted = counts => [...counts].sort(([, a], [, b]) => b.count - a.count)
 
 /** @param {Record<string, number>} counts @returns {string[]} */
