@@ -87,9 +87,10 @@ export class ProgressLine {
     if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // it is counted anew
     while (samples.length > 1 && time - samples[1].time >= WINDOW) samples.shift()
     const [first] = this.#samples
-    const rate = 1000 * (done - first.done) / (time - first.time)
+    const span = time - first.time
+    const rate = 1000 * (done - first.done) / span
     if (time - this.#samples[this.#samples.length - 1].time >= SAMPLE) this.#samples.push({ time, done })
-    return rate > 0 && rate < Infinity ? rate : undefined
+    return span >= SAMPLE && rate > 0 ? rate : undefined // one of some milliseconds says nothing
   }
 
   /** Removes the bar. */

@@ -15,9 +15,9 @@ function stage ({ json = false, columns = 0, counted = 'tiles', options = {} } =
     output,
     stderr,
     /** Draws at a second since the beginning. */
-    at (second, ...drawn) {
+    at (second, done, total, parts) {
       time.now = 5000 + 1000 * second
-      line.draw(...drawn)
+      line.draw(done, total, parts)
     },
     get lines () { return stderr.text.split('\n').filter(Boolean) }
   }
