@@ -72,9 +72,8 @@ export class ProgressLine {
   }
 
   #write (line) {
-    const { isTerminal, stderr } = this.output
-    const { columns = Infinity } = /** @type {any} */ (stderr) // a longer line could not be drawn over
-    stderr.write(isTerminal ? `\r${line.slice(0, columns - 1)}\u001b[K` : `${line}\n`)
+    if (this.output.isTerminal) this.output.drawBar(line)
+    else this.output.note(line)
   }
 
   #words (number) {
@@ -95,7 +94,7 @@ export class ProgressLine {
 
   /** Removes the bar. */
   end () {
-    if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+    this.output.endBar()
   }
 
   /** For the next of several tasks. @param {string} [title] */

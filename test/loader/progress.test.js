@@ -46,6 +46,15 @@ describe('the progress of a long command', () => {
     assert.ok(screen.stderr.text.endsWith('\r\u001b[K'))
   })
 
+  it('gives way to a message, which stands in a line of its own', () => {
+    const screen = stage({ columns: 200 })
+    screen.at(1, 500, 2000)
+    screen.output.note('Waiting: the server is busy')
+    assert.match(screen.stderr.text, /500 tiles\/s {2}0:03 left\u001b\[K\r\u001b\[KWaiting: the server is busy\n$/)
+    screen.output.note('Again')
+    assert.ok(screen.stderr.text.endsWith('busy\nAgain\n'), 'there was no bar any more')
+  })
+
   it('is never wider than the terminal: it could not be drawn over', () => {
     const screen = stage({ columns: 40, options: { title: '12 of 300, a-survey-with-a-long-name' } })
     screen.at(1, 500, 2000, () => ['some', 'more'])
