@@ -50,7 +50,7 @@ describe('the progress of a long command', () => {
     const screen = stage({ columns: 200 })
     screen.at(1, 500, 2000)
     screen.output.note('Waiting: the server is busy')
-    assert.match(screen.stderr.text, /500 tiles\/s {2}0:03 left\u001b\[K\r\u001b\[KWaiting: the server is busy\n$/)
+    assert.ok(screen.stderr.text.endsWith('500 tiles/s  0:03 left\u001b[K\r\u001b[KWaiting: the server is busy\n'))
     screen.output.note('Again')
     assert.ok(screen.stderr.text.endsWith('busy\nAgain\n'), 'there was no bar any more')
   })
