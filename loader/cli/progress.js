@@ -122,15 +122,6 @@ export class ReadingProgress extends ProgressLine {
   show = ({ bytes: done, total }) => this.draw(done, total)
 }
 
-/** Of a compaction: `onProgress` of compact. How much of it is done is not known. */
-export class CompactionProgress extends ProgressLine {
-  #started = performance.now()
-
-  /** @param {{file: number}} sizes */
-  show = ({ file }) => this.drawLine(() =>
-    `Compacting for ${duration(secondsSince(this.#started))}: ${bytes(file)} on the disk`)
-}
-
 /** How much of an index is built: `onProgress` of publish, push, upgrade and warmIndexes. */
 export class IndexProgress extends ProgressLine {
   constructor (output) {
@@ -140,6 +131,24 @@ export class IndexProgress extends ProgressLine {
   /** @param {{step?: string, done?: number, total?: number}} event */
   show = ({ done, total }) => {
     if (done !== undefined && total) this.draw(done, total)
+  }
+}
+
+/** `onProgress` of compact: the indexes that are brought up to date; then how much is left to do is not known. */
+export class CompactionProgress extends ProgressLine {
+  #started = performance.now()
+  #index
+
+  constructor (output) {
+    super(output)
+    this.#index = new IndexProgress(output)
+  }
+
+  /** @param {{file?: number, done?: number, total?: number}} state */
+  show = ({ file, done, total }) => {
+    if (file === undefined) return this.#index.show({ done, total })
+    const seconds = secondsSince(this.#started)
+    this.drawLine(() => `Compacting for ${duration(seconds)}: ${bytes(file)} on the disk`)
   }
 }
 
