@@ -56,7 +56,8 @@ const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack &
  * @param {object} [options]
  * @param {'worth' | 'always' | 'never'} [options.when] worth: when there is enough to be had
  * @param {AbortSignal} [options.signal] stops waiting; the server goes on
- * @param {(sizes: Sizes) => void} [options.onProgress]
+ * @param {(state: Partial<Sizes & import('./store/indexes.js').IndexProgress>) => void} [options.onProgress] first of
+ *   indexes that are behind, then the sizes
  * @param {Partial<typeof compactDefaults>} [options.limits]
  * @returns {Promise<Compaction>}
  */
@@ -70,7 +71,7 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
   if (!data && !views) return not('there is too little to be had')
   try {
     // an index that is compacted while it is behind would forget what was purged meanwhile (CouchDB 3.5)
-    await warmAll(couch, signal)
+    await warmAll(couch, signal, onProgress)
     await post(couch, '_view_cleanup', signal)
     if (data) await post(couch, '_compact', signal)
     if (views) for (const name of await designsOf(couch, signal)) await post(couch, `_compact/${name}`, signal)

@@ -87,7 +87,8 @@ class UpProgress {
     const text = this.#text(event)
     if (!text || text === this.#last) return
     this.#last = text
-    this.output.stderr.write(this.output.isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+    if (this.output.isTerminal) this.output.drawBar(text)
+    else this.output.note(text)
   }
 
   #text ({ step, layer, title, done, editions, tiles }) {
@@ -100,6 +101,6 @@ class UpProgress {
   }
 
   end () {
-    if (this.#last && this.output.isTerminal) this.output.stderr.write('\r\u001b[K')
+    this.output.endBar()
   }
 }

@@ -47,6 +47,12 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  */
 
 /**
+ * verifying: the file is read again
+ * @typedef {{step: 'writing' | 'verifying', documents: number, total?: number, size: number, bytes: number}}
+ * BackupProgress
+ */
+
+/**
  * @param {import('../store/index.js').Store} store
  * @param {string | NodeJS.WritableStream} target a file name or a stream
  * @param {object} [options]
@@ -56,7 +62,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
  * @param {import('./age.js').Identity[]} [options.identities] to read an encrypted base
  * @param {import('./signature.js').Signer} [options.signer] signs it; the base must be signed by the same key
  * @param {AbortSignal} [options.signal]
- * @param {(progress: {documents: number, total?: number, size: number, bytes: number}) => void} [options.onProgress]
+ * @param {(progress: BackupProgress) => void} [options.onProgress]
  * @param {Partial<typeof backupDefaults>} [options.limits]
  * @returns {Promise<BackupSummary>}
  */
@@ -72,12 +78,22 @@ export async function backup (store, target, options = {}) {
   }
   const sealed = recipients?.length ? sealFor(recipients) : undefined
   const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy }
-  const sink = typeof target === 'string' ? await openFile(target, { force, keys }) : openStream(target)
+  let last = { documents: 0, size: 0, bytes: 0 }
+  let verified = 0
+  const onWritten = onProgress && (state => {
+    last = state
+    onProgress({ step: 'writing', ...state })
+  })
+  const onRead = onProgress && (documents => {
+    verified += documents
+    onProgress({ ...last, step: 'verifying', documents: verified, total: last.documents })
+  })
+  const sink = typeof target === 'string' ? await openFile(target, { force, keys, onRead }) : openStream(target)
   try {
     const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
     const since = from?.seq ?? 0
     const used = { ...backupDefaults, ...limits }
-    const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress })
+    const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress: onWritten })
     const id = randomUUID()
     await writer.begin({
       format: FORMAT,

@@ -258,8 +258,7 @@ class Restoring {
     Object.assign(this.#result, { compared, differences, differing: named })
     const docs = await ownDesigns()
     onProgress?.({ step: 'indexing', done: 0 })
-    const onIndex = onProgress && ((/** @type {{step?: string, done?: number, total?: number}} */ { done = 0, total }) =>
-      onProgress({ step: 'indexing', done, total }))
+    const onIndex = onProgress && (event => onProgress({ step: 'indexing', done: event.done ?? 0, total: event.total }))
     await push(couch, docs, { signal, onProgress: onIndex })
     await warmIndexes({ couch }, { signal, onProgress: onIndex })
     await settleUnfinished(couch, signal)

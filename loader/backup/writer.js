@@ -113,10 +113,11 @@ const withoutBytes = attachments =>
 /**
  * A file, locked while it is written.
  * @param {string} name
- * @param {{force?: boolean, keys?: import('./file.js').Keys}} options force: replaces a file; keys: to check it
+ * @param {{force?: boolean, keys?: import('./file.js').Keys, onRead?: (documents: number) => void}} options force:
+ *   replaces a file; keys: to check it; onRead: of documents that are read again
  * @returns {Promise<Sink>}
  */
-export async function openFile (name, { force = false, keys = {} }) {
+export async function openFile (name, { force = false, keys = {}, onRead }) {
   const part = `${name}.part`
   const guard = async task => {
     try {
@@ -149,7 +150,10 @@ export async function openFile (name, { force = false, keys = {} }) {
         await handle.sync()
         await handle.close()
         isOpen = false
-        for await (const { kind } of readFileParts(part, keys)) if (kind === 'trailer') await rename(part, name)
+        for await (const read of readFileParts(part, keys)) {
+          if (read.kind === 'documents') onRead?.(read.documents.docs.length)
+          else if (read.kind === 'trailer') await rename(part, name)
+        }
         await syncFolder(path.dirname(name))
         await unlock()
       }),

@@ -85,7 +85,9 @@ function backupCommand (context, options, file) {
         force: options.force,
         ...keys,
         signal,
-        onProgress ({ documents, total, size }) {
+        onProgress ({ step, documents, total, size }) {
+          const title = step === 'verifying' ? 'Verifying' : ''
+          if (title !== progress.title) progress.restart(title)
           progress.draw(documents, total && Math.max(total, documents), () => [bytes(size)])
         }
       })

@@ -175,7 +175,11 @@ const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missin
 async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers) {
   if (live) store.couch.options.retries = RETRIES
   const started = performance.now()
-  const summary = await resolve(store, { layers, live, dryRun: !fix, signal, ...(live && following(output)) })
+  const progress = new ProgressLine(output, 'documents')
+  const onProgress = ({ conflicts, settled, ended }) =>
+    progress.draw(conflicts + settled, undefined, () => [`${count(ended)} losing revisions`])
+  const watch = live ? following(output) : { onProgress }
+  const summary = await resolve(store, { layers, live, dryRun: !fix, signal, ...watch }).finally(() => progress.end())
   output.result({ ...summary, seconds: secondsSince(started) }, [
     ...conflictWords(summary, !fix),
     ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),

@@ -12,11 +12,10 @@ import { exportTree, nginxConfig } from '../tree/index.js'
 import { HIDDEN } from '../tree/paths.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
-import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
+import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { ProgressLine, currentTiles, reportEnd } from './progress.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
-const SHOWN_FAILURES = 20 // lines; --json has more
 const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
 
 export function addExportCommand (program, run) {
@@ -226,13 +225,14 @@ function reportTree (output, summary, started, ended, follow = Boolean(ended)) {
 const few = names => names.length > 6 ? `${names.slice(0, 3).join(', ')} … ${names.at(-1)}` : names.join(', ')
 
 function treeLines ({ written, bytes: size, linked, copied, kept, removed, failed, failures = [] }) {
-  const named = failures.slice(0, SHOWN_FAILURES).map(({ id, time, reason }) => `    ${id}${time ? `@${time}` : ''}  ${reason}`)
+  const wordsOf = ({ id, time, reason }) => [`${id}${time ? `@${time}` : ''}  ${reason}`]
   return [
     `  ${plural(written, 'file')} written (${bytes(size)}), ${plural(linked, 'hard link')}, ` +
       `${count(kept)} up to date, ${count(removed)} removed`,
     ...(copied ? [`  ${count(copied)} copied: the file system has no hard links`] : []),
-    ...(failed ? [`  ${count(failed)} left out:`, ...named] : []),
-    ...(failed > SHOWN_FAILURES ? [`    … and ${count(failed - SHOWN_FAILURES)} more`] : [])
+    ...(failed
+      ? [`  ${count(failed)} left out:`, ...byCause(failures, failed, { causeOf: ({ reason }) => reason, wordsOf })]
+      : [])
   ]
 }
 

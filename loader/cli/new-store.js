@@ -65,7 +65,7 @@ export async function publishNew ({ output, signal }, store) {
  * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
- * @param {(store: Store, url: string) => Promise<{result: {tiles: number, failed: number}, report: () => void}>} action
+ * @param {(store: Store, url: string) => Promise<{result: any, report: () => void}>} action result: of load or loadSet
  */
 export const fillStore = (context, options, action) => withDatabase(context, options, async url => {
   const store = await createStore(context, url, options)

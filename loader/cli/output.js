@@ -9,6 +9,8 @@ export { bytes, count, duration, plural, table } from '../text.js'
 const plain = text => String(text).replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
 
 export class Output {
+  #hasBar = false
+
   /** @param {{json: boolean, stdout: NodeJS.WritableStream, stderr: NodeJS.WritableStream}} options */
   constructor ({ json, stdout, stderr }) {
     this.json = json
@@ -27,11 +29,13 @@ export class Output {
    */
   result (value, lines) {
     const text = this.json ? [JSON.stringify(value, null, 2)] : lines.map(plain)
+    this.endBar()
     this.stdout.write(text.map(line => line + '\n').join(''))
   }
 
   /** A line of a result that is printed piece by piece; programs get all of it at the end. */
   line (text) {
+    this.endBar()
     if (!this.json) this.stdout.write(plain(text) + '\n')
   }
 
@@ -41,16 +45,31 @@ export class Output {
   }
 
   note (text) {
+    this.endBar()
     if (!this.json) this.stderr.write(plain(text) + '\n')
   }
 
   error (error, cause) {
+    this.endBar()
     if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
     else {
       this.stderr.write(`tilecouch: ${plain(error.message)} [${error.code}]\n`)
       if (error.advice) this.stderr.write(`  ${error.advice}\n`)
     }
     if (cause) this.stderr.write(plain(scrub(cause.stack)) + '\n')
+  }
+
+  /** On a terminal: a line over which the next one is drawn. One that is too long for that is cut. */
+  drawBar (line) {
+    const { columns = Infinity } = /** @type {any} */ (this.stderr)
+    this.stderr.write(`\r${plain(line).slice(0, columns - 1)}\u001b[K`)
+    this.#hasBar = true
+  }
+
+  /** Removes it; also done before anything else is written. */
+  endBar () {
+    if (this.#hasBar) this.stderr.write('\r\u001b[K')
+    this.#hasBar = false
   }
 }
 

@@ -72,9 +72,8 @@ export class ProgressLine {
   }
 
   #write (line) {
-    const { isTerminal, stderr } = this.output
-    const { columns = Infinity } = /** @type {any} */ (stderr) // a longer line could not be drawn over
-    stderr.write(isTerminal ? `\r${line.slice(0, columns - 1)}\u001b[K` : `${line}\n`)
+    if (this.output.isTerminal) this.output.drawBar(line)
+    else this.output.note(line)
   }
 
   #words (number) {
@@ -87,14 +86,15 @@ export class ProgressLine {
     if (done < samples[samples.length - 1].done) this.#samples = [{ time, done }] // it is counted anew
     while (samples.length > 1 && time - samples[1].time >= WINDOW) samples.shift()
     const [first] = this.#samples
-    const rate = 1000 * (done - first.done) / (time - first.time)
+    const span = time - first.time
+    const rate = 1000 * (done - first.done) / span
     if (time - this.#samples[this.#samples.length - 1].time >= SAMPLE) this.#samples.push({ time, done })
-    return rate > 0 && rate < Infinity ? rate : undefined
+    return span >= SAMPLE && rate > 0 ? rate : undefined // one of some milliseconds says nothing
   }
 
   /** Removes the bar. */
   end () {
-    if (this.output.isTerminal && !this.output.json) this.output.stderr.write('\r\u001b[K')
+    this.output.endBar()
   }
 
   /** For the next of several tasks. @param {string} [title] */
@@ -122,15 +122,6 @@ export class ReadingProgress extends ProgressLine {
   show = ({ bytes: done, total }) => this.draw(done, total)
 }
 
-/** Of a compaction: `onProgress` of compact. How much of it is done is not known. */
-export class CompactionProgress extends ProgressLine {
-  #started = performance.now()
-
-  /** @param {{file: number}} sizes */
-  show = ({ file }) => this.drawLine(() =>
-    `Compacting for ${duration(secondsSince(this.#started))}: ${bytes(file)} on the disk`)
-}
-
 /** How much of an index is built: `onProgress` of publish, push, upgrade and warmIndexes. */
 export class IndexProgress extends ProgressLine {
   constructor (output) {
@@ -140,6 +131,24 @@ export class IndexProgress extends ProgressLine {
   /** @param {{step?: string, done?: number, total?: number}} event */
   show = ({ done, total }) => {
     if (done !== undefined && total) this.draw(done, total)
+  }
+}
+
+/** `onProgress` of compact: the indexes that are brought up to date; then how much is left to do is not known. */
+export class CompactionProgress extends ProgressLine {
+  #started = performance.now()
+  #index
+
+  constructor (output) {
+    super(output)
+    this.#index = new IndexProgress(output)
+  }
+
+  /** @param {{file?: number, done?: number, total?: number}} state */
+  show = ({ file, done, total }) => {
+    if (file === undefined) return this.#index.show({ done, total })
+    const seconds = secondsSince(this.#started)
+    this.drawLine(() => `Compacting for ${duration(seconds)}: ${bytes(file)} on the disk`)
   }
 }
 

@@ -133,7 +133,7 @@ function watchOf (output, { dryRun }, confirm) {
       const { total, kept, going, listed } = moments
       output.note(`Of ${plural(total, 'moment')} ${count(kept)} stay. Versions that none of these shows are removed.`)
       if (!going || !confirm) return
-      output.note(`${plural(going, 'moment')} cannot be shown any more${named(listed)}.`)
+      output.note(`${plural(going, 'moment')} cannot be shown any more${goingWords(listed)}.`)
       await confirm()
       progress.restart()
     },
@@ -144,7 +144,7 @@ function watchOf (output, { dryRun }, confirm) {
 }
 
 /** Some of the moments that go. */
-function named (listed) {
+function goingWords (listed) {
   const going = listed.filter(({ by }) => !by.length)
   if (!going.length) return ''
   return `: ${going.slice(0, NAMED).map(({ time }) => time).join(', ')}${going.length > NAMED ? ' …' : ''}`

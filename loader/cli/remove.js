@@ -9,10 +9,9 @@ import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
-import { bytes, count, diskWords, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, diskWords, plural, secondsSince } from './output.js'
 import { CompactionProgress, ProgressLine } from './progress.js'
 
-const SHOWN = 20 // documents named; --json has more
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
 const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be purged as well. ' +
   'See docs/removing.md.'
@@ -57,7 +56,9 @@ async function removeCommand (context, options, layer) {
   const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
   return withPatientStore(context, options, async store => {
     const remove = await removalOf(store, layer, which)
-    const plan = await remove({ dryRun: true, purge, signal })
+    const progress = new ProgressLine(output, 'tiles', { title: 'Counting' })
+    const counting = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
+    const plan = await remove({ dryRun: true, purge, signal, onProgress: counting }).finally(() => progress.end())
     output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
     if (dryRun) {
       output.result({ ...plan, dryRun }, plan.editions ? [`  with ${plural(plan.editions, 'edition document')}`] : [])
@@ -66,7 +67,7 @@ async function removeCommand (context, options, layer) {
     if (purge && plan.heads + plan.fallen) output.note(PURGE_NOTE)
     if (plan.versions + plan.editions) await confirm()
     const started = performance.now()
-    const progress = new ProgressLine(output)
+    progress.restart('Removing')
     const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, () => [plural(versions, 'version')])
     const summary = await remove({ purge, signal, onProgress }).finally(() => progress.end())
     const compacting = new CompactionProgress(output)
@@ -155,5 +156,7 @@ const words = summary => [
   ...(summary.left ? [`  ${plural(summary.left, 'document')} under its name left: they are no tiles`] : []),
   ...(summary.changed ? [`  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`] : []),
   ...(summary.refused ? [`  ${plural(summary.refused, 'document')} refused`] : []),
-  ...summary.named.slice(0, SHOWN).map(({ id, reason }) => `    ${id}: ${reason}`)
+  ...byCause(summary.named, summary.changed + summary.refused, {
+    causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`]
+  })
 ]

@@ -35,8 +35,8 @@ const DATABASE = 'tiles' // of an embedded store
  */
 export async function findDatabase (target, options = {}) {
   const { cwd = process.cwd(), home = homedir(), env = process.env, side = 'COUCHDB', data } = options
-  const found = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
-  const { url, file, namedBy } = found
+  const address = await addressOf(target || env.COUCHDB_URL || undefined, { cwd, home, typed: Boolean(target) })
+  const { url, file, namedBy } = address
   if (url && namedBy && data !== undefined && isUsual(url)) {
     const running = await findEmbedded(data)
     if (running) return { url: databaseAt(running), namedBy: `\`tilecouch up\` in ${data}` }
@@ -70,10 +70,10 @@ async function addressOf (target, { cwd, home, typed }) {
   if (target && (IS_URL.test(target) || !typed)) return { url: checkNamed(target) }
   const name = target ?? 'default'
   const { file, environments } = await projectEnvironments(cwd)
-  const namedBy = path => target ? {} : { namedBy: `"default" in ${path}` }
-  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...namedBy(file) }
+  const by = where => target ? {} : { namedBy: `"default" in ${where}` }
+  if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...by(file) }
   const own = await userEnvironments(home)
-  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]), ...namedBy(USER_FILE) }
+  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]), ...by(USER_FILE) }
   return { url: target ? local(target) : null }
 }
 

@@ -30,7 +30,7 @@ const OF_ONE_LAYER = new Set(['BAD_RETENTION', 'LAYER_NOT_FOUND'])
  *   anything is removed, which waits for it
  * @property {(done: {layer: string, looked: number, total?: number, versions: number}) => void} [onProgress] total:
  * unless only a part is looked at; versions: removed
- * @property {(sizes: import('../compact.js').Sizes) => void} [onCompact]
+ * @property {NonNullable<Parameters<typeof compact>[1]>['onProgress']} [onCompact]
  * @property {Partial<typeof pruneDefaults>} [limits]
  *
  * @typedef {import('./plan.js').PlanSummary & import('../remove/remover.js').Removed} Pruned

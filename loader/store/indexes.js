@@ -19,10 +19,15 @@ export async function indexesOf (couch, signal) {
     .filter(({ view }) => view !== undefined)
 }
 
-/** Brings every index up to date. One that CouchDB cannot build is skipped: it has no rows that could be wrong. */
-export async function warmAll (couch, signal) {
+/**
+ * Brings every index up to date. One that CouchDB cannot build is skipped: it has no rows that could be wrong.
+ * @param {import('./couch.js').Couch} couch
+ * @param {AbortSignal} [signal]
+ * @param {(progress: IndexProgress) => void} [onProgress]
+ */
+export async function warmAll (couch, signal, onProgress) {
   for (const { id, view } of await indexesOf(couch, signal)) {
-    await warm(couch, id, view, { signal }).catch(error => {
+    await warm(couch, id, view, { signal, onProgress }).catch(error => {
       if (error.code !== 'COUCHDB_ERROR') throw error
     })
   }

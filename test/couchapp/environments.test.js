@@ -80,9 +80,9 @@ describe('environments', () => {
 
   it('name a database: a server alone is refused, with an address that would do', async () => {
     const server = environments({ default: { db: 'http://host:5984' } })
-    for (const [target, options] of [
-      ['http://host:5984'], ['http://u:secret@host:5984/'], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
-    ]) {
+    for (const [target, options] of /** @type {[string | undefined, any][]} */ ([
+      ['http://host:5984', {}], ['http://u:secret@host:5984/', {}], [undefined, { env: { COUCHDB_URL: 'http://host:5984' } }], [undefined, { project: server }]
+    ])) {
       await assert.rejects(resolve(target, options), error => {
         assert.equal(error.code, 'NO_DATABASE_NAMED')
         assert.match(error.message, /^http:\/\/host:5984\/ names a server and no database: .* such as http:\/\/host:5984\/tiles$/)

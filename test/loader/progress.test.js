@@ -15,9 +15,9 @@ function stage ({ json = false, columns = 0, counted = 'tiles', options = {} } =
     output,
     stderr,
     /** Draws at a second since the beginning. */
-    at (second, ...drawn) {
+    at (second, done, total, parts) {
       time.now = 5000 + 1000 * second
-      line.draw(...drawn)
+      line.draw(done, total, parts)
     },
     get lines () { return stderr.text.split('\n').filter(Boolean) }
   }
@@ -44,6 +44,15 @@ describe('the progress of a long command', () => {
     ].map(text => text.replace('] ', ']  ')))
     screen.line.end()
     assert.ok(screen.stderr.text.endsWith('\r\u001b[K'))
+  })
+
+  it('gives way to a message, which stands in a line of its own', () => {
+    const screen = stage({ columns: 200 })
+    screen.at(1, 500, 2000)
+    screen.output.note('Waiting: the server is busy')
+    assert.ok(screen.stderr.text.endsWith('500 tiles/s  0:03 left\u001b[K\r\u001b[KWaiting: the server is busy\n'))
+    screen.output.note('Again')
+    assert.ok(screen.stderr.text.endsWith('busy\nAgain\n'), 'there was no bar any more')
   })
 
   it('is never wider than the terminal: it could not be drawn over', () => {

@@ -39,4 +39,4 @@ export async function runAtTerminal (argv, answer, { columns = 80, ...options } 
 }
 
 /** What a terminal shows in the end: a bar is drawn over. */
-const plainly = text => text.replace(/\r[^\n\r]*(?=\r)/g, '').replace(/\r?\u001b\[K/g, '')
+const plainly = text => text.replace(/\r[^\n\r]*(?=\r)/g, '').replaceAll('\r\u001b[K', '').replaceAll('\u001b[K', '')
