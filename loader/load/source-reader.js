@@ -3,7 +3,7 @@ import { tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { sourceLimits } from '../formats/limits.js'
 import { invalid } from '../formats/reading.js'
-import { isGzip, pack } from '../unpack.js'
+import { pack } from '../unpack.js'
 import { TileSizes } from './tile-sizes.js'
 
 const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
@@ -102,7 +102,7 @@ export class SourceReader {
 
   /** Vector tiles are stored in gzip; some programs write them without. */
   #isRawVector (bytes, ext = this.source.fields?.format) {
-    return ext === 'pbf' && bytes?.[0] === LAYER && !isGzip(bytes)
+    return ext === 'pbf' && bytes?.[0] === LAYER
   }
 
   /** Which tiles have a version of this time: an earlier run fetched them. */
