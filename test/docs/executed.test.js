@@ -2,7 +2,7 @@
 // the package that npm would install. Only addresses are others: those of the stores and servers that the test starts.
 // TILECOUCH_DOCS=write puts what the commands print on the embedded store into the pages.
 import assert from 'node:assert/strict'
-import { chmod, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { freePort } from '../../bench/wait.js'
 import { load, openSource, publish, Store } from '../../loader/index.js'
@@ -65,11 +65,10 @@ onEachStore('the commands of the documentation', backend => {
       const text = textOf(page)
       const addresses = new Addresses()
       const env = await startOthers(text, addresses)
-      const ownStore = backend.name === 'embedded' || OF_OTHERS.test(text) ? {} : await useCouchDb(addresses)
-      const shell = await openShell(site, `${index}`, { ...env, ...ownStore })
+      const { password, ...own } = backend.name === 'embedded' || OF_OTHERS.test(text) ? {} : await useCouchDb(addresses)
+      const shell = await openShell(site, `${index}`, { ...env, ...own }, password)
       const blocks = blocksOf(page).filter(({ reason, couchDb }) => !reason && (!couchDb || backend.name !== 'embedded'))
       await writeFixtures(shell.folder, blocks.flatMap(({ commands }) => commands).join('\n'))
-      if (ownStore.COUCHDB_PASSWORD) await writePassword(shell.home, ownStore.COUCHDB_PASSWORD)
       const printed = []
       try {
         for (const block of blocks) printed.push({ block, output: await runBlock(shell, block, addresses) })
@@ -114,7 +113,7 @@ onEachStore('the commands of the documentation', backend => {
     return url
   }
 
-  /** The store of the page is on the CouchDB. */
+  /** The store of the page is on the CouchDB. @returns {Promise<Record<string, string>>} environment of its commands, and the password */
   async function useCouchDb (addresses) {
     const { host, username, password } = new URL(await backend.url())
     for (const name of DATABASES) addresses.add(`${host}${new URL(await backend.database()).pathname}`, `127.0.0.1:5984/${name}`, `localhost:5984/${name}`)
@@ -126,7 +125,7 @@ onEachStore('the commands of the documentation', backend => {
     return {
       COUCHDB_URL: addresses.here('http://localhost:5984/tiles'),
       COUCHDB_USER: decodeURIComponent(username),
-      COUCHDB_PASSWORD: decodeURIComponent(password)
+      password: decodeURIComponent(password)
     }
   }
 
@@ -150,13 +149,6 @@ onEachStore('the commands of the documentation', backend => {
     return output
   }
 }, { timeout: 600000 })
-
-/** @param {string} home */
-async function writePassword (home, password) {
-  const file = path.join(home, '.couchdb-password')
-  await writeFile(file, `${password}\n`)
-  await chmod(file, 0o600)
-}
 
 /** Puts what was printed into the page. Where the page leaves lines out, only those that it shows are written anew. */
 async function writePrinted (page, text, printed) {

@@ -45,17 +45,21 @@ export async function install () {
  * @param {string} site of install
  * @param {string} name of its folder
  * @param {Record<string, string>} env of its commands, besides PATH and HOME
+ * @param {string} [password] of the CouchDB, in ~/.couchdb-password
  */
-export async function openShell (site, name, env) {
+export async function openShell (site, name, env, password) {
   const dir = path.join(site, name)
   const home = path.join(dir, 'home')
   const state = path.join(dir, 'state') // what `export` and `cd` did
   const folder = path.join(dir, 'work')
   for (const each of [home, folder]) await mkdir(each, { recursive: true })
   await writeFile(state, `cd '${folder}'\n`)
+  const passwordFile = path.join(home, '.couchdb-password')
+  if (password) await writeFile(passwordFile, `${password}\n`, { mode: 0o600 })
   const all = {
     PATH: `${path.join(site, 'node_modules/.bin')}${path.delimiter}${process.env.PATH}`,
-    HOME: home, LANG: 'C.UTF-8', STATE: state, ...npmIn(site), ...env
+    HOME: home, LANG: 'C.UTF-8', STATE: state, ...npmIn(site), ...env,
+    ...(password && { COUCHDB_PASSWORD_FILE: passwordFile })
   }
   const running = []
 
@@ -72,7 +76,6 @@ export async function openShell (site, name, env) {
   }
 
   return {
-    home,
     folder,
 
     /**
