@@ -1,5 +1,5 @@
-// Tables of the reference that are made from the source, so that they cannot disagree with it: `npm run docs` writes
-// them between their markers, and a test compares. The pages of the benchmarks are made with them: bench/pages.js.
+// Tables of the pages that are made from the source, so that they cannot disagree with it: `npm run docs` writes them
+// between their markers, and a test compares. The pages of the benchmarks are made with them: bench/pages.js.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
@@ -7,25 +7,37 @@ import { fill, makeTables, readResults, writePages } from '../bench/pages.js'
 import { table } from '../bench/plots/words.js'
 import { catalogue } from '../loader/errors.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
+import { meanings } from '../loader/cli/options.js'
 import { createProgram } from '../loader/cli/program.js'
 import { sourceLimits } from '../loader/formats/limits.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
+import { doctorTables } from './doctor-tables.js'
 import { gatewayTables } from './gateway-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'exports.md', 'offline.md', 'checking.md']
+const pages = ['reference.md', 'troubleshooting.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md']
 
+const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json'] // options of all commands
+
+/** The common options once, then each command with its own. */
 function commands () {
   const { program } = createProgram({ openEmbedded: async () => { throw new Error('not here') }, extend: addServerCommands })
-  return program.commands.map(command => {
+  const longOf = flags => flags.split(' ')[0]
+  const isCommon = ({ flags, long, description }) => COMMON.includes(flags) && description === meanings[long]
+  const common = table(['option of all commands', 'meaning'], COMMON.map(flags => [`\`${flags}\``, meanings[longOf(flags)]]))
+  const rowOf = ({ flags, description, defaultValue }) =>
+    [`\`${flags}\``, description, defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `\`${defaultValue}\``]
+  const sections = program.commands.map(command => {
     const usage = command.usage().replace('[options]', '').trim()
-    return `### \`tilecouch ${command.name()}${usage && ` ${usage}`}\`\n\n${command.description()}\n\n${table(['option', 'meaning', 'default'],
-      command.options.filter(({ hidden }) => !hidden).map(({ flags, description, defaultValue }) => [`\`${flags}\``, description, defaultValue === undefined || typeof defaultValue === 'boolean' ? '' : `\`${defaultValue}\``]))}`
-  }).join('\n\n')
+    const own = command.options.filter(option => !option.hidden && !isCommon(option))
+    const parts = [`### \`tilecouch ${command.name()}${usage && ` ${usage}`}\``, command.description()]
+    return [...parts, ...(own.length ? [table(['option', 'meaning', 'default'], own.map(rowOf))] : [])].join('\n\n')
+  })
+  return [common, ...sections].join('\n\n')
 }
 
 const errors = () => table(['code', 'status', 'what to do'], Object.entries(catalogue).map(([code, { status, advice }]) => [`\`${code}\``, status, advice]))
@@ -54,6 +66,7 @@ async function makeAll () {
     ...clientTables(table),
     ...gatewayTables(table),
     ...verifyTables(table),
+    ...doctorTables(table),
     sizes: await sizes(),
     ...await upstreamTables(defaults),
     commands: commands(),

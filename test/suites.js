@@ -27,8 +27,8 @@ export const deepGroups = {
   ],
   // commands in processes of their own, large editions, whole histories
   long: [
-    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
-    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
+    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'docs/executed',
+    'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/load', 'store/stopping',

@@ -47,8 +47,8 @@ Examples:
   tilecouch check --only upgrade --fix
 
 Without --fix nothing is changed. Readers and loads go on meanwhile; run a check that was stopped again. The exit code
-is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs,
-docs/exports.md those of files. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.
+The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
     .action(run(checkCommand))
 }
 

@@ -1,6 +1,6 @@
 // Copies the tiles of a layer, with their past, to another name or another store. CouchDB cannot do it by itself:
 // attachments belong to one document, and its COPY keeps fields that do not match the new id. Through the client, many
-// at once, it takes a third of the time (docs/expiry.md).
+// at once, it takes a third of the time (docs/decisions.md).
 import { pMapIterable } from 'p-map'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'

@@ -176,7 +176,7 @@ describe('passwords', function () {
 
   it('are in no address of an example: who copies it puts his own there, for all the machine to list', async () => {
     const inside = (where, names) => readdirSync(path.join(root, where)).filter(name => names.test(name)).map(name => `${where}/${name}`)
-    const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
+    const pages = ['README.md', 'SECURITY.md', ...inside('docs', /\.md$/), ...inside('docs/tasks', /\.md$/), ...inside('deploy', /\.(md|json|yaml|env|service|timer)$/), 'deploy/Dockerfile']
     const texts = pages.map(page => [page, readFileSync(path.join(root, page), 'utf8')])
     for (const args of [[], ...allCommands().map(command => [command.name()])]) {
       const { out } = await runCommand([...args, '--help'], { extend: addServerCommands })

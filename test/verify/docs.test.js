@@ -11,14 +11,14 @@ const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recu
 const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
 sources.push(readFileSync(path.join(root, 'loader/check/index.js'), 'utf8'))
 const tests = ['test/verify', 'test/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
-const page = readFileSync(path.join(root, 'docs/exports.md'), 'utf8')
+const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
 describe('the kinds of findings', () => {
   for (const [code, { level, means, advice }] of Object.entries(faults)) {
     it(`have ${code} in the source, in the documentation and in a test`, () => {
       assert.match(code, /^[a-z]+(-[a-z]+)*$/)
       assert.ok(sources.some(text => text.includes(`'${code}'`)), 'the source')
-      assert.ok(page.includes(`| \`${code}\` | ${level} | ${means} | ${advice ?? ''} |`), 'docs/exports.md: npm run docs')
+      assert.ok(page.includes(`| \`${code}\` | ${level} | ${means} | ${advice ?? ''} |`), 'docs/checking.md: npm run docs')
       assert.ok(tests.includes(code), 'a test')
     })
   }
