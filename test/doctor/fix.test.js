@@ -65,6 +65,24 @@ describe('the doctor at a stock CouchDB', () => {
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
   })
 
+  it('lets pages of named origins show the viewer in a frame, and keeps that until it is told otherwise', async function () {
+    this.timeout(60000)
+    const page = 'https://www.example.org'
+    const policy = () => json(`${server.url}/_node/_local/_config/csp/attachments_header_value`)
+    await assert.rejects(doctor(url, { embed: page }), { code: 'BAD_OPTION' }, 'nobody sees a viewer that may not run')
+    await assert.rejects(doctor(url, { allowViewer: true, embed: 'www.example.org' }), { code: 'BAD_OPTION' })
+    await doctor(url, { fix: true, allowViewer: true, embed: page })
+    assert.equal(await policy(), await couchPolicy([page]))
+    assert.match(await policy(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
+    assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
+    const older = (await couchPolicy([page])).replace(/sha256-\w/, 'sha256-x').replace(" blob:; manifest-src", '; manifest-src')
+    await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`, { method: 'PUT', body: JSON.stringify(older) })
+    assert.deepEqual(fixed(await doctor(url, { fix: true })), ['csp/attachments_header_value'], 'of another version')
+    assert.equal(await policy(), await couchPolicy([page]))
+    await doctor(url, { fix: true, allowViewer: true, embed: 'none' })
+    assert.equal(await policy(), await couchPolicy())
+  })
+
   it('takes origins as browsers write them, and lets no page of every origin read with the rights of its visitor', async () => {
     for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
       await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)
