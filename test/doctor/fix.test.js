@@ -75,7 +75,7 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await policy(), await couchPolicy([page]))
     assert.match(await policy(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
     assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
-    const older = (await couchPolicy([page])).replace(/sha256-\w/, 'sha256-x').replace(" blob:; manifest-src", '; manifest-src')
+    const older = (await couchPolicy([page])).replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
     await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`, { method: 'PUT', body: JSON.stringify(older) })
     assert.deepEqual(fixed(await doctor(url, { fix: true })), ['csp/attachments_header_value'], 'of another version')
     assert.equal(await policy(), await couchPolicy([page]))
