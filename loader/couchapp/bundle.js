@@ -49,8 +49,8 @@ const globalLeaflet = {
 }
 
 /**
- * `import code from './worker.js?worker'` gives the bundle of a worker as a text: it is a part of the script that starts
- * it, whose digest covers it. A worker with an address of its own is none that a policy could tell from others.
+ * `import code from './worker.js?worker'` gives the bundle of a worker as a text: it is a part of the script that
+ * starts it, whose digest covers it. A policy could not tell a worker with an address of its own from others.
  * @param {typeof import('esbuild')} esbuild
  * @param {import('esbuild').BuildOptions} options of the bundle that it becomes a part of
  * @param {string[]} inputs gets the files in it

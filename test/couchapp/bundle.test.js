@@ -20,12 +20,12 @@ describe('bundles', () => {
 
   it('hold a worker as a text, bundled itself, in the script that starts it', async () => {
     const { 'main.js': { bytes, inputs } } = await bundle(entry, folder.write({
-      'main.js': 'import code from "./part/worker.js?worker"\ncode_of_worker = code', 'part/worker.js': 'import { b } from "./b.js"\nresult = b', 'part/b.js': 'export const b = "from the worker"'
+      'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code', 'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b', 'part/b.js': 'export const b = "from the worker"'
     }))
     assert.deepEqual(inputs, ['main.js', 'part/b.js', 'part/worker.js'])
     const [page, worker] = [vm.createContext({ L: {} }), vm.createContext({})]
     vm.runInContext(bytes.toString(), page)
-    vm.runInContext(page.code_of_worker, worker)
+    vm.runInContext(page.code, worker)
     assert.equal(worker.result, 'from the worker')
   })
 
