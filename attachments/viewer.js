@@ -5,7 +5,7 @@ import { Cards } from './cards.js'
 import { Device, listenToButton, keepPage, obstacle } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
-import { plural, size } from './format.js'
+import { plural, size, time as written } from './format.js'
 import { MapView } from './map.js'
 import { empty, failure, loading, Notices } from './notices.js'
 import { Outlines } from './outlines.js'
@@ -14,6 +14,7 @@ import * as permalink from './permalink.js'
 import { RangeCard } from './range-card.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
+import { takeAway } from './take/entry.js'
 import { TileCard } from './tile-card.js'
 import { showProblems } from './problems.js'
 
@@ -196,10 +197,13 @@ function describe () {
   panel.render(layers, name, stats)
 }
 
-const remember = soon(() => {
+/** Of the address, with all that is shown; empty while nothing is. */
+function hash () {
   const { doc, time, comparing, range } = stage
-  if (doc && view.view) history.replaceState(null, '', permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }))
-}, WRITE_INTERVAL)
+  return doc && view.view ? permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }) : ''
+}
+
+const remember = soon(() => { if (hash()) history.replaceState(null, '', hash()) }, WRITE_INTERVAL)
 
 function onMove () {
   remember()
@@ -239,6 +243,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
+takeAway({ button: byId('take'), stage, view, notices, cards, written, hash })
 keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
