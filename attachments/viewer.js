@@ -198,12 +198,15 @@ function describe () {
 }
 
 /** Of the address, with all that is shown; empty while nothing is. */
-function hash () {
+function shownHash () {
   const { doc, time, comparing, range } = stage
   return doc && view.view ? permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }) : ''
 }
 
-const remember = soon(() => { if (hash()) history.replaceState(null, '', hash()) }, WRITE_INTERVAL)
+const remember = soon(() => {
+  const hash = shownHash()
+  if (hash) history.replaceState(null, '', hash)
+}, WRITE_INTERVAL)
 
 function onMove () {
   remember()
@@ -243,7 +246,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
-takeAway({ button: byId('take'), stage, view, notices, cards, written, hash })
+takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
 keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {

@@ -30,13 +30,15 @@ function addressOf (hash) {
 
 /** @param {import('./index.js').Given} given */
 function listen (given) {
-  const { button, notices } = given
+  const { button, notices, stage, view, written } = given
   /** @type {Promise<import('./panel.js').TakePanel> | null} */
   let opening = null
   async function open () {
     const file = await import(await loadScript('take-script'))
     return file.mountTake(given)
   }
+  // what the browser prints by itself has the date as well
+  addEventListener('beforeprint', () => { view.map.getContainer().dataset.date = written(stage.time) })
   button.setAttribute('aria-label', take.title)
   button.title = take.title
   button.setAttribute('aria-expanded', 'false')

@@ -2,7 +2,7 @@
 // picture does not need any more is let go of.
 import L from 'leaflet'
 import { versionKey } from '../../client/history/image-cache.js'
-import { TakeError } from './errors.js'
+import { TilecouchError } from '../../core/index.js'
 
 /**
  * @typedef {import('../../client/source/couch-source.js').Version} Version
@@ -48,7 +48,7 @@ export class Images {
     } catch {
       cache.forget(version)
       if (!isSecond) return this.#load(cache, version, true)
-      throw new TakeError('DAMAGED')
+      throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
     }
   }
 
