@@ -8,7 +8,7 @@ export const de = {
   layers: count({ one: '# Ebene', other: '# Ebenen' }),
   take: {
     title: 'Mitnehmen',
-    notLoaded: why => `Dieser Teil der Seite wurde nicht geladen (${why}). Versuchen Sie es mit Netz noch einmal.`,
+    notLoaded: why => `Dieser Teil der Seite wurde nicht geladen (${why}). Laden Sie die Seite neu, wenn es Netz gibt.`,
     openMap: 'Karte öffnen',
     tabs: { image: 'Bild', timelapse: 'Zeitraffer', link: 'Link' },
     preview: 'Karte mit Datum und Quellen',
@@ -68,7 +68,7 @@ export const de = {
       NOT_READY: 'Die Karte ist noch nicht geladen. Versuchen Sie es gleich noch einmal.',
       NOTHING_CHANGED: 'In diesem Zeitraum hat sich hier nichts geändert. Wählen Sie einen anderen Zeitraum oder Ort, oder nehmen Sie ein Bild.',
       IMAGE: ({ time, why }) => `Nicht alle Kacheln von ${time} wurden geladen (${why}). Versuchen Sie es noch einmal, oder lassen Sie weg, was nicht lädt.`,
-      BASE_NOT_READABLE: ({ title = '' }) => `Die Bilder der Grundkarte ${title} dürfen von anderen Seiten nicht kopiert werden. Nehmen Sie eine andere Grundkarte, oder lassen Sie sie weg.`,
+      BASE_NOT_READABLE: ({ title = '' }) => `Die Bilder der Grundkarte${title && ` (${title})`} dürfen von anderen Seiten nicht kopiert werden. Nehmen Sie eine andere Grundkarte, oder lassen Sie sie weg.`,
       TOO_LARGE: ({ width, height }) => `Dieser Browser kann ${width} × ${height} Pixel nicht zeichnen. Wählen Sie eine kleinere Größe.`,
       NO_ROOM: 'Dafür reicht der Speicher nicht. Wählen Sie eine kleinere Größe, weniger Bilder oder einen kürzeren Zeitraum.',
       NO_WEBCODECS: 'Dieser Browser erstellt keine Videos. Nehmen Sie ein GIF oder einen anderen Browser.',

@@ -7,7 +7,7 @@ export const en = {
   layers: count({ one: '# layer', other: '# layers' }),
   take: {
     title: 'Take it away',
-    notLoaded: why => `This part of the page did not load (${why}). Try again when there is a network.`,
+    notLoaded: why => `This part of the page did not load (${why}). Reload the page when there is a network.`,
     openMap: 'Open the map',
     tabs: { image: 'Image', timelapse: 'Time-lapse', link: 'Link' },
     preview: 'Map with its date and its sources',
@@ -67,7 +67,7 @@ export const en = {
       NOT_READY: 'The map is not loaded yet. Try again in a moment.',
       NOTHING_CHANGED: 'Nothing changed here in this period. Choose another period or place, or take an image.',
       IMAGE: ({ time, why }) => `Not every tile of ${time} could be loaded (${why}). Try again, or leave out what does not load.`,
-      BASE_NOT_READABLE: ({ title = '' }) => `The images of the base map ${title} may not be copied by other pages. Take another base map, or leave it out.`,
+      BASE_NOT_READABLE: ({ title = '' }) => `The images of the base map${title && ` (${title})`} may not be copied by other pages. Take another base map, or leave it out.`,
       TOO_LARGE: ({ width, height }) => `This browser cannot draw ${width} × ${height} pixels. Choose a smaller size.`,
       NO_ROOM: 'There is not enough memory for this. Choose a smaller size, fewer frames or a shorter period.',
       NO_WEBCODECS: 'This browser makes no videos. Take a GIF, or another browser.',

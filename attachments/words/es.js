@@ -8,7 +8,7 @@ export const es = {
   layers: count({ one: '# capa', other: '# capas' }),
   take: {
     title: 'Llevárselo',
-    notLoaded: why => `Esta parte de la página no se cargó (${why}). Inténtelo de nuevo cuando haya red.`,
+    notLoaded: why => `Esta parte de la página no se cargó (${why}). Recargue la página cuando haya red.`,
     openMap: 'Abrir el mapa',
     tabs: { image: 'Imagen', timelapse: 'Secuencia', link: 'Enlace' },
     preview: 'Mapa con su fecha y sus fuentes',
@@ -68,7 +68,7 @@ export const es = {
       NOT_READY: 'El mapa aún no se ha cargado. Inténtelo de nuevo en un momento.',
       NOTHING_CHANGED: 'Nada cambió aquí en este período. Elija otro período u otro lugar, o tome una imagen.',
       IMAGE: ({ time, why }) => `No se cargaron todas las teselas del ${time} (${why}). Inténtelo de nuevo, u omita lo que no se carga.`,
-      BASE_NOT_READABLE: ({ title = '' }) => `Otras páginas no pueden copiar las imágenes del mapa base ${title}. Use otro mapa base, u omítalo.`,
+      BASE_NOT_READABLE: ({ title = '' }) => `Otras páginas no pueden copiar las imágenes del mapa base${title && ` (${title})`}. Use otro mapa base, u omítalo.`,
       TOO_LARGE: ({ width, height }) => `Este navegador no puede dibujar ${width} × ${height} píxeles. Elija un tamaño menor.`,
       NO_ROOM: 'No hay memoria suficiente. Elija un tamaño menor, menos imágenes o un período más corto.',
       NO_WEBCODECS: 'Este navegador no crea vídeos. Use un GIF u otro navegador.',

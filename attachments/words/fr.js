@@ -8,7 +8,7 @@ export const fr = {
   layers: count({ one: '# couche', other: '# couches' }),
   take: {
     title: 'Emporter',
-    notLoaded: why => `Cette partie de la page n’a pas été chargée (${why}). Réessayez quand il y a du réseau.`,
+    notLoaded: why => `Cette partie de la page n’a pas été chargée (${why}). Rechargez la page quand il y a du réseau.`,
     openMap: 'Ouvrir la carte',
     tabs: { image: 'Image', timelapse: 'Accéléré', link: 'Lien' },
     preview: 'Carte avec sa date et ses sources',
@@ -68,7 +68,7 @@ export const fr = {
       NOT_READY: 'La carte n’est pas encore chargée. Réessayez dans un instant.',
       NOTHING_CHANGED: 'Rien n’a changé ici pendant cette période. Choisissez une autre période ou un autre lieu, ou prenez une image.',
       IMAGE: ({ time, why }) => `Des tuiles du ${time} n’ont pas été chargées (${why}). Réessayez, ou omettez ce qui ne se charge pas.`,
-      BASE_NOT_READABLE: ({ title = '' }) => `D’autres pages ne peuvent pas copier les images du fond de carte ${title}. Prenez un autre fond, ou omettez-le.`,
+      BASE_NOT_READABLE: ({ title = '' }) => `D’autres pages ne peuvent pas copier les images du fond de carte${title && ` (${title})`}. Prenez un autre fond, ou omettez-le.`,
       TOO_LARGE: ({ width, height }) => `Ce navigateur ne peut pas dessiner ${width} × ${height} pixels. Choisissez une taille plus petite.`,
       NO_ROOM: 'La mémoire ne suffit pas. Choisissez une taille plus petite, moins d’images ou une période plus courte.',
       NO_WEBCODECS: 'Ce navigateur ne crée pas de vidéos. Prenez un GIF ou un autre navigateur.',
