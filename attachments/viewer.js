@@ -14,7 +14,7 @@ import * as permalink from './permalink.js'
 import { RangeCard } from './range-card.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
-import { takeAway } from './take/entry.js'
+import { isEmbedded, takeAway } from './take/entry.js'
 import { TileCard } from './tile-card.js'
 import { showProblems } from './problems.js'
 
@@ -216,6 +216,7 @@ function onMove () {
 }
 
 function pick (place, byKey) {
+  if (isEmbedded) return
   const tile = stage.layer?.tileAt(place)
   if (!tile) return
   tileCard.open(tile, byKey)
@@ -247,7 +248,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
-keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
+if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)

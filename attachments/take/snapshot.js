@@ -85,7 +85,7 @@ export class Snapshot {
   paint (context, { drawn }) {
     const { width, height } = this.size
     context.globalAlpha = 1
-    context.imageSmoothingQuality = 'high'
+    context.imageSmoothingQuality = 'medium'
     context.fillStyle = this.#background
     context.fillRect(0, 0, width, height)
     for (const { part: { opacity, clip }, draws } of drawn) {

@@ -11,6 +11,7 @@ import { skip } from '../support/tools.js'
 import { openAreas } from './areas.js'
 import { drawnTiles, openBrowser, openPage } from './browser.js'
 import { SMALL } from './stores.js'
+import { make, openTake } from './take-support.js'
 
 const HURT = what => `fetch('/hurt_${what}', { method: 'PUT', credentials: 'include' })`
 
@@ -98,6 +99,10 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     assert.deepEqual(await hurt(), [])
     const { page, errors, close } = await visit('/tiles/_design/tiles/_rewrite/', 'load')
     assert.ok(await drawnTiles(page) > 0)
+    const card = await openTake(page, 'Time-lapse') // which has a worker
+    await card.getByText(/^\d+ frames/).waitFor()
+    assert.equal((await make(card, 'Make the time-lapse')).bytes.subarray(0, 3).toString(), 'GIF')
+    await card.getByRole('button', { name: /^Close/ }).click()
     await openAreas(page)
     await page.getByText('Connected to the store').waitFor()
     await page.waitForFunction(() => window.navigator.serviceWorker.ready.then(() => true))
