@@ -61,6 +61,7 @@ export class Making {
     try {
       const made = await this.#make({ signal, lenient, onProgress: (...at) => this.#progress(...at) })
       signal.throwIfAborted()
+      this.#parts.status.textContent = ''
       await done(made)
     } catch (error) {
       if (signal.aborted) this.#parts.status.textContent = words.cancelled
