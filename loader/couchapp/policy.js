@@ -4,8 +4,7 @@ import { VIEWER, ownDesigns } from './compose.js'
 const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; " +
   "form-action 'none'"
 
-// the service worker, and a worker whose code is part of a script that may run
-const WORKERS = "worker-src 'self' blob:"
+const WORKERS = 'blob:' // workers whose code is part of a script that may run; and the service worker
 
 /** Which pages may show the viewer in a frame. @param {string[]} embed origins besides its own, or `*` for all */
 const framedBy = embed => `frame-ancestors ${embed.includes('*') ? '*' : ["'self'", ...embed].join(' ')}`
@@ -14,7 +13,7 @@ const framedBy = embed => `frame-ancestors ${embed.includes('*') ? '*' : ["'self
  * For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work.
  * @param {string[]} [embed] origins whose pages may show it in a frame, or `*` for all
  */
-export const viewerPolicy = (embed = []) => `default-src 'self'; ${REST}; ${WORKERS}; ${framedBy(embed)}`
+export const viewerPolicy = (embed = []) => `default-src 'self'; ${REST}; worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
 
 /** The same without frames in pages of other origins. */
 export const VIEWER_CSP = viewerPolicy()
@@ -30,11 +29,27 @@ export function isViewerPolicy (policy) {
 
 /**
  * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer,
- * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
- * @param {string[]} [embed] origins whose pages may show the viewer in a frame, or `*` for all
+ * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own. A service
+ * worker has no digest, so it is allowed by its path in each store, where only an admin can put one. A page elsewhere
+ * that runs the viewer's code would register the worker that lies beside it.
+ * @param {object} [options]
+ * @param {string[]} [options.embed] origins whose pages may show the viewer in a frame, or `*` for all
+ * @param {string[]} [options.stores] paths of the databases of the server that have the viewer
  */
-export const couchPolicy = async (embed = []) => `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
-  `connect-src 'self'; ${WORKERS}; manifest-src 'self'; ${REST}; ${framedBy(embed)}`
+export async function couchPolicy ({ embed = [], stores = [] } = {}) {
+  const workers = stores.map(path => `*:*${path}${WORKER}`) // whatever the server is called
+  return `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; ` +
+    `worker-src ${[...workers, WORKERS].join(' ')}; manifest-src 'self'; ${REST}; ${framedBy(embed)}`
+}
+
+const WORKER = `/_design/${VIEWER}/_rewrite/sw.js` // below a database
+
+/** The stores of a server whose service workers a policy allows. @param {string} policy @returns {string[]} paths */
+export function storesIn (policy) {
+  const [, sources = ''] = /(?:^|;)\s*worker-src\s+([^;]*)/i.exec(policy) ?? []
+  return sources.trim().split(/\s+/).filter(source => source.startsWith('*:*/') && source.endsWith(WORKER))
+    .map(source => source.slice(3, -WORKER.length))
+}
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)

@@ -5,7 +5,7 @@ import { fileName, numbersIn } from '../../attachments/take/numbers.js'
 import { MAX_FRAMES, bitrateOf, estimate, even, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
 import { layerFile } from '../../attachments/take/qgis.js'
 import { languages } from '../../attachments/words/index.js'
-import { couchPolicy, embedders, isOrigin, viewerPolicy } from '../../loader/couchapp/policy.js'
+import { couchPolicy, embedders, isOrigin, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 
 const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
 const changesAt = times => times.map(time => ({ time, tiles: 1 }))
@@ -81,11 +81,13 @@ describe('what is taken away', () => {
 
   it('is shown in frames of those that the policy names, as the page and the server read it', async () => {
     for (const origins of [[], ['*'], ['https://a.example', 'http://localhost:8080']]) {
-      for (const policy of [viewerPolicy(origins), await couchPolicy(origins)]) {
+      for (const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]) {
         assert.deepEqual(embedders(policy), origins)
         assert.deepEqual(allowed(policy), origins)
       }
     }
+    assert.deepEqual(storesIn(await couchPolicy({ stores: ['/tiles', '/a%2Fb'] })), ['/tiles', '/a%2Fb'])
+    assert.deepEqual([storesIn(''), storesIn(viewerPolicy()), storesIn(await couchPolicy())], [[], [], []])
     assert.deepEqual([allowed(null), allowed("default-src 'self'"), allowed("frame-ancestors 'none'")], [['*'], ['*'], []])
     assert.deepEqual(allowed('frame-ancestors https://a.example https://b.example, frame-ancestors https://b.example'), ['https://b.example'], 'of two policies both count')
     assert.deepEqual(embedders("frame-ancestors 'self' https://*.example maps.example javascript:"), [])
