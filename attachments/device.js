@@ -104,7 +104,7 @@ export class Device {
  * @param {string} id of the template that holds it
  * @returns {Promise<string>} its address: an import now gets what was fetched
  */
-function loadScript (id) {
+export function loadScript (id) {
   const template = /** @type {HTMLTemplateElement} */ (document.getElementById(id))
   const script = /** @type {HTMLScriptElement} */ (document.importNode(template.content.children[0], true))
   return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ import { Cards } from './cards.js'
 import { Device, listenToButton, keepPage, obstacle } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
-import { plural, size } from './format.js'
+import { plural, size, time as written } from './format.js'
 import { MapView } from './map.js'
 import { empty, failure, loading, Notices } from './notices.js'
 import { Outlines } from './outlines.js'
@@ -14,6 +14,7 @@ import * as permalink from './permalink.js'
 import { RangeCard } from './range-card.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
+import { isEmbedded, takeAway } from './take/entry.js'
 import { TileCard } from './tile-card.js'
 import { showProblems } from './problems.js'
 
@@ -196,9 +197,15 @@ function describe () {
   panel.render(layers, name, stats)
 }
 
-const remember = soon(() => {
+/** Of the address, with all that is shown; empty while nothing is. */
+function shownHash () {
   const { doc, time, comparing, range } = stage
-  if (doc && view.view) history.replaceState(null, '', permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }))
+  return doc && view.view ? permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }) : ''
+}
+
+const remember = soon(() => {
+  const hash = shownHash()
+  if (hash) history.replaceState(null, '', hash)
 }, WRITE_INTERVAL)
 
 function onMove () {
@@ -209,6 +216,7 @@ function onMove () {
 }
 
 function pick (place, byKey) {
+  if (isEmbedded) return
   const tile = stage.layer?.tileAt(place)
   if (!tile) return
   tileCard.open(tile, byKey)
@@ -239,7 +247,8 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
-keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
+takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
+if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)

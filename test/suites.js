@@ -17,7 +17,7 @@ export const deepGroups = {
     'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
     'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/between',
     'viewer/conflicts', 'viewer/offline-open', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
-    'viewer/offline-shell', 'viewer/policy', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/viewer'
+    'viewer/offline-shell', 'viewer/policy', 'viewer/take', 'viewer/take-embed', 'viewer/take-timelapse', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/viewer'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [

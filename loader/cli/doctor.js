@@ -18,6 +18,8 @@ export function addDoctorCommand (program, run) {
       'database of the server')
     .option('--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
       'server; `tilecouch serve` does not need it')
+    .option('--embed <origins>', 'with --allow-viewer: pages of these origins (https://www.example.org, * or none) may ' +
+      'show the viewer in a frame')
     .option('--q <n>')
     .option('--n <n>')
     .option('--expected-tiles <n>', 'number of tiles, with all versions, such as 40M: advises --q and --n, and --fix ' +
@@ -42,11 +44,12 @@ are listed. The exit code is 1 when a finding is bad.`)
 
 async function doctorCommand (context, options) {
   const { output, signal } = context
-  const { fix = false, private: closed = false, cors, allowViewer, mirrors, gateway, metrics } = options
+  const { fix = false, private: closed = false, cors, allowViewer, embed, mirrors, gateway, metrics } = options
   if (closed && !fix) refuse('--private', true, 'it goes with --fix')
   const wanted = {
     cors,
     allowViewer,
+    embed,
     q: wholeNumber('--q', options.q, 4),
     n: wholeNumber('--n', options.n, 4),
     tiles: tilesOf(options.expectedTiles),

@@ -15,6 +15,7 @@ export const viewerBundles = {
   'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global' },
   'viewer.css': { entry: 'attachments/viewer.css' },
   'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // loaded for offline areas only
+  'take.js': { entry: 'attachments/take/index.js', format: 'esm', leaflet: 'global' }, // to take something away
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
@@ -48,6 +49,29 @@ const globalLeaflet = {
 }
 
 /**
+ * `import code from './worker.js?worker'` gives the bundle of a worker as a text: it is a part of the script that
+ * starts it, whose digest covers it. A policy could not tell a worker with an address of its own from others.
+ * @param {typeof import('esbuild')} esbuild
+ * @param {import('esbuild').BuildOptions} options of the bundle that it becomes a part of
+ * @param {string[]} inputs gets the files in it
+ * @returns {import('esbuild').Plugin}
+ */
+const workersAsText = (esbuild, options, inputs) => ({
+  name: 'workers as text',
+  setup (build) {
+    build.onResolve({ filter: /\?worker$/ }, ({ path: name, resolveDir }) =>
+      ({ path: path.resolve(resolveDir, name.replace(/\?worker$/, '')), namespace: 'worker' }))
+    build.onLoad({ filter: /./, namespace: 'worker' }, async ({ path: file }) => {
+      const { outputFiles: [{ text }], metafile, errors, warnings } = await esbuild.build({
+        ...options, entryPoints: [file], format: 'iife', write: false, metafile: true
+      })
+      inputs.push(...Object.keys(metafile.inputs))
+      return { contents: text, loader: 'text', errors, warnings }
+    })
+  }
+})
+
+/**
  * Makes bundles. The same sources give the same bytes in every folder, so that unchanged bundles are not deployed
  * again.
  * @param {Record<string, Bundle>} bundles
@@ -63,6 +87,7 @@ export async function bundle (bundles, folder = root) {
 
 /** @param {typeof import('esbuild')} esbuild @param {Bundle} bundle @param {string} folder */
 async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
+  const plugins = leaflet === 'global' ? [globalLeaflet] : []
   /** @type {import('esbuild').BuildOptions & {write: false, metafile: true}} */
   const options = {
     entryPoints: [entry],
@@ -81,15 +106,18 @@ async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
     loader: { '.svg': 'dataurl', '.png': 'dataurl' },
     tsconfigRaw: '{}', // ignores a tsconfig.json of a parent folder
     external: leaflet === 'external' ? ['leaflet'] : [],
-    plugins: leaflet === 'global' ? [globalLeaflet] : []
+    plugins
   }
+  /** @type {string[]} */
+  const ofWorkers = []
+  options.plugins = [...plugins, workersAsText(esbuild, { ...options }, ofWorkers)]
   const failed = error => refuse(folder, entry, error.errors ?? [{ text: error.message }])
   const { outputFiles: [file], warnings, metafile } = await esbuild.build(options).catch(failed)
   if (warnings.length) refuse(folder, entry, warnings) // such as an import of something that is not exported
   const [{ imports }] = Object.values(metafile.outputs)
   return {
     bytes: Buffer.from(file.contents),
-    inputs: Object.keys(metafile.inputs).sort(),
+    inputs: [...Object.keys(metafile.inputs).filter(name => !name.startsWith('worker:')), ...ofWorkers].sort(),
     imports: [...new Set(imports.map(({ path: name }) => name))]
   }
 }

@@ -2,17 +2,54 @@
 import { VIEWER, ownDesigns } from './compose.js'
 
 const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; " +
-  "form-action 'none'; frame-ancestors 'self'"
+  "form-action 'none'"
 
-/** For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work. */
-export const VIEWER_CSP = `default-src 'self'; ${REST}`
+const WORKERS = 'blob:' // workers whose code is part of a script that may run; and the service worker
+
+/** Which pages may show the viewer in a frame. @param {string[]} embed origins besides its own, or `*` for all */
+const framedBy = embed => `frame-ancestors ${embed.includes('*') ? '*' : ["'self'", ...embed].join(' ')}`
+
+/**
+ * For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work.
+ * @param {string[]} [embed] origins whose pages may show it in a frame, or `*` for all
+ */
+export const viewerPolicy = (embed = []) => `default-src 'self'; ${REST}; worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
+
+/** The same without frames in pages of other origins. */
+export const VIEWER_CSP = viewerPolicy()
+
+/**
+ * Whether a policy is one for gateways, which early versions of tilecouch also set at a CouchDB.
+ * @param {string} policy
+ */
+export function isViewerPolicy (policy) {
+  const start = `default-src 'self'; ${REST}; `
+  return policy.startsWith(start) && /^(worker-src [^;]*; )?frame-ancestors [^;]*$/.test(policy.slice(start.length))
+}
 
 /**
  * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer,
- * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
+ * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own. A service
+ * worker has no digest, so it is allowed by its path in each store, where only an admin can put one. A page elsewhere
+ * that runs the viewer's code would register the worker that lies beside it.
+ * @param {object} [options]
+ * @param {string[]} [options.embed] origins whose pages may show the viewer in a frame, or `*` for all
+ * @param {string[]} [options.stores] paths of the databases of the server that have the viewer
  */
-export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
-  `connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
+export async function couchPolicy ({ embed = [], stores = [] } = {}) {
+  const workers = stores.map(path => `*:*${path}${WORKER}`) // whatever the server is called
+  return `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; ` +
+    `worker-src ${[...workers, WORKERS].join(' ')}; manifest-src 'self'; ${REST}; ${framedBy(embed)}`
+}
+
+const WORKER = `/_design/${VIEWER}/_rewrite/sw.js` // below a database
+
+/** The stores of a server whose service workers a policy allows. @param {string} policy @returns {string[]} paths */
+export function storesIn (policy) {
+  const [, sources = ''] = /(?:^|;)\s*worker-src\s+([^;]*)/i.exec(policy) ?? []
+  return sources.trim().split(/\s+/).filter(source => source.startsWith('*:*/') && source.endsWith(WORKER))
+    .map(source => source.slice(3, -WORKER.length))
+}
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
@@ -42,13 +79,27 @@ function sourcesLet (sources) {
   return sources.some(source => source !== "'none'") ? 'digests' : 'nothing'
 }
 
+const ORIGIN = /^https?:\/\/([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/
+
+/** Whether a text is an origin as browsers write it: https://maps.example.org, or with a port. @param {string} text */
+export const isOrigin = text => ORIGIN.test(text) && URL.canParse(text) && new URL(text).origin === text
+
 /**
- * Whether two policies differ only in their digests, as those of two versions of tilecouch do.
+ * The other origins whose pages a policy lets show the viewer in a frame; `*` for all.
+ * @param {string} policy @returns {string[]}
+ */
+export function embedders (policy) {
+  const [, sources = ''] = /(?:^|;)\s*frame-ancestors\s+([^;]*)/i.exec(policy) ?? []
+  return sources.trim().split(/\s+/).filter(source => source === '*' || isOrigin(source))
+}
+
+/**
+ * Whether two policies differ only in their digests and workers, as those of two versions of tilecouch do.
  * @param {string} one @param {string} other
  */
 export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
 
-const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '')
+const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '').replace(/ worker-src [^;]*;/, '')
 
 /** Whether the viewer of this tilecouch runs under a policy. @param {string | null} policy from a server */
 export async function runsViewer (policy) {

@@ -17,7 +17,7 @@ import { Inspection, STATES, bad, doctorDefaults, ok } from './inspection.js'
 import { layerConditions } from './layers.js'
 import { mirrorConditions } from './mirrors.js'
 import { identify, serverConditions } from './server.js'
-import { parseOrigins, settingConditions } from './settings.js'
+import { parseEmbed, parseOrigins, settingConditions } from './settings.js'
 
 /** Everything that is looked at; repaired in this order. @type {import('./inspection.js').Condition[]} */
 const conditions = [
@@ -46,6 +46,7 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWE
  * @property {boolean} [fix] repair what can be repaired. Settings that other databases share change only with:
  * @property {string} [cors] origins, separated by commas, or `*`: pages of these may read every database of the server
  * @property {boolean} [allowViewer] browsers may run the scripts of the viewer, from every database of the server
+ * @property {string} [embed] with allowViewer: origins whose pages may show the viewer in a frame, `*` or `none`
  * @property {() => number} [clock] milliseconds since 1970
  * @property {AbortSignal} [signal]
  * @property {Partial<import('./inspection.js').Limits>} [limits]
@@ -62,6 +63,7 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
     ...options,
     url,
     cors: options.cors === undefined ? undefined : parseOrigins(options.cors),
+    embedders: parseEmbed(options.embed, Boolean(options.allowViewer)),
     gateway: options.gateway === undefined ? undefined : baseOf(options.gateway)
   }
   const limits = { ...doctorDefaults, ...given }

@@ -3,7 +3,9 @@
 // the option `cors` or `allowViewer` says so; it only narrows what an older tilecouch or a contradiction has opened.
 import { TilecouchError } from '../errors.js'
 import { formats } from '../../core/images.js'
-import { VIEWER_CSP, couchPolicy, differsInDigests, letsRun } from '../couchapp/policy.js'
+import {
+  couchPolicy, differsInDigests, embedders, isOrigin, isViewerPolicy, letsRun, storesIn
+} from '../couchapp/policy.js'
 import { Couch } from '../store/couch.js'
 import { listDefaults } from '../store/ranges.js'
 import { tunerDefaults } from '../store/tuner.js'
@@ -160,7 +162,7 @@ function lookForIgnoredShards (inspection, nodes) {
 
 /** What pages in browsers may do: which of them read (CORS), and which scripts run with the server's origin (CSP). */
 async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors = {}, chttpd = {} }) {
-  const { subject: { url, cors: wanted, allowViewer = false } } = inspection
+  const { subject: { url, cors: wanted, allowViewer = false, embedders: framedBy } } = inspection
   const add = (key, found) => found && inspection.add('settings', key, found)
   const set = (key, value) => {
     const path = `_node/_local/_config/${key}`
@@ -183,7 +185,10 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
       'Pages of every origin would read with the rights of their visitor.',
       'cors/credentials = false, or cors/origins as a list', wanted && set('cors/credentials', 'false')))
   }
-  const policy = await couchPolicy()
+  // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
+  const found = csp.attachments_header_value ?? ''
+  const stores = [...new Set([...storesIn(found), new URL(url).pathname.replace(/\/$/, '')])].sort()
+  const policy = await couchPolicy({ embed: framedBy ?? embedders(found), stores })
   add(CSP, policyFault(csp, { policy, allowViewer, fix: set(CSP, policy) }))
   if (csp.attachments_enable === 'false') {
     add('csp/attachments_enable', bad('false', 'Every attached page runs its scripts with the session of its visitor.',
@@ -200,6 +205,10 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
 /** The policy that CouchDB sends with attachments. Only the viewer of this tilecouch should run, or nothing. */
 function policyFault ({ attachments_header_value: found = 'sandbox' }, { policy, allowViewer, fix }) {
   if (found === policy) return undefined
+  if (/worker-src[^;]*'self'/.test(found) && letsRun(found) === 'digests') { // an older tilecouch set it
+    return bad(found, 'A page that is attached in any database of this server can register a service worker, which ' +
+      'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
+  }
   if (allowViewer || differsInDigests(found, policy)) {
     const why = 'Browsers do not run the scripts of this viewer. The setting applies to every database of the server.'
     return warning(found, why, 'tilecouch doctor --fix --allow-viewer', fix)
@@ -207,15 +216,29 @@ function policyFault ({ attachments_header_value: found = 'sandbox' }, { policy,
   if (letsRun(found) !== 'anything') return undefined
   return bad(found, 'A page that is attached in any database of this server runs with the session of its visitor.',
     `tilecouch doctor --fix --allow-viewer, or ${CSP} = sandbox and the viewer of \`tilecouch serve\``,
-    found === VIEWER_CSP ? fix : {}) // an older tilecouch set it
+    isViewerPolicy(found) ? fix : {}) // an older tilecouch set it
 }
 
-/** Origins as browsers write them, one or several; `*` for all. @param {string} text */
-export function parseOrigins (text) {
+/**
+ * Origins as browsers write them, one or several; `*` for all.
+ * @param {string} text @param {string} [option] that took it
+ */
+export function parseOrigins (text, option = '--cors') {
   const origins = text.split(',').map(origin => origin.trim()).filter(Boolean)
-  const isWrong = origin => origin.includes('*') || !URL.canParse(origin) || new URL(origin).origin !== origin
-  const wrong = origins.length === 1 && origins[0] === '*' ? undefined : origins.find(isWrong)
+  const wrong = origins.length === 1 && origins[0] === '*' ? undefined : origins.find(origin => !isOrigin(origin))
   if (wrong === undefined && origins.length) return origins.join(', ')
   const why = 'it takes origins such as https://maps.example.org, separated by commas, or *'
-  throw new TilecouchError('BAD_OPTION', { option: '--cors', value: wrong ?? text, why })
+  throw new TilecouchError('BAD_OPTION', { option, value: wrong ?? text, why })
+}
+
+/**
+ * Origins whose pages may show the viewer in a frame: as above, or `none`.
+ * @param {string | undefined} text @param {boolean} allowViewer
+ */
+export function parseEmbed (text, allowViewer) {
+  if (text === undefined) return undefined
+  if (!allowViewer) {
+    throw new TilecouchError('BAD_OPTION', { option: '--embed', value: text, why: 'it needs --allow-viewer' })
+  }
+  return /^\s*none\s*$/i.test(text) ? [] : parseOrigins(text, '--embed').split(', ')
 }

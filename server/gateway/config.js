@@ -2,6 +2,7 @@
 // the option as it was given.
 import { stat } from 'node:fs/promises'
 import { parseDuration, scrub } from '../../core/index.js'
+import { isOrigin } from '../../loader/couchapp/policy.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { LayerSet } from '../../core/layer-set.js'
 import { readSmallFile } from '../../loader/regular-file.js'
@@ -45,6 +46,7 @@ const parsers = {
   json: parseHeaders,
   layers: parseLayers,
   hosts: parseHosts,
+  origins: parseOriginList,
   networks: value => checked(parseNames(value), names => new Networks(names)),
   keys: value => orRefuse(() => parseKeys(value))
 }
@@ -88,6 +90,13 @@ function parseHosts (value) {
   const hosts = parseNames(value).map(name => name.toLowerCase())
   if (hosts.every(host => HOST.test(host))) return hosts
   return refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
+}
+
+/** As browsers write them; `*` for all. */
+function parseOriginList (value) {
+  const origins = parseNames(value).filter(origin => !/^none$/i.test(origin))
+  if (origins.join() === '*' || origins.every(isOrigin)) return origins
+  return refuse('it takes origins such as https://www.example.org, separated by commas, or *')
 }
 
 function whole (value, least, most) {

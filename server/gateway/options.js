@@ -3,7 +3,7 @@
 
 /**
  * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' |
- *   'layers' | 'keys' | 'hosts' | 'networks'} Type
+ *   'layers' | 'keys' | 'hosts' | 'networks' | 'origins'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
@@ -63,6 +63,11 @@ export const table = [
   {
     name: 'cors', flagless: true, type: 'text', default: '*',
     text: 'origins whose pages may read, separated by commas; * for all (not /db of a store with private layers); none'
+  },
+  {
+    name: 'embed', flagless: true, type: 'origins', default: null,
+    text: 'origins whose pages may show a map of the viewer in a frame (/?embed), such as https://www.example.org, ' +
+      'separated by commas; * for all; default: none'
   },
   {
     name: 'missing', flagless: true, type: 'choice', choices: ['auto', '404', '204', 'transparent'], default: 'auto',

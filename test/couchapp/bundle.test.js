@@ -18,6 +18,17 @@ describe('bundles', () => {
     return true
   })
 
+  it('hold a worker as a text, bundled itself, in the script that starts it', async () => {
+    const { 'main.js': { bytes, inputs } } = await bundle(entry, folder.write({
+      'main.js': 'import code from "./part/worker.js?worker"\nglobalThis.code = code', 'part/worker.js': 'import { b } from "./b.js"\nglobalThis.result = b', 'part/b.js': 'export const b = "from the worker"'
+    }))
+    assert.deepEqual(inputs, ['main.js', 'part/b.js', 'part/worker.js'])
+    const [page, worker] = [vm.createContext({ L: {} }), vm.createContext({})]
+    vm.runInContext(bytes.toString(), page)
+    vm.runInContext(page.code, worker)
+    assert.equal(worker.result, 'from the worker')
+  })
+
   it('find Leaflet as the global L, and say so when it is not there', async () => {
     const { 'main.js': { bytes } } = await bundle(entry, folder.write({ 'main.js': 'import L from "leaflet"\nL.found = true' }))
     const context = { L: { found: false } }
@@ -59,7 +70,8 @@ describe('bundles', () => {
 
 describe('what browsers get of this project', () => {
   const names = { ...viewerBundles, ...clientBundles, ...besides }
-  const withPouch = ['offline.js', 'pouchdb.js']
+  const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
+  const brought = { 'offline.js': pouch, 'pouchdb.js': pouch, 'take.js': /(^|\/)node_modules\/(gifenc|lean-qr|mediabunny)\// }
 
   it('is attached to the design document "tiles", beside the files that are no modules', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
@@ -80,12 +92,11 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5 and PouchDB', async () => {
+  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, and what makes files of a map', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
       const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:leaflet$)|(^|\/)node_modules\/spark-md5\//.test(input))
-      const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
-      for (const input of packages) assert.ok(withPouch.includes(name) && pouch.test(input), `${name} holds ${input}`)
-      assert.equal(packages.length > 0, withPouch.includes(name), name)
+      for (const input of packages) assert.ok(brought[name]?.test(input), `${name} holds ${input}`)
+      assert.equal(packages.length > 0, Object.hasOwn(brought, name), name)
     }
   })
 
@@ -107,9 +118,10 @@ describe('what browsers get of this project', () => {
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 290_000 && size('tilecouch.esm.js') < 290_000, 'the client library')
     assert.ok(gzipSync(bundles['tilecouch-history.esm.js'].bytes).length <= 30_000, 'a page with one history layer')
-    assert.ok(size('viewer.js') < 150_000, 'the viewer')
+    assert.ok(size('viewer.js') < 180_000, 'the viewer')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 370_000, 'what the viewer loads for areas on the device')
+    assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')
     assert.ok(size('sw.js') < 4000, 'the service worker')
   })
 })

@@ -15,6 +15,8 @@ const ORIGIN = 'https://maps.example.org'
 const fixable = ({ findings }) => findings.filter(one => one.fixable).map(({ check }) => check).sort()
 const fixed = ({ findings }) => findings.filter(one => one.fixed !== undefined).map(({ check }) => check).sort()
 
+const stores = ['/tiles'] // whose viewer CouchDB may serve
+
 describe('the doctor at a stock CouchDB', () => {
   let server, url
   before(async function () {
@@ -61,8 +63,26 @@ describe('the doctor at a stock CouchDB', () => {
     const report = await doctor(url, { ...wanted, fix: true })
     assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])
     assert.equal(await json(`${server.url}/_node/_local/_config/cors/origins`), ORIGIN)
-    assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy(), ORIGIN])
+    assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy({ stores }), ORIGIN])
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
+  })
+
+  it('lets pages of named origins show the viewer in a frame, and keeps that until it is told otherwise', async function () {
+    this.timeout(60000)
+    const page = 'https://www.example.org'
+    const policy = () => json(`${server.url}/_node/_local/_config/csp/attachments_header_value`)
+    await assert.rejects(doctor(url, { embed: page }), { code: 'BAD_OPTION' }, 'nobody sees a viewer that may not run')
+    await assert.rejects(doctor(url, { allowViewer: true, embed: 'www.example.org' }), { code: 'BAD_OPTION' })
+    await doctor(url, { fix: true, allowViewer: true, embed: page })
+    assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
+    assert.match(await policy(), /; frame-ancestors 'self' https:\/\/www\.example\.org$/)
+    assert.deepEqual(fixed(await doctor(url, { fix: true, allowViewer: true })), [])
+    const older = (await couchPolicy({ embed: [page], stores })).replace(/sha256-\w/, 'sha256-x').replace(' blob:; manifest-src', '; manifest-src')
+    await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`, { method: 'PUT', body: JSON.stringify(older) })
+    assert.deepEqual(fixed(await doctor(url, { fix: true })), ['csp/attachments_header_value'], 'of another version')
+    assert.equal(await policy(), await couchPolicy({ embed: [page], stores }))
+    await doctor(url, { fix: true, allowViewer: true, embed: 'none' })
+    assert.equal(await policy(), await couchPolicy({ stores }))
   })
 
   it('takes origins as browsers write them, and lets no page of every origin read with the rights of its visitor', async () => {

@@ -5,9 +5,10 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../loader/errors.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
-import { VIEWER_CSP } from '../../../loader/couchapp/policy.js'
+import { VIEWER_CSP, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, sendTagged } from '../responses.js'
 
+const PAGE = 'index.html'
 const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
 
@@ -44,9 +45,15 @@ async function codings (bytes, type) {
   return { br, gzip: gz, identity: bytes }
 }
 
+/**
+ * Whether the page is asked for as a map for a frame of another page: there it has nothing but the map, so that nobody
+ * can be led to press its other buttons. attachments/take/entry.js looks at the same word.
+ */
+const isEmbedded = (name, url) => (name || PAGE) === PAGE && new URLSearchParams(url.split('?', 2)[1]).has('embed')
+
 /** @param {any} ctx @param {{name: string}} asked */
 export async function viewer ({ options }, { name }, req, res) {
-  const file = options.viewer ? (await loadFiles()).get(name || 'index.html') : undefined
+  const file = options.viewer ? (await loadFiles()).get(name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
   const taken = one => one === 'identity' || acceptsCoding(req.headers['accept-encoding'], one)
@@ -55,7 +62,7 @@ export async function viewer ({ options }, { name }, req, res) {
   const etag = coding === 'identity' ? `"${file.tag}"` : `"${file.tag}-${coding}"`
   const headers = {
     'Cache-Control': 'no-cache', // asked for each time, mostly with a 304: a new version shows at once
-    'Content-Security-Policy': VIEWER_CSP
+    'Content-Security-Policy': isEmbedded(name, req.url) ? viewerPolicy(options.embed ?? []) : VIEWER_CSP
   }
   const whole = { 'Content-Type': file.type, ...(coding !== 'identity' && { 'Content-Encoding': coding }) }
   res.appendHeader('Vary', 'Accept-Encoding')

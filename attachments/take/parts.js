@@ -1,0 +1,172 @@
+// The layers of a picture: where their tiles are in it, and what these show as of a time.
+import L from 'leaflet'
+import { ancestors, resolve } from '../../client/history/resolve.js'
+import { VersionIndex } from '../../client/history/version-index.js'
+import { attributionNodes } from '../../client/source/layer-options.js'
+import { TakeError } from './errors.js'
+import { plainImage } from './images.js'
+
+/**
+ * @typedef {{width: number, height: number, scale: number}} Size pixels, and how many of them one of the page is
+ * @typedef {{coords: L.Coords, left: number, top: number, width: number, height: number}} PlacedTile
+ * @typedef {PlacedTile & {image: Promise<CanvasImageSource | null>, up: number, dx: number, dy: number}} Draw
+ *   up, dx, dy: which part of the image is shown, as client/history/resolve.js says it
+ */
+
+/** What all layers have: how they lie in the picture. */
+class Part {
+  /** @param {any} layer @param {L.Map} map @param {Size} size */
+  constructor (layer, map, size) {
+    this.layer = layer
+    this.title = layer.title ?? ''
+    this.opacity = layer.options.opacity ?? 1
+    this.clip = clipOf(layer, map)
+    this.tiles = placeTiles(layer, map, size)
+    this.attribution = attributionNodes(layer.getAttribution?.() ?? '').map(node => node.textContent).join('').trim()
+  }
+}
+
+/** A layer with a past. */
+export class HistoryPart extends Part {
+  #index = new VersionIndex({ limit: Infinity })
+  #columns
+  #ancestry
+  #name
+
+  /** @param {any} clock of the page: a layer on it shows the time of the picture, another one its own */
+  constructor (layer, map, size, clock) {
+    super(layer, map, size)
+    this.moves = layer.clock === clock
+    this.time = layer.getTime()
+    this.cache = layer._images
+    this.#name = layer.options.layer
+    this.#ancestry = layer._ancestry()
+    const z = layer._zoom()
+    for (const tile of this.tiles) tile.coords.z = z
+    this.#columns = columnsOf(this.tiles)
+  }
+
+  /** Learns which versions there are: what the layer knows is not asked for again. */
+  async read (signal) {
+    await this.#fill(this.#columns, signal)
+    if (this.#lacksImages()) await this.#fill(ancestors(this.#columns, this.#ancestry), signal)
+  }
+
+  /** When anything in the picture changed. */
+  changes () {
+    return this.#index.changes(this.#columns)
+  }
+
+  /** The time of what is shown as the newest. */
+  get newest () {
+    return this.layer.extent()?.last ?? this.changes().at(-1)?.time ?? null
+  }
+
+  /** What is to be drawn as of a time. @param {import('./images.js').Images} images @returns {Draw[]} */
+  at (time, images) {
+    const draws = []
+    for (const tile of this.tiles) {
+      const picture = resolve(this.#index, tile.coords, this.moves ? time : this.time, this.#ancestry)
+      if (picture) draws.push({ ...tile, ...picture, image: images.want(this.cache, picture.version) })
+    }
+    return draws
+  }
+
+  async #fill (columns, signal) {
+    const { _index: known, _source: source } = this.layer
+    const blocks = this.#index.blocks(columns)
+    const asked = blocks.filter(column => !known.covers([column]))
+    for (const column of blocks) if (!asked.includes(column)) this.#index.add(column, rowsOf(known, column))
+    const answers = asked.length ? await source.versions(this.#name, asked, signal) : []
+    asked.forEach((column, at) => this.#index.add(column, answers[at]))
+  }
+
+  /** Whether at any time a tile has no image of its own: then a part of an ancestor's may be there. */
+  #lacksImages () {
+    const lists = this.tiles.map(({ coords: { z, x, y } }) => this.#index.versions(z, x, y))
+    const begins = lists.map(([first]) => first?.time ?? '')
+    const earliest = begins.reduce((least, time) => time < least ? time : least, begins[0] ?? '')
+    return lists.some((versions, at) => !versions.length || begins[at] > earliest || versions.some(({ gone }) => gone))
+  }
+}
+
+/** Any other layer of tiles: the base map, or the newest tiles of the store. */
+export class PlainPart extends Part {
+  /** @type {Draw[]} */
+  #draws = []
+  #urls
+
+  constructor (layer, map, size) {
+    super(layer, map, size)
+    this.#urls = this.tiles.map(({ coords }) => layer.getTileUrl(coords)) // now: they depend on the zoom of the map
+  }
+
+  async read (signal, { lenient = false } = {}) {
+    const images = await Promise.all(this.#urls.map(url => plainImage(url, signal)))
+    signal.throwIfAborted()
+    if (images.length && !lenient && images.every(image => !image)) {
+      const title = this.title || this.attribution || new URL(this.#urls[0], document.baseURI).host
+      throw new TakeError('BASE_NOT_READABLE', { title })
+    }
+    this.#draws = this.tiles.map((tile, at) => ({ ...tile, up: 0, dx: 0, dy: 0, image: Promise.resolve(images[at]) }))
+  }
+
+  at () {
+    return this.#draws
+  }
+}
+
+/**
+ * Where the tiles of a layer are in a picture whose middle is that of the map. Edges are whole pixels: no seams.
+ * @param {any} layer @param {L.Map} map @param {Size} size
+ * @returns {PlacedTile[]}
+ */
+function placeTiles (layer, map, { width, height, scale }) {
+  const zoom = layer._tileZoom
+  const { x: size } = layer.getTileSize()
+  const factor = map.getZoomScale(map.getZoom(), zoom) * scale // pixels of the picture for one of the layer
+  const middle = map.project(map.getCenter(), zoom)
+  const column = x => Math.round((x * size - middle.x) * factor + width / 2)
+  const row = y => Math.round((y * size - middle.y) * factor + height / 2)
+  const first = (center, length) => Math.floor((center - length / 2 / factor) / size)
+  const last = (center, length) => Math.ceil((center + length / 2 / factor) / size) - 1
+  const tiles = []
+  for (let y = first(middle.y, height); y <= last(middle.y, height); y++) {
+    for (let x = first(middle.x, width); x <= last(middle.x, width); x++) {
+      const coords = Object.assign(L.point(x, y), { z: zoom })
+      if (!layer._isValidTile(coords)) continue
+      const [left, top] = [column(x), row(y)]
+      const box = { left, top, width: column(x + 1) - left, height: row(y + 1) - top }
+      tiles.push({ coords: layer._wrapCoords(coords), ...box })
+    }
+  }
+  return tiles
+}
+
+/**
+ * The part of the map's width that a layer is cut to, as by CompareControl.
+ * @returns {{from: number, to: number} | null} shares of the width; null: all of it
+ */
+function clipOf (layer, map) {
+  const points = /^polygon\((.*)\)$/.exec(layer.getContainer().style.clipPath)?.[1].split(',')
+  if (!points) return null
+  const shares = points.map(point => map.layerPointToContainerPoint([parseFloat(point), 0]).x / map.getSize().x)
+  return { from: Math.max(0, Math.min(...shares)), to: Math.min(1, Math.max(...shares)) }
+}
+
+/** @param {PlacedTile[]} tiles @returns {import('../../client/source/couch-source.js').Column[]} */
+function columnsOf (tiles) {
+  const columns = new Map()
+  for (const { coords: { z, x, y } } of tiles) {
+    const column = columns.get(x)
+    if (column) Object.assign(column, { y0: Math.min(column.y0, y), y1: Math.max(column.y1, y) })
+    else columns.set(x, { z, x, y0: y, y1: y })
+  }
+  return [...columns.values()]
+}
+
+function rowsOf (index, { z, x, y0, y1 }) {
+  const rows = []
+  for (let y = y0; y <= y1; y++) rows.push(...index.versions(z, x, y))
+  return rows
+}

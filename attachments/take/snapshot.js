@@ -1,0 +1,171 @@
+// What the map shows, so that it can be drawn elsewhere: its layers of tiles in their order, each with its opacity and
+// the part of the map that it is cut to. It is taken once: whatever happens to the map afterwards, the same place and
+// layers are drawn, as of any time. The clock of the page stays where it is.
+//
+//   const snapshot = new Snapshot(map, clock, { width, height, scale })
+//   await snapshot.read({ signal })
+//   snapshot.paint(context, await snapshot.load(time, { signal }))
+//   snapshot.close()
+import L from 'leaflet'
+import { raceAbort } from '../../core/abort.js'
+import { uniteChanges } from '../../client/timeline/steps.js'
+import { TakeError } from './errors.js'
+import { Images } from './images.js'
+import { HistoryPart, PlainPart } from './parts.js'
+
+/**
+ * @typedef {import('./parts.js').Size} Size
+ * @typedef {{part: HistoryPart | PlainPart, draws: (import('./parts.js').Draw & {bitmap?: any})[]}} Drawn
+ * @typedef {{time: string | null, drawn: Drawn[], missing: number}} Picture all that is to be painted; missing: images
+ *   that were left out
+ * @typedef {{dates: {from: number, time: string | null, names: string[]}[], attribution: string}} Caption from: where a
+ *   date belongs to, a share of the width
+ */
+
+export class Snapshot {
+  #images = new Images()
+  #parts
+  #background
+
+  /** @param {L.Map} map @param {any} clock that moves @param {Size} size */
+  constructor (map, clock, size) {
+    this.size = size
+    this.#background = backgroundOf(map)
+    this.#parts = layersOf(map).map(layer => isHistory(layer)
+      ? new HistoryPart(layer, map, size, clock)
+      : new PlainPart(layer, map, size))
+    if (!this.#parts.length) throw new TakeError('NOTHING')
+  }
+
+  /**
+   * Learns what there is to draw.
+   * @param {{signal: AbortSignal, lenient?: boolean}} options lenient: a layer that cannot be read is left out
+   */
+  async read ({ signal, lenient }) {
+    await raceAbort(Promise.all(this.#parts.map(part => part.read(signal, { lenient }))), signal)
+  }
+
+  get #moving () {
+    return this.#parts.filter(part => part instanceof HistoryPart && part.moves)
+  }
+
+  /** When the picture changes with the clock, oldest first. */
+  changes () {
+    return uniteChanges(this.#moving.map(part => part.changes())).changes
+  }
+
+  /** How many tiles change with the clock. */
+  get tiles () {
+    return this.#moving.reduce((sum, { tiles }) => sum + tiles.length, 0)
+  }
+
+  /**
+   * The images of a time, decoded.
+   * @param {string | null} time
+   * @param {{signal: AbortSignal, next?: string | null, lenient?: boolean}} options next: the time after it, whose
+   *   images begin to load; lenient: images that do not load are left out
+   * @returns {Promise<Picture>}
+   */
+  async load (time, { signal, next, lenient = false }) {
+    this.#images.begin()
+    const drawn = this.#parts.map(part => ({ part, draws: part.at(time, this.#images) }))
+    if (next !== undefined) for (const part of this.#parts) part.at(next, this.#images)
+    this.#images.forget()
+    const draws = drawn.flatMap(one => one.draws)
+    const results = await raceAbort(Promise.allSettled(draws.map(({ image }) => image)), signal)
+    const failed = results.filter(({ status }) => status === 'rejected')
+    if (failed.length && !lenient) {
+      throw new TakeError('IMAGE', { time, count: failed.length, why: /** @type {any} */ (failed[0]).reason?.message })
+    }
+    draws.forEach((draw, at) => { draw.bitmap = /** @type {any} */ (results[at]).value ?? null })
+    return { time, drawn, missing: failed.length }
+  }
+
+  /** @param {CanvasRenderingContext2D} context of a canvas of this size @param {Picture} picture just loaded */
+  paint (context, { drawn }) {
+    const { width, height } = this.size
+    context.globalAlpha = 1
+    context.imageSmoothingQuality = 'medium'
+    context.fillStyle = this.#background
+    context.fillRect(0, 0, width, height)
+    for (const { part: { opacity, clip }, draws } of drawn) {
+      context.save()
+      context.globalAlpha = opacity
+      if (clip) {
+        context.beginPath()
+        context.rect(clip.from * width, 0, (clip.to - clip.from) * width, height)
+        context.clip()
+      }
+      for (const draw of draws) if (draw.bitmap) paintTile(context, draw)
+      context.restore()
+    }
+  }
+
+  /** What is to be written on a picture. @param {string | null} time @returns {Caption} */
+  caption (time) {
+    /** @type {Map<number, Caption['dates'][0]>} */
+    const dates = new Map()
+    for (const part of this.#parts) {
+      // a base map with a clock of its own has no date here
+      if (!(part instanceof HistoryPart) || !(part.moves || part.clip)) continue
+      const from = part.clip?.from ?? 0
+      const names = [...dates.get(from)?.names ?? [], part.title]
+      dates.set(from, { from, names, time: (part.moves ? time : part.time) ?? part.newest })
+    }
+    const sources = new Set(this.#parts.map(({ attribution }) => attribution).filter(Boolean))
+    const names = this.#parts.map(({ title }) => title).filter(Boolean)
+    return { dates: [...dates.values()], attribution: [...sources.size ? sources : names].join(' · ') }
+  }
+
+  close () {
+    this.#images.close()
+  }
+}
+
+const isHistory = layer => Boolean(layer._images && layer._source?.versions)
+
+/** The layers of tiles that are to be seen, the lowest first. */
+function layersOf (map) {
+  /** @type {any[]} */
+  const layers = []
+  map.eachLayer(layer => {
+    if (!(layer instanceof L.GridLayer) || !layer.getContainer()) return
+    const any = /** @type {any} */ (layer)
+    if (any._isReady === false) throw new TakeError('NOT_READY')
+    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && any._doc?.format !== 'pbf'
+    if (isSeen && (isHistory(any) || any.getTileUrl)) layers.push(any)
+  })
+  const level = node => Number(getComputedStyle(node).zIndex) || 0
+  return layers.sort((a, b) => level(a.getPane()) - level(b.getPane()) ||
+    level(a.getContainer()) - level(b.getContainer()) ||
+    (a.getContainer().compareDocumentPosition(b.getContainer()) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))
+}
+
+function backgroundOf (map) {
+  const { backgroundColor } = getComputedStyle(map.getContainer())
+  return /^rgba\(.*, 0\)$|^transparent$/.test(backgroundColor) ? '#fff' : backgroundColor
+}
+
+function paintTile (context, { bitmap, up, dx, dy, left, top, width, height }) {
+  const [across, down] = [bitmap.width / 2 ** up, bitmap.height / 2 ** up]
+  context.drawImage(bitmap, dx * across, dy * down, across, down, left, top, width, height)
+}
+
+/**
+ * A canvas to draw on.
+ * @param {{width: number, height: number}} size @param {{reads?: boolean}} [options] reads: its pixels are read often
+ */
+export function newContext ({ width, height }, { reads = false } = {}) {
+  const canvas = Object.assign(document.createElement('canvas'), { width, height })
+  const context = canvas.getContext('2d', { alpha: false, willReadFrequently: reads })
+  if (!context) throw new TakeError('TOO_LARGE', { width, height })
+  return context
+}
+
+/** @param {HTMLCanvasElement} canvas @returns {Promise<Blob>} */
+export const toPng = canvas => new Promise((resolve, reject) => {
+  canvas.toBlob(blob => {
+    if (blob) resolve(blob)
+    else reject(new TakeError('TOO_LARGE', { width: canvas.width, height: canvas.height }))
+  }, 'image/png')
+})

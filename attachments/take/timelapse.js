@@ -1,0 +1,56 @@
+// Draws a time-lapse, frame by frame, on a canvas of its own.
+import { raceAbort } from '../../core/abort.js'
+import { writeCaption } from './caption.js'
+import { newContext } from './snapshot.js'
+
+/**
+ * @param {import('./snapshot.js').Snapshot} snapshot that knows its versions
+ * @param {import('./plan.js').Plan} plan
+ * @param {object} options
+ * @param {CanvasRenderingContext2D} options.context of the canvas that the writer reads
+ * @param {import('./writers.js').Writer} options.writer
+ * @param {(time: string | null) => string} options.written a time as the page writes it
+ * @param {AbortSignal} options.signal
+ * @param {(done: number, all: number) => void} options.onProgress
+ * @param {boolean} [options.lenient] images that do not load are left out
+ * @returns {Promise<{blob: Blob, missing: number}>}
+ */
+export async function drawTimelapse (snapshot, plan, { context, writer, written, signal, onProgress, lenient }) {
+  const { size } = snapshot
+  const reads = Boolean(context.getContextAttributes().willReadFrequently)
+  let [before, after] = [newContext(size, { reads }), newContext(size, { reads })] // complete pictures of two times
+  let missing = 0
+  let drawn = -1
+  for (const [at, { step, mix, seconds }] of plan.frames.entries()) {
+    if (step !== drawn) {
+      [before, after] = [after, before]
+      const picture = await snapshot.load(plan.times[step], { signal, next: plan.times[step + 1], lenient })
+      snapshot.paint(after, picture)
+      missing += picture.missing
+      drawn = step
+    }
+    context.globalAlpha = 1
+    context.drawImage((mix < 1 ? before : after).canvas, 0, 0)
+    if (mix < 1) {
+      context.globalAlpha = mix
+      context.drawImage(after.canvas, 0, 0)
+    }
+    writeCaption(context, snapshot.caption(plan.times[step]), { scale: size.scale, written })
+    await raceAbort(writer.add(context, seconds), signal)
+    onProgress(at + 1, plan.frames.length)
+    await nextTask()
+  }
+  return { blob: await raceAbort(writer.end(), signal), missing }
+}
+
+/** Lets the page live between two frames. Not by a timer: in a tab that is not looked at, these wait for a second. */
+function nextTask () {
+  return new Promise(resolve => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve(undefined)
+    }
+    port2.postMessage(null)
+  })
+}

@@ -1,0 +1,11 @@
+// Words that depend on a number, by the rules of a language; # is the number as that language writes it.
+
+/**
+ * @param {string} language
+ * @returns {(forms: {other: string} & Partial<Record<Intl.LDMLPluralRule, string>>) => (count: number) => string}
+ */
+export function counted (language) {
+  const rules = new Intl.PluralRules(language)
+  const number = new Intl.NumberFormat(language)
+  return forms => count => (forms[rules.select(count)] ?? forms.other).replace('#', number.format(count))
+}

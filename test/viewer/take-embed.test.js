@@ -1,0 +1,135 @@
+/* global document, window -- of the page, in functions that run there */
+// The viewer in the frame of another page: only where the operator of the gateway says so, and as a map alone. And all
+// that the page gives away, made under the policy of a gateway.
+import assert from 'node:assert/strict'
+import { embeddedStore } from './stores.js'
+import { T, hang } from '../client/support/gallery.js'
+import { Store } from '../../loader/index.js'
+import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
+import { serveExamples } from '../examples/server.js'
+import { openGateway } from '../gateway/support/stand.js'
+import { drawnTiles, openBrowser, openPage, shownAt } from './browser.js'
+import { choose, decode, make, openTake, ownSize, watch } from './take-support.js'
+
+const REFUSED = /frame-ancestors|Refused to frame|net::ERR_BLOCKED_BY_CSP/
+
+describe('the viewer in the frame of another page', function () {
+  this.timeout(60000)
+  let browser, store, host
+  const gateways = []
+  const views = []
+
+  before(async function () {
+    browser = await openBrowser(this)
+    store = await embeddedStore({ demo: false })
+    await hang(await Store.open(store.database), ['steps'])
+    host = await serveExamples()
+  })
+  afterEach(async () => {
+    const errors = views.flatMap(view => view.errors).filter(text => !REFUSED.test(text))
+    await Promise.all([...views, ...gateways].map(each => each.close()))
+    views.length = gateways.length = 0
+    assert.deepEqual(errors, [], 'nothing on the console')
+  })
+  after(async () => {
+    await browser?.close()
+    await host?.close()
+    await store?.close()
+  })
+
+  async function serve (options) {
+    const gateway = await openGateway(store.database, options)
+    gateways.push(gateway)
+    return `${gateway.url.replace(/\/$/, '')}/`
+  }
+
+  async function visit (address) {
+    const view = await openPage(browser)
+    views.push(view)
+    await view.page.goto(address)
+    return view.page
+  }
+
+  /** A page of another origin with frames. @param {string[]} addresses */
+  function frame (...addresses) {
+    host.pages.set('host.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${addresses.map(address => `<iframe src="${address}" width="700" height="500" title="map"></iframe>`).join('')}` })
+    return visit(`${host.url}/host.html`)
+  }
+
+  const policyOf = async address => (await fetch(address)).headers.get('content-security-policy')
+
+  it('is refused by default, and the page says who may change that', async () => {
+    const gateway = await serve({})
+    assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, VIEWER_CSP])
+    const page = await frame(`${gateway}?embed#steps/3/0/0`)
+    await page.waitForFunction(() => document.readyState === 'complete')
+    assert.equal(await page.frameLocator('iframe').locator('#map').count(), 0)
+    const own = await visit(`${gateway}#steps/3/0/0`)
+    const card = await openTake(own, 'Link')
+    await card.getByText('Embed in a web page').click()
+    await card.getByText('Other sites may not show this map yet.').waitFor()
+  })
+
+  it('is a map alone where the operator names the origin of that page, and the whole viewer is shown in none', async () => {
+    const gateway = await serve({ embed: host.url })
+    assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, viewerPolicy([host.url])])
+    assert.equal(await policyOf(`${gateway}viewer.js?embed`), VIEWER_CSP)
+    const page = await frame(`${gateway}?embed#steps@${T(3)}/3/0/0`, `${gateway}#steps/3/0/0`, `${gateway}?embedded`)
+    const map = page.frameLocator('iframe').first()
+    await map.locator('#map .tilecouch-tile img').first().waitFor()
+    for (const part of ['#panel', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
+    assert.equal(await map.locator('.tilecouch-timeline').isVisible(), true)
+    assert.equal(await map.locator('.leaflet-control-attribution').isVisible(), true)
+    const link = map.getByRole('link', { name: 'Open the map' })
+    await link.evaluate(node => node.dispatchEvent(new Event('focus')))
+    assert.equal(await link.getAttribute('href'), `${gateway}#steps@${T(3)}/3/0.00/0.00`)
+    assert.equal(await page.frameLocator('iframe').nth(1).locator('#map').count(), 0, 'the whole viewer')
+    assert.equal(await page.frameLocator('iframe').nth(2).locator('#map').count(), 0, 'another word')
+  })
+
+  it('does not zoom while its page is scrolled over it, until it is clicked', async () => {
+    const gateway = await serve({ embed: '*' })
+    const page = await visit(`${gateway}?embed#steps/3/0/0`)
+    await drawnTiles(page)
+    await watch(page)
+    await page.evaluate(() => { document.location.hash = '#steps/3/0/1' }) // which looks at the map
+    await page.waitForFunction(() => /** @type {any} */ (window).map)
+    const zooms = () => page.evaluate(() => /** @type {any} */ (window).map.scrollWheelZoom.enabled())
+    assert.equal(await zooms(), false)
+    await page.mouse.click(640, 300)
+    assert.equal(await zooms(), true)
+  })
+
+  it('comes from a snippet that the page writes, with the place and the time', async () => {
+    const gateway = await serve({ embed: `${host.url}, https://www.example.org` })
+    const own = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
+    await shownAt(own, '2 Jan 2024')
+    const card = await openTake(own, 'Link')
+    await card.getByText('Embed in a web page').click()
+    await card.getByText(`Pages of these sites may show this map: ${host.url}, https://www.example.org.`).waitFor()
+    const html = await card.getByLabel('HTML for your page').inputValue()
+    host.pages.set('snippet.html', { html: `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">${html}` })
+    const page = await visit(`${host.url}/snippet.html`)
+    const iframe = page.locator('iframe')
+    assert.deepEqual([await iframe.getAttribute('title'), await iframe.getAttribute('width')], ['Steps, 2 Jan 2024', '800'])
+    const map = page.frameLocator('iframe')
+    await map.locator('#map .tilecouch-tile img').first().waitFor()
+    await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor()
+  })
+
+  it('gives an image, a GIF and a layer file away under the policy of a gateway', async () => {
+    const gateway = await serve({})
+    const page = await visit(`${gateway}#steps@${T(2)}/3/0/0`)
+    await shownAt(page, '2 Jan 2024')
+    const card = await openTake(page)
+    await ownSize(card, 512, 512)
+    assert.equal((await decode((await make(card, 'Make the image')).bytes)).width, 512)
+    await card.getByRole('button', { name: 'Time-lapse', exact: true }).click()
+    await choose(card, 'Size', 'small')
+    await card.getByText(/^5 frames/).waitFor()
+    assert.equal((await decode((await make(card, 'Make the time-lapse')).bytes)).pages, 5)
+    await card.getByRole('button', { name: 'Link', exact: true }).click()
+    await card.getByText('Open in QGIS').click()
+    assert.equal(await card.getByLabel('Address of the tiles').inputValue(), `${gateway}steps@${T(2)}/{z}/{x}/{y}.png`, 'a gateway gives the past without a redirect')
+  })
+})

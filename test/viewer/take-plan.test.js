@@ -1,0 +1,96 @@
+// What a time-lapse will be, and the other parts of "Take it away" that need no browser.
+import assert from 'node:assert/strict'
+import { embedders as allowed } from '../../attachments/take/framing.js'
+import { fileName, numbersIn } from '../../attachments/take/numbers.js'
+import { MAX_FRAMES, bitrateOf, estimate, even, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
+import { layerFile } from '../../attachments/take/qgis.js'
+import { languages } from '../../attachments/words/index.js'
+import { couchPolicy, embedders, isOrigin, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
+
+const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+const changesAt = times => times.map(time => ({ time, tiles: 1 }))
+
+describe('the plan of a time-lapse', () => {
+  it('has a frame for each change, frames of fade between two, and a hold at the end', () => {
+    const { frames, seconds, times, all } = planFrames(days(3), { fps: 4, fade: 1, hold: 2 })
+    assert.deepEqual(frames.map(({ step, mix }) => [step, mix]), [[0, 1], [1, 0.5], [1, 1], [2, 0.5], [2, 1]])
+    assert.deepEqual(frames.map(frame => frame.seconds), [0.25, 0.25, 0.25, 0.25, 2.25])
+    assert.deepEqual([seconds, times.length, all], [3.25, 3, 3])
+    assert.deepEqual(planFrames([], { fps: 4, fade: 1, hold: 2 }), { times: [], all: 0, frames: [], seconds: 0 })
+  })
+
+  it('never has more frames than the most, and leaves changes out evenly, never the first or the last', () => {
+    for (const fade of [0, 2, 12]) {
+      const { frames, times, all } = planFrames(days(5000), { fps: 24, fade, hold: 0 })
+      assert.ok(frames.length <= MAX_FRAMES && frames.length > MAX_FRAMES - fade - 1, `${frames.length} frames`)
+      assert.deepEqual([times[0], times.at(-1), all], [days(5000)[0], days(5000)[4999], 5000])
+      const gaps = times.slice(1).map((time, at) => Date.parse(time) - Date.parse(times[at]))
+      assert.ok(Math.max(...gaps) - Math.min(...gaps) <= 86400000)
+    }
+    assert.deepEqual(spread([1, 2, 3], 3), [1, 2, 3])
+    assert.deepEqual(spread([1, 2, 3, 4, 5], 3), [1, 3, 5])
+  })
+
+  it('of a range begins with what was shown then', () => {
+    const changes = changesAt(days(5))
+    const [first, second, third, fourth] = days(5)
+    assert.deepEqual(timesOf(changes, null), days(5))
+    assert.deepEqual(timesOf(changes, { from: second, to: fourth }), [second, third, fourth])
+    assert.deepEqual(timesOf(changes, { from: '2020-01-02T12:00:00Z', to: fourth }), ['2020-01-02T12:00:00Z', third, fourth])
+    assert.deepEqual(timesOf(changes, { from: '2019-01-01T00:00:00Z', to: second }), [first, second], 'before the first one there is nothing')
+    assert.deepEqual(timesOf(changes, { from: '2021-01-01T00:00:00Z', to: '2022-01-01T00:00:00Z' }), ['2021-01-01T00:00:00Z'])
+  })
+
+  it('knows about how large it will be: a GIF by what changes, a video by how long it is', () => {
+    const size = { width: 100, height: 100 }
+    const known = { fps: 4, fade: 0, perPixel: 0.5, tiles: 10, changes: changesAt(days(5)) }
+    const plan = planFrames(days(5), { ...known, hold: 0 })
+    assert.equal(estimate('gif', plan, size, known), 5000 + 4 * 500)
+    const faded = planFrames(days(5), { fps: 4, fade: 5, hold: 0 })
+    assert.ok(estimate('gif', faded, size, { ...known, fade: 5 }) > estimate('gif', plan, size, known))
+    assert.equal(estimate('webm', plan, size, known), Math.round(bitrateOf(size, 4) / 8 * 1.25))
+    assert.ok(bitrateOf({ width: 1920, height: 1080 }, 24) <= 12e6)
+    assert.deepEqual(even({ width: 641, height: 400, scale: 2 }), { width: 640, height: 400, scale: 2 })
+  })
+})
+
+describe('what is taken away', () => {
+  it('has a name that says of which layer and when', () => {
+    assert.equal(fileName('osm', ['2024-03-01T00:00:00Z'], 'png'), 'osm-2024-03-01.png')
+    assert.equal(fileName('osm', ['2024-03-01T14:30:00Z', '2024-03-02T14:30:05Z'], 'gif'), 'osm-2024-03-01T1430-2024-03-02T143005.gif')
+    assert.equal(fileName('osm', [null], 'png'), 'osm.png')
+  })
+
+  it('is told of in the language of the reader', () => {
+    assert.deepEqual([numbersIn('en').bytes(1234567), numbersIn('de').bytes(1234567), numbersIn('en').bytes(999), numbersIn('en').seconds(3.5)].map(text => text.replace(/\s/g, ' ')), ['1.2 MB', '1,2 MB', '1 kB', '3.5 seconds'])
+    const shape = value => typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shape(part)])) : typeof value
+    for (const [name, { take }] of Object.entries(languages)) {
+      assert.deepEqual(shape(take), shape(languages.en.take), name)
+      for (const [code, text] of Object.entries(take.problems)) {
+        const said = typeof text === 'function' ? text({ title: 'X', time: 'X', why: 'X', width: 1, height: 1 }) : text
+        assert.ok(said.length > 20 && !said.includes('undefined'), `${name} ${code}: ${said}`)
+      }
+    }
+  })
+
+  it('is a layer for QGIS, whatever its name is', () => {
+    const text = layerFile({ layer: 'osm', minzoom: 2, maxzoom: 14, tileSize: 512 }, '<A & "B">', 'https://maps.example.org/osm@2024/{z}/{x}/{y}.png')
+    assert.match(text, /<layername>&#60;A &#38; &#34;B&#34;&#62;<\/layername>/)
+    assert.match(text, /<datasource>type=xyz&#38;url=https:\/\/maps\.example\.org\/osm@2024\/%7Bz%7D\/%7Bx%7D\/%7By%7D\.png&#38;zmax=14&#38;zmin=2&#38;tilePixelRatio=2<\/datasource>/)
+  })
+
+  it('is shown in frames of those that the policy names, as the page and the server read it', async () => {
+    for (const origins of [[], ['*'], ['https://a.example', 'http://localhost:8080']]) {
+      for (const policy of [viewerPolicy(origins), await couchPolicy({ embed: origins, stores: ['/tiles', '/a%2Fb'] })]) {
+        assert.deepEqual(embedders(policy), origins)
+        assert.deepEqual(allowed(policy), origins)
+      }
+    }
+    assert.deepEqual(storesIn(await couchPolicy({ stores: ['/tiles', '/a%2Fb'] })), ['/tiles', '/a%2Fb'])
+    assert.deepEqual([storesIn(''), storesIn(viewerPolicy()), storesIn(await couchPolicy())], [[], [], []])
+    assert.deepEqual([allowed(null), allowed("default-src 'self'"), allowed("frame-ancestors 'none'")], [['*'], ['*'], []])
+    assert.deepEqual(allowed('frame-ancestors https://a.example https://b.example, frame-ancestors https://b.example'), ['https://b.example'], 'of two policies both count')
+    assert.deepEqual(embedders("frame-ancestors 'self' https://*.example maps.example javascript:"), [])
+    for (const bad of ['https://a;b', 'https://a b', "https://a'", 'https://a/', 'https://A.example', 'ftp://a', 'data:x', '']) assert.equal(isOrigin(bad), false, bad)
+  })
+})

@@ -1,0 +1,120 @@
+/* global window, L, document, CanvasRenderingContext2D -- of the page, in functions that run there */
+// What tests of "Take it away" press, and how they read the files that come of it.
+import { readFile } from 'node:fs/promises'
+import sharp from 'sharp'
+import { layers, stepAt } from '../client/support/gallery.js'
+import { drawnTiles } from './browser.js'
+
+/** Opens the card, once the map is drawn. @param {'Image' | 'Time-lapse' | 'Link'} [tab] */
+export async function openTake (page, tab = 'Image') {
+  await drawnTiles(page)
+  await page.locator('#take').click()
+  const card = page.locator('.card.take')
+  await card.getByRole('button', { name: tab, exact: true }).click()
+  return card
+}
+
+/** A field with a list. */
+export const choose = (card, label, value) => card.locator('label', { hasText: label }).locator('select').selectOption(value)
+
+/** Chooses a size in pixels. */
+export async function ownSize (card, width, height) {
+  await choose(card, 'Size', 'own')
+  for (const [label, value] of [['Width in pixels', width], ['Height in pixels', height]]) {
+    await card.getByLabel(label).fill(String(value))
+    await card.getByLabel(label).press('Tab')
+  }
+}
+
+/** Waits until a file is ready, and saves it. */
+export async function save (card) {
+  const link = card.locator('a.save')
+  await link.waitFor({ timeout: 30000 })
+  const [download] = await Promise.all([card.page().waitForEvent('download'), link.click()])
+  return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) }
+}
+
+/** Presses the button that makes a file, and saves it. @param {string} name of the button */
+export async function make (card, name) {
+  await card.getByRole('button', { name, exact: true }).click()
+  return save(card)
+}
+
+/** The pixels of an image, or of every frame of one that moves. */
+export async function decode (bytes) {
+  const { data, info } = await sharp(bytes, { animated: true }).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+  const { delay, pages = 1, pageHeight = info.height } = await sharp(bytes, { animated: true }).metadata()
+  const at = (x, y, page = 0) => [...data.subarray(((page * pageHeight + y) * info.width + x) * 3).subarray(0, 3)]
+  return { width: info.width, height: pageHeight, pages, delay, at }
+}
+
+/** The four tiles in the middle of zoom 3, which fill a picture of 512 pixels: column and row. */
+export const MIDDLE = [[3, 3], [4, 3], [3, 4], [4, 4]]
+
+/** A place in such a picture that lies in the last quarter of a tile, where nothing is written. */
+export const placeOf = ([x, y]) => [(x - 3) * 256 + 192, (y - 3) * 256 + 192]
+
+/** The colour that is there when the tile shows a step, as gallery.js draws it. */
+export const colourOf = ([x, y], step) => [step * 8 + 3, x * 8, y * 8 + 3]
+
+/** The steps that the tiles in the middle show as of a step. */
+export const stepsAt = step => MIDDLE.map(([x, y]) => Number(stepAt('steps', step, 3, x, y)))
+
+/** The steps at which the layer changes. */
+export const STEPS = Object.keys(layers.steps.steps).map(Number)
+
+/** How far two colours are apart, at most. */
+export const distance = (one, other) => Math.max(...one.map((value, at) => Math.abs(value - other[at])))
+
+/** From now on, what the page writes on canvases is noted, and its map can be found: `window.texts`, `window.map`. */
+export const watch = page => page.evaluate(() => {
+  const here = /** @type {any} */ (window)
+  const { fillText } = CanvasRenderingContext2D.prototype
+  here.texts = []
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    here.texts.push(text)
+    return fillText.call(this, text, ...rest)
+  }
+  const { getZoom } = L.Map.prototype
+  L.Map.prototype.getZoom = function () {
+    here.map = this
+    return getZoom.call(this)
+  }
+})
+
+/** What was written since `watch`, or since the last time this was asked. */
+export const texts = page => page.evaluate(() => [...new Set(/** @type {any} */ (window).texts.splice(0))])
+
+/**
+ * Colours of a video at some times.
+ * @param {any} browser @param {Buffer} bytes @param {string} type @param {{time: number, x: number, y: number}[]} places
+ */
+export async function decodeVideo (browser, bytes, type, places) {
+  const page = await browser.newPage()
+  try {
+    return await page.evaluate(async ([source, wanted]) => {
+      const video = document.createElement('video')
+      const happens = name => new Promise((resolve, reject) => {
+        video.addEventListener(name, resolve, { once: true })
+        video.addEventListener('error', () => reject(new Error(video.error?.message)), { once: true })
+      })
+      video.muted = true
+      const loaded = happens('loadeddata')
+      video.src = source
+      await loaded
+      const { videoWidth: width, videoHeight: height, duration } = video
+      const context = /** @type {CanvasRenderingContext2D} */ (Object.assign(document.createElement('canvas'), { width, height }).getContext('2d'))
+      const colours = []
+      for (const { time, x, y } of wanted) {
+        const seeked = happens('seeked')
+        video.currentTime = time
+        await seeked
+        context.drawImage(video, 0, 0)
+        colours.push([...context.getImageData(x, y, 1, 1).data].slice(0, 3))
+      }
+      return { width, height, duration, colours }
+    }, [`data:${type};base64,${bytes.toString('base64')}`, places])
+  } finally {
+    await page.close()
+  }
+}

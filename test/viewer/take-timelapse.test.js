@@ -1,0 +1,175 @@
+/* global document, window, VideoEncoder -- of the page, in functions that run there */
+// Time-lapses of the map: each frame of a file is decoded and compared with the past of the layer.
+import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
+import { gate } from '../client/support/front.js'
+import { T } from '../client/support/gallery.js'
+import { drawnTiles, shownAt } from './browser.js'
+import { AWAY, onViewer } from './stage.js'
+import { MIDDLE, STEPS, choose, colourOf, decode, decodeVideo, distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
+
+const PACKED = 6 // of 256: how far a colour of a GIF may be from that of the tile, of which it has only the most important ones
+const FILMED = 9 // the same of a video; the steps of a tile are 8 apart each, and 32 from the first to the last
+
+/** An image that only a time-lapse needs: the map has others in view, or fetches them in advance. */
+const isFirst = ({ kind, path }) => kind === 'tile' && path.includes(':3:3:3@2024-01-01')
+
+const hasEnded = page => until(() => page.workers().length === 0, { what: 'no worker' })
+
+onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage => {
+  /** @param {string} format */
+  async function open (hash, format) {
+    const page = await stage.visit(hash)
+    const card = await openTake(page, 'Time-lapse')
+    await choose(card, 'Format', format)
+    await ownSize(card, 512, 512)
+    return { page, card }
+  }
+
+  it('as a GIF shows every change, each with its date, as long as was chosen, and says before how long it will be', async () => {
+    const { page, card } = await open('#steps/3/0/0', 'gif')
+    await choose(card, 'Frames a second', '2')
+    await choose(card, 'Seconds at the end', '1')
+    await card.getByText(/^5 frames, 3\.5 seconds, about [\d.,]+\s[kM]B\.$/).waitFor()
+    await watch(page)
+    const { name, bytes } = await make(card, 'Make the time-lapse')
+    assert.equal(name, 'steps-2024-01-01-2024-01-05.gif')
+    const { width, height, pages, delay, at } = await decode(bytes)
+    assert.deepEqual([width, height, pages, delay], [512, 512, 5, [500, 500, 500, 500, 1500]])
+    for (const [frame, step] of STEPS.entries()) {
+      for (const [index, tile] of MIDDLE.entries()) {
+        const [found, wanted] = [at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])]
+        assert.ok(distance(found, wanted) <= PACKED, `frame ${frame}, tile ${tile}: ${found} instead of ${wanted}`)
+      }
+    }
+    assert.deepEqual((await texts(page)).filter(text => /Jan/.test(text)), STEPS.map(step => `${step} Jan 2024`))
+    // the map on the screen stays where it was
+    assert.equal(await page.getByRole('slider', { name: 'Time' }).getAttribute('aria-valuetext').then(text => text?.startsWith('Newest')), true)
+    await hasEnded(page)
+  })
+
+  it('fades from one change to the next', async () => {
+    const { card } = await open('#steps/3/0/0', 'gif')
+    await choose(card, 'Frames of fade', '4')
+    await card.getByText(/^21 frames/).waitFor()
+    const { pages, at } = await decode((await make(card, 'Make the time-lapse')).bytes)
+    assert.equal(pages, 21)
+    const reds = Array.from({ length: 6 }, (_, frame) => at(...placeOf([3, 3]), frame)[0]) // from step 1 to step 2
+    assert.ok(reds.every((red, frame) => !frame || red >= reds[frame - 1]) && reds[5] > reds[0], `${reds}`)
+    assert.ok(distance(at(...placeOf([4, 3]), 3), colourOf([4, 3], 1)) <= PACKED, 'what does not change stays')
+  })
+
+  it('shows only what changed in the range that is chosen on the timeline, from how it was at its beginning', async () => {
+    const { page, card } = await open(`#steps@${T(3)}/3/0/0/${'2024-01-02T12:00:00Z'}..${T(4)}`, 'gif')
+    await shownAt(page, '3 Jan 2024')
+    await card.getByText(/^3 frames/).waitFor()
+    const { name, bytes } = await make(card, 'Make the time-lapse')
+    assert.equal(name, 'steps-2024-01-02T1200-2024-01-04.gif')
+    const { pages, at } = await decode(bytes)
+    assert.equal(pages, 3)
+    for (const [frame, step] of [2, 3, 4].entries()) {
+      for (const [index, tile] of MIDDLE.entries()) assert.ok(distance(at(...placeOf(tile), frame), colourOf(tile, stepsAt(step)[index])) <= PACKED, `frame ${frame}, tile ${tile}`)
+    }
+    await choose(card, 'Period', 'all')
+    await card.getByText(/^5 frames/).waitFor()
+  })
+
+  for (const [format, codec, type] of [['webm', 'vp09.00.10.08', 'video/webm'], ['mp4', 'avc1.42001f', 'video/mp4']]) {
+    it(`as a ${format} shows every change where the browser has an encoder, and says where it has none`, async () => {
+      const { page, card } = await open('#steps/3/0/0', 'gif')
+      const isPossible = await page.evaluate(async name => (await VideoEncoder.isConfigSupported({ codec: name, width: 640, height: 480, bitrate: 1e6 })).supported, codec)
+      const option = card.locator(`option[value="${format}"]`)
+      if (!isPossible) {
+        await until(async () => await option.isDisabled(), { what: 'a format that cannot be chosen' })
+        return assert.match(await option.textContent(), /not in this browser/)
+      }
+      await choose(card, 'Format', format)
+      await choose(card, 'Frames a second', '2')
+      await choose(card, 'Seconds at the end', '1')
+      const { bytes } = await make(card, 'Make the time-lapse')
+      const places = STEPS.flatMap((step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.25, x: placeOf(tile)[0], y: placeOf(tile)[1] })))
+      const { width, height, duration, colours } = await decodeVideo(stage.browser, bytes, type, places)
+      assert.deepEqual([width, height], [512, 512])
+      assert.ok(Math.abs(duration - 3.5) < 0.6, `${duration} seconds`)
+      const wanted = STEPS.flatMap(step => MIDDLE.map((tile, index) => colourOf(tile, stepsAt(step)[index])))
+      for (const [at, colour] of colours.entries()) assert.ok(distance(colour, wanted[at]) <= FILMED, `${at}: ${colour} instead of ${wanted[at]}`)
+    })
+  }
+
+  it('offers no videos where the browser makes none', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await page.evaluate(() => { /** @type {any} */ (window).VideoEncoder = undefined })
+    const card = await openTake(page, 'Time-lapse')
+    for (const format of ['mp4', 'webm']) {
+      const option = card.locator(`option[value="${format}"]`)
+      await until(async () => await option.isDisabled(), { what: `no ${format}` })
+      assert.match(await option.textContent(), /not in this browser/)
+    }
+  })
+
+  it('is cancelled in the middle, and leaves nothing running', async () => {
+    const { page, card } = await open('#steps/3/0/0', 'gif')
+    await card.getByText(/^5 frames/).waitFor()
+    const held = gate()
+    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    await until(() => stage.front.requests('tile').some(isFirst), { what: 'a request for an old tile' })
+    await card.getByRole('button', { name: 'Cancel' }).click()
+    await card.getByText('Cancelled. Nothing was saved.').waitFor()
+    await until(() => stage.front.requests('tile').filter(isFirst).every(({ aborted }) => aborted), { what: 'no request' })
+    held.open()
+    await hasEnded(page)
+    assert.equal(await card.locator('a.save').count(), 0)
+    stage.front.reset()
+    assert.equal((await decode((await make(card, 'Make the time-lapse')).bytes)).pages, 5)
+  })
+
+  it('ends when its card is closed, and says so', async () => {
+    const { page, card } = await open('#steps/3/0/0', 'gif')
+    await card.getByText(/^5 frames/).waitFor()
+    const held = gate()
+    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    await card.locator('progress').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('Cancelled. Nothing was saved.').waitFor()
+    held.open()
+    await hasEnded(page)
+  })
+
+  it('that lacks an image says which and what to do, and goes on when it is there', async () => {
+    const { card } = await open('#steps/3/0/0', 'gif')
+    await card.getByText(/^5 frames/).waitFor()
+    const heal = stage.front.rule(entry => isFirst(entry) ? { status: 500, body: '{"reason":"broken"}' } : undefined)
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    await card.getByRole('alert').getByText(/^Not every tile of 1 Jan 2024 could be loaded/).waitFor({ timeout: 30000 })
+    heal()
+    await card.getByRole('button', { name: 'Try again' }).click()
+    assert.equal((await decode((await save(card)).bytes)).pages, 5)
+    stage.allow(/500/)
+  })
+
+  it('is not made where nothing changed', async () => {
+    const page = await stage.visit('#bounded/3/30/20')
+    const card = await openTake(page, 'Time-lapse')
+    await card.getByText('Nothing changed here in this period.').waitFor()
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    assert.equal(await card.locator('progress').isVisible(), false)
+  })
+
+  it('goes on while the map is moved, and shows the place where it began', async () => {
+    const { page, card } = await open('#steps/3/0/0', 'gif')
+    await card.getByText(/^5 frames/).waitFor()
+    const held = gate()
+    stage.front.rule(entry => isFirst(entry) ? held.opened : undefined)
+    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    await page.evaluate(() => { document.location.hash = '#steps/3/50/100' })
+    await page.waitForURL(/#steps\/3\/50/)
+    held.open()
+    const { pages, at } = await decode((await save(card)).bytes)
+    assert.equal(pages, 5)
+    assert.ok(distance(at(...placeOf([3, 3]), 4), colourOf([3, 3], 5)) <= PACKED)
+    stage.allow(AWAY)
+  })
+})
