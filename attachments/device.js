@@ -2,6 +2,7 @@
 // of their own, offline.js, which is loaded only when something is on the device, or when the button is pressed.
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
+import { words } from './words/index.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that a map which could come from the store waits for the device
 
@@ -201,7 +202,7 @@ export function listenToButton (button, notices, load) {
       (await load()).open()
       notices.end('device')
     } catch (error) { // the file did not come, or the browser lets this page keep nothing
-      notices.show('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
+      notices.show('device', { text: words.offlineFailed(error.message), tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
   }

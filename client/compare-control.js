@@ -140,6 +140,11 @@ export class CompareControl extends Base {
     return this.fire('modechange', { mode })
   }
 
+  /** @returns {L.Map | null} the map of the left side while the mode is 'side', for a base map or marks */
+  getSideMap () {
+    return this._side?.map ?? null
+  }
+
   /** @returns {number} where the handle is, a share of the width of the map */
   getSplit () {
     return this._split

@@ -5,7 +5,7 @@ import { isLayer } from './ids.js'
 import { flag, listOf, object, text, whole } from './values.js'
 
 const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
-const [WHITE, DARK] = ['#ffffff', '#25323c'] // the lightest ground of each scheme that text of the accent stands on
+const [LIGHT, DARK] = ['#d9ecef', '#17424b'] // the grounds on which text in the accent is hardest to read
 const ORIGINS = 20 // that may embed the viewer
 const PLACES = 2000 // that the viewer finds without asking anybody
 
@@ -51,7 +51,7 @@ const isOrigin = value => typeof value === 'string' && /^https?:\/\/[^\s/;,"']{1
 export const settingFields = {
   title: text(200), // the name of the map or of its operator
   logo: value => typeof value === 'string' && PATH.test(value), // within the origin; else the attachment `logo`
-  colours: holds({ light: isAccentOn(WHITE), dark: isAccentOn(DARK) }), // accent in each scheme
+  colours: holds({ light: isAccentOn(LIGHT), dark: isAccentOn(DARK) }), // accent in each scheme
   opens: isLayer, // the layer that is shown first
   base: value => isLayer(value) || (isBase(value) && value.url !== undefined), // the map under the layers
   gazetteer: isAddress, // of a search for places that answers as Nominatim does

@@ -9,21 +9,21 @@ const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
 
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
+/**
+ * Bytes in the largest unit of which there is one.
+ * @param {number} bytes 1000 or more @param {string[]} [units] of 1000 bytes, of a million, …
+ */
+export function inUnits (bytes, units = ['kB', 'MB', 'GB', 'TB']) {
+  let value = bytes / 1000
+  let at = 0
+  for (; value >= 999.5 && at < units.length - 1; at++) value /= 1000
+  return { value, unit: units[at] }
+}
+
 function size (bytes) {
   if (bytes < 1000) return plural(bytes, 'byte')
   const { value, unit } = inUnits(bytes)
   return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${unit}`
-}
-
-/** Bytes from 1000 on, in the largest unit of which there is one. */
-export function inUnits (bytes) {
-  const units = ['kB', 'MB', 'GB', 'TB']
-  let value = bytes / 1000
-  while (value >= 999.5 && units.length > 1) {
-    value /= 1000
-    units.shift()
-  }
-  return { value, unit: units[0] }
 }
 
 const wall = civil => new Date(civil)
