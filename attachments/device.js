@@ -212,6 +212,7 @@ export function listenToButton (button, notices, load) {
 }
 
 const DRAW_TIMEOUT = 5000 // milliseconds after which a map that is still not drawn need not be waited for
+const REST_DELAY = 20000 // milliseconds after which the files come that only offline maps need
 
 /** Why the page cannot open without a network; undefined where it can. Browsers want https, or the machine itself. */
 export const obstacle = () => navigator.serviceWorker ? undefined : isSecureContext ? 'blocked' : 'insecure'
@@ -226,4 +227,12 @@ export async function keepPage (drawn) {
   } catch {
     return // next time, then
   }
+  await wait(REST_DELAY)
+  navigator.serviceWorker.addEventListener('controllerchange', keepRest) // of a new version
+  await keepRest()
+}
+
+/** Has the browser keep what only offline maps need, too. */
+export async function keepRest () {
+  if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage('rest')
 }

@@ -8,6 +8,12 @@ import { words } from './words/index.js'
 
 const NAME = 'range'
 
+/** Two times, the earlier one first; null is the newest. */
+function ordered (one, other) {
+  const isLater = one === null || (other !== null && one > other)
+  return isLater ? { from: other, to: one } : { from: one, to: other }
+}
+
 export class RangeCard {
   #stage
   #cards
@@ -43,8 +49,9 @@ export class RangeCard {
       return
     }
     const isOfOne = !comparing || comparison.isOfOne
+    const shown = comparing ? ordered(comparison.left?.time ?? null, this.#stage.time) : range
     const changes = layer.changes()
-    const tiles = isOfOne && range ? changes && layer.changedTiles(range.from, range.to) : []
+    const tiles = isOfOne && shown ? changes && layer.changedTiles(shown.from, shown.to) : []
     this.#open(!tiles)
     if (this.#compared !== comparing) { // outlines would lie over what is being compared
       this.#compared = comparing
@@ -61,9 +68,8 @@ export class RangeCard {
     this.#sides.element.hidden = !comparing
     if (comparing) this.#sides.update()
     else this.#sides.forget()
-    if (!range || !isOfOne) return
-    this.#writeBetween(range)
-    this.#showAnswer(tiles, changes, range)
+    if (!comparing) this.#writeBetween(range)
+    if (isOfOne && shown) this.#showAnswer(tiles, changes, shown)
   }
 
   outline (on) {
@@ -112,7 +118,7 @@ export class RangeCard {
 
   #showAnswer (tiles, changes, { from, to }) {
     const { answer } = this.#parts
-    const steps = changes?.filter(({ time }) => time > from && time <= to).length
+    const steps = changes?.filter(({ time }) => time > from && (to === null || time <= to)).length
     const parts = !tiles ? [words.changed.looking]
       : !tiles.length ? [steps ? words.changed.alike : words.changed.nothing]
           : [words.changed.tiles(tiles.length), ', ', element('strong', null, size(tiles.reduce((sum, { bytes }) => sum + bytes, 0))),

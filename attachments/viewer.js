@@ -2,7 +2,7 @@
 import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
-import { Device, listenToButton, keepPage, obstacle } from './device.js'
+import { Device, keepPage, keepRest, listenToButton, obstacle } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
 import { Finder } from './find/finder.js'
@@ -38,7 +38,7 @@ translate(document.documentElement)
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
-const device = new Device({ onOpen: mount, onAreas: areas => { stage.offline = areas.length ? device.offline : null } })
+const device = new Device({ onOpen: mount, onAreas })
 const store = new Store(device)
 const sheet = new FoldablePanel(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
@@ -89,6 +89,11 @@ function covered () {
   const box = node => node.getBoundingClientRect()
   const side = box(byId('cards'))
   return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
+}
+
+function onAreas ({ length }) {
+  stage.offline = length ? device.offline : null
+  if (length) keepRest()
 }
 
 function mount (offline, { mountOffline }) {
