@@ -311,17 +311,23 @@ function describe () {
   panel.render(layers, name, stats)
 }
 
-const remember = soon(() => {
+/** The address of what is shown; '' while nothing is. */
+function shownHash () {
   const { doc, time, comparing, range, comparison, stack } = stage
-  if (!doc || !view.view) return
+  if (!doc || !view.view) return ''
   const { left, mode, isOfOne } = comparison
   const { entries } = stack
-  history.replaceState(null, '', permalink.format({
+  return permalink.format({
     layer: doc.layer, time, comparing, range, mode, view: view.view,
     left: left && !isOfOne ? { layer: /** @type {any} */ (left.doc).layer, time: left.time } : null,
     base: stack.base === ownBase() ? undefined : stack.base,
     layers: entries.length > 1 || entries[0].opacity !== 1 ? entries : null
-  }))
+  })
+}
+
+const remember = soon(() => {
+  const hash = shownHash()
+  if (hash) history.replaceState(null, '', hash)
 }, WRITE_INTERVAL)
 
 function onMove () {

@@ -2,11 +2,10 @@
 // optional, and text, never markup. A field that is not valid is as if it were not there: nothing of it may keep the
 // map from being shown. validate_doc_update.js refuses the same; a test compares both.
 import { isLayer } from './ids.js'
-import { flag, listOf, object, text, whole } from './values.js'
+import { listOf, object, text, whole } from './values.js'
 
 const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
 const [LIGHT, DARK] = ['#d9ecef', '#17424b'] // the grounds on which text in the accent is hardest to read
-const ORIGINS = 20 // that may embed the viewer
 const PLACES = 2000 // that the viewer finds without asking anybody
 
 const HEX = /^#[0-9a-f]{6}$/i
@@ -45,8 +44,6 @@ const isDegrees = most => value => Number.isFinite(value) && Math.abs(value) <= 
 const isPlace = value => Array.isArray(value) && value.length === 4 && text(200)(value[0]) &&
   isDegrees(180)(value[1]) && isDegrees(90)(value[2]) && whole(0, 30)(value[3])
 
-const isOrigin = value => typeof value === 'string' && /^https?:\/\/[^\s/;,"']{1,200}$/.test(value)
-
 /** Field -> what its value must be. */
 export const settingFields = {
   title: text(200), // the name of the map or of its operator
@@ -55,9 +52,7 @@ export const settingFields = {
   opens: isLayer, // the layer that is shown first
   base: value => isLayer(value) || (isBase(value) && value.url !== undefined), // the map under the layers
   gazetteer: isAddress, // of a search for places that answers as Nominatim does
-  places: value => listOf(isPlace)(value) && value.length <= PLACES, // [name, longitude, latitude, zoom]
-  // whether pages of other origins may show the viewer: all, none, or these
-  embed: value => flag(value) || (listOf(isOrigin)(value) && value.length <= ORIGINS)
+  places: value => listOf(isPlace)(value) && value.length <= PLACES // [name, longitude, latitude, zoom]
 }
 
 /**
@@ -69,7 +64,6 @@ export const settingFields = {
  * @property {string | {url: string, name?: string, attribution?: string, maxzoom?: number}} [base]
  * @property {string} [gazetteer]
  * @property {[string, number, number, number][]} [places]
- * @property {boolean | string[]} [embed]
  */
 
 /**

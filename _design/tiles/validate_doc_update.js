@@ -92,12 +92,11 @@
       case 'base': return is(value, 'name') || (holds(value, { url: 'template', name: 'text 200', attribution: 'text 2000', maxzoom: 'whole 0 30' }) && value.url !== undefined)
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
-      case 'embed': return is(value, 'flag') || (is(value, 'each origin') && value.length <= 20)
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
       run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
-      hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/, origin: /^https?:\/\/[^\s\/;,"']{1,200}$/,
+      hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
     if (!match || (rule !== 'place' && rule !== 'tile')) return !!match
@@ -144,7 +143,7 @@
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
       block: { z: 'whole 0 30', x: count, y: count },
-      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', embed: 'embed' }
+      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places' }
     }[newDoc.type]
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
