@@ -1,11 +1,11 @@
-// What the chosen layer is compared with: another time of it, or another layer. It is shown left of a handle, faded into
-// the other, or on a map beside it.
+// What the chosen layer is compared with: another time of it, or another layer. It is shown left of a handle, faded
+// into the other, or on a map beside it.
 import { Clock } from '../client/clock.js'
 import { CompareControl } from '../client/compare-control.js'
 import { time as written } from './format.js'
 import { words } from './words/index.js'
 
-const FADE = 180 // milliseconds from version to version
+const LONGEST_WAIT = 1500 // milliseconds after which a left side that has nothing to show need not be waited for
 
 export const MODES = /** @type {const} */ (['swipe', 'side', 'fade'])
 
@@ -78,15 +78,19 @@ export class Comparison {
     if (!this.left || !doc || this.#shown) return
     const clock = new Clock({ time: this.left.time })
     // below the other one until both can be cut
-    const layer = this.#stage.open(doc, { clock, zIndex: this.#stage.stack.zIndexOf() - 1, fade: FADE, preload: 0 })
-    const control = new CompareControl(layer, this.#stage.layer, { mode: this.mode, label: words.compare.handle, words: words.compare.control })
+    const layer = this.#stage.open(doc, { clock, zIndex: this.#stage.stack.zIndexOf() - 1, preload: 0 })
+    const control = new CompareControl(layer, this.#stage.layer, {
+      mode: this.mode, label: words.compare.handle, words: words.compare.control
+    })
     this.#shown = { layer, clock, control, base: null, to: this.#stage.range?.to }
-    layer.once('timeload', () => {
-      if (this.#shown?.control !== control) return
+    const show = () => {
+      if (this.#shown?.control !== control || control._map) return
       control.addTo(this.#map)
       this.#standOn()
       this.label()
-    })
+    }
+    layer.once('timeload', show)
+    setTimeout(show, LONGEST_WAIT)
     layer.addTo(this.#map)
   }
 

@@ -99,16 +99,18 @@ export class Editions {
 
   /** Writes the list anew. The focus stays where it was in it. */
   render () {
-    const { activeElement } = document
-    const focused = this.#list.contains(activeElement) ? /** @type {HTMLElement} */ (activeElement).dataset.time : undefined
+    const active = /** @type {HTMLElement | null} */ (document.activeElement)
+    const focused = this.#list.contains(active) ? active?.dataset.time : undefined
     const scrolled = this.#list.scrollTop
     const total = this.#editions.length
     const found = this.#matching()
     this.#items = found.slice(0, this.#limit + 1)
     this.#watch?.end()
-    this.#watch = new Watch(canvas => this.#on.onThumbnail(canvas, canvas.dataset.of), { root: this.#list })
+    const draw = canvas => this.#on.onThumbnail(canvas, canvas.dataset.of)
+    this.#watch = new Watch(draw, { root: this.#list })
     this.#list.replaceChildren(...this.#items.map(item => this.#entry(item)))
     this.#list.hidden = !this.#items.length
+    this.#heading.hidden = !total
     this.#heading.textContent = this.#more ? words.editions.last(total) : words.editions.count(total)
     this.#search.hidden = !(total > MANY || this.#more) || this.isOfView
     this.#older.hidden = this.isOfView || !(this.#more || found.length > this.#items.length)
@@ -179,7 +181,7 @@ export class Editions {
 
   #mark () {
     const isShown = item => this.#time !== null && item.time !== null && item.time <= this.#time
-    const at = this.#time === null ? this.#items.findIndex(({ time }) => time === null) : this.#items.findIndex(isShown)
+    const at = this.#items.findIndex(this.#time === null ? ({ time }) => time === null : isShown)
     const buttons = this.#list.querySelectorAll('[data-time]')
     for (const [index, each] of buttons.entries()) {
       const pressed = String(index === at)
@@ -187,8 +189,8 @@ export class Editions {
       each.setAttribute('aria-pressed', pressed)
       if (index === at) this.#reveal(/** @type {HTMLElement} */ (each.parentElement))
     }
-    const edition = this.#time === null ? undefined : this.#editions.find(({ time }) => time <= /** @type {string} */ (this.#time))
-    const chosen = edition?.time ?? null
+    const until = this.#time // of several that are shown, it is the last one up to then
+    const chosen = until === null ? null : this.#editions.find(({ time }) => time <= until)?.time ?? null
     if (chosen === this.#chosen) return
     this.#chosen = chosen
     this.#footprint.hidden = chosen === null

@@ -57,7 +57,10 @@ const collator = new Intl.Collator(locale, { numeric: true, sensitivity: 'base' 
 export const byName = (a, b) => collator.compare(a, b)
 
 /** @param {number} value @param {number} digits that matter at least */
-const rounded = (value, digits = 3) => new Intl.NumberFormat(locale, { maximumSignificantDigits: Math.max(digits, Math.ceil(Math.log10(value + 1))) }).format(value)
+function rounded (value, digits = 3) {
+  const maximumSignificantDigits = Math.max(digits, Math.ceil(Math.log10(value + 1)))
+  return new Intl.NumberFormat(locale, { maximumSignificantDigits }).format(value)
+}
 
 /** `350 m`, `12.3 km` @param {number} metres */
 export const distance = metres => metres < 1000 ? `${rounded(metres)} m` : `${rounded(metres / 1000)} km`

@@ -37,7 +37,7 @@ export class MapView {
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
     L.control.zoom({ position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut }).addTo(this.map)
-    L.control.scale({ position: 'bottomright', imperial: /^en-(US|LR|GB)/.test(locale) }).addTo(this.map)
+    L.control.scale({ position: 'bottomright', imperial: /^en-(US|LR)/.test(locale) }).addTo(this.map)
     this.map.on('moveend', onMove)
     let clicked
     this.map.on('click', ({ latlng }) => {
@@ -83,7 +83,9 @@ export class MapView {
     const { left, right, bottom } = this.#free()
     const bounds = around ? box(around) : accuracy ? L.latLng(lat, lon).toBounds(2 * accuracy) : null
     if (bounds) {
-      this.map.fitBounds(bounds, { paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: CLOSEST, animate: false })
+      this.map.fitBounds(bounds, {
+        paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: CLOSEST, animate: false
+      })
     } else {
       const zoom = Math.min(z, this.map.getMaxZoom())
       const middle = this.map.project([lat, lon], zoom).add([(right - left) / 2, bottom / 2])

@@ -69,7 +69,8 @@ export class Measure {
     container.addEventListener('click', event => {
       if (!isMap(event)) return
       event.stopPropagation()
-      if (Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < SLIP) this.#add(this.#map.mouseEventToLatLng(event))
+      const { x, y } = this.#pressed
+      if (Math.hypot(event.clientX - x, event.clientY - y) < SLIP) this.#add(this.#map.mouseEventToLatLng(event))
     }, options)
     container.addEventListener('dblclick', event => { if (isMap(event)) event.stopPropagation() }, options)
     container.addEventListener('keydown', event => {
@@ -98,7 +99,9 @@ export class Measure {
     const text = places.length < 2 ? words.measure.hint
       : places.length === 2 ? distance(length) : words.measure.both(distance(length), area(areaOf(places)))
     this.#notices.show(TOPIC, {
-      text, ...(places.length && { action: { label: words.measure.undo, run: () => this.#undo() } }), onClose: () => this.stop()
+      text,
+      ...(places.length && { action: { label: words.measure.undo, run: () => this.#undo() } }),
+      onClose: () => this.stop()
     })
   }
 

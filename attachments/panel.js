@@ -25,11 +25,12 @@ export function groupsOf (layers) {
   return layer => layer.group ?? (counts.get(prefix(layer)) > 1 ? prefix(layer) : '')
 }
 
+const isGrouped = layers => layers.length >= MANY || layers.some(({ group }) => group)
+
 /** As people look for them: by name, those without a heading first. @param {Layer[]} layers */
 export function sortLayers (layers) {
   const titled = ({ name, layer }) => name ?? layer
-  if (layers.length < MANY && !layers.some(({ group }) => group)) return [...layers].sort((a, b) => byName(titled(a), titled(b)))
-  const groupOf = groupsOf(layers)
+  const groupOf = isGrouped(layers) ? groupsOf(layers) : () => ''
   return [...layers].sort((a, b) => byName(groupOf(a), groupOf(b)) || byName(titled(a), titled(b)))
 }
 
@@ -128,8 +129,7 @@ export class Panel {
   #arrange () {
     const wanted = this.#search.hidden ? [] : this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
     const found = this.#layers.filter(layer => wanted.every(word => textOf(layer).includes(word)))
-    const isGrouped = this.#layers.length >= MANY || this.#layers.some(({ group }) => group)
-    const groupOf = isGrouped ? groupsOf(this.#layers) : () => ''
+    const groupOf = isGrouped(this.#layers) ? groupsOf(this.#layers) : () => ''
     const { activeElement } = document
     /** @type {Map<string, HTMLElement[]>} */
     const groups = new Map()
@@ -144,7 +144,8 @@ export class Panel {
     if (before !== after || this.#list.querySelectorAll('.group').length !== [...groups.keys()].filter(Boolean).length) {
       this.#list.replaceChildren(...[...groups].flatMap(([group, nodes]) => [
         ...group ? [element('h3', { class: 'group' }, group)] : [], element('ul', null, ...nodes)]))
-      if (activeElement instanceof HTMLElement && !this.#search.isSameNode(activeElement) && this.#list.contains(activeElement)) activeElement.focus({ preventScroll: true })
+      const focused = /** @type {HTMLElement | null} */ (this.#list.contains(activeElement) ? activeElement : null)
+      focused?.focus({ preventScroll: true }) // what is put elsewhere loses it
     }
     this.#none.hidden = found.length > 0
     this.#none.textContent = found.length ? '' : words.panel.noMatch(this.#search.value.trim())
@@ -191,7 +192,7 @@ class Row {
     write(this.#over, { 'aria-pressed': String(is) })
   }
 
-  /** The row is in sight: shows a tile of the first zoom, when it is certain that there is a small one in the middle. */
+  /** The row is in sight: shows a tile of the first zoom, if it is certain that there is a small one in the middle. */
   load () {
     this.#isSeen = true
     const [first] = [...this.#stats?.zooms ?? []].sort((a, b) => a.z - b.z)
@@ -206,5 +207,7 @@ class Row {
 }
 
 const brief = ({ minzoom, maxzoom }, stats) => [
-  stats && words.tiles(stats.tiles), minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)), stats && size(stats.bytes)
+  stats && words.tiles(stats.tiles),
+  minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)),
+  stats && size(stats.bytes)
 ].filter(Boolean).join(' · ')

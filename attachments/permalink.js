@@ -7,7 +7,7 @@
 //   with=land@T     another layer on the left, at its time, or as it is now
 //   mode=fade       how two sides are shown: swipe (default), side or fade
 //   base=land       the map under it: a layer, - for none, * for the operator's
-//   layers=a:40,*   what lies over each other, from the bottom to the top, with opacity in percent; * is the layer shown
+//   layers=a:40,*   what lies over each other, from the bottom up, with opacity in percent; * is the layer shown
 import { endOf, isLayer } from '../core/index.js'
 import { words } from './words/index.js'
 

@@ -12,7 +12,11 @@ export class Sides {
   #page
   /** @type {Map<string, import('./store.js').Edition[]>} by layer */
   #editions = new Map()
-  #modes = choices(words.compare.mode, MODES.map(mode => [mode, words.compare.modes[mode]]), mode => this.#stage.comparison.setMode(mode))
+  #modes = choices(
+    words.compare.mode, MODES.map(mode => [mode, words.compare.modes[mode]]),
+    mode => this.#stage.comparison.setMode(mode)
+  )
+
   #left = this.#side('left', layer => this.#chooseLeft(layer), time => this.#compareAt(time))
   #right = this.#side('right', layer => this.#page.onLayer(layer), time => this.#stage.clock.setTime(time))
 

@@ -6,7 +6,6 @@ import { attributionHtml } from '../client/source/layer-options.js'
 
 const OVERZOOM = 6 // zooms in which a base map is enlarged, beyond its last one
 const STEP = 10 // between the z-indexes of two layers: what is compared with one lies right below it
-const FADE = 180 // milliseconds from version to version
 
 /** Stands for the chosen layer in the order. */
 export const CHOSEN = '*'
@@ -115,7 +114,8 @@ export class LayerStack extends L.Evented {
     if (this.base === CHOSEN && typeof this.#template === 'object') {
       const { url, attribution, maxzoom = 19 } = this.#template
       return L.tileLayer(url, {
-        zIndex: 1, maxNativeZoom: maxzoom, maxZoom: maxzoom + OVERZOOM, attribution: attribution && attributionHtml(attribution)
+        zIndex: 1, maxNativeZoom: maxzoom, maxZoom: maxzoom + OVERZOOM,
+        attribution: attribution && attributionHtml(attribution)
       })
     }
     const doc = this.#docOf(this.base)
@@ -134,7 +134,8 @@ export class LayerStack extends L.Evented {
     }
     for (const { name } of wanted) {
       if (this.#layers.has(name)) continue
-      this.#layers.set(name, this.#stage.open(this.#docOf(name), { clock: this.#stage.clock, live: true, fade: FADE }).addTo(this.#map))
+      const layer = this.#stage.open(this.#docOf(name), { clock: this.#stage.clock, live: true })
+      this.#layers.set(name, layer.addTo(this.#map))
     }
     for (const { name, opacity } of this.#entries) {
       const layer = name === CHOSEN ? this.#stage.layer : this.#layers.get(name)

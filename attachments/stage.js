@@ -1,5 +1,5 @@
-// What is to be seen: one layer on the map at the time of the clock, others under and over it, what it is compared with,
-// and the timeline.
+// What is to be seen: one layer on the map at the time of the clock, others under and over it, what it is compared
+// with, and the timeline.
 import L from 'leaflet'
 import { Clock } from '../client/clock.js'
 import { HistoryLayer } from '../client/history/history-layer.js'
@@ -8,7 +8,7 @@ import { Comparison } from './comparison.js'
 import { setZone, timelineWords } from './format.js'
 import { LayerStack } from './stack.js'
 
-export const FADE = 180 // milliseconds from version to version
+const FADE = 180 // milliseconds from version to version
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
 /** Fires what its layer fires, and `time`, `range`, `compare`, `stack` and `zone` when one of these is another. */
@@ -95,7 +95,9 @@ export class Stage extends L.Evented {
     this.#retire()
     this.doc = doc
     this.db = db
-    const layer = this.layer = this.open(doc, { clock: this.clock, live: true, fade: FADE, zIndex: this.stack.zIndexOf(), opacity: this.stack.opacityOf() })
+    const layer = this.layer = this.open(doc, {
+      clock: this.clock, live: true, zIndex: this.stack.zIndexOf(), opacity: this.stack.opacityOf()
+    })
     layer.on(LAYER_EVENTS, this.#forward, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
     layer.addTo(this.#map)
@@ -138,7 +140,7 @@ export class Stage extends L.Evented {
 
   /** A layer of the store that is not on the map yet. */
   open (doc, options) {
-    return new HistoryLayer(this.db, { ...this.reading(doc), ...options })
+    return new HistoryLayer(this.db, { ...this.reading(doc), fade: FADE, ...options })
   }
 
   /**

@@ -23,7 +23,8 @@ export class StoreError extends Error {
 async function read (url, { timeout = TIMEOUT, as = 'json', signal = /** @type {AbortSignal | undefined} */ (undefined), ...init } = {}) {
   let answer
   try {
-    answer = await fetch(url, { ...init, signal: AbortSignal.any([AbortSignal.timeout(timeout), ...signal ? [signal] : []]) })
+    const signals = [AbortSignal.timeout(timeout), ...signal ? [signal] : []]
+    answer = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
   } catch (error) {
     throw new StoreError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
   }
@@ -204,8 +205,8 @@ export class Store {
    * @returns {Promise<{time: string, title?: string} | undefined>}
    */
   async lastCheck (layer, { z, x, y }, version, before) {
-    const own = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked].filter(time => time > version.time)
-      .sort().at(-1)
+    const own = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
+      .filter(time => time > version.time).sort().at(-1)
     if (this.isAway || version.gone) return own ? { time: own } : undefined
     const [first, last] = [before ?? '~', version.time].map(time => `manifest:${layer}@${time}`)
     const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${MANIFESTS}&startkey=${key(first)}&endkey=${key(`${last}~`)}`)
@@ -301,7 +302,8 @@ function addUp ({ rows }) {
  * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
  *   {z: number, tiles: number, bytes?: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
- *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number, group?: string}} Layer
+ *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,
+ *   group?: string}} Layer
  * @typedef {{layer: string, time: string, title?: string, source?: string, tiles?: number, finished?: string}} Edition
  * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?:
  *   string, gone?: boolean, current?: boolean, _attachments?:

@@ -62,7 +62,10 @@ async function paint (canvas, layer, time) {
     const image = images[at]
     if (!image) continue
     const [width, height] = [image.width / 2 ** up, image.height / 2 ** up]
-    context.drawImage(image, dx * width, dy * height, width, height, left + box.left * scale, top + box.top * scale, size * scale, size * scale)
+    context.drawImage(
+      image, dx * width, dy * height, width, height,
+      left + box.left * scale, top + box.top * scale, size * scale, size * scale
+    )
     image.close()
   }
 }

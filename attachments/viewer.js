@@ -7,7 +7,7 @@ import { soon } from './dom.js'
 import { PAGE } from './editions.js'
 import { Finder } from './find/finder.js'
 import { size } from './format.js'
-import { HeatMap } from './heat-layer.js'
+import { HeatMap } from './heat-map.js'
 import { listenToKeys } from './keys.js'
 import { MapView } from './map.js'
 import { Measure } from './measure.js'
@@ -55,7 +55,9 @@ const rangeCard = new RangeCard(stage, cards, outlines, {
 const tileCard = new TileCard(stage, cards, outlines, store)
 const measure = new Measure(view.map, notices)
 const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: name => choose(name) })
-const keys = listenToKeys(stage, view.map, cards, { onFind: () => finder.open(), onCompare: toggleComparison, onMeasure: () => measure.toggle() })
+const keys = listenToKeys(stage, view.map, cards, {
+  onFind: () => finder.open(), onCompare: toggleComparison, onMeasure: () => measure.toggle()
+})
 const panel = new Panel(content, {
   onLayer: name => choose(name),
   onCompare: toggleComparison,
@@ -146,7 +148,8 @@ function summarize (text) {
 async function follow (hash = location.hash) {
   const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
-  const problems = wanted.layer && !known ? [words.link.unknown(wanted.layer.slice(0, 63), store.isAway)] : wanted.problems
+  const isUnknown = wanted.layer && !known
+  const problems = isUnknown ? [words.link.unknown(wanted.layer?.slice(0, 63), store.isAway)] : wanted.problems
   const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
   if (wanted.view) view.go(wanted.view)
   const { time = null, compare = null, range = null } = known ? wanted : {}

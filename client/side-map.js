@@ -17,7 +17,7 @@ export class SideMap {
     const { zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom } = main.options
     /** the map in the box @type {any} */
     this.map = L.map(box, {
-      zoomControl: false, zoomSnap: 0, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, attributionControl: true
+      zoomControl: false, zoomSnap: 0, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom
     })
     this.map.attributionControl.setPrefix(false)
     this.align()
@@ -35,7 +35,8 @@ export class SideMap {
   /** The second map shows what the other half of the main one does. */
   align () {
     this.map.invalidateSize({ animate: false, pan: false })
-    this.#lead(this.#main, () => this.map.setView(this.#opposite(this.#main, 1), this.#main.getZoom(), { animate: false }))
+    const main = this.#main
+    this.#lead(main, () => this.map.setView(this.#opposite(main, 1), main.getZoom(), { animate: false }))
     return this
   }
 
@@ -72,7 +73,9 @@ export class SideMap {
       leader.on(events, listener)
       this.#stop.signal.addEventListener('abort', () => leader.off(events, listener), { once: true })
     }
-    const set = animate => this.#lead(leader, () => follower.setView(this.#opposite(leader, sign), leader.getZoom(), { animate }))
+    const set = animate => this.#lead(
+      leader, () => follower.setView(this.#opposite(leader, sign), leader.getZoom(), { animate })
+    )
     // while fingers zoom, the other one waits for the end: it would drop its tiles at each step
     on('move', () => { if (leader.getZoom() === follower.getZoom()) set(false) })
     on('moveend', () => set(false))

@@ -74,5 +74,6 @@ export const settingFields = {
 export function settingsOf (doc) {
   if (!object(doc) || doc.type !== 'store') return {}
   return Object.fromEntries(Object.entries(settingFields)
-    .filter(([field, isValid]) => doc[field] !== undefined && isValid(doc[field])).map(([field]) => [field, doc[field]]))
+    .filter(([field, isValid]) => doc[field] !== undefined && isValid(doc[field]))
+    .map(([field]) => [field, doc[field]]))
 }

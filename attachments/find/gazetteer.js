@@ -28,7 +28,9 @@ export function placesIn (answer) {
     const [lat, lon] = [found?.lat, found?.lon].map(Number)
     const [south, north, west, east] = (Array.isArray(found?.boundingbox) ? found.boundingbox : []).map(Number)
     const isPlace = Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && typeof found.display_name === 'string'
-    const isBox = south <= north && Math.abs(south) <= 90 && Math.abs(north) <= 90 && Math.abs(west) <= 180 && Math.abs(east) <= 180
-    return isPlace ? [{ title: found.display_name.slice(0, 300), lat, lon, ...(isBox && { box: [west, south, east, north] }) }] : []
+    const isIn = (most, ...degrees) => degrees.every(value => Math.abs(value) <= most)
+    const isBox = south <= north && isIn(90, south, north) && isIn(180, west, east)
+    const place = { title: String(found?.display_name).slice(0, 300), lat, lon }
+    return isPlace ? [{ ...place, ...(isBox && { box: [west, south, east, north] }) }] : []
   })
 }

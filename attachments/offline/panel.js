@@ -152,7 +152,10 @@ export class OfflinePanel {
     const item = this.#list?.item(area.id)
     this.#list?.open(area.id)
     item?.focus()
-    item?.download().then(() => { if (!this.isOpen) this.#page.notices.show(NAME, { text: area.isComplete ? texts.area.done(area.name) : texts.partly(area.name), onClose: () => {} }) })
+    item?.download().then(() => {
+      const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
+      if (!this.isOpen) this.#page.notices.show(NAME, { text, onClose: () => {} })
+    })
   }
 
   // the form first, then the card

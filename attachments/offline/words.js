@@ -41,7 +41,8 @@ export const pastWords = history => history === true ? texts.allPast : history ?
 export const amount = ({ tiles, bytes }) => `${words.tiles(tiles)}, ${size(bytes)}`
 
 /** What a refresh brought. @param {{docs: number, tiles: number, bytes: number}} changed */
-export const changedWords = ({ docs, tiles, bytes }) => tiles ? texts.brought(tiles, size(bytes)) : docs ? texts.onlyDescriptions : texts.nothingChanged
+export const changedWords = ({ docs, tiles, bytes }) =>
+  tiles ? texts.brought(tiles, size(bytes)) : docs ? texts.onlyDescriptions : texts.nothingChanged
 
 /** Why offline maps are not possible here, or not wholly. */
 export const { reasons } = texts
@@ -52,7 +53,8 @@ export function problem (error) {
   const { problems } = texts
   switch (error?.name === 'QuotaExceededError' ? 'QUOTA_EXCEEDED' : error?.code) {
     case 'QUOTA_EXCEEDED': case 'DISK_FULL':
-      return details?.needed === undefined ? problems.full : problems.tooLarge(size(details.needed), size(details.free ?? 0))
+      if (details?.needed === undefined) return problems.full
+      return problems.tooLarge(size(details.needed), size(details.free ?? 0))
     case 'OFFLINE_FORBIDDEN': return details?.host ? problems.forbiddenBy(details.host) : problems.forbidden
     case 'UNAUTHORIZED': case 'FORBIDDEN': return problems.unread
     case 'NO_POUCHDB': return reasons.blocked

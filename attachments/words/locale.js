@@ -12,7 +12,8 @@ export const languageIn = tag => tag.toLowerCase().split('-')[0]
  * The tag by which dates and numbers are written: as the reader is used to, where that is in the language of the page.
  * @param {string} language of the page @param {readonly string[]} [tags]
  */
-export const localeOf = (language, tags = wanted) => tags.find(tag => languageIn(tag) === language && isTag(tag)) ?? language
+export const localeOf = (language, tags = wanted) =>
+  tags.find(tag => languageIn(tag) === language && isTag(tag)) ?? language
 
 function isTag (tag) {
   try {

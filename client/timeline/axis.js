@@ -96,7 +96,8 @@ export function makeAxis (control) {
     const several = bin && bin.changes > 1 && !hover.dragging
     const time = several || !bin || hover.dragging ? hover.time : changes[bin.index].time
     const at = index => timeText(changes[index].time, zone, words)
-    write(tip.firstChild, { text: several ? words.changes(bin.changes) : time === null ? words.newest : timeText(time, zone, words) })
+    const timed = time === null ? words.newest : timeText(time, zone, words)
+    write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
     write(tip.lastChild, {
       text: bin
         ? `${several ? `${at(bin.index)} – ${at(bin.index + bin.changes - 1)} · ` : ''}${words.tilesChanged(bin.tiles)}${bin.bytes ? `, ${words.size(bin.bytes)}` : ''}`

@@ -23,6 +23,7 @@ export class HeatMap {
   show (tiles) {
     for (const mark of this.#marks.splice(0)) mark.remove()
     const changed = (tiles ?? []).filter(({ changes }) => changes > 0)
+    if (!changed.length) return
     const most = changed.reduce((greatest, { changes }) => Math.max(greatest, changes), 1)
     const sight = this.#map.getBounds().pad(0.5)
     for (const { z, x, y, changes } of changed) {
