@@ -14,10 +14,10 @@ export class SideMap {
   constructor (main, box) {
     this.#main = main
     L.DomEvent.disableClickPropagation(box).disableScrollPropagation(box)
-    const { zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom } = main.options
+    const { zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta } = main.options
     /** the map in the box @type {any} */
     this.map = L.map(box, {
-      zoomControl: false, zoomSnap: 0, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom
+      zoomControl: false, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta
     })
     this.map.attributionControl.setPrefix(false)
     this.align()
@@ -79,7 +79,9 @@ export class SideMap {
     // while fingers zoom, the other one waits for the end: it would drop its tiles at each step
     on('move', () => { if (leader.getZoom() === follower.getZoom()) set(false) })
     on('moveend', () => set(false))
-    on('zoomanim', ({ center, zoom }) => this.#lead(leader,
-      () => follower.setView(this.#opposite(leader, sign, center, zoom), zoom, { animate: true })))
+    on('zoomanim', ({ center, zoom }) => {
+      if (follower._animatingZoom) return // it follows already, or leads
+      this.#lead(leader, () => follower.setView(this.#opposite(leader, sign, center, zoom), zoom, { animate: true }))
+    })
   }
 }
