@@ -29,7 +29,7 @@ export class Finder {
   constructor (container, page) {
     this.#container = container
     this.#page = page
-    const form = element('form', { role: 'search', on: { submit: event => { event.preventDefault(); this.#submit() } } },
+    const form = element('form', { on: { submit: event => { event.preventDefault(); this.#submit() } } },
       this.#input, iconButton('close', words.find.close, () => this.close()))
     container.append(form, this.#note, this.#list)
     container.addEventListener('keydown', event => this.#onKey(event))

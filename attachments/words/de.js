@@ -129,6 +129,7 @@ export const de = {
 
   map: {
     label: 'Karte. Pfeiltasten bewegen sie, Eingabe zeigt, was über den Ort in der Mitte bekannt ist, ? listet alle Tasten.',
+    timeline: 'Zeitleiste',
     tools: 'Werkzeuge der Karte',
     zoomIn: 'Vergrößern',
     zoomOut: 'Verkleinern',

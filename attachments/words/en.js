@@ -85,6 +85,7 @@ export const en = {
 
   map: {
     label: 'Map. Arrow keys move it, Enter shows what is known of the place in the middle, ? lists all keys.',
+    timeline: 'Timeline',
     tools: 'Tools of the map',
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',

@@ -129,6 +129,7 @@ export const es = {
 
   map: {
     label: 'Mapa. Las flechas lo mueven, Intro muestra lo que se sabe del lugar del centro, ? lista todas las teclas.',
+    timeline: 'Línea de tiempo',
     tools: 'Herramientas del mapa',
     zoomIn: 'Acercar',
     zoomOut: 'Alejar',

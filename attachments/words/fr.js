@@ -129,6 +129,7 @@ export const fr = {
 
   map: {
     label: 'Carte. Les flèches la déplacent, Entrée montre ce que l’on sait du lieu au centre, ? affiche toutes les touches.',
+    timeline: 'Frise chronologique',
     tools: 'Outils de la carte',
     zoomIn: 'Agrandir',
     zoomOut: 'Réduire',
