@@ -178,6 +178,7 @@ class Row {
 
   update (layer, stats, isChosen) {
     const titled = layer.name ?? layer.layer
+    if (stats && this.#stats && stats.last !== this.#stats.last) this.thumbnail.replaceChildren() // there is a newer one
     this.#stats = stats ?? this.#stats
     write(this.#title, { text: titled })
     write(this.#brief, { text: brief(layer, stats) })
