@@ -1,7 +1,9 @@
 // Decides when the next step is due. Timers, clock and layers come in as `host`, so that tests control the time.
 import { nextToPlay, skipTo, within } from './steps.js'
 
-const SHORTEST = 100 // milliseconds that a step is seen when so much time passes in a second
+// milliseconds, while so much time passes in a second: what would be seen for less is left out
+const SHORTEST = 100
+const FRAME = 16 // milliseconds
 
 /**
  * @typedef {object} Host
@@ -119,7 +121,7 @@ export class Playback {
     const time = this.#host.getTime()
     const next = known && this.#next(known)
     if (!pace || !next || time === null || next <= time) return interval
-    return Math.max((Date.parse(next) - Date.parse(time)) / pace, SHORTEST)
+    return Math.max((Date.parse(next) - Date.parse(time)) / pace, FRAME)
   }
 
   #arrive () {
