@@ -38,15 +38,6 @@ onViewer('what changed in view', { demo: false }, stage => {
     await shownAt(page, '4 Jan 2024')
   })
 
-  it('is said when it is nothing', async () => {
-    const page = await stage.visit('#town/3/0/0')
-    await page.getByText('4 editions').waitFor()
-    await page.getByRole('searchbox', { name: 'Find an edition' }).waitFor({ state: 'hidden' })
-    await page.getByLabel('Only what changed here').check()
-    await page.goto(`${stage.address}#town/3/84/0`)
-    await page.locator('.editions .hint, .editions .share').first().waitFor()
-  })
-
   it('is shown by how often it happened', async () => {
     const page = await stage.visit('#town/3/0/-100')
     await drawnTiles(page)

@@ -1,5 +1,6 @@
 // A store of many layers: they are found, they stand in groups, and the first visit is small.
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { history, tilesOf } from '../client/support/gallery.js'
 import { drawnTiles, screens } from './browser.js'
 import { onViewer } from './stage.js'
@@ -16,6 +17,8 @@ onViewer('many layers', { demo: false }, stage => {
       await stage.store.write(await history(layer, { 1: [...tilesOf(0), ...tilesOf(1), ...tilesOf(2)], 2: tilesOf(0) }))
     }
   })
+  /** Nothing is on its way but the wait for changes. */
+  const rest = () => until(() => stage.front.requests().every(({ kind, done }) => kind === 'changes' || done), { what: 'a rest' })
   const titles = page => page.locator('.layer:visible .title').allTextContents()
 
   it('are in groups, sorted as people count, and found by a part of their names', async () => {
@@ -35,7 +38,7 @@ onViewer('many layers', { demo: false }, stage => {
   it('have pictures where they are looked at, and not before', async () => {
     const page = await stage.visit('#aerial-1/2/0/0')
     await page.locator('.thumbnail img').first().waitFor()
-    await page.waitForLoadState('networkidle')
+    await rest()
     const before = await page.locator('.thumbnail img').count()
     assert.ok(before > 0 && before < 15, `${before} at first`)
     await page.locator('[data-layer="topo-40"]').scrollIntoViewIfNeeded()
@@ -49,7 +52,9 @@ onViewer('many layers', { demo: false }, stage => {
       stage.front.forget()
       const page = await stage.visit('#aerial-1/2/0/0', options)
       await drawnTiles(page)
-      await page.waitForLoadState('networkidle')
+      await page.getByText(/^40 layers · \d/).waitFor()
+      await page.evaluate(() => navigator.serviceWorker.ready.then(({ active }) => active?.state))
+      await rest()
       const requests = stage.front.requests()
       const bytes = requests.reduce((sum, { bytes: { down } }) => sum + down, 0)
       assert.ok(bytes <= FIRST_LOAD, `${bytes} bytes in ${requests.length} requests: ${JSON.stringify(requests.map(({ path, bytes: { down } }) => [path.slice(0, 60), down]).sort((a, b) => Number(b[1]) - Number(a[1])).slice(0, 8))}`)
