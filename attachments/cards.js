@@ -1,7 +1,8 @@
 // The cards at the right: what changed between two times, and the versions of a tile. Each is opened by something on
 // the map or the timeline, and closed by its button, by Escape, or by what opened it.
 import { element } from '../client/timeline/dom.js'
-import { icon } from './dom.js'
+import { iconButton } from './dom.js'
+import { words } from './words/index.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
 
@@ -35,7 +36,7 @@ export class Cards {
       onClose()
     }
     const node = element('section', { class: `card ${name}`, 'aria-label': label, tabindex: '-1' },
-      element('header', null, title, element('button', { type: 'button', class: 'icon', 'aria-label': `Close: ${label}`, on: { click: close } }, icon('close'))), body)
+      element('header', null, title, iconButton('close', words.close(label), close)), body)
     const card = { node, body, title, close }
     this.#open.set(name, card)
     this.#container.prepend(node)

@@ -2,6 +2,7 @@
 // of their own, offline.js, which is loaded only when something is on the device, or when the button is pressed.
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
+import { words } from './words/index.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that a map which could come from the store waits for the device
 
@@ -201,7 +202,7 @@ export function listenToButton (button, notices, load) {
       (await load()).open()
       notices.end('device')
     } catch (error) { // the file did not come, or the browser lets this page keep nothing
-      notices.show('device', { text: `Offline maps cannot be opened: ${error.message}`, tone: 'warn', onClose: () => {} })
+      notices.show('device', { text: words.offlineFailed(error.message), tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')
   }
@@ -211,6 +212,7 @@ export function listenToButton (button, notices, load) {
 }
 
 const DRAW_TIMEOUT = 5000 // milliseconds after which a map that is still not drawn need not be waited for
+const REST_DELAY = 20000 // milliseconds after which the files come that only offline maps need
 
 /** Why the page cannot open without a network; undefined where it can. Browsers want https, or the machine itself. */
 export const obstacle = () => navigator.serviceWorker ? undefined : isSecureContext ? 'blocked' : 'insecure'
@@ -225,4 +227,12 @@ export async function keepPage (drawn) {
   } catch {
     return // next time, then
   }
+  await wait(REST_DELAY)
+  navigator.serviceWorker.addEventListener('controllerchange', keepRest) // of a new version
+  await keepRest()
+}
+
+/** Has the browser keep what only offline maps need, too. */
+export async function keepRest () {
+  if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage('rest')
 }

@@ -1,17 +1,62 @@
-// Buttons, icons and images of the page.
-import { element, svg } from '../client/timeline/dom.js'
+// Buttons, icons, choices and images of the page.
+import { element, svg, write } from '../client/timeline/dom.js'
 
-/** @param {string} label @param {() => void} act @param {Record<string, any>} [attributes] */
+/** @param {any} label text or nodes @param {() => void} act @param {Record<string, any>} [attributes] */
 export const button = (label, act, attributes) => element('button', { type: 'button', ...attributes, on: { click: act } }, label)
 
 const icons = {
   close: 'M6 6l12 12M18 6 6 18',
   download: 'M12 4v11M7 10.5 12 15.5 17 10.5M5 19.5h14',
-  compare: 'M12 3v18M8.5 8 4.5 12l4 4M15.5 8l4 4-4 4'
+  find: 'M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5',
+  locate: 'M12 5.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M12 11a1 1 0 1 0 0 2 1 1 0 0 0 0-2',
+  measure: 'M4 15.5 15.5 4 20 8.5 8.5 20zM7 12.5l2 2M10 9.5l2 2M13 6.5l2 2',
+  full: 'M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5',
+  unfull: 'M9 4v5H4M15 4v5h5M9 20v-5H4M15 20v-5h5',
+  keys: 'M3 7h18v10H3zM6.5 10.5h.1M10 10.5h.1M14 10.5h.1M17.5 10.5h.1M8 14h8',
+  over: 'M12 3.5 3.5 8.5 12 13.5l8.5-5zM3.5 12.5 12 17.5l8.5-5M3.5 16.5 12 21.5l8.5-5',
+  up: 'M12 19V5M6 11l6-6 6 6',
+  down: 'M12 5v14M6 13l6 6 6-6'
 }
 
 /** @param {keyof typeof icons} name */
 export const icon = name => svg('svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })])
+
+/**
+ * A button with an icon, named for those who hear it and for those who point at it.
+ * @param {keyof typeof icons} name @param {() => void} act @param {Record<string, any>} [attributes]
+ */
+export const iconButton = (name, label, act, attributes) =>
+  button(icon(name), act, { class: 'icon', 'aria-label': label, title: label, ...attributes })
+
+/**
+ * Buttons of which one is chosen.
+ * @template {string} T
+ * @param {[T, string][]} options value and label @param {(value: T) => void} onChoose
+ * @returns {{element: HTMLElement, set: (value: T) => void}}
+ */
+export function choices (label, options, onChoose) {
+  const buttons = options.map(([value, text]) => button(text, () => onChoose(value), { 'data-value': value, 'aria-pressed': 'false' }))
+  return {
+    element: element('div', { class: 'choice', role: 'group', 'aria-label': label }, ...buttons),
+    set: value => { for (const each of buttons) write(each, { 'aria-pressed': String(each.dataset.value === value) }) }
+  }
+}
+
+/** A field with a switch in front of its text. @param {(on: boolean) => void} onChange */
+export const toggle = (text, onChange, attributes) => {
+  const input = element('input', { type: 'checkbox', ...attributes, on: { change: ({ target }) => onChange(target.checked) } })
+  return { input, element: element('label', { class: 'toggle' }, input, text) }
+}
+
+/** The options of a select become others; what is chosen stays chosen. @param {[string, string][]} options */
+export function fillSelect (select, options, value) {
+  const wanted = JSON.stringify(options)
+  if (select.dataset.options !== wanted) {
+    select.dataset.options = wanted
+    select.replaceChildren(...options.map(([each, text]) => element('option', { value: each }, text)))
+  }
+  if (select.value !== value) select.value = value
+}
 
 /** Calls together what is asked for several times, in the next frame (or after so many milliseconds). */
 export function soon (run, delay) {
@@ -36,4 +81,30 @@ export function picture (url, attributes) {
   const image = element('img', { alt: '', ...attributes, on: { error: () => image.removeAttribute('src') } })
   url.then(found => { if (found) image.src = found }, () => {})
   return image
+}
+
+/** Tells once when an element is first to be seen. @param {(node: Element) => void} onSeen */
+export class Watch {
+  #seen
+  #observer
+  constructor (onSeen, options) {
+    this.#seen = new WeakSet()
+    this.#observer = new IntersectionObserver(entries => {
+      for (const { target, isIntersecting } of entries) {
+        if (!isIntersecting || this.#seen.has(target)) continue
+        this.#seen.add(target)
+        this.#observer.unobserve(target)
+        onSeen(target)
+      }
+    }, options)
+  }
+
+  /** @param {Element} node */
+  add (node) {
+    this.#observer.observe(node)
+  }
+
+  end () {
+    this.#observer.disconnect()
+  }
 }

@@ -1,76 +1,196 @@
-// The editions of a layer by title, newest first; choosing one moves the clock there.
+// The editions of a layer by title, newest first, or only those that changed something in view; choosing one moves the
+// clock there.
 import { element } from '../client/timeline/dom.js'
-import { button } from './dom.js'
-import { date, plural, time as written } from './format.js'
+import { Watch, button, toggle } from './dom.js'
+import { date, percent, time as written } from './format.js'
+import { words } from './words/index.js'
 
-export const PAGE = 200 // editions read at once: a layer loaded every hour has thousands
+export const PAGE = 200 // editions read, and shown, at once: a layer loaded every hour has thousands
 const MANY = 12 // editions from which on there is a search
+const [WIDTH, HEIGHT] = [72, 48] // pixels of a small picture of the view
+
+/**
+ * @typedef {object} Listeners
+ * @property {(time: string | null) => void} onSelect
+ * @property {() => void} onMore older ones are wanted
+ * @property {() => void} onAll all are wanted, to be searched
+ * @property {(time: string | null) => void} onFootprint what an edition covers is to be seen, or nothing any more
+ * @property {(on: boolean) => void} onHeat how often places changed is to be seen
+ * @property {(canvas: HTMLCanvasElement, time: string) => void} onThumbnail a small picture of the view is in sight
+ */
 
 export class Editions {
   element = element('div', { class: 'editions' })
   /** @type {import('./store.js').Edition[]} newest first */
   #editions = []
-  #onSelect
-  #onMore
-  #onFootprint
+  #more = false // older ones are not read yet
+  #limit = PAGE
+  #on
   /** @type {string | null} time of the edition that is to be seen */
   #chosen = null
-  #footprint = button('Outline what it covers', () => this.#setFootprint(!this.#hasFootprint), { class: 'more', 'aria-pressed': 'false', hidden: true })
-  /** @type {{item: HTMLElement, button: HTMLElement, time: string | null, text: string}[]} */
+  /** @type {string | null} */
+  #time = null
+  /** @type {{time: string, tiles: number}[] | null} of the view, oldest first; null while they are not known */
+  #changes = null
+  #tiles = 0 // in view, that ever were
+  /** @type {{time: string | null, title: string, note: string, share?: string}[]} */
   #items = []
-  #list
-  #search = element('input', { type: 'search', placeholder: 'Find an edition', 'aria-label': 'Find an edition', on: { input: () => this.#filter() } })
+  #heading = element('h3', { id: 'editions' })
+  #search = element('input', { type: 'search', placeholder: words.editions.find, 'aria-label': words.editions.find, on: { input: () => this.#find() } })
+  #here = toggle(words.editions.onlyHere, () => this.render())
+  #heat = toggle(words.editions.heat, on => this.#on.onHeat(on))
+  #legend = element('p', { class: 'heat-legend', 'aria-hidden': 'true', hidden: true }, words.editions.seldom,
+    ...[1, 2, 3, 4, 5].map(level => element('span', { class: `heat heat-${level}` })), words.editions.often)
 
-  /**
-   * @param {{onSelect: (time: string | null) => void, onMore: () => void, onFootprint: (time: string | null) => void}}
-   *   options onMore: older ones are wanted; onFootprint: what an edition covers is to be seen, or nothing any more
-   */
-  constructor ({ onSelect, onMore, onFootprint }) {
-    this.#onSelect = onSelect
-    this.#onMore = onMore
-    this.#onFootprint = onFootprint
+  #note = element('p', { class: 'hint', role: 'status' })
+  #list = element('ul', { 'aria-labelledby': 'editions' })
+  #older = button(words.editions.older, () => this.#showMore(), { class: 'more' })
+  #footprint = button(words.editions.footprint, () => this.#setFootprint(!this.#hasFootprint), { class: 'more', 'aria-pressed': 'false', hidden: true })
+  /** @type {Watch | undefined} */
+  #watch
+
+  /** @param {Listeners} listeners */
+  constructor (listeners) {
+    this.#on = listeners
+    this.#heat.input.addEventListener('change', () => { this.#legend.hidden = !this.#heat.input.checked })
   }
 
   get length () {
     return this.#editions.length
   }
 
-  /** @param {import('./store.js').Edition[]} editions @param {boolean} more whether there are older ones */
+  /** The times of the edition before the last one, and of the last. @returns {[string, string] | undefined} */
+  lastTwo () {
+    const [last, before] = this.#editions
+    return before && [before.time, last.time]
+  }
+
+  /** Whether the list follows the view. */
+  get isOfView () {
+    return this.#here.input.checked
+  }
+
+  /**
+   * @param {import('./store.js').Edition[]} editions newest first
+   * @param {boolean} more whether there are older ones
+   */
   fill (editions, more) {
     this.#editions = editions
-    const item = (time, title, note) => {
-      const choice = element('button', { type: 'button', 'data-time': time ?? '', on: { click: () => this.#onSelect(time) } },
-        element('span', null, title), element('span', { class: 'note' }, note))
-      return { item: element('li', null, choice), button: choice, time, text: `${title} ${note} ${time}`.toLowerCase() }
-    }
-    this.#items = !editions.length ? [] : [
-      item(null, 'Newest', 'of every tile'),
-      ...editions.map(({ time, title, finished }) => item(time, title ?? written(time), !finished ? 'loading …' : title ? date(time) : ''))
-    ]
-    const scrolled = this.#list?.scrollTop ?? 0
-    this.#list = element('ul', { 'aria-labelledby': 'editions' }, ...this.#items.map(({ item: entry }) => entry),
-      more && element('li', null, button('Older editions', this.#onMore, { class: 'more' })))
-    this.element.replaceChildren(...!editions.length ? [] : [
-      element('div', { class: 'row' },
-        element('h3', { id: 'editions' }, more ? `The last ${plural(editions.length, 'edition')}` : plural(editions.length, 'edition')),
-        editions.length > MANY ? this.#search : ''),
-      this.#list,
-      this.#footprint])
+    this.#more = more
+    this.render()
+  }
+
+  /** All are being read: so many are there. */
+  progress (found) {
+    this.#note.textContent = words.editions.searching(found)
+    this.#note.hidden = false
+  }
+
+  /**
+   * When the view changed.
+   * @param {{time: string, tiles: number}[] | null} changes oldest first; null while they are not known
+   * @param {number} tiles in view, that ever were
+   */
+  setChanges (changes, tiles) {
+    this.#changes = changes
+    this.#tiles = tiles
+    if (this.isOfView || !this.#editions.length) this.render()
+  }
+
+  /** Writes the list anew. The focus stays where it was in it. */
+  render () {
+    const active = /** @type {HTMLElement | null} */ (document.activeElement)
+    const focused = this.#list.contains(active) ? active?.dataset.time : undefined
+    const scrolled = this.#list.scrollTop
+    const total = this.#editions.length
+    const found = this.#matching()
+    this.#items = found.slice(0, this.#limit + 1)
+    this.#watch?.end()
+    const draw = canvas => this.#on.onThumbnail(canvas, canvas.dataset.of)
+    this.#watch = new Watch(draw, { root: this.#list })
+    this.#list.replaceChildren(...this.#items.map(item => this.#entry(item)))
+    this.#list.hidden = !this.#items.length
+    this.#heading.hidden = !total
+    this.#heading.textContent = this.#more ? words.editions.last(total) : words.editions.count(total)
+    this.#search.hidden = !(total > MANY || this.#more) || this.isOfView
+    this.#older.hidden = this.isOfView || !(this.#more || found.length > this.#items.length)
+    if (!this.#older.hidden) this.#list.append(element('li', null, this.#older))
+    this.#say(found)
+    const isPart = total > 1 || (this.#changes?.length ?? 0) > 1
+    this.#here.element.hidden = this.#heat.element.hidden = !isPart
+    if (!this.element.childElementCount) this.#build()
+    this.element.hidden = !total && !isPart
     this.#list.scrollTop = scrolled
-    this.#filter()
+    this.#mark()
+    if (focused !== undefined) this.#list.querySelector(`[data-time="${focused}"]`)?.focus({ preventScroll: true })
   }
 
   /** Marks the edition that is to be seen at a time. */
   setTime (time) {
-    const shown =
-      time === null ? this.#items[0] : this.#items.slice(1).find(item => /** @type {string} */ (item.time) <= time)
-    for (const item of this.#items) {
-      const pressed = String(item === shown)
-      if (item.button.getAttribute('aria-pressed') === pressed) continue
-      item.button.setAttribute('aria-pressed', pressed)
-      if (item === shown) this.#reveal(item.item)
+    this.#time = time
+    this.#mark()
+  }
+
+  #build () {
+    this.element.append(
+      element('div', { class: 'row' }, this.#heading, this.#search), this.#here.element, this.#note, this.#list,
+      this.#footprint, this.#heat.element, this.#legend)
+  }
+
+  /** What is to be listed, the newest first. */
+  #matching () {
+    const newest = { time: null, title: words.newest, note: words.editions.ofEveryTile }
+    if (this.isOfView) return (this.#changes ?? []).length ? [newest, ...this.#ofView()] : []
+    if (!this.#editions.length) return []
+    const all = [newest, ...this.#editions.map(edition => itemOf(edition))]
+    const wanted = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
+    const isWanted = ({ title, note, time }) => wanted.every(word => `${title} ${note} ${time}`.toLowerCase().includes(word))
+    return wanted.length ? all.filter(isWanted) : all
+  }
+
+  #ofView () {
+    const known = new Map(this.#editions.map(edition => [edition.time, edition]))
+    return [...this.#changes ?? []].reverse().map(({ time, tiles }) => {
+      const edition = known.get(time)
+      const share = this.#tiles ? percent(Math.min(tiles / this.#tiles, 1)) : ''
+      return { ...itemOf(edition ?? { layer: '', time, finished: time }), share: words.editions.share(share, tiles) }
+    })
+  }
+
+  #say (found) {
+    const isSearched = this.#search.value.trim() && !this.isOfView
+    this.#note.textContent = this.isOfView
+      ? (this.#changes ? (this.#changes.length ? '' : words.editions.noneHere) : words.editions.looking)
+      : isSearched && !found.length ? words.editions.noMatch(this.#search.value.trim()) : ''
+    this.#note.hidden = !this.#note.textContent
+  }
+
+  #entry ({ time, title, note, share }) {
+    return element('li', null, element('button', { type: 'button', 'data-time': time ?? '', on: { click: () => this.#on.onSelect(time) } },
+      share && this.#thumbnail(time),
+      element('span', { class: 'name' }, title),
+      element('span', { class: 'note' }, note),
+      share && element('span', { class: 'share' }, share)))
+  }
+
+  #thumbnail (time) {
+    const canvas = element('canvas', { width: 2 * WIDTH, height: 2 * HEIGHT, 'data-of': time, 'aria-hidden': 'true' })
+    this.#watch?.add(canvas)
+    return canvas
+  }
+
+  #mark () {
+    const isShown = item => this.#time !== null && item.time !== null && item.time <= this.#time
+    const at = this.#items.findIndex(this.#time === null ? ({ time }) => time === null : isShown)
+    const buttons = this.#list.querySelectorAll('[data-time]')
+    for (const [index, each] of buttons.entries()) {
+      const pressed = String(index === at)
+      if (each.getAttribute('aria-pressed') === pressed) continue
+      each.setAttribute('aria-pressed', pressed)
+      if (index === at) this.#reveal(/** @type {HTMLElement} */ (each.parentElement))
     }
-    const chosen = shown?.time ?? null
+    const until = this.#time // of several that are shown, it is the last one up to then
+    const chosen = until === null ? null : this.#editions.find(({ time }) => time <= until)?.time ?? null
     if (chosen === this.#chosen) return
     this.#chosen = chosen
     this.#footprint.hidden = chosen === null
@@ -83,7 +203,7 @@ export class Editions {
 
   #setFootprint (is) {
     this.#footprint.setAttribute('aria-pressed', String(is))
-    this.#onFootprint(is ? this.#chosen : null)
+    this.#on.onFootprint(is ? this.#chosen : null)
   }
 
   // scrolls the list alone: scrollIntoView would move the panel too
@@ -95,8 +215,19 @@ export class Editions {
     ) this.#list.scrollTop = offsetTop + offsetHeight - clientHeight
   }
 
-  #filter () {
-    const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    for (const { item, text } of this.#items) item.hidden = !words.every(word => text.includes(word))
+  #find () {
+    if (this.#more && this.#search.value.trim()) this.#on.onAll()
+    this.#list.scrollTop = 0
+    this.render()
+  }
+
+  #showMore () {
+    this.#limit += PAGE
+    if (this.#more) this.#on.onMore()
+    else this.render()
   }
 }
+
+const itemOf = ({ time, title, finished }) => ({
+  time, title: title ?? written(time), note: !finished ? words.editions.loading : title ? date(time) : ''
+})

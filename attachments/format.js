@@ -1,38 +1,69 @@
-// Times as people read them, in the zone of the timeline. English throughout, like the page.
-import { clockWords, count, dateWords, plural, size, zoneOf } from '../client/timeline/words.js'
+// Dates, times and numbers as the reader writes them, in the zone of the timeline.
+import { timelineWords as english } from '../client/timeline/words.js'
+import { zoneOf } from '../client/timeline/zones.js'
+import { formatsOf } from './words/dates.js'
+import { locale, words } from './words/index.js'
 
-export { count, plural, size }
+const formats = formatsOf(locale, words.numbers)
+
+/** For the timeline: its texts, and dates in the form of the page. */
+export const timelineWords = { ...english, ...words.timeline, ...formats }
+
+export const { count, size } = formats
 
 let zone = zoneOf('utc')
 
 /** @param {string} name as the timeline names it */
 export function setZone (name) {
-  zone = zoneOf(name)
+  zone = zoneOf(name, locale)
 }
+
+const isMidnight = ms => zone.name === 'utc' && ms % 86400000 === 0
 
 /**
  * `1 Mar 2024`, and the hour when it is not midnight, in UTC or with the name of the zone.
  * @param {string | null} text ISO 8601; null is the newest
  */
 export function time (text) {
-  if (text === null) return 'Newest'
+  if (text === null) return words.newest
   const ms = Date.parse(text)
-  if (isNaN(ms)) return text
-  return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
+  if (isNaN(ms) || isMidnight(ms)) return date(text)
+  return `${date(text)}, ${formats.clock(zone.civil(ms))} ${zone.label(ms)}`
 }
 
 /** `1 Mar 2024, 14:05`, for lists whose heading names the zone. */
 export function brief (text) {
   const ms = Date.parse(text)
-  if (isNaN(ms)) return text
-  const hour = new Date(zone.civil(ms)).toISOString().slice(11, 16)
-  return zone.name === 'utc' && ms % 86400000 === 0 ? dateWords(ms, zone) : `${dateWords(ms, zone)}, ${hour}`
+  if (isNaN(ms) || isMidnight(ms)) return date(text)
+  return `${date(text)}, ${formats.clock(zone.civil(ms), false)}`
 }
 
 /** What times are told in: `UTC`, or the name of the zone at a time. */
 export const zoneName = text => zone.label(Date.parse(text))
 
 /** `1 Mar 2024` */
-export const date = text => isNaN(Date.parse(text)) ? text : dateWords(Date.parse(text), zone)
+export const date = text => isNaN(Date.parse(text)) ? text : formats.date(zone.civil(Date.parse(text)))
 
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`
+
+const percents = new Intl.NumberFormat(locale, { style: 'percent' })
+
+/** `35 %`, and of the least something. @param {number} share 0 to 1 */
+export const percent = share => share > 0 && share < 0.01 ? `< ${percents.format(0.01)}` : percents.format(share)
+
+const collator = new Intl.Collator(locale, { numeric: true, sensitivity: 'base' })
+
+/** The order in which people look for names: 2 before 10. */
+export const byName = (a, b) => collator.compare(a, b)
+
+/** @param {number} value @param {number} digits that matter at least */
+function rounded (value, digits = 3) {
+  const maximumSignificantDigits = Math.max(digits, Math.ceil(Math.log10(value + 1)))
+  return new Intl.NumberFormat(locale, { maximumSignificantDigits }).format(value)
+}
+
+/** `350 m`, `12.3 km` @param {number} metres */
+export const distance = metres => metres < 1000 ? `${rounded(metres)} m` : `${rounded(metres / 1000)} km`
+
+/** `350 m²`, `12.3 km²` @param {number} squareMetres */
+export const area = squareMetres => squareMetres < 1e5 ? `${rounded(squareMetres)} m²` : `${rounded(squareMetres / 1e6)} km²`

@@ -1,9 +1,11 @@
 // The map itself: its place, how a layer fits into it, and which place the user picks.
 import L from 'leaflet'
 import { corners } from '../client/source/layer-options.js'
+import { locale, words } from './words/index.js'
 
 const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged
 const WORLD_WIDTH = 300 // degrees: a layer wider than this is the whole world
+const CLOSEST = 17 // zoom of a place that is found
 const MARGIN = 48 // pixels that stay free around a place
 const DOUBLE_CLICK = 250 // milliseconds in which a second click makes a double click, which zooms
 
@@ -14,6 +16,8 @@ export class MapView {
   /** @type {{z: number, lat: number, lon: number} | undefined} */
   #asked
   #free
+  /** @type {L.Layer[]} of the place that was gone to */
+  #marks = []
 
   /**
    * @param {HTMLElement} container
@@ -32,8 +36,8 @@ export class MapView {
       fadeAnimation: !reducesMotion()
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
-    L.control.zoom({ position: 'topright' }).addTo(this.map)
-    L.control.scale({ position: 'bottomright', imperial: false }).addTo(this.map)
+    L.control.zoom({ position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut }).addTo(this.map)
+    L.control.scale({ position: 'bottomright', imperial: /^en-(US|LR)/.test(locale) }).addTo(this.map)
     this.map.on('moveend', onMove)
     let clicked
     this.map.on('click', ({ latlng }) => {
@@ -66,6 +70,35 @@ export class MapView {
     this.map.setView([lat, lon], z, { animate: false })
     this.#placed = true
     this.#asked = { z, lat, lon }
+  }
+
+  /**
+   * Goes to a place and marks it.
+   * @param {{lat: number, lon: number, z?: number, box?: number[], accuracy?: number}} place box: west, south, east,
+   *   north; accuracy: metres around it
+   */
+  goTo ({ lat, lon, z = this.map.getZoom(), box: around, accuracy }) {
+    this.map.invalidateSize({ animate: false })
+    this.#placed = true
+    const { left, right, bottom } = this.#free()
+    const bounds = around ? box(around) : accuracy ? L.latLng(lat, lon).toBounds(2 * accuracy) : null
+    if (bounds) {
+      this.map.fitBounds(bounds, {
+        paddingTopLeft: [left, 0], paddingBottomRight: [right, bottom], maxZoom: CLOSEST, animate: false
+      })
+    } else {
+      const zoom = Math.min(z, this.map.getMaxZoom())
+      const middle = this.map.project([lat, lon], zoom).add([(right - left) / 2, bottom / 2])
+      this.map.setView(this.map.unproject(middle, zoom), zoom, { animate: false })
+    }
+    this.#mark([lat, lon], accuracy)
+  }
+
+  #mark (place, accuracy) {
+    for (const mark of this.#marks.splice(0)) mark.remove()
+    const style = className => ({ pane: 'outlines', interactive: false, className })
+    if (accuracy) this.#marks.push(L.circle(place, { ...style('here-around'), radius: accuracy }).addTo(this.map))
+    this.#marks.push(L.circleMarker(place, { ...style('here'), radius: 8 }).addTo(this.map))
   }
 
   /** Goes to a layer, unless some of it is in sight. */

@@ -3,7 +3,15 @@
 //   #daylight@2024-06-20T12:00:00Z/3/47.10/8.50     as of a time
 //   #daylight@A..B/3/47.10/8.50                     two times side by side; without B the newest on the right
 //   #daylight@T/3/47.10/8.50/A..B                   as of T, with a range chosen on the timeline
+// Behind it may stand more, each after an &:
+//   with=land@T     another layer on the left, at its time, or as it is now
+//   mode=fade       how two sides are shown: swipe (default), side or fade
+//   base=land       the map under it: a layer, - for none, * for the operator's
+//   layers=a:40,*   what lies over each other, from the bottom up, with opacity in percent; * is the layer shown
 import { endOf, isLayer } from '../core/index.js'
+import { words } from './words/index.js'
+
+const MODES = ['swipe', 'side', 'fade']
 
 /** @returns {Place} what of it makes sense; problems: what does not, in words */
 export function parse (hash) {
@@ -11,37 +19,59 @@ export function parse (hash) {
   /** @type {Place} */
   const place = { problems: [] }
   if (!text) return place
-  const [reference, ...rest] = text.split('/')
+  const [path, more = ''] = split(text, '&')
+  const [reference, ...rest] = path.split('/')
   const [layer, when] = split(reference, '@')
   place.layer = layer
-  if (!isLayer(layer)) place.problems.push('It names no layer.')
+  if (!isLayer(layer)) place.problems.push(words.link.noLayer)
   const between = when === undefined ? null : split(when, '..')
   if (between?.[1] !== undefined) {
     const [from, to] = [exact(between[0], place), between[1] === '' ? null : exact(between[1], place)]
     if (from && to !== undefined) place.compare = to === null || from <= to ? { from, to } : { from: to, to: from }
   } else if (when !== undefined) place.time = exact(when, place)
+  parseView(rest, place)
+  parseMore(new URLSearchParams(more), place)
+  return place
+}
+
+function parseView (rest, place) {
   const [z, lat, lon, range, ...more] = rest
   const view = [z, lat, lon].map(number)
   if (view[0] >= 0 && view[0] <= 30 && Math.abs(view[1]) <= 90 && Math.abs(view[2]) <= 360) {
     place.view = { z: view[0], lat: view[1], lon: view[2] }
-  }
-  else if (rest.length) place.problems.push('It names no place on the map.')
+  } else if (rest.length) place.problems.push(words.link.noPlace)
   if (range !== undefined && !more.length) {
     const [from, to] = split(range, '..').map(end => exact(end ?? '', place))
     if (from && to) place.range = from <= to ? { from, to } : { from: to, to: from }
   }
-  return place
 }
 
-/**
- * @param {{layer: string, time: string | null, comparing?: boolean, range?: {from: string, to: string} | null, view:
- *   {z: number, lat: number, lon: number}}} shown
- */
-export function format ({ layer, time, comparing = false, range, view: { z, lat, lon } }) {
+function parseMore (given, place) {
+  const [layer, when] = split(given.get('with') ?? '', '@')
+  if (isLayer(layer)) place.with = { layer, time: when === undefined ? null : exact(when, place) ?? null }
+  if (MODES.includes(given.get('mode'))) place.mode = given.get('mode')
+  const base = given.get('base')
+  if (base === '-' || base === '*' || isLayer(base)) place.base = base === '-' ? '' : base
+  const layers = (given.get('layers') ?? '').split(',').map(entry => split(entry, ':'))
+    .filter(([name]) => name === '*' || isLayer(name))
+  if (layers.length) {
+    place.layers = layers.map(([name, share]) => ({ name, opacity: share === undefined ? 1 : opacity(share) }))
+  }
+}
+
+/** @param {Shown} shown */
+export function format ({ layer, time, comparing = false, range, view: { z, lat, lon }, left, mode, base, layers }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel
-  const when = comparing && range ? `@${range.from}..${time ?? ''}` : time ? `@${time}` : ''
-  const extra = range && !(comparing && range.to === time) ? `/${range.from}..${range.to}` : ''
-  return `#${layer}${when}/${+z.toFixed(2)}/${lat.toFixed(digits)}/${lon.toFixed(digits)}${extra}`
+  const isOfOne = comparing && range && !left
+  const when = isOfOne ? `@${range.from}..${time ?? ''}` : time ? `@${time}` : ''
+  const extra = range && !(isOfOne && range.to === time) ? `/${range.from}..${range.to}` : ''
+  const more = [
+    left && `with=${left.layer}${left.time ? `@${left.time}` : ''}`,
+    comparing && mode && mode !== 'swipe' && `mode=${mode}`,
+    base !== undefined && `base=${base || '-'}`,
+    layers && `layers=${layers.map(({ name, opacity: share }) => share === 1 ? name : `${name}:${Math.round(100 * share)}`).join(',')}`
+  ].filter(Boolean)
+  return `#${layer}${when}/${+z.toFixed(2)}/${lat.toFixed(digits)}/${lon.toFixed(digits)}${extra}${more.map(part => `&${part}`).join('')}`
 }
 
 /** @returns {string | undefined} */
@@ -49,11 +79,13 @@ function exact (text, { problems }) {
   try {
     return endOf(text)
   } catch {
-    problems.push(`“${text.slice(0, 40)}” is not a time.`)
+    problems.push(words.link.noTime(text.slice(0, 40)))
   }
 }
 
 const number = text => text?.trim() ? Number(text) : NaN
+
+const opacity = percent => Math.min(Math.max(number(percent) / 100, 0), 1) || 0
 
 function split (text, mark) {
   const at = text.indexOf(mark)
@@ -75,5 +107,20 @@ function decode (text) {
  * @property {{from: string, to: string | null}} [compare]
  * @property {{from: string, to: string}} [range]
  * @property {{z: number, lat: number, lon: number}} [view]
+ * @property {{layer: string, time: string | null}} [with] what it is compared with
+ * @property {'swipe' | 'side' | 'fade'} [mode]
+ * @property {string} [base] '' for none
+ * @property {{name: string, opacity: number}[]} [layers]
  * @property {string[]} problems
+ *
+ * @typedef {object} Shown
+ * @property {string} layer
+ * @property {string | null} time
+ * @property {boolean} [comparing]
+ * @property {{from: string, to: string} | null} [range]
+ * @property {{z: number, lat: number, lon: number}} view
+ * @property {{layer: string, time: string | null} | null} [left] another layer, that is compared
+ * @property {string} [mode]
+ * @property {string} [base] unless it is the one that is there by itself
+ * @property {readonly {name: string, opacity: number}[] | null} [layers] unless only one is shown, as it is
  */

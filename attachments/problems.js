@@ -2,29 +2,22 @@
 // is nothing to show at this time or place. Each message ends by itself; its button only makes that quicker.
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
-import { plural, time as written } from './format.js'
+import { time as written } from './format.js'
+import { words } from './words/index.js'
 
 const FADE_TIME = 300 // milliseconds until what went is gone
 
 /** What an error of the layer means to the user. */
-function words ({ code, message }, name) {
-  switch (code) {
-    case 'UNREACHABLE': return 'The server does not answer.'
-    case 'LAYER_NOT_FOUND': return `The layer “${name}” is no longer in this store.`
-    case 'DATABASE_NOT_FOUND': return 'The database is not there any more.'
-    case 'INDEX_MISSING': return 'The store lacks its index of versions: deploy it with “tilecouch push”.'
-    case 'UNAUTHORIZED': case 'FORBIDDEN': return 'The store does not let you read it.'
-    default: return `The store has a problem: ${message}.`
-  }
-}
+const meaningOf = ({ code, message }, name) =>
+  (words.problems.codes[code] ?? words.problems.other)(name, message)
 
 /** What is to be seen while only the device answers. */
-const fromDevice = since => `${navigator.onLine ? 'The server does not answer.' : 'You are offline.'} ` +
-  `This is what the device has of the map${since ? `, as of ${written(`${since.slice(0, 16)}:00Z`)}` : '; not all of it is here'}.`
+const fromDevice = since =>
+  words.problems.fromDevice(navigator.onLine, since ? written(`${since.slice(0, 16)}:00Z`) : undefined)
 
 /** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {
-  const again = { label: 'Try again', run: onRetry }
+  const again = { label: words.again, run: onRetry }
   let away = false
 
   stage.on('storeerror', ({ error }) => {
@@ -32,7 +25,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
     notices.end('tiles')
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
     if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
-    notices.show('store', { text: `${words(error, stage.layer.title)} This page keeps asking.`, tone: 'warn', action: again })
+    notices.show('store', { text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: again })
   })
   stage.on('storeback', () => {
     away = false
@@ -42,7 +35,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
   const countFailed = soon(() => {
     const failed = stage.layer?.getContainer()?.querySelectorAll('.tilecouch-failed').length ?? 0
     if (!failed || away) return notices.end('tiles')
-    notices.show('tiles', { text: `${plural(failed, 'tile')} did not load. Trying again.`, tone: 'warn', action: again })
+    notices.show('tiles', { text: words.problems.failed(failed), tone: 'warn', action: again })
   })
   stage.on('tileerror tileload tileunload timeload', countFailed)
 
@@ -51,19 +44,19 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const changes = layer?.changes()
     if (!doc || !changes) return
     if (doc.format === 'pbf') {
-      return notices.show('sight', { text: 'These are vector tiles. This page knows when they changed, and cannot draw them.' })
+      return notices.show('sight', { text: words.problems.vector })
     }
     // an enlarged tile of another zoom may stand in for one that is missing
     const isSeen = Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
     if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
-      return notices.show('sight', { text: 'Nothing of this place is on this device.' })
+      return notices.show('sight', { text: words.problems.notHere })
     }
     if (isSeen || away || !layer.isShown()) notices.end('sight')
     else if (first && time !== null && time < first.time) {
-      notices.show('sight', { text: `This place has no tiles before ${written(first.time)}.`, action: { label: 'Go there', run: () => stage.clock.setTime(first.time) } })
+      notices.show('sight', { text: words.problems.noneBefore(written(first.time)), action: { label: words.problems.goThere, run: () => stage.clock.setTime(first.time) } })
     } else if (!changes.length && layer.extent()) {
-      notices.show('sight', { text: `“${layer.title}” has no tiles here.`, action: { label: 'Show where it has', run: () => view.fit(doc) } })
+      notices.show('sight', { text: words.problems.noneHere(layer.title), action: { label: words.problems.showWhere, run: () => view.fit(doc) } })
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADE_TIME)

@@ -1,12 +1,15 @@
 // What the page reads of the store itself: layers, editions, figures and the documents of one tile; what the device
 // holds of it, while the store does not answer. The map and the timeline read for themselves.
-import { pastRange, soundOf, tileId, timeline } from '../core/index.js'
-import { isPlace } from '../core/store/blocks.js'
+import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
+import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
+import { words } from './words/index.js'
 
 const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
 const SHORT_TIMEOUT = 4000 // milliseconds of it, where the device can answer instead
 const MAX_PAGES = 5 // at editions, where many are not valid
 const INDEX_TIMEOUT = 300000 // milliseconds: figures may wait for an index that is being built
+const ALL_PAGE = 1000 // editions read at once while all are read
+const MANIFESTS = 12 // of the newest editions that are asked whether they looked at a tile
 
 /** What went wrong, in words for the page. */
 export class StoreError extends Error {
@@ -17,16 +20,17 @@ export class StoreError extends Error {
   }
 }
 
-async function read (url, { timeout = TIMEOUT, ...init } = {}) {
+async function read (url, { timeout = TIMEOUT, as = 'json', signal = /** @type {AbortSignal | undefined} */ (undefined), ...init } = {}) {
   let answer
   try {
-    answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeout) })
+    const signals = [AbortSignal.timeout(timeout), ...signal ? [signal] : []]
+    answer = await fetch(url, { ...init, signal: AbortSignal.any(signals) })
   } catch (error) {
-    throw new StoreError(error.name === 'TimeoutError' ? `No answer within ${timeout / 1000} seconds.` : 'The server cannot be reached.')
+    throw new StoreError(error.name === 'TimeoutError' ? words.store.late(timeout / 1000) : words.store.unreachable)
   }
-  const body = await answer.json().catch(() => null)
+  const body = await answer[answer.ok ? as : 'json']().catch(() => null)
   if (answer.ok && body) return body
-  throw new StoreError(body?.reason ?? `The server answered ${answer.status} ${answer.statusText}.`, answer.status)
+  throw new StoreError(body?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim()), answer.status)
 }
 
 /** Nobody is there, or a proxy whose server is away. @param {any} error */
@@ -49,6 +53,8 @@ export const template = ({ layer, format = 'png' }, time) => `${time ? `${layer}
 export class Store {
   /** Address of the database, once it has answered. A rewrite costs CouchDB twice as much as what it leads to. */
   db = ''
+  /** What the operator says of the page. @type {import('../core/settings.js').Settings} */
+  settings = {}
   /** Whether the store does not answer and the device does. Then only layers() asks the store again. */
   isAway = false
   #device
@@ -101,6 +107,26 @@ export class Store {
     throw problem
   }
 
+  /**
+   * Reads what the operator says of the page; without it the page is as it is for everybody.
+   * @returns {Promise<string | undefined>} address of the logo, if there is one
+   */
+  async readSettings () {
+    if (this.isAway) return
+    const doc = await read(`${this.db}/${STORE_ID}`, { timeout: SHORT_TIMEOUT }).catch(() => null)
+    this.settings = settingsOf(doc)
+    const { logo } = this.settings
+    if (logo) return new URL(logo, document.baseURI).origin === location.origin ? logo : undefined
+    return doc?._attachments?.logo && `${this.db}/${STORE_ID}/logo`
+  }
+
+  /** Whether there is any tile of a layer; yes where that cannot be known. */
+  async hasTiles (layer) {
+    if (this.isAway) return true
+    const path = `_all_docs?limit=1&startkey=${key(`${layer}:`)}&endkey=${key(`${layer};`)}`
+    return read(`${this.db}/${path}`).then(({ rows }) => rows.length > 0, () => true)
+  }
+
   /** The figures of every layer. @returns {Promise<Map<string, Stats>>} empty where the view was not deployed */
   stats () {
     return this.#ask(local => local.stats(), () => this.#stats())
@@ -145,6 +171,61 @@ export class Store {
       from = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
     }
     return found.slice(0, limit)
+  }
+
+  /**
+   * Every edition of a layer, newest first.
+   * @param {AbortSignal} signal @param {(found: number) => void} onProgress
+   * @returns {Promise<Edition[]>}
+   */
+  async allEditions (layer, signal, onProgress) {
+    if (this.isAway) return this.editions(layer, Infinity)
+    const found = []
+    for (let from = editionId(layer, '~'); ;) {
+      const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${ALL_PAGE}&startkey=${key(from)}&endkey=${key(editionId(layer, ''))}`, { signal })
+      found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
+      if (rows.length < ALL_PAGE) return found
+      onProgress(found.length)
+      from = rows[rows.length - 1].id.slice(0, -1)
+    }
+  }
+
+  /** One edition; nothing when there is none. @returns {Promise<Edition | undefined>} */
+  async edition (layer, time) {
+    if (this.isAway) return (await this.editions(layer, Infinity)).find(one => one.time === time)
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&key=${key(editionId(layer, time))}`)
+    return soundOf(rows.map(({ doc }) => doc), 'edition')[0]
+  }
+
+  /**
+   * The newest edition that looked at a tile and found what a version shows. Nothing where none of the newest did, or
+   * while the store is away.
+   * @param {{z: number, x: number, y: number}} tile @param {TileDocument} version
+   * @param {string} [before] time of the next version
+   * @returns {Promise<{time: string, title?: string} | undefined>}
+   */
+  async lastCheck (layer, { z, x, y }, version, before) {
+    const own = [...(version.seen ?? []).map(([time]) => time), version.origin?.checked]
+      .filter(time => time > version.time).sort().at(-1)
+    if (this.isAway || version.gone) return own ? { time: own } : undefined
+    const [first, last] = [before ?? '~', version.time].map(time => `manifest:${layer}@${time}`)
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${MANIFESTS}&startkey=${key(first)}&endkey=${key(`${last}~`)}`)
+    for (const { doc } of rows) {
+      if (!doc || doc.time <= version.time || (own && doc.time <= own)) break
+      const names = doc.blocks?.[placeOfTile(z, x, y)] ?? []
+      const contents = await Promise.all(names.map(name => this.#statement(layer, { z, x, y }, name)))
+      if (!contents.includes(contentOf(version._attachments?.tile?.digest))) continue
+      const edition = await this.edition(layer, doc.time) // without one it was withdrawn
+      if (edition) return edition
+    }
+    return own ? { time: own } : undefined
+  }
+
+  /** What a block says of a tile. */
+  async #statement (layer, { z, x, y }, name) {
+    const id = encodeURIComponent(blockId(layer, placeOfTile(z, x, y), name))
+    const bytes = await read(`${this.db}/${id}/digests`, { as: 'arrayBuffer' }).catch(() => null)
+    return bytes ? Block.decode(new Uint8Array(bytes))?.get(x, y) : undefined
   }
 
   /**
@@ -212,18 +293,20 @@ function addUp ({ rows }) {
     stats.last = Math.max(stats.last, seconds.max)
     if (kind !== 'current') continue
     stats.tiles += size.count
-    stats.zooms.push({ z, tiles: size.count, x0: x.min, x1: x.max, y0: y.min, y1: y.max })
+    stats.zooms.push({ z, tiles: size.count, bytes: size.sum, x0: x.min, x1: x.max, y0: y.min, y1: y.max })
   }
   return layers
 }
 
 /**
  * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
- *   {z: number, tiles: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ *   {z: number, tiles: number, bytes?: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
- *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number}} Layer
- * @typedef {{layer: string, time: string, title?: string, tiles?: number, finished?: string}} Edition
+ *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,
+ *   group?: string}} Layer
+ * @typedef {{layer: string, time: string, title?: string, source?: string, tiles?: number, finished?: string}} Edition
  * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?:
  *   string, gone?: boolean, current?: boolean, _attachments?:
- *   {tile?: {length: number, content_type: string}}}} TileDocument
+ *   {tile?: {length: number, content_type: string, digest?: string}}, origin?: {url?: string, checked?: string},
+ *   seen?: [string, string][]}} TileDocument
  */

@@ -5,6 +5,9 @@ const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
 const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
 const PAGE = 'index.html'
+// not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
+// once where there is something on the device
+const LATER = ['offline.js', 'take.js']
 // of a file, that matter to the page
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
@@ -14,19 +17,29 @@ const addressOf = (name, version) => name === PAGE ? scope : `${scope}${name}?v=
 
 worker.addEventListener('install', event => event.waitUntil(install()))
 worker.addEventListener('activate', event => event.waitUntil(activate()))
+worker.addEventListener('message', event => { if (event.data === 'rest') event.waitUntil(keepRest()) })
 worker.addEventListener('fetch', event => {
   const answer = answerTo(event.request)
   if (answer) event.respondWith(answer)
 })
 
+async function keep (names) {
+  const { version, files } = SHELL
+  const cache = await caches.open(cacheOf(version))
+  await Promise.all(names.map(async name => {
+    const address = addressOf(name, version)
+    if (!await cache.match(address)) await cache.put(address, await read(address, files[name]))
+  }))
+}
+
+/** The files without which the page opens, too. A version that came meanwhile has others: then it keeps those. */
+const keepRest = () => keep(LATER).catch(() => {})
+
 // all of a version or none: its cache is not used before every file is there
 async function install () {
   const { version, files } = SHELL
-  const cache = await caches.open(cacheOf(version))
   try {
-    await Promise.all(Object.entries(files).map(
-      async ([name, digest]) => cache.put(addressOf(name, version), await read(addressOf(name, version), digest))
-    ))
+    await keep(Object.keys(files).filter(name => !LATER.includes(name)))
   } catch (error) {
     await caches.delete(cacheOf(version))
     throw error // the browser tries again at the next visit

@@ -1,12 +1,16 @@
-// The versions of one tile: when the map looked how, since when the store knows it, how large it is and until when it
-// holds. A click goes to its time.
+// What is known of a place: what the map shows there, of what date, from which source, and when that was last checked;
+// then all versions of its tile. Ids, bytes and revisions stand behind "Details".
 import { element } from '../client/timeline/dom.js'
-import { asOf, expiryOf, now } from '../core/index.js'
+import { asOf, expiryOf, now, tileId, versionId } from '../core/index.js'
 import { button, icon, picture } from './dom.js'
-import { brief, plural, size, time as written, zoneName } from './format.js'
+import { brief, size, time as written, zoneName } from './format.js'
+import { words } from './words/index.js'
 
 const NAME = 'tile'
 const PAGE = 50 // versions read and shown at once
+
+const terms = rows => element('dl', null, ...rows.filter(([, value]) => value)
+  .flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)]))
 
 export class TileCard {
   #stage
@@ -19,6 +23,10 @@ export class TileCard {
   /** @type {import('./store.js').TileDocument[]} oldest first */
   #versions = []
   #turn = 0
+  #shown = element('div', { class: 'shown', role: 'status' })
+  #details = element('details', null)
+  /** @type {Map<string, Promise<{source?: string, check?: {time: string, title?: string}}>>} by time of the version */
+  #sources = new Map()
 
   constructor (stage, cards, outlines, store) {
     this.#stage = stage
@@ -34,10 +42,11 @@ export class TileCard {
     this.#tile = tile
     this.#limit = PAGE
     this.#versions = []
+    this.#sources.clear()
     this.#cards.close(NAME)
-    const { title, body, node } = this.#cards.open(NAME, `Tile ${tile.z}/${tile.x}/${tile.y}`, () => this.close())
+    const { title, body, node } = this.#cards.open(NAME, words.place.title, () => this.close())
     title.append(element('small', null, this.#stage.doc?.name ?? this.#stage.doc?.layer))
-    body.replaceChildren(element('p', { class: 'hint' }, 'Reading its versions …'))
+    body.replaceChildren(element('p', { class: 'hint' }, words.place.reading))
     if (byKey) node.focus()
     this.#outlines.picked(tile)
     return this.refresh()
@@ -64,35 +73,39 @@ export class TileCard {
     try {
       versions = await this.#store.versions(doc.layer, this.#tile, this.#limit)
     } catch (error) {
-      if (turn === this.#turn && !this.#versions.length) this.#showText('hint', `Its versions cannot be read: ${error.message}`, button('Try again', () => this.refresh(), { class: 'secondary' }))
+      if (turn === this.#turn && !this.#versions.length) this.#showText('hint', words.place.unreadable(error.message), button(words.again, () => this.refresh(), { class: 'secondary' }))
       return
     }
     if (turn !== this.#turn) return // another tile meanwhile
     const isSame = JSON.stringify(versions) === JSON.stringify(this.#versions)
     if (isSame && versions.length) return
     this.#versions = versions
+    this.#sources.clear()
     this.render()
   }
 
-  /** Writes the list. */
+  /** Writes the card. */
   render () {
     const body = this.#cards.body(NAME)
     if (!this.#tile || !body) return
-    if (!this.#versions.length) return this.#showText('hint', 'The store has no tile here.')
+    if (!this.#versions.length) return this.#showText('hint', words.place.nothing)
     const focused = /** @type {HTMLElement} */ (document.activeElement)
     const time = body.contains(focused) ? focused.dataset.version : undefined
     const scrolled = body.scrollTop
     const more = this.#versions.length >= this.#limit
+    const number = this.#versions.length
     body.replaceChildren(
-      element('p', { class: 'hint' }, `${more ? 'The last ' : ''}${plural(this.#versions.length, 'version')}, times in ${zoneName(this.#versions[0].time)}`),
+      this.#shown,
+      element('p', { class: 'hint' }, (more ? words.place.last : words.place.versions)(number, zoneName(this.#versions[0].time))),
       element('ul', { class: 'versions' }, ...[...this.#versions].reverse().map(version => this.#item(version))),
-      more ? button('Older versions', () => { this.#limit += 4 * PAGE; this.refresh() }, { class: 'secondary' }) : '')
+      more ? button(words.place.older, () => { this.#limit += 4 * PAGE; this.refresh() }, { class: 'secondary' }) : '',
+      this.#details)
     body.scrollTop = scrolled
     if (time) body.querySelector(`[data-version="${time}"]`)?.focus({ preventScroll: true })
     this.setTime()
   }
 
-  /** Marks the version that is to be seen. */
+  /** Marks the version that is to be seen, and says what is known of it. */
   setTime () {
     if (!this.#versions.length || !this.#tile) return
     const { time } = this.#stage
@@ -100,6 +113,68 @@ export class TileCard {
     for (const choice of this.#cards.body(NAME)?.querySelectorAll('[data-version]') ?? []) {
       choice.setAttribute('aria-pressed', String(choice.dataset.version === shown?.time))
     }
+    this.#describe(shown)
+    this.#writeDetails(shown)
+  }
+
+  /** @param {import('./store.js').TileDocument | undefined} version */
+  async #describe (version) {
+    if (!version) return this.#shown.replaceChildren(element('p', { class: 'date' }, words.place.notYet))
+    const turn = this.#turn
+    const next = this.#versions[this.#versions.indexOf(version) + 1]
+    this.#write(version, next, {})
+    if (this.#stage.isPlaying) return // it is asked where the film stops
+    const known = this.#sources.get(version.time) ?? this.#ask(version, next)
+    this.#sources.set(version.time, known)
+    const found = await known
+    const { time } = this.#stage
+    const isShown = version === (time === null ? this.#versions.at(-1) : asOf(this.#versions, time))
+    if (turn === this.#turn && isShown) this.#write(version, next, found)
+  }
+
+  /** Where a version came from, and when it was last found to be right. */
+  async #ask (version, next) {
+    const { layer } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
+    const [edition, check] = await Promise.all([
+      this.#store.edition(layer, version.time).catch(() => undefined),
+      this.#store.lastCheck(layer, this.#tile, version, next?.time).catch(() => undefined)
+    ])
+    const [, host] = /^https?:\/\/([^/?#]+)/.exec(version.origin?.url ?? '') ?? []
+    return { source: edition?.title ?? edition?.source ?? host, check }
+  }
+
+  #write (version, next, { source = '', check = /** @type {any} */ (undefined) }) {
+    const { time, gone } = version
+    this.#shown.replaceChildren(
+      element('p', { class: 'date' }, gone ? words.place.gone : written(time)),
+      terms([
+        [words.place.source, source],
+        [gone ? words.place.goneSince : words.place.unchangedSince, gone || check || next ? written(time) : ''],
+        [words.place.checked, check && [written(check.time), check.title].filter(Boolean).join(' · ')],
+        [words.place.until, next && written(next.time)]
+      ]))
+  }
+
+  #writeDetails (version) {
+    const isOpen = this.#details.open
+    if (!version || !this.#tile) return this.#details.replaceChildren()
+    const { layer } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
+    const { z, x, y, time, stored, current, _rev: rev, origin } = version
+    const image = version._attachments?.tile
+    const until = expiryOf(version, this.#stage.doc ?? undefined)
+    const code = text => text && element('code', null, text)
+    this.#details.replaceChildren(element('summary', null, words.place.details), terms([
+      [words.place.terms.tile, `${z}/${x}/${y}`],
+      [words.place.terms.time, code(time)],
+      [words.place.terms.stored, stored && written(stored)],
+      [until && until < now() ? words.place.terms.expired : words.place.terms.expires, until && written(until)],
+      [words.place.terms.size, image && size(image.length)],
+      [words.place.terms.type, image?.content_type],
+      [words.place.terms.address, origin?.url && code(origin.url)],
+      [words.place.terms.document, code(current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time))],
+      [words.place.terms.revision, code(rev)]
+    ]))
+    this.#details.open = isOpen
   }
 
   #showText (className, text, ...more) {
@@ -108,22 +183,20 @@ export class TileCard {
 
   #item (version) {
     const { layer, format = 'png' } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
-    const { time, stored, gone, current, z, x, y } = version
+    const { time, gone, current, z, x, y } = version
     const image = version._attachments?.tile
     const url = this.#store.tileUrl(version)
-    const until = expiryOf(version, this.#stage.doc ?? undefined)
     const isDrawn = image && /^image\//.test(image.content_type)
     const download = image && element('a', {
       class: 'icon', download: `${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`,
-      'aria-label': `Download the image of ${written(time)}`, title: 'Download the image'
+      'aria-label': words.place.downloadOf(written(time)), title: words.place.download
     }, icon('download'))
     url.then(found => { if (found) download?.setAttribute('href', found) }, () => {})
     return element('li', { class: gone ? 'gone' : null },
       element('button', { type: 'button', 'data-version': time, on: { click: () => this.#stage.clock.setTime(time) } },
         isDrawn ? picture(url, { width: 56, height: 56, loading: 'lazy' }) : element('span', { class: 'picture' }),
-        element('span', { class: 'title' }, brief(time), current && element('em', null, 'newest')),
-        element('span', { class: 'note' }, gone ? 'Gone: no tile from here on' : image ? size(image.length) : 'No image'),
-        element('span', { class: 'note' }, [stored && `stored ${brief(stored)}`, until && `${until < now() ? 'expired' : 'expires'} ${brief(until)}`].filter(Boolean).join(', '))),
+        element('span', { class: 'title' }, brief(time), current && element('em', null, words.place.newest)),
+        element('span', { class: 'note' }, gone ? words.place.goneFrom : image ? '' : words.place.noImage)),
       download)
   }
 }

@@ -2,30 +2,44 @@
 import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
-import { Device, listenToButton, keepPage, obstacle } from './device.js'
+import { Device, keepPage, keepRest, listenToButton, obstacle } from './device.js'
 import { soon } from './dom.js'
 import { PAGE } from './editions.js'
-import { plural, size, time as written } from './format.js'
+import { Finder } from './find/finder.js'
+import { size, time as written } from './format.js'
+import { HeatMap } from './heat-map.js'
+import { listenToKeys } from './keys.js'
 import { MapView } from './map.js'
+import { Measure } from './measure.js'
 import { empty, failure, loading, Notices } from './notices.js'
+import { nameOf, showOperator } from './operator.js'
 import { Outlines } from './outlines.js'
-import { Panel, FoldablePanel } from './panel.js'
+import { Panel } from './panel.js'
 import * as permalink from './permalink.js'
+import { showProblems } from './problems.js'
 import { RangeCard } from './range-card.js'
+import { FoldablePanel } from './sheet.js'
+import { CHOSEN } from './stack.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
 import { isEmbedded, takeAway } from './take/entry.js'
+import { Thumbnails } from './thumbnails.js'
 import { TileCard } from './tile-card.js'
-import { showProblems } from './problems.js'
+import { addTools } from './tools.js'
+import { language, translate, words } from './words/index.js'
 
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
+const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
 const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
 const MAX_POLL = 300000 // milliseconds: the longest of them
 
+document.documentElement.lang = language
+translate(document.documentElement)
+
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
-const device = new Device({ onOpen: mount, onAreas: areas => { stage.offline = areas.length ? device.offline : null } })
+const device = new Device({ onOpen: mount, onAreas })
 const store = new Store(device)
 const sheet = new FoldablePanel(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
@@ -33,17 +47,31 @@ const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
 const stage = new Stage(view.map, byId('time'))
 const entered = listenToButton(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
 const outlines = new Outlines(view.map)
+const heat = new HeatMap(view.map)
+const thumbnails = new Thumbnails(stage)
 const cards = new Cards(byId('cards'))
-const rangeCard = new RangeCard(stage, cards, outlines)
+const rangeCard = new RangeCard(stage, cards, outlines, {
+  layers: () => layers, editions: layer => store.editions(layer, PAGE), onLayer: name => choose(name)
+})
 const tileCard = new TileCard(stage, cards, outlines, store)
+const measure = new Measure(view.map, notices)
+const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: name => choose(name) })
+const keys = listenToKeys(stage, view.map, cards, {
+  onFind: () => finder.open(), onCompare: toggleComparison, onMeasure: () => measure.toggle()
+})
 const panel = new Panel(content, {
   onLayer: name => choose(name),
-  onTime: time => stage.clock.setTime(time),
-  onOlder: () => readEditions(panel.editions.length + PAGE),
-  onFootprint: time => outlineEdition(time),
-  onCompare: () => { stage.chooseRange(); stage.compare(true) },
-  newestUrl: (layer, tile) => store.newestUrl(layer, tile)
-})
+  onCompare: toggleComparison,
+  newestUrl: (layer, tile) => store.newestUrl(layer, tile),
+  editions: {
+    onSelect: time => stage.clock.setTime(time),
+    onMore: () => readEditions((panel.editions?.length ?? 0) + PAGE),
+    onAll: () => readAllEditions(),
+    onFootprint: time => outlineEdition(time),
+    onHeat: on => showHeat(on),
+    onThumbnail: (canvas, time) => thumbnails.draw(canvas, time)
+  }
+}, stage.stack)
 
 /** @type {import('./store.js').Layer[]} */
 let layers = []
@@ -54,12 +82,21 @@ let looking
 /** @type {{layer: any, last: string} | null} */
 let reported = null
 let again = new AbortController() // ends a pause before the store is asked again
+let reading = new AbortController() // of all editions
+/** @type {import('./editions.js').Editions | null} whose editions are read to the last, to be searched */
+let searched = null
+let isHeated = false
 
 /** Pixels of the map that lie under something. */
 function covered () {
   const box = node => node.getBoundingClientRect()
   const side = box(byId('cards'))
   return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
+}
+
+function onAreas ({ length }) {
+  stage.offline = length ? device.offline : null
+  if (length) keepRest()
 }
 
 function mount (offline, { mountOffline }) {
@@ -70,23 +107,27 @@ function mount (offline, { mountOffline }) {
 async function start () {
   content.replaceChildren(loading())
   content.setAttribute('aria-busy', 'true')
-  summarize('Reading the store …')
+  summarize(words.reading)
   for (let failures = 0; ;) {
     try {
       [layers] = await Promise.all([store.layers(), device.prepare()])
       if (layers.length) break
       failures = 0
-      say('An empty store', empty(databaseUrl(), () => again.abort()))
+      say(words.emptyStore, empty(databaseUrl(), () => again.abort()))
     } catch (error) {
       failures++
-      say('No connection', failure(error, () => again.abort()))
+      say(words.noConnection, failure(error, () => again.abort()))
     }
     again = new AbortController()
     await wait(failures ? backoff(failures) : POLL, again.signal).catch(() => {})
   }
+  const logo = await store.readSettings().catch(() => undefined)
+  showOperator(store.settings, logo)
   document.body.classList.remove('bare')
   content.removeAttribute('aria-busy')
-  follow()
+  content.replaceChildren(panel.node)
+  stage.stack.know(layers, store.settings.base)
+  await follow()
   refresh()
 }
 
@@ -95,30 +136,54 @@ function say (summary, notice) {
   content.removeAttribute('aria-busy')
   summarize(summary)
   document.body.classList.add('bare')
-  sheet.expand()
+  sheet.fold(false)
   if (content.firstElementChild?.textContent !== notice.textContent) content.replaceChildren(notice)
 }
 
 function summarize (text) {
   const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
-  byId('summary').textContent = text ?? [store.isAway ? 'On this device' : plural(layers.length, 'layer'), stats && size(bytes)].filter(Boolean).join(' · ')
+  byId('summary').textContent = text ?? [store.isAway ? words.onDevice : words.layers(layers.length), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
-/** Shows what an address asks for, or the first layer. */
-function follow (hash = location.hash) {
+/** Shows what an address asks for, or the layer that the operator names, or the first one that has tiles. */
+async function follow (hash = location.hash) {
   const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
-  const problems = wanted.layer && !known ? [`There is no layer “${wanted.layer.slice(0, 63)}” ${store.isAway ? 'on this device' : 'here'}.`] : wanted.problems
+  const isUnknown = wanted.layer && !known
+  const problems = isUnknown ? [words.link.unknown(wanted.layer?.slice(0, 63), store.isAway)] : wanted.problems
+  const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
   if (wanted.view) view.go(wanted.view)
   const { time = null, compare = null, range = null } = known ? wanted : {}
+  stage.compare(null)
+  stage.stack.setBase(known && wanted.base !== undefined ? wanted.base : ownBase())
+  stage.stack.set(known && wanted.layers ? wanted.layers : [])
   stage.clock.setTime(compare ? compare.to : time)
-  const name = known?.layer ?? layers[0].layer
   if (stage.doc?.layer !== name) choose(name)
+  stage.comparison.mode = wanted.mode ?? 'swipe'
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
-  stage.compare(Boolean(compare))
-  if (compare) stage.clock.setTime(compare.to)
-  if (problems.length) notices.show('link', { text: `Parts of this link could not be followed. ${problems.join(' ')}`, tone: 'warn', onClose: () => {} })
+  const other = known && wanted.with && layers.find(({ layer }) => layer === wanted.with?.layer)
+  if (compare) {
+    stage.compare({ time: compare.from })
+    stage.clock.setTime(compare.to)
+  } else if (other && wanted.with) stage.compare({ doc: other, time: wanted.with.time })
+  if (problems.length) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
   else notices.end('link')
+}
+
+/** The layer that is shown where nobody says which: no one is welcomed by an empty map. */
+async function firstLayer () {
+  const { opens } = store.settings
+  const listed = panel.sorted(layers)
+  const candidates = [...listed.filter(({ layer }) => layer === opens), ...listed]
+  for (const { layer } of candidates) if (await store.hasTiles(layer)) return layer
+  return candidates[0].layer
+}
+
+/** The operator's base map: a layer that is there, or a template. */
+function ownBase () {
+  const { base } = store.settings
+  if (typeof base === 'object') return CHOSEN
+  return layers.some(({ layer }) => layer === base) ? base ?? '' : ''
 }
 
 const newest = name => stats?.has(name) ? fromSeconds(/** @type {any} */ (stats.get(name)).last) : now()
@@ -132,18 +197,21 @@ function reaches (name, range) {
 function choose (name) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
-  document.title = `${layer.name ?? name} · tilecouch`
+  document.title = `${layer.name ?? name} · ${nameOf(store.settings)}`
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
-  if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link']) notices.end(topic)
+  if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   panel.render(layers, name, stats)
   view.see(layer)
   if (isOther) {
+    reading.abort()
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
     outlineEdition(null)
+    showHeat(false)
   }
   panel.setTime(stage.time)
+  panel.onStack()
   readEditions(PAGE)
   remember()
 }
@@ -152,7 +220,7 @@ async function readEditions (limit) {
   const name = /** @type {string} */ (stage.doc?.layer)
   const editions = await store.editions(name, limit + 1).catch(() => null) // the map says what is wrong
   if (!editions || stage.doc?.layer !== name) return
-  panel.setEditions(editions.slice(0, limit), editions.length > limit)
+  panel.editions?.fill(editions.slice(0, limit), editions.length > limit)
   // a load is under way, or was stopped: then asking gets rarer
   const state = JSON.stringify(editions.filter(({ finished }) => !finished))
   if (state === '[]') return
@@ -161,6 +229,55 @@ async function readEditions (limit) {
   clearTimeout(looking)
   looking = setTimeout(reread, pause)
 }
+
+/** All of them, to be searched: once, since what is typed goes on. */
+async function readAllEditions () {
+  const list = panel.editions
+  const layer = stage.doc?.layer
+  if (!list || !layer || list === searched) return
+  searched = list
+  reading = new AbortController()
+  const { signal } = reading
+  const editions = await store.allEditions(layer, signal, found => list.progress(found)).catch(() => null)
+  if (editions && !signal.aborted) list.fill(editions, false)
+  else if (searched === list) searched = null
+}
+
+/** Compares, or ends it: the range of the timeline, or else what the last change here changed, or another layer. */
+function toggleComparison () {
+  const { doc, comparing, range, layer } = stage
+  if (comparing) return stage.compare(null)
+  if (!doc || doc.format === 'pbf') return
+  if (range) {
+    stage.clock.setTime(range.to)
+    return stage.compare({ time: range.from })
+  }
+  const times = (layer.changes() ?? []).map(({ time }) => time)
+  const [before, last] = times.length > 1 ? times.slice(-2) : panel.editions?.lastTwo() ?? []
+  if (before) {
+    stage.range = { from: before, to: last }
+    stage.clock.setTime(null)
+    return stage.compare({ time: before })
+  }
+  const other = panel.sorted(layers).find(one => one.layer !== doc.layer && one.format !== 'pbf')
+  if (other) return stage.compare({ doc: other, time: null })
+  notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
+}
+
+/** How often the places in view changed. */
+function showHeat (on) {
+  isHeated = on
+  heat.show(on ? stage.layer?.changesByTile() ?? null : null)
+}
+
+const lookAtView = soon(() => {
+  const { layer } = stage
+  if (!layer) return
+  thumbnails.drop()
+  const tiles = layer.changesByTile()
+  panel.editions?.setChanges(layer.changes(), tiles?.length ?? 0)
+  if (isHeated) heat.show(tiles)
+}, VIEW_DELAY)
 
 let footprint = 0 // which was asked for last
 
@@ -177,6 +294,7 @@ async function refresh () {
   const found = await store.layers().catch(() => null)
   if (!found) return
   layers = found
+  stage.stack.know(layers, store.settings.base)
   if (!layers.length) {
     stage.clear()
     tileCard.close()
@@ -197,10 +315,18 @@ function describe () {
   panel.render(layers, name, stats)
 }
 
-/** Of the address, with all that is shown; empty while nothing is. */
+/** The address of what is shown; '' while nothing is. */
 function shownHash () {
-  const { doc, time, comparing, range } = stage
-  return doc && view.view ? permalink.format({ layer: doc.layer, time, comparing, range, view: view.view }) : ''
+  const { doc, time, comparing, range, comparison, stack } = stage
+  if (!doc || !view.view) return ''
+  const { left, mode, isOfOne } = comparison
+  const { entries } = stack
+  return permalink.format({
+    layer: doc.layer, time, comparing, range, mode, view: view.view,
+    left: left && !isOfOne ? { layer: /** @type {any} */ (left.doc).layer, time: left.time } : null,
+    base: stack.base === ownBase() ? undefined : stack.base,
+    layers: entries.length > 1 || entries[0].opacity !== 1 ? entries : null
+  })
 }
 
 const remember = soon(() => {
@@ -231,14 +357,17 @@ function retry () {
 const writeCards = soon(() => rangeCard.update())
 const reread = soon(async () => {
   await refresh()
-  readEditions(Math.max(PAGE, panel.editions.length))
+  readEditions(Math.max(PAGE, panel.editions?.length ?? 0))
   tileCard.refresh()
 }, REREAD_DELAY)
 
-stage.on('time range compare', remember)
+stage.on('time range compare stack', remember)
 stage.on('time range compare changes extent zone', writeCards)
+stage.on('changes', lookAtView)
+stage.on('stack', () => panel.onStack())
+stage.on('compare', () => { if (stage.comparing && stage.comparison.mode === 'side') sheet.fold(true) })
 stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
-stage.on('zone', () => { describe(); tileCard.render(); readEditions(panel.editions.length) })
+stage.on('zone', () => { describe(); tileCard.render(); panel.editions?.render() })
 stage.on('storeback', reread)
 stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
   const isNews = reported?.layer === stage.layer && reported?.last !== `${first} ${last}`
@@ -248,14 +377,15 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
+addTools(view, notices, { onFind: () => finder.open(), onMeasure: () => measure.toggle(), onKeys: keys.toggleList })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
   for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
 // not location.hash: `remember` may have written the old place over it before this is called
-addEventListener('hashchange', ({ newURL }) => { if (layers.length) follow(new URL(newURL).hash) })
+addEventListener('hashchange', ({ newURL }) => { if (stage.doc) follow(new URL(newURL).hash) })
 addEventListener('online', () => again.abort())
-addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
+addEventListener('keydown', ({ key }) => { if (key === 'Escape' && !measure.escape()) cards.escape() })
 document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })
 start()

@@ -27,7 +27,10 @@ export { CompareControl, Player, TimelineControl, compare, player, timeline } fr
  * @typedef {import('./player.js').PlayerOptions} PlayerOptions
  * @typedef {import('./timeline/timeline-control.js').TimelineControlOptions} TimelineControlOptions
  * @typedef {import('./timeline/timeline-control.js').TimeZone} TimeZone
+ * @typedef {import('./timeline/words.js').TimelineWords} TimelineWords
+ * @typedef {import('./timeline/words.js').CompareWords} CompareWords
  * @typedef {import('./compare-control.js').CompareControlOptions} CompareControlOptions
+ * @typedef {import('./compare-control.js').CompareMode} CompareMode
  * @typedef {import('./compare-control.js').Side} Side
  * @typedef {import('./mirror/index.js').MirrorOptions} MirrorOptions
  * @typedef {import('./mirror/index.js').MirrorStatus} MirrorStatus

@@ -18,6 +18,8 @@ function exactRange (range) {
 export const playerDefaults = {
   /** steps a second, when tiles come in time */
   speed: 2,
+  /** @type {number | null} seconds of the map's time that pass in one, instead of `speed`: 86400 is a day a second */
+  pace: null,
   /** starts again at the end */
   loop: false,
   /** @type {TimeRange | null} {from, to}: plays only what changed within, both included */
@@ -38,6 +40,7 @@ export const playerDefaults = {
  * @property {{time: ExactTime | null}} waiting the next step is due, and tiles or changes are not there yet
  * @property {{}} end it came to the last change, and does not loop; `pause` follows
  * @property {{speed: number}} speedchange `setSpeed` was called
+ * @property {{pace: number | null}} pacechange `setPace` was called
  * @property {{loop: boolean}} loopchange `setLoop` was called
  * @property {{from?: ExactTime, to?: ExactTime}} rangechange it plays another range; without fields: everything
  */
@@ -54,7 +57,7 @@ export class Player extends Base {
     /** the one it moves @type {Clock} */
     this.clock = clock
     this._layers = /** @type {any[]} */ (listOf(layers))
-    const { speed, loop, range } = this.options
+    const { speed, pace, loop, range } = this.options
     this._playback = new Playback({
       times: () => this._times(),
       getTime: () => this.clock.getTime(),
@@ -64,7 +67,7 @@ export class Player extends Base {
       now: () => performance.now(),
       setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
       clearTimeout: id => clearTimeout(id)
-    }, { interval: interval(speed), loop: Boolean(loop), range: exactRange(range) })
+    }, { interval: interval(speed), pace: checkPace(pace), loop: Boolean(loop), range: exactRange(range) })
   }
 
   /** On from the present time; from the beginning when that is the end. */
@@ -98,6 +101,20 @@ export class Player extends Base {
   setSpeed (speed) {
     this._playback.setInterval(interval(speed))
     return this.fire('speedchange', { speed })
+  }
+
+  /** @returns {number | null} seconds of the map's time that pass in one; null: it plays steps at a speed */
+  getPace () {
+    return this._playback.options.pace
+  }
+
+  /**
+   * So much of the map's time in a second, or steps at a speed; throws BAD_OPTION unless above 0 or null.
+   * @param {number | null} pace seconds
+   */
+  setPace (pace) {
+    this._playback.setPace(checkPace(pace))
+    return this.fire('pacechange', { pace })
   }
 
   /** @returns {boolean} whether it starts again at the end */
@@ -201,9 +218,13 @@ export class Player extends Base {
 
 const listOf = layers => Array.isArray(layers) ? [...layers] : [layers]
 
-function interval (speed) {
-  if (!(speed > 0 && Number.isFinite(speed))) throw new TilecouchError('BAD_OPTION', { option: 'speed', value: speed })
-  return 1000 / speed
+const interval = speed => 1000 / checkPositive('speed', speed)
+
+const checkPace = pace => pace == null ? null : checkPositive('pace', pace)
+
+function checkPositive (option, value) {
+  if (!(value > 0 && Number.isFinite(value))) throw new TilecouchError('BAD_OPTION', { option, value })
+  return value
 }
 
 /** @param {Clock} clock @param {HistoryLayer | HistoryLayer[]} layers @param {PlayerOptions} [options] */

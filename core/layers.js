@@ -37,6 +37,7 @@ export const layerFields = {
   tileSize: whole(64, 4096), // pixels
   ttl: whole(1, LONGEST), // seconds until a tile expires, counted from when it was stored
   upstream: object, // where missing tiles come from
+  group: text(200), // heading under which lists show it
   offline: flag, // false: its terms forbid taking areas of it along on a device
   retention: object, // which moments of its past are kept
   pruned: isExactTime, // when versions were last taken out of its past, to the day

@@ -2,13 +2,10 @@
 (function (newDoc, oldDoc, userCtx, secObj) {
   var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'] // as in core/ids.js
 
-  function forbid (reason) {
-    throw ({ forbidden: reason })
-  }
+  function forbid (reason) { throw ({ forbidden: reason }) }
 
   function isOneOf (group) {
-    var names = group && group.names
-    var roles = group && group.roles
+    var names = group && group.names, roles = group && group.roles
     if (Array.isArray(names) && userCtx.name !== null && names.indexOf(userCtx.name) >= 0) return true
     if (Array.isArray(roles)) for (var i = 0; i < roles.length; i++) if (userCtx.roles.indexOf(roles[i]) >= 0) return true
     return false
@@ -26,9 +23,7 @@
     return RESERVED.indexOf(text) < 0 || !!(oldDoc && !oldDoc._deleted)
   }
 
-  function isInteger (value) {
-    return typeof value === 'number' && value >= 0 && value % 1 === 0
-  }
+  function isInteger (value) { return typeof value === 'number' && value >= 0 && value % 1 === 0 }
 
   // what CouchDB itself adds to a document, such as its revisions, is not counted
   function checkSize (most) {
@@ -43,7 +38,9 @@
       var digests = name === 'digests' && newDoc.type === 'block' && newDoc._attachments.digests
       if (digests && digests.length > 32773) forbid('the digests of a block are at most 32773 bytes')
       if (digests && digests.content_type === 'application/octet-stream') continue
-      if (!isTile) forbid('only tiles have an attachment')
+      var logo = name === 'logo' && newDoc.type === 'store' && newDoc._attachments.logo
+      if (logo && logo.length <= 262144 && /^image/.test(logo.content_type) && types[logo.content_type] === 1) continue
+      if (!isTile) forbid('only tiles have an attachment, and the store a logo: PNG, JPEG, WebP or AVIF of at most 262144 bytes')
       if (name !== 'tile') forbid('the one attachment is called tile')
       var type = newDoc._attachments.tile.content_type
       if (types[type] !== 1) forbid('a tile is PNG, JPEG, WebP, AVIF or a vector tile, not ' + type)
@@ -88,16 +85,36 @@
       case 'zooms': return is(value, 'object') && is(value.min, 'whole 0 30') && is(value.max, 'whole 0 30') && value.min <= value.max
       case 'area': return is(value, 'object') && is(value.boxes, 'each box') && value.boxes.length <= 100 && (value.polygon ? is(value.polygon, 'object') : value.boxes.length > 0)
       case 'baseline': return is(value, 'object') && is(value.runs, 'each run') && is(value.differing, 'each tile')
+      case 'light': return is(value, 'hex') && luminance('#d9ecef') / luminance(value) >= 4.5
+      case 'dark': return is(value, 'hex') && luminance(value) / luminance('#17424b') >= 4.5
+      case 'colours': return holds(value, { light: 'light', dark: 'dark' })
+      case 'template': return is(value, 'address') && value.indexOf('{z}') >= 0 && value.indexOf('{x}') >= 0 && value.indexOf('{y}') >= 0
+      case 'base': return is(value, 'name') || (holds(value, { url: 'template', name: 'text 200', attribution: 'text 2000', maxzoom: 'whole 0 30' }) && value.url !== undefined)
+      case 'places': return is(value, 'each spot') && value.length <= 2000
+      case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
       run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
     if (!match || (rule !== 'place' && rule !== 'tile')) return !!match
     if (rule === 'place') return isBlock(+match[1], +match[2], +match[3])
     var across = Math.pow(2, match[2])
     return is(match[1], 'name') && match[2] <= 30 && match[3] < across && match[4] < across && (!match[5] || isTime(match[5].slice(1)))
+  }
+
+  function holds (value, rules) {
+    return is(value, 'object') && Object.keys(value).every(function (field) { return Object.keys(rules).indexOf(field) >= 0 && is(value[field], rules[field]) })
+  }
+
+  // of a colour, as WCAG defines it, and what it adds to both when they are compared
+  function luminance (hex) {
+    return [0.2126, 0.7152, 0.0722].reduce(function (sum, weight, at) {
+      var share = parseInt(hex.substr(1 + 2 * at, 2), 16) / 255
+      return sum + weight * (share <= 0.04045 ? share / 12.92 : Math.pow((share + 0.055) / 1.055, 2.4))
+    }, 0.05)
   }
 
   function isBlock (z, x, y) {
@@ -110,14 +127,14 @@
     return depth > 0 && Object.keys(value).every(function (name) { return isShallow(value[name], depth - 1) })
   }
 
-  // core/documents.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
+  // core/documents.js, core/settings.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
   function checkFields () {
     var count = 'whole 0 9007199254740991'
     var fields = {
       layer: {
         name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
         minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
-        vector_layers: 'each object', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name'
+        vector_layers: 'each object', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', group: 'text 200'
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,
@@ -125,7 +142,8 @@
       },
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
-      block: { z: 'whole 0 30', x: count, y: count }
+      block: { z: 'whole 0 30', x: count, y: count },
+      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places' }
     }[newDoc.type]
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
@@ -182,5 +200,6 @@
   else if (type === 'layer' || type === 'edition' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
   else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
+  else checkFields()
   checkAttachments(type === 'tile')
 })

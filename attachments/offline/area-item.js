@@ -3,8 +3,12 @@
 import { element } from '../../client/timeline/dom.js'
 import { capital } from '../../client/timeline/words.js'
 import { button } from '../dom.js'
-import { count, plural, size, zooms } from '../format.js'
+import { count, size, zooms } from '../format.js'
+import { words } from '../words/index.js'
+import { texts } from '../words/offline/index.js'
 import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
+
+const own = texts.area
 
 let number = 0
 
@@ -32,10 +36,10 @@ export class AreaItem {
       bar: part('div', 'bar', { role: 'progressbar', 'aria-valuemin': '0', 'aria-valuemax': '100' }),
       fill: part('span', 'fill'), figures: part('p', 'figures'), problem: part('p', 'problem'),
       main: button('', () => this.#act(), { class: 'primary main' }),
-      cancel: button('Cancel', () => this.#ask('cancel'), { class: 'secondary' }),
+      cancel: button(words.cancel, () => this.#ask('cancel'), { class: 'secondary' }),
       live: element('input', { type: 'checkbox', on: { change: ({ target }) => this.#follow(target.checked) } }),
-      refresh: button('Refresh', () => this.#refresh(), { class: 'secondary' }),
-      remove: button('Remove', () => this.#ask('remove'), { class: 'secondary danger' }),
+      refresh: button(own.refresh, () => this.#refresh(), { class: 'secondary' }),
+      remove: button(own.remove, () => this.#ask('remove'), { class: 'secondary danger' }),
       more: element('div', { class: 'more', id: this.#id }), ask: part('div', 'ask')
     }
     this.node = element('li', { class: 'area', 'data-area': area.id })
@@ -67,7 +71,7 @@ export class AreaItem {
   /** Goes on where the download is. */
   async download () {
     await this.#run('download')
-    if (this.#area.isComplete) this.#list.announce(`“${this.#area.name}” is on this device.`)
+    if (this.#area.isComplete) this.#list.announce(own.done(this.#area.name))
   }
 
   async #refresh () {
@@ -85,9 +89,9 @@ export class AreaItem {
     head.append(title, what, state)
     bar.append(fill)
     more.append(
-      button('Show on map', () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
-      button('Rename', () => this.#ask('rename'), { class: 'secondary' }),
-      remove, element('label', null, live, 'Keep it up to date'))
+      button(own.show, () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
+      button(own.rename, () => this.#ask('rename'), { class: 'secondary' }),
+      remove, element('label', null, live, own.keepUp))
     this.node.append(head, bar, this.#parts.figures, this.#parts.problem, element('div', { class: 'acts' }, main, cancel), more, this.#parts.ask)
     this.#parts.ask.hidden = true
     this.isOpen = false
@@ -101,7 +105,7 @@ export class AreaItem {
     const { min, max } = area.spec.zooms ?? {}
     const titled = this.#list.layerTitle(area.layer)
     write(title, area.name)
-    write(what, capital([titled !== area.name && titled, min !== undefined && `zoom ${zooms(min, max)}`, pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · ')))
+    write(what, capital([titled !== area.name && titled, min !== undefined && words.panel.zoom(zooms(min, max)), pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · ')))
     write(state, stateWords(status))
     this.node.dataset.state = status.state
     const share = shareOf(status)
@@ -109,14 +113,14 @@ export class AreaItem {
     if (share !== undefined) {
       fill.style.width = `${100 * share}%`
       bar.setAttribute('aria-valuenow', String(Math.floor(100 * share)))
-      bar.setAttribute('aria-label', `Download of ${area.name}`)
+      bar.setAttribute('aria-label', own.downloadOf(area.name))
     }
     write(figures, figuresOf(status))
     figures.hidden = !figures.textContent
-    const [word] = actionOf(status)
+    const [word, act] = actionOf(status)
     main.hidden = !word
     write(main, word ?? '')
-    main.classList.toggle('quiet', word === 'Pause')
+    main.classList.toggle('quiet', act === 'pause')
     cancel.hidden = !word || Boolean(status.updated)
     remove.hidden = !cancel.hidden // it does the same
     live.checked = Boolean(status.live)
@@ -192,7 +196,7 @@ export class AreaItem {
   }
 
   #renaming () {
-    const name = element('input', { type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': 'New name' })
+    const name = element('input', { type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': own.newName })
     const save = async event => {
       event.preventDefault()
       try {
@@ -204,16 +208,16 @@ export class AreaItem {
       }
       this.update()
     }
-    return [element('form', { on: { submit: save } }, name, element('div', { class: 'acts' }, element('button', { type: 'submit', class: 'primary' }, 'Rename'), button('Leave it', () => this.#ask(null), { class: 'secondary' })))]
+    return [element('form', { on: { submit: save } }, name, element('div', { class: 'acts' }, element('button', { type: 'submit', class: 'primary' }, own.rename), button(own.leave, () => this.#ask(null), { class: 'secondary' })))]
   }
 
   /** @param {'remove' | 'cancel'} act */
   #removing (act) {
     const status = this.#area.status()
-    const goes = status.tiles ? `${amount(status)} will be removed from this device.` : 'Nothing of it is on this device yet.'
+    const goes = status.tiles ? own.willGo(amount(status)) : own.nothingYet
     return [
-      element('p', null, act === 'cancel' ? `Stop the download, and remove “${this.#area.name}”? ` : `Remove “${this.#area.name}”? `, goes, ' The store keeps its tiles.'),
-      element('div', { class: 'acts' }, button('Remove it', () => this.#remove(), { class: 'primary danger' }), button('Keep it', () => this.#ask(null), { class: 'secondary' }))]
+      element('p', null, [(act === 'cancel' ? own.askCancel : own.askRemove)(this.#area.name), goes, own.storeKeeps].join(' ')),
+      element('div', { class: 'acts' }, button(own.removeIt, () => this.#remove(), { class: 'primary danger' }), button(own.keepIt, () => this.#ask(null), { class: 'secondary' }))]
   }
 
   async #remove () {
@@ -234,23 +238,19 @@ function write (node, text) {
 
 export function stateWords (status) {
   switch (status.state) {
-    case 'new': return 'Not downloaded yet'
-    case 'waiting': return 'Waiting: another window is downloading it'
-    case 'downloading': return status.updated ? 'Refreshing …' : 'Downloading …'
-    case 'paused': return 'Paused'
-    case 'incomplete': return status.failed ? `${plural(status.failed, 'tile')} failed` : 'Not complete'
-    case 'removing': return 'Removing …'
-    default: return freshness(status)
+    case 'downloading': return status.updated ? own.states.refreshing : own.states.downloading
+    case 'incomplete': return status.failed ? own.failed(status.failed) : own.states.incomplete
+    default: return own.states[status.state] ?? freshness(status)
   }
 }
 
 /** What the button does, and what it says. @returns {[string, 'download' | 'pause'] | []} */
 export function actionOf ({ state, failed, tiles }) {
   switch (state) {
-    case 'new': return [tiles ? 'Go on' : 'Download', 'download']
-    case 'waiting': case 'downloading': return ['Pause', 'pause']
-    case 'paused': return ['Go on', 'download']
-    case 'incomplete': return [failed ? 'Try again' : 'Go on', 'download']
+    case 'new': return [tiles ? own.goOn : own.download, 'download']
+    case 'waiting': case 'downloading': return [own.pause, 'pause']
+    case 'paused': return [own.goOn, 'download']
+    case 'incomplete': return [failed ? words.again : own.goOn, 'download']
     default: return []
   }
 }
@@ -265,6 +265,6 @@ export function shareOf ({ state, bytes, tiles, total }) {
 export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
   if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
   const isRunning = state === 'downloading'
-  return [`${count(tiles)} of ${plural(total.tiles, 'tile')}`, `${size(bytes)} of ${size(total.bytes)}`,
-    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && `${lasting(remaining)} left`].filter(Boolean).join(' · ')
+  return [own.of(count(tiles), words.tiles(total.tiles)), own.of(size(bytes), size(total.bytes)),
+    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && own.left(lasting(remaining))].filter(Boolean).join(' · ')
 }

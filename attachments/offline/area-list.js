@@ -2,6 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import { button, soon } from '../dom.js'
 import { size } from '../format.js'
+import { texts } from '../words/offline/index.js'
 import { AreaItem } from './area-item.js'
 import { reasons } from './words.js'
 
@@ -14,8 +15,8 @@ export class AreaList {
   /** @type {Map<string, AreaItem>} */
   #items = new Map()
   #connection = element('p', { class: 'connection' })
-  #list = element('ul', { class: 'areas', 'aria-label': 'Areas on this device' })
-  #empty = element('p', { class: 'hint' }, 'Download a part of the map, and it works without a network: on a ship, in the mountains, in a cellar.')
+  #list = element('ul', { class: 'areas', 'aria-label': texts.areas })
+  #empty = element('p', { class: 'hint' }, texts.intro)
   #message = element('p', { class: 'unseen', role: 'status' })
   #add
   #meter
@@ -30,7 +31,7 @@ export class AreaList {
     this.#page = page
     const announce = text => { this.#message.textContent = text }
     this.#meter = new StorageMeter(offline, announce)
-    this.#add = button('Download an area', page.onAdd, { class: 'primary' })
+    this.#add = button(texts.add, page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
       this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
     this.#make = area => new AreaItem(
@@ -81,8 +82,8 @@ export class AreaList {
   /** Without a known state, the browser's. */
   setOnline (online = navigator.onLine) {
     this.#connection.classList.toggle('away', !online)
-    const words = online ? 'Connected to the store' : 'No connection to the store'
-    if (this.#connection.textContent !== words) this.#connection.textContent = words
+    const text = online ? texts.connected : texts.notConnected
+    if (this.#connection.textContent !== text) this.#connection.textContent = text
   }
 
   /** Opens one of them, and closes the others. */
@@ -101,7 +102,7 @@ export class AreaList {
   }
 
   #removed ({ area }) {
-    this.#message.textContent = `“${area.name}” was removed from this device.`
+    this.#message.textContent = texts.removed(area.name)
     this.sync()
     this.#meter.update()
   }
@@ -114,9 +115,9 @@ export class StorageMeter {
   #bar = element('div', { class: 'bar', role: 'img' }, this.#fill)
   #words = element('p', { class: 'figures' })
   #promise = element('p', { class: 'hint' })
-  #keep = button('Keep it', () => this.#persist(), { class: 'secondary' })
+  #keep = button(texts.room.keep, () => this.#persist(), { class: 'secondary' })
   #turn = 0
-  element = element('section', { class: 'meter', 'aria-label': 'Room on this device', hidden: true }, element('h3', null, 'Room on this device'), this.#bar, this.#words,
+  element = element('section', { class: 'meter', 'aria-label': texts.room.head, hidden: true }, element('h3', null, texts.room.head), this.#bar, this.#words,
     element('div', { class: 'row' }, this.#promise, this.#keep))
 
   /** @param {(text: string) => void} announce */
@@ -135,9 +136,9 @@ export class StorageMeter {
     const used = ours ?? usage
     this.#bar.hidden = !quota
     if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
-    this.#words.textContent = [used !== undefined && `Maps take ${size(used)}`, free !== undefined && `${size(free)} free`].filter(Boolean).join(' · ')
+    this.#words.textContent = [used !== undefined && texts.room.taken(size(used)), free !== undefined && texts.room.free(size(free))].filter(Boolean).join(' · ')
     this.#bar.setAttribute('aria-label', this.#words.textContent)
-    this.#promise.textContent = persisted ? 'Kept until you remove it.' : 'The browser may delete it when space runs low.'
+    this.#promise.textContent = persisted ? texts.room.kept : texts.room.mayGo
     // without https the browser cannot be asked
     this.#keep.hidden = Boolean(persisted) || !navigator.storage?.persist
   }
@@ -145,7 +146,7 @@ export class StorageMeter {
   async #persist () {
     const isKept = await this.#offline.persist().catch(() => false)
     await this.update()
-    if (!isKept) this.#promise.textContent = 'The browser did not agree. It is more likely to for a page that is installed or bookmarked.'
+    if (!isKept) this.#promise.textContent = texts.room.refused
     this.#announce(this.#promise.textContent)
   }
 }

@@ -2,6 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/coverage-layer.js'
+import { texts } from '../words/offline/index.js'
 import { outlinesOf } from './geometry.js'
 
 const WORLDS = [-360, 0, 360] // degrees: the copies of the world that a map may show at once
@@ -38,11 +39,7 @@ export class AreaOutlines {
   }
 }
 
-const KINDS = [
-  ['whole', 'on this device, with all downloaded zooms below'],
-  ['part', 'on this device in part'],
-  ['browsed', 'looked at lately']
-]
+const KINDS = /** @type {const} */ (['whole', 'part', 'browsed'])
 
 export class Coverage {
   #offline
@@ -51,10 +48,10 @@ export class Coverage {
   /** @type {any} */
   #layer = null
   #input = element('input', { type: 'checkbox', on: { change: () => this.update() } })
-  #legend = element('ul', { class: 'legend', hidden: true }, ...KINDS.map(([kind, words]) =>
-    element('li', null, element('span', { class: `tilecouch-coverage tilecouch-coverage-${kind}`, 'aria-hidden': 'true' }), words)))
+  #legend = element('ul', { class: 'legend', hidden: true }, ...KINDS.map(kind =>
+    element('li', null, element('span', { class: `tilecouch-coverage tilecouch-coverage-${kind}`, 'aria-hidden': 'true' }), texts.coverage[kind])))
 
-  element = element('div', { class: 'coverage' }, element('label', null, this.#input, 'Show which tiles are on this device'), this.#legend)
+  element = element('div', { class: 'coverage' }, element('label', null, this.#input, texts.coverage.show), this.#legend)
 
   constructor (offline, map, stage) {
     this.#offline = offline

@@ -1,7 +1,9 @@
 // What an area would take, whether there is room for it, and why not; asked again while somebody draws it.
 import { element } from '../../client/timeline/dom.js'
 import { checkFits, storageSize } from '../../client/offline/storage.js'
-import { plural, size } from '../format.js'
+import { size } from '../format.js'
+import { words } from '../words/index.js'
+import { texts } from '../words/offline/index.js'
 import { lasting, problem } from './words.js'
 
 const LARGE_SHARE = 0.8 // of the free room: the rest is soon gone
@@ -16,9 +18,9 @@ export function estimateLine ({ answer, error }, rate) {
   if (!answer) return { tone: 'warn', parts: [problem(error)], isPossible: false }
   const { figures, room } = answer
   const { tiles, versions, bytes, transfer } = figures
-  if (!versions) return { tone: '', parts: ['The store has no tiles here at these zooms.'], isPossible: false }
-  const beside = [versions > tiles && plural(versions, 'version'), rate && `about ${lasting(transfer / rate)}`].filter(Boolean).join(', ')
-  const parts = [element('strong', null, `${plural(tiles, 'tile')} · ${size(bytes)}`), ...beside ? [` · ${beside}`] : []]
+  if (!versions) return { tone: '', parts: [texts.estimate.none], isPossible: false }
+  const beside = [versions > tiles && words.versions(versions), rate && texts.estimate.about(lasting(transfer / rate))].filter(Boolean).join(', ')
+  const parts = [element('strong', null, `${words.tiles(tiles)} · ${size(bytes)}`), ...beside ? [` · ${beside}`] : []]
   try {
     checkFits('', figures, NOTHING, room)
   } catch (refusal) {
@@ -26,7 +28,7 @@ export function estimateLine ({ answer, error }, rate) {
   }
   if (room.free === undefined) return { tone: '', parts, isPossible: true }
   const isLarge = storageSize(figures) > LARGE_SHARE * room.free
-  return { tone: isLarge ? 'warn' : '', parts: [...parts, element('small', null, isLarge ? `That is most of the ${size(room.free)} that are free.` : `${size(room.free)} free on this device`)], isPossible: true }
+  return { tone: isLarge ? 'warn' : '', parts: [...parts, element('small', null, isLarge ? texts.estimate.most(size(room.free)) : texts.estimate.free(size(room.free)))], isPossible: true }
 }
 
 export const ESTIMATE_DELAY = 250 // milliseconds without a change before the store is asked

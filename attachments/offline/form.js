@@ -3,10 +3,13 @@
 import { element } from '../../client/timeline/dom.js'
 import { parseBbox } from '../../core/index.js'
 import { button } from '../dom.js'
-import { plural } from '../format.js'
+import { words } from '../words/index.js'
+import { texts } from '../words/offline/index.js'
 import { Estimator, estimateLine } from './estimate.js'
 import { Sketch } from './sketch.js'
 import { freeName, problem } from './words.js'
+
+const own = texts.form
 
 const EXTRA_ZOOMS = 2 // zooms beyond the one that is shown, to begin with
 const MAX_ZOOM = 22 // zoom, of a layer that does not say where it ends
@@ -57,17 +60,17 @@ export class AreaForm {
     return {
       name: element('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
       layer: element('select', { on: { input: () => { this.#fill(); this.#ask() } } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
-      box: button('Box', () => this.#choose('box'), { 'aria-pressed': 'true' }),
-      polygon: button('Free shape', () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
+      box: button(own.box, () => this.#choose('box'), { 'aria-pressed': 'true' }),
+      polygon: button(own.free, () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
       hint: element('p', { class: 'hint' }),
-      undo: button('Take back the last corner', () => this.#sketch.dropCorner(), { class: 'secondary' }),
+      undo: button(own.undo, () => this.#sketch.dropCorner(), { class: 'secondary' }),
       numbers: element('input', { type: 'text', inputmode: 'text', autocomplete: 'off', spellcheck: 'false', on: { change: () => this.#typed() } }),
-      first: new Stepper('First zoom', changed),
-      last: new Stepper('Last zoom', changed),
-      past: field('select', {}, element('option', { value: 'none' }, 'Only the newest'), element('option', { value: 'since' }, 'The past since …'), element('option', { value: 'all' }, 'All of the past')),
-      since: field('input', { type: 'date', 'aria-label': 'Since', hidden: true, value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10) }),
+      first: new Stepper(own.firstZoom, changed),
+      last: new Stepper(own.lastZoom, changed),
+      past: field('select', {}, element('option', { value: 'none' }, own.pastNone), element('option', { value: 'since' }, own.pastSince), element('option', { value: 'all' }, own.pastAll)),
+      since: field('input', { type: 'date', 'aria-label': own.since, hidden: true, value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10) }),
       answer: element('p', { class: 'estimate', role: 'status' }),
-      submit: element('button', { type: 'submit', class: 'primary' }, 'Download')
+      submit: element('button', { type: 'submit', class: 'primary' }, texts.area.download)
     }
   }
 
@@ -75,14 +78,14 @@ export class AreaForm {
     const { name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
     const labelled = (text, ...fields) => element('label', null, element('span', null, text), ...fields)
     return element('form', { class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } } },
-      element('div', { class: 'choice', role: 'group', 'aria-label': 'Shape' }, box, polygon),
+      element('div', { class: 'choice', role: 'group', 'aria-label': own.shape }, box, polygon),
       hint, undo,
-      labelled('Name', name),
-      this.#layers.length > 1 && labelled('Layer', layer),
-      element('div', { class: 'zooms', role: 'group', 'aria-label': 'Zooms' }, first.element, last.element),
-      labelled('Past', past), since,
-      element('details', null, element('summary', null, 'Box as numbers'), labelled('West, south, east, north', numbers)),
-      element('div', { class: 'foot' }, answer, element('div', { class: 'acts' }, submit, button('Cancel', this.#page.onCancel, { class: 'secondary' }))))
+      labelled(own.name, name),
+      this.#layers.length > 1 && labelled(own.layer, layer),
+      element('div', { class: 'zooms', role: 'group', 'aria-label': own.zooms }, first.element, last.element),
+      labelled(own.past, past), since,
+      element('details', null, element('summary', null, own.asNumbers), labelled(own.edges, numbers)),
+      element('div', { class: 'foot' }, answer, element('div', { class: 'acts' }, submit, button(words.cancel, this.#page.onCancel, { class: 'secondary' }))))
   }
 
   /** What follows from the layer: its zooms, and a name that is free. */
@@ -123,7 +126,7 @@ export class AreaForm {
     const { kind, corners, geometry } = this.#sketch
     box.setAttribute('aria-pressed', String(kind === 'box'))
     polygon.setAttribute('aria-pressed', String(kind === 'polygon'))
-    const text = kind === 'box' ? 'Drag the corners on the map.' : !corners ? 'Tap the map where the corners are.' : `${plural(corners, 'corner')}. Tap for another one, drag to move one.`
+    const text = kind === 'box' ? own.dragCorners : !corners ? own.tapCorners : own.corners(corners)
     if (hint.textContent !== text) hint.textContent = text
     undo.hidden = kind === 'box' || !corners
     if (geometry && 'bbox' in geometry && document.activeElement !== numbers) numbers.value = geometry.bbox.join(', ')
@@ -147,7 +150,7 @@ export class AreaForm {
     if (!spec) {
       this.#estimator.stop()
       answer.className = 'estimate'
-      answer.replaceChildren('At least three corners make an area.')
+      answer.replaceChildren(own.threeCorners)
       return
     }
     answer.classList.add('waiting')
@@ -178,7 +181,7 @@ export class AreaForm {
     if (!spec || !this.#canDownload) return
     if (!name.value.trim()) {
       this.#parts.answer.className = 'estimate warn'
-      this.#parts.answer.textContent = 'Give it a name.'
+      this.#parts.answer.textContent = own.giveName
       return name.focus()
     }
     this.#allow(false)
@@ -201,8 +204,8 @@ export class Stepper {
     this.#input = element('input', { type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) } })
     this.element = element('div', { class: 'stepper' }, element('span', { 'aria-hidden': 'true' }, label),
       element('div', null,
-        button('−', () => this.#take(this.value - 1), { 'aria-label': `${label}: one less` }), this.#input,
-        button('+', () => this.#take(this.value + 1), { 'aria-label': `${label}: one more` })))
+        button('−', () => this.#take(this.value - 1), { 'aria-label': own.less(label) }), this.#input,
+        button('+', () => this.#take(this.value + 1), { 'aria-label': own.more(label) })))
   }
 
   get value () {

@@ -1,8 +1,9 @@
 // The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the
 // button that opens all this.
 import { element } from '../../client/timeline/dom.js'
-import { plural } from '../format.js'
 import * as permalink from '../permalink.js'
+import { words } from '../words/index.js'
+import { texts } from '../words/offline/index.js'
 import { AreaList } from './area-list.js'
 import { Coverage, AreaOutlines } from './area-marks.js'
 import { AreaForm } from './form.js'
@@ -10,8 +11,7 @@ import { boxOf, outlinesOf } from './geometry.js'
 import { problem, reasons } from './words.js'
 
 const NAME = 'offline'
-const TITLE = 'Offline maps'
-const ADD = 'Download an area'
+const TITLE = words.offlineMaps
 const INSET = 72 // pixels from the edges of the free part of the map: where the corners of a new area lie at first
 const MOST_INSET = 0.25 // of that part, where it is small
 const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
@@ -99,7 +99,7 @@ export class OfflinePanel {
     this.#offline?.on('failure', ({ area, error }) => {
       const item = this.#list?.item(area?.id)
       if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area?.name}” is not up to date. ${problem(error)}`, tone: 'warn', onClose: () => {} })
+      else if (!this.isOpen) this.#page.notices.show(NAME, { text: texts.outdated(area?.name, problem(error)), tone: 'warn', onClose: () => {} })
     })
   }
 
@@ -109,7 +109,7 @@ export class OfflinePanel {
     const away = this.#offline?.isOnline === false
     this.#mark.hidden = !areas.length
     this.#mark.textContent = String(areas.length)
-    const label = [TITLE, areas.length && plural(areas.length, 'area'), away && 'no connection'].filter(Boolean).join(', ')
+    const label = [TITLE, areas.length && texts.count(areas.length), away && texts.away].filter(Boolean).join(', ')
     this.#page.entry.classList.toggle('away', away)
     this.#page.entry.setAttribute('aria-label', label)
     this.#page.entry.title = label
@@ -137,7 +137,7 @@ export class OfflinePanel {
       rate: this.#rate,
       onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
     })
-    this.#fill(ADD, this.#form.node)
+    this.#fill(texts.add, this.#form.node)
     this.#form.focus()
   }
 
@@ -152,7 +152,10 @@ export class OfflinePanel {
     const item = this.#list?.item(area.id)
     this.#list?.open(area.id)
     item?.focus()
-    item?.download().then(() => { if (!this.isOpen) this.#page.notices.show(NAME, { text: `“${area.name}”: ${area.isComplete ? 'it is on this device.' : 'not all of it was downloaded.'}`, onClose: () => {} }) })
+    item?.download().then(() => {
+      const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
+      if (!this.isOpen) this.#page.notices.show(NAME, { text, onClose: () => {} })
+    })
   }
 
   // the form first, then the card

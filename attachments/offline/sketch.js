@@ -2,6 +2,7 @@
 // are moved with a finger, a mouse or the arrow keys.
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
+import { texts } from '../words/offline/index.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
 const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller
@@ -10,7 +11,7 @@ const LARGE_STEP = 40 // pixels with Shift
 const TAP_DISTANCE = 8 // pixels a finger may slip and still tap
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
-const CORNERS = ['North-west corner', 'North-east corner', 'South-east corner', 'South-west corner']
+const own = texts.sketch
 
 export class Sketch {
   /** @type {'box' | 'polygon'} */
@@ -101,11 +102,11 @@ export class Sketch {
   #make () {
     this.#clearHandles()
     const isBox = this.kind === 'box'
-    this.#handles = this.#places.map((place, index) => this.#handle(place, isBox ? CORNERS[index] : `Corner ${index + 1}`, isBox ? 'box' : 'point', (to, isOver) => this.#drag(index, to, isOver)))
+    this.#handles = this.#places.map((place, index) => this.#handle(place, isBox ? own.corners[index] : own.corner(index + 1), isBox ? 'box' : 'point', (to, isOver) => this.#drag(index, to, isOver)))
     this.#handles.forEach((handle, index) => handle.getElement()?.addEventListener('keydown', event => {
       if (event.key === 'Delete' || event.key === 'Backspace') this.dropCorner(index)
     }))
-    if (isBox && this.#places.length) this.#grip = this.#handle(this.#middle(), 'The whole box', 'grip', to => this.#moveAll(to))
+    if (isBox && this.#places.length) this.#grip = this.#handle(this.#middle(), own.whole, 'grip', to => this.#moveAll(to))
     this.#draw()
     this.#onChange()
   }
@@ -121,7 +122,7 @@ export class Sketch {
     const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span') })
     const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000 }).addTo(this.#map)
     const node = /** @type {HTMLElement} */ (handle.getElement())
-    node.setAttribute('aria-label', `${label}: arrow keys move it`)
+    node.setAttribute('aria-label', own.moves(label))
     handle.on('drag', () => onMove(handle.getLatLng(), false))
     handle.on('dragend', () => onMove(handle.getLatLng(), true))
     node.addEventListener('keydown', event => {

@@ -1,4 +1,5 @@
-// Words that depend on a number, by the rules of a language; # is the number as that language writes it.
+// Words that depend on a number, by the rules of a language; # is the number as the reader writes it.
+import { localeOf } from './locale.js'
 
 /**
  * @param {string} language
@@ -6,6 +7,6 @@
  */
 export function counted (language) {
   const rules = new Intl.PluralRules(language)
-  const number = new Intl.NumberFormat(language)
+  const number = new Intl.NumberFormat(localeOf(language))
   return forms => count => (forms[rules.select(count)] ?? forms.other).replace('#', number.format(count))
 }

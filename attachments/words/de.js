@@ -3,81 +3,281 @@ import { counted } from './counted.js'
 
 const count = counted('de')
 
+const tiles = count({ one: '# Kachel', other: '# Kacheln' })
+const versions = count({ one: '# Version', other: '# Versionen' })
+const editions = count({ one: '# Ausgabe', other: '# Ausgaben' })
+const changed = count({ one: '# Kachel geändert', other: '# Kacheln geändert' })
+
 /** @type {import('./index.js').Words} */
 export const de = {
+  tiles,
+  versions,
   layers: count({ one: '# Ebene', other: '# Ebenen' }),
+  newest: 'Neueste',
+  again: 'Nochmals versuchen',
+  cancel: 'Abbrechen',
+  close: what => `Schließen: ${what}`,
+  closeNotice: 'Schließen',
+  reading: 'Der Kartenspeicher wird gelesen …',
+  emptyStore: 'Ein leerer Kartenspeicher',
+  noConnection: 'Keine Verbindung',
+  onDevice: 'Auf diesem Gerät',
+  offlineMaps: 'Offline-Karten',
+  offlineFailed: why => `Die Offline-Karten lassen sich nicht öffnen: ${why}`,
+  numbers: { bytes: count({ one: '# Byte', other: '# Byte' }), units: ['kB', 'MB', 'GB', 'TB'] },
+
+  timeline: {
+    timeline: 'Zeitleiste',
+    transport: 'Durch die Zeit gehen',
+    first: 'Erste Änderung',
+    previous: 'Vorige Änderung',
+    play: 'Abspielen',
+    pause: 'Anhalten',
+    next: 'Nächste Änderung',
+    last: 'Letzte Änderung',
+    newest: 'Neueste',
+    toNewest: 'Die neuesten Kacheln zeigen, sobald sie da sind',
+    time: 'Zeit',
+    from: 'Anfang des Zeitraums',
+    to: 'Ende des Zeitraums',
+    settings: 'Einstellungen der Zeitleiste',
+    more: 'Mehr',
+    selectRange: 'Einen Zeitraum wählen',
+    clearRange: 'Den Zeitraum aufheben',
+    zoomToRange: 'Auf den Zeitraum zoomen',
+    zoomOut: 'Zeitachse verkleinern',
+    zoomIn: 'Zeitachse vergrößern',
+    showAll: 'Die ganze Zeit zeigen',
+    loop: 'Am Ende von vorn beginnen',
+    speed: 'Tempo',
+    steps: 'Änderungen je Sekunde',
+    perSecond: speed => `${speed} je s`,
+    pace: 'Zeit je Sekunde',
+    paces: { hour: '1 Stunde je s', day: '1 Tag je s', week: '1 Woche je s', month: '1 Monat je s', year: '1 Jahr je s', decade: '10 Jahre je s' },
+    zone: 'Zeitzone',
+    utc: 'Zeiten in UTC',
+    local: 'Lokal',
+    ofComputer: 'Zeiten dieses Computers',
+    ofZone: name => `Zeiten von ${name}`,
+    waiting: 'wartet auf Kacheln …',
+    looking: 'sucht Änderungen …',
+    loading: 'der Verlauf wird geladen …',
+    away: 'der Kartenspeicher ist nicht erreichbar',
+    notOnMap: 'die Ebene ist nicht auf der Karte',
+    nothing: 'hier hat sich nichts geändert',
+    only: 'der einzige Zeitpunkt dieser Ebene',
+    before: 'vor der ersten Änderung hier',
+    tilesChanged: count({ one: 'hier # Kachel geändert', other: 'hier # Kacheln geändert' }),
+    unchangedSince: time => `unverändert seit ${time}`,
+    lastChange: time => `letzte Änderung ${time}`,
+    changes: count({ one: '# Änderung', other: '# Änderungen' })
+  },
+
+  store: {
+    late: seconds => `Keine Antwort innerhalb von ${seconds} Sekunden.`,
+    unreachable: 'Der Server ist nicht erreichbar.',
+    answered: status => `Der Server antwortete ${status}.`
+  },
+  offlineNow: {
+    head: 'Sie sind offline',
+    texts: [
+      'Von dieser Karte ist noch nichts auf diesem Gerät. Mit Verbindung lädt der Knopf „Offline-Karten“ dieser Seite Teile davon herunter.',
+      'Die Karte erscheint von selbst, sobald es eine Verbindung gibt.'
+    ]
+  },
+  storeAway: why => ({
+    head: 'Der Kartenspeicher antwortet nicht',
+    texts: [why, 'Läuft der Server noch? Nichts ist verloren: Diese Seite fragt weiter und macht weiter, wenn eine Antwort kommt.']
+  }),
+  empty: {
+    head: 'Noch keine Ebenen',
+    before: ['Dieser Kartenspeicher ist bereit und leer. Laden Sie einen Ordner mit Kacheln oder eine MBTiles-Datei:'],
+    command: 'Befehl',
+    after: [
+      'Ein Ordner enthält z/x/y.png, wie gdal2tiles und die meisten Programme es schreiben. Jedes Laden zu einer neuen Zeit ergänzt die Vergangenheit der Ebene, und diese Seite führt dorthin zurück.',
+      'Die Karte erscheint von selbst, sobald es eine gibt.'
+    ],
+    look: 'Nochmals nachsehen'
+  },
+  problems: {
+    codes: {
+      UNREACHABLE: () => 'Der Server antwortet nicht.',
+      LAYER_NOT_FOUND: name => `Die Ebene „${name}“ ist nicht mehr in diesem Kartenspeicher.`,
+      DATABASE_NOT_FOUND: () => 'Die Datenbank ist nicht mehr da.',
+      INDEX_MISSING: () => 'Dem Kartenspeicher fehlt der Index der Versionen: „tilecouch push“ richtet ihn ein.',
+      UNAUTHORIZED: () => 'Der Kartenspeicher erlaubt Ihnen das Lesen nicht.',
+      FORBIDDEN: () => 'Der Kartenspeicher erlaubt Ihnen das Lesen nicht.'
+    },
+    other: (name, message) => `Der Kartenspeicher hat ein Problem: ${message}.`,
+    keepsAsking: 'Diese Seite fragt weiter.',
+    fromDevice: (isOnline, time) => `${isOnline ? 'Der Server antwortet nicht.' : 'Sie sind offline.'} Das ist, was das Gerät von der Karte hat${time ? `, Stand ${time}` : '; nicht alles davon ist da'}.`,
+    failed: number => `${tiles(number)} nicht geladen. Es wird weiter versucht.`,
+    vector: 'Das sind Vektorkacheln. Diese Seite weiß, wann sie sich änderten, kann sie aber nicht zeichnen.',
+    notHere: 'Von diesem Ort ist nichts auf diesem Gerät.',
+    noneBefore: time => `Dieser Ort hat keine Kacheln vor dem ${time}.`,
+    goThere: 'Dorthin gehen',
+    noneHere: name => `„${name}“ hat hier keine Kacheln.`,
+    showWhere: 'Zeigen, wo es welche gibt'
+  },
+  link: {
+    problems: problems => `Dieser Link war nicht ganz zu verstehen. ${problems.join(' ')}`,
+    unknown: (name, isOnDevice) => `${isOnDevice ? 'Auf diesem Gerät' : 'Hier'} gibt es keine Ebene „${name}“.`,
+    noLayer: 'Er nennt keine Ebene.',
+    noPlace: 'Er nennt keinen Ort auf der Karte.',
+    noTime: text => `„${text}“ ist keine Zeit.`
+  },
+
+  map: {
+    label: 'Karte. Pfeiltasten bewegen sie, Eingabe zeigt, was über den Ort in der Mitte bekannt ist, ? listet alle Tasten.',
+    timeline: 'Zeitleiste',
+    tools: 'Werkzeuge der Karte',
+    zoomIn: 'Vergrößern',
+    zoomOut: 'Verkleinern',
+    find: 'Einen Ort suchen',
+    locate: 'Zeigen, wo ich bin',
+    locating: 'Ihr Standort wird gesucht …',
+    notLocated: ['Browser verraten den Standort nur Seiten, die über https geöffnet wurden.', 'Der Browser verrät dieser Seite Ihren Standort nicht.', 'Dieses Gerät weiß nicht, wo es ist.', 'Dieses Gerät hat seinen Standort nicht rechtzeitig gefunden.'],
+    measure: 'Eine Strecke messen',
+    full: 'Ganzer Bildschirm',
+    leaveFull: 'Ganzen Bildschirm verlassen',
+    noFull: 'Der Browser lässt diese Seite nicht den ganzen Bildschirm füllen.',
+    keys: 'Tasten'
+  },
+  measure: {
+    hint: 'Klicken Sie auf die Orte, zwischen denen Sie messen.',
+    undo: 'Zurücknehmen',
+    both: (length, area) => `${length}, umschließt ${area}`
+  },
+  keys: {
+    title: 'Tasten',
+    when: 'Sie gelten, solange die Karte den Fokus hat.',
+    space: 'Leertaste',
+    does: {
+      move: 'Karte bewegen', zoom: 'Zoomen', tile: 'Was über den Ort in der Mitte bekannt ist', play: 'Abspielen, anhalten', previous: 'Vorige Änderung hier',
+      next: 'Nächste Änderung hier', newest: 'Neueste', compare: 'Vergleichen', find: 'Einen Ort suchen', measure: 'Messen', close: 'Karteikarte schließen', keys: 'Diese Liste'
+    }
+  },
+  find: {
+    label: 'Einen Ort suchen',
+    placeholder: 'Ort oder Koordinaten',
+    hint: 'Zum Beispiel 47,5 N 8,3 O, 10/534/358 oder der Name einer Ebene.',
+    results: 'Orte',
+    close: 'Suche schließen',
+    coordinates: 'Koordinaten',
+    layer: 'Ebene',
+    pressEnter: host => `Die Eingabetaste sucht bei ${host}.`,
+    asking: host => `${host} wird gefragt …`,
+    found: (number, host) => `${count({ one: '# Ort', other: '# Orte' })(number)} von ${host}`,
+    nothing: 'Nichts gefunden.',
+    failed: host => `${host} antwortet nicht.`
+  },
+
+  panel: {
+    layers: 'Ebenen',
+    hide: 'Liste der Ebenen ausblenden',
+    show: 'Liste der Ebenen einblenden',
+    find: 'Eine Ebene suchen',
+    noMatch: text => `Keine Ebene passt zu „${text}“.`,
+    zoom: zooms => `Zoom ${zooms}`,
+    compare: 'Zwei Zeiten vergleichen',
+    vector: 'Das sind Vektorkacheln: Diese Seite kennt ihre Vergangenheit, kann sie aber nicht zeichnen.'
+  },
+  facts: {
+    terms: { layer: 'Ebene', tiles: 'Kacheln', versions: 'Versionen', size: 'Größe', zooms: 'Zoomstufen', first: 'Erste', last: 'Letzte', conflicts: 'Konflikte', source: 'Quelle' },
+    disagree: number => `Unabhängig geladene Kartenspeicher widersprechen sich in ${count({ one: '# Dokument', other: '# Dokumenten' })(number)}.`,
+    repairs: 'behebt das: Die neueste Version bleibt, und nichts geht verloren.'
+  },
+  address: { head: 'Adresse für Kartenprogramme', copy: 'Kopieren', copied: 'Kopiert', selected: 'Markiert' },
+  stack: {
+    onMap: 'Auf der Karte',
+    base: 'Grundkarte',
+    noBase: 'Keine',
+    order: 'Ebenen übereinander, die oberste zuerst',
+    over: name => `„${name}“ über der Karte zeigen`,
+    off: name => `„${name}“ von der Karte nehmen`,
+    up: name => `„${name}“ nach oben`,
+    down: name => `„${name}“ nach unten`,
+    opacity: name => `Deckkraft von „${name}“`
+  },
+  editions: {
+    count: editions,
+    last: number => `Die letzten ${editions(number)}`,
+    find: 'Eine Ausgabe suchen',
+    noMatch: text => `Keine Ausgabe passt zu „${text}“.`,
+    searching: found => `Es wird gesucht, bisher ${editions(found)} …`,
+    ofEveryTile: 'von jeder Kachel',
+    loading: 'wird geladen …',
+    older: 'Ältere Ausgaben',
+    footprint: 'Umreißen, was sie umfasst',
+    onlyHere: 'Nur was sich hier änderte',
+    noneHere: 'Hier hat sich nichts geändert.',
+    looking: 'Änderungen werden gesucht …',
+    share: (share, number) => [share, tiles(number)].filter(Boolean).join(' · '),
+    heat: 'Zeigen, wo sich oft etwas änderte',
+    seldom: 'selten',
+    often: 'oft'
+  },
+
+  changed: {
+    title: 'Was sich hier änderte',
+    between: ['Zwischen ', ' und ', ''],
+    showTime: 'Diese Zeit zeigen',
+    outline: 'Geänderte Kacheln umreißen',
+    looking: 'Wird gesucht …',
+    alike: 'Hier sieht nichts anders aus.',
+    nothing: 'Hier hat sich nichts geändert.',
+    tiles: changed,
+    steps: number => `in ${count({ one: '# Schritt', other: '# Schritten' })(number)}, im sichtbaren Teil der Karte`
+  },
+  compare: {
+    start: 'Nebeneinander vergleichen',
+    stop: 'Vergleich beenden',
+    nothing: 'Es gibt nur einen Zeitpunkt und keine andere Ebene zum Vergleichen.',
+    handle: 'Vergleichen: links und rechts',
+    control: {
+      left: 'links',
+      right: 'rechts',
+      otherMap: 'Zweite Karte',
+      swipe: (left, leftShare, right, rightShare) => `${left} auf ${leftShare} %, ${right} auf ${rightShare} % der Karte`,
+      fade: (left, leftShare, right, rightShare) => `${left} ${leftShare} %, ${right} ${rightShare} %`
+    },
+    mode: 'Art des Vergleichs',
+    modes: { swipe: 'Schieben', side: 'Nebeneinander', fade: 'Überblenden' },
+    sides: {
+      left: { name: 'Links', layer: 'Ebene links', time: 'Datum links' },
+      right: { name: 'Rechts', layer: 'Ebene rechts', time: 'Datum rechts' }
+    }
+  },
+  place: {
+    title: 'Dieser Ort',
+    reading: 'Die Versionen werden gelesen …',
+    unreadable: why => `Die Versionen sind nicht zu lesen: ${why}`,
+    nothing: 'Hier hat der Kartenspeicher keine Kachel.',
+    notYet: 'Hier war noch nichts.',
+    gone: 'Hier ist nichts mehr',
+    goneFrom: 'Entfernt: ab hier keine Kachel mehr',
+    goneSince: 'Entfernt seit',
+    noImage: 'Kein Bild',
+    source: 'Quelle',
+    unchangedSince: 'Unverändert seit',
+    checked: 'Geprüft',
+    until: 'Wieder geändert',
+    versions: (number, zone) => `${versions(number)}, Zeiten in ${zone}`,
+    last: (number, zone) => `Die letzten ${versions(number)}, Zeiten in ${zone}`,
+    older: 'Ältere Versionen',
+    newest: 'neueste',
+    download: 'Bild herunterladen',
+    downloadOf: time => `Bild vom ${time} herunterladen`,
+    details: 'Einzelheiten',
+    terms: {
+      tile: 'Kachel', time: 'Zeit', stored: 'Gespeichert', expires: 'Gültig bis', expired: 'Abgelaufen', size: 'Größe', type: 'Typ',
+      address: 'Geholt von', document: 'Dokument', revision: 'Revision'
+    }
+  },
+
   take: {
     title: 'Mitnehmen',
     notLoaded: why => `Dieser Teil der Seite wurde nicht geladen (${why}). Laden Sie die Seite neu, wenn es Netz gibt.`,
-    openMap: 'Karte öffnen',
-    tabs: { image: 'Bild', timelapse: 'Zeitraffer', link: 'Link' },
-    preview: 'Karte mit Datum und Quellen',
-    size: 'Größe',
-    sizes: { screen: 'Wie auf dem Bildschirm', small: 'Klein', square: 'Quadrat', wide: 'Breit', upright: 'Hoch', own: 'Andere …' },
-    width: 'Breite in Pixeln',
-    height: 'Höhe in Pixeln',
-    badSize: (least, most) => `Breite und Höhe sind ganze Zahlen von ${least} bis ${most}.`,
-    tooManyPixels: millions => `Das ist zu groß: höchstens ${millions} Millionen Pixel.`,
-    makeImage: 'Bild erstellen',
-    makeTimelapse: 'Zeitraffer erstellen',
-    print: 'Drucken',
-    progressLabel: 'Fortschritt',
-    working: 'Wird gezeichnet …',
-    progress: (done, all) => `Bild ${done} von ${all}`,
-    cancel: 'Abbrechen',
-    cancelled: 'Abgebrochen. Nichts wurde gespeichert.',
-    done: size => `Fertig: ${size}.`,
-    missing: count({ one: '# Kachel wurde nicht geladen und fehlt.', other: '# Kacheln wurden nicht geladen und fehlen.' }),
-    save: 'Speichern',
-    share: 'Teilen …',
-    notShared: 'Dieses Gerät konnte es nicht teilen. Speichern Sie es stattdessen.',
-    again: 'Noch einmal versuchen',
-    without: 'Weglassen, was nicht lädt',
-    format: 'Format',
-    formats: { gif: 'GIF, für jedes Programm', mp4: 'MP4-Video', webm: 'WebM-Video' },
-    notHere: 'nicht in diesem Browser',
-    needsHttps: 'braucht https',
-    period: 'Zeitraum',
-    allOfThePast: 'Die ganze Vergangenheit',
-    between: (from, to) => `${from} bis ${to}`,
-    fps: 'Bilder pro Sekunde',
-    fade: 'Bilder zum Überblenden',
-    hold: 'Sekunden am Ende',
-    looking: 'Wird nachgesehen …',
-    plan: (frames, length, size) => `${frames} Bilder, ${length}, etwa ${size}.`,
-    leftOut: (shown, all, most) => `Er zeigt ${shown} von ${all} Änderungen, gleichmäßig verteilt: Ein Zeitraffer hat höchstens ${most} Bilder.`,
-    link: 'Link zu dieser Karte',
-    copy: 'Kopieren',
-    copied: 'Kopiert',
-    selected: 'Ausgewählt',
-    qr: 'QR-Code des Links',
-    qrTooLong: 'Der Link ist zu lang für einen QR-Code.',
-    embed: 'In eine Webseite einbetten',
-    frameCode: 'HTML für Ihre Seite',
-    embedAll: 'Jede Webseite darf diese Karte zeigen.',
-    embedSome: origins => `Seiten dieser Adressen dürfen diese Karte zeigen: ${origins}.`,
-    embedNone: 'Andere Webseiten dürfen diese Karte noch nicht zeigen. Wer den Server betreibt, erlaubt es mit der Einstellung „embed“ des Gateways, bei CouchDB mit „tilecouch doctor --fix --allow-viewer --embed“.',
-    embedUnknown: 'Der Server antwortet nicht. Daher ist nicht bekannt, welche Webseiten diese Karte zeigen dürfen.',
-    qgis: 'In QGIS öffnen',
-    qgisHow: 'Ziehen Sie die Layerdatei in QGIS, oder legen Sie eine XYZ-Verbindung mit dieser Adresse an.',
-    qgisNewest: 'QGIS zeigt frühere Zeiten nur über ein Gateway (tilecouch serve). Dies ist die neueste Karte.',
-    qgisFile: 'Layerdatei (.qlr)',
-    tiles: 'Adresse der Kacheln',
-    problems: {
-      NOTHING: 'Hier gibt es nichts zu zeichnen: Keine Ebene mit Bildern ist zu sehen.',
-      NOT_READY: 'Die Karte ist noch nicht geladen. Versuchen Sie es gleich noch einmal.',
-      NOTHING_CHANGED: 'In diesem Zeitraum hat sich hier nichts geändert. Wählen Sie einen anderen Zeitraum oder Ort, oder nehmen Sie ein Bild.',
-      IMAGE: ({ time, why }) => `Nicht alle Kacheln von ${time} wurden geladen (${why}). Versuchen Sie es noch einmal, oder lassen Sie weg, was nicht lädt.`,
-      BASE_NOT_READABLE: ({ title = '' }) => `Die Bilder der Grundkarte${title && ` (${title})`} dürfen von anderen Seiten nicht kopiert werden. Nehmen Sie eine andere Grundkarte, oder lassen Sie sie weg.`,
-      TOO_LARGE: ({ width, height }) => `Dieser Browser kann ${width} × ${height} Pixel nicht zeichnen. Wählen Sie eine kleinere Größe.`,
-      NO_ROOM: 'Dafür reicht der Speicher nicht. Wählen Sie eine kleinere Größe, weniger Bilder oder einen kürzeren Zeitraum.',
-      NO_WEBCODECS: 'Dieser Browser erstellt keine Videos. Nehmen Sie ein GIF oder einen anderen Browser.',
-      INSECURE: 'Browser erstellen Videos nur auf Seiten, die über https geöffnet wurden. Nehmen Sie ein GIF, oder fragen Sie nach der https-Adresse.',
-      NO_CODEC: 'Dieser Browser kann solche Videos in dieser Größe nicht erstellen. Wählen Sie ein anderes Format oder eine kleinere Größe.',
-      ENCODER: ({ why }) => `Der Browser konnte das Video nicht erstellen (${why}). Wählen Sie ein anderes Format oder eine kleinere Größe.`,
-      WORKER: 'Dieser Browser oder die Richtlinie des Servers erlaubt der Seite keinen Worker. Nehmen Sie stattdessen ein Video.',
-      UNREACHABLE: 'Der Server antwortet nicht. Versuchen Sie es mit Netz noch einmal.',
-      OTHER: ({ why }) => `Das ging nicht: ${why}. Versuchen Sie es noch einmal, oder wählen Sie eine kleinere Größe.`
-    }
+    openMap: 'Karte öffnen'
   }
 }

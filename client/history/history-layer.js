@@ -173,6 +173,39 @@ export class HistoryLayer extends Base {
   }
 
   /**
+   * How often the tiles in view changed after they first appeared; null while that is not known. Tiles that never were
+   * are left out.
+   * @returns {{z: number, x: number, y: number, changes: number}[] | null}
+   */
+  changesByTile () {
+    return this.changes() && this._index.changesByTile(this._columns)
+  }
+
+  /**
+   * What the view shows at a time, to be drawn elsewhere: each tile that has an image then, with its place in pixels of
+   * the map. `preload([time])` fetches the images that are not here.
+   * @param {ExactTime | null} time
+   * @returns {{left: number, top: number, size: number, image: Blob | undefined, up: number, dx: number, dy: number}[]}
+   *   image: none while it is not here; up: of an enlarged one only a part is shown, of 2^up columns and rows
+   */
+  pictures (time) {
+    const { _map: map, _tileZoom: zoom } = this
+    if (!map || zoom === undefined) return []
+    const scale = map.getZoomScale(map.getZoom(), zoom)
+    const origin = map.getPixelBounds().min
+    const { x: size } = this.getTileSize()
+    const found = []
+    for (const { el, coords, current } of Object.values(this._tiles)) {
+      const picture = current && coords.z === zoom ? this._pictureAt(this._items.get(el), time) : null
+      if (!picture) continue
+      const { version, up, dx, dy } = picture
+      const [left, top] = [coords.x * size * scale - origin.x, coords.y * size * scale - origin.y]
+      found.push({ left, top, size: size * scale, image: this._images.peek(version), up, dx, dy })
+    }
+    return found
+  }
+
+  /**
    * The tile under a place, with its versions.
    * @param {L.LatLngExpression} place
    * @returns {{z: number, x: number, y: number, versions: Version[], shown: Version | null} | null}

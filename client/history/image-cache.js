@@ -52,6 +52,11 @@ export class ImageCache {
     return this.#blobs.has(versionKey(version))
   }
 
+  /** The image of a version, if it is here. @param {Version} version @returns {Blob | undefined} */
+  peek (version) {
+    return this.#blobs.get(versionKey(version))
+  }
+
   /**
    * The image of a version.
    * @param {Version} version

@@ -188,6 +188,16 @@ export class VersionIndex {
     return changed
   }
 
+  /**
+   * How often the tiles of a view changed after they first appeared.
+   * @param {Column[]} columns
+   * @returns {{z: number, x: number, y: number, changes: number}[]} without tiles that never were
+   */
+  changesByTile (columns) {
+    return [...this.#tilesIn(columns)].filter(versions => versions.length)
+      .map(versions => ({ z: versions[0].z, x: versions[0].x, y: versions[0].y, changes: versions.length - 1 }))
+  }
+
   /** Has a tile asked for again when it is next wanted; until then what is known stays. */
   expire (z, x, y) {
     const entry = this.#columns.get(key(z, x))

@@ -2,7 +2,7 @@
 import { element, icon, svg, write } from './dom.js'
 import { indexAsOf } from './steps.js'
 import { ticksOf } from './ticks.js'
-import { plural, size, timeWords, valueWords } from './words.js'
+import { changeText, timeText, valueText } from './words.js'
 
 const BARS_HEIGHT = 46 // pixels: the height of the bars and the air above them
 const TALLEST = 40
@@ -13,19 +13,20 @@ const slider = (name, label, children) => element('div', { class: `tilecouch-tim
 
 /** @param {any} control the TimelineControl */
 export function makeAxis (control) {
+  const { _words: words } = control
   const paths = Object.fromEntries(['later', 'past', 'current', 'hover', 'marks'].map(name => [name, svg('path', { class: `tilecouch-${name}` })]))
   const labels = svg('g', { class: 'tilecouch-labels' })
   const base = svg('line', { class: 'tilecouch-base', x1: 0, y1: BARS_HEIGHT + 0.5, y2: BARS_HEIGHT + 0.5 })
   const picture = svg('svg', { class: 'tilecouch-timeline-picture', height: BARS_HEIGHT + TICKS_HEIGHT, 'aria-hidden': 'true', focusable: 'false' }, [base, ...Object.values(paths), labels])
   const span = element('div', { class: 'tilecouch-timeline-span' })
-  const thumb = slider('thumb', 'Time', [element('i')])
-  const from = slider('from', 'Start of the range', [element('i')])
-  const to = slider('to', 'End of the range', [element('i')])
+  const thumb = slider('thumb', words.time, [element('i')])
+  const from = slider('from', words.from, [element('i')])
+  const to = slider('to', words.to, [element('i')])
   const tip = element('div', { class: 'tilecouch-timeline-tip', 'aria-hidden': 'true' }, [element('b'), element('span')])
   const message = element('div', { class: 'tilecouch-timeline-message' })
   const strip = element('div', { class: 'tilecouch-timeline-strip', 'data-drag': 'strip' })
   const root = element('div', { class: 'tilecouch-timeline-axis' }, [strip, span, picture, from, to, thumb, message, tip, element('div', { class: 'tilecouch-timeline-progress' })])
-  const newest = element('button', { type: 'button', class: 'tilecouch-newest', title: 'Show the newest tiles, as they come', 'aria-label': 'Newest' }, [icon('newest'), element('span', { text: 'Newest' })])
+  const newest = element('button', { type: 'button', class: 'tilecouch-newest', title: words.toNewest, 'aria-label': words.newest }, [icon('newest'), element('span', { text: words.newest })])
   newest.addEventListener('click', () => control.seek(null))
 
   let drawn = /** @type {any} */ ({})
@@ -52,7 +53,7 @@ export function makeAxis (control) {
   function drawTicks ({ axis, zone }) {
     if (drawn.ticked === axis && drawn.zone === zone) return
     Object.assign(drawn, { ticked: axis, zone })
-    const { ticks, context } = ticksOf(axis, zone)
+    const { ticks, context } = ticksOf(axis, zone, { words })
     write(paths.marks, { d: ticks.map(tick => `M${Math.round(tick.x) + 0.5} ${BARS_HEIGHT + 1}v${tick.label ? 5 : 3}`).join('') })
     const text = (x, label, className) => svg('text', { x, y: BARS_HEIGHT + 17, class: className, text: label })
     labels.replaceChildren(...(context ? [text(2, context, 'tilecouch-context')] : []),
@@ -72,7 +73,7 @@ export function makeAxis (control) {
       'aria-valuemin': Math.floor(domain.from / 1000),
       'aria-valuemax': Math.ceil(domain.to / 1000),
       'aria-valuenow': time === null ? Math.ceil(domain.to / 1000) : Math.floor(Date.parse(time) / 1000),
-      'aria-valuetext': valueWords(time, changes, zone)
+      'aria-valuetext': valueText(time, changes, zone, words)
     })
   }
 
@@ -94,21 +95,23 @@ export function makeAxis (control) {
     if (!hover) return
     const several = bin && bin.changes > 1 && !hover.dragging
     const time = several || !bin || hover.dragging ? hover.time : changes[bin.index].time
-    write(tip.firstChild, { text: several ? plural(bin.changes, 'change') : time === null ? 'Newest' : timeWords(time, zone) })
+    const at = index => timeText(changes[index].time, zone, words)
+    const timed = time === null ? words.newest : timeText(time, zone, words)
+    write(tip.firstChild, { text: several ? words.changes(bin.changes) : timed })
     write(tip.lastChild, {
       text: bin
-        ? `${several ? `${timeWords(changes[bin.index].time, zone)} – ${timeWords(changes[bin.index + bin.changes - 1].time, zone)} · ` : ''}${plural(bin.tiles, 'tile')} changed here${bin.bytes ? `, ${size(bin.bytes)}` : ''}`
-        : complete ? valueWords(time, changes, zone).replace(/^.*?(?=before|unchanged|nothing|last|\d+ tiles? changed)/, '') : ''
+        ? `${several ? `${at(bin.index)} – ${at(bin.index + bin.changes - 1)} · ` : ''}${words.tilesChanged(bin.tiles)}${bin.bytes ? `, ${words.size(bin.bytes)}` : ''}`
+        : complete ? changeText(time, changes, zone, words) : ''
     })
     const half = tip.offsetWidth / 2
-    const at = bin && !hover.dragging ? bin.x : hover.x
-    tip.style.transform = `translateX(${Math.round(Math.min(Math.max(at, half), axis.width - half) - half)}px)`
+    const x = bin && !hover.dragging ? bin.x : hover.x
+    tip.style.transform = `translateX(${Math.round(Math.min(Math.max(x, half), axis.width - half) - half)}px)`
   }
 
   function render (state) {
-    const { axis, time, message: words } = state
-    write(message, { text: words })
-    message.hidden = !words
+    const { axis, time } = state
+    write(message, { text: state.message })
+    message.hidden = !state.message
     write(newest, { 'aria-pressed': String(time === null) })
     for (const node of [thumb, strip]) node.hidden = !axis
     if (!axis) {

@@ -5,7 +5,8 @@
 //   axis.js               the lower row: bars, ticks, the thumb, the range, the tip; ticks.js says where ticks are
 //   axis-input.js         mouse, fingers, wheel and keys on the axis
 //   time-scale.js         times to pixels and back
-//   steps.js, words.js    steps from change to change; all texts, and time zones
+//   steps.js              steps from change to change
+//   words.js, zones.js    all texts in English, for the option `words` to replace; time zones
 //   dom.js                elements, icons, and the strip at the edge of the map
 // playback.js is the player's: it decides when the next step is due.
 export { CompareControl, compare } from '../compare-control.js'

@@ -1,5 +1,9 @@
 // Decides when the next step is due. Timers, clock and layers come in as `host`, so that tests control the time.
-import { nextToPlay } from './steps.js'
+import { nextToPlay, skipTo, within } from './steps.js'
+
+// milliseconds, while so much time passes in a second: what would be seen for less is left out
+const SHORTEST = 100
+const FRAME = 16 // milliseconds
 
 /**
  * @typedef {object} Host
@@ -24,7 +28,10 @@ export class Playback {
   #isAnnounced = false
   #again = false // the first step after play() may go from the end to the beginning
 
-  /** @param {{interval: number, loop: boolean, range: {from: string, to: string} | null}} options */
+  /**
+   * @param {{interval: number, pace: number | null, loop: boolean, range: {from: string, to: string} | null}} options
+   *   pace: seconds of the map's time in one, instead of the interval
+   */
   constructor (host, options) {
     this.#host = host
     this.options = options
@@ -63,19 +70,25 @@ export class Playback {
     if (this.#waitsFor === 'interval') this.#wait()
   }
 
+  /** @param {number | null} pace seconds of the map's time that pass in one; null: steps at the interval */
+  setPace (pace) {
+    this.options.pace = pace
+    if (this.#waitsFor === 'interval') this.#wait()
+  }
+
   /** Something else moved the time: continue from there. */
   moved () {
     if (this.playing && !this.#stepping) this.#arrive()
   }
 
   #step () {
-    const { emit, getTime, setTime, times } = this.#host
+    const { emit, setTime, times } = this.#host
     const known = times()
     if (!known) {
       this.#waitsFor = 'changes'
       return this.#announceWaiting()
     }
-    const next = nextToPlay(known, getTime(), { range: this.options.range, again: this.#again || this.options.loop })
+    const next = this.#next(known)
     this.#again = false
     if (next === null) {
       this.#stop()
@@ -93,6 +106,24 @@ export class Playback {
     emit('step', { time: next })
   }
 
+  /** @param {string[]} known */
+  #next (known) {
+    const { range, pace, loop } = this.options
+    const time = this.#host.getTime()
+    const next = nextToPlay(known, time, { range, again: this.#again || loop })
+    return pace && time !== null && next !== null ? skipTo(within(known, range), time, next, pace * SHORTEST) : next
+  }
+
+  /** Milliseconds that the present step is seen. */
+  get #interval () {
+    const { interval, pace } = this.options
+    const known = pace ? this.#host.times() : null
+    const time = this.#host.getTime()
+    const next = known && this.#next(known)
+    if (!pace || !next || time === null || next <= time) return interval
+    return Math.max((Date.parse(next) - Date.parse(time)) / pace, FRAME)
+  }
+
   #arrive () {
     this.#steppedAt = this.#host.now()
     this.#isAnnounced = false
@@ -100,7 +131,7 @@ export class Playback {
   }
 
   #wait () {
-    const { interval } = this.options
+    const interval = this.#interval
     const rest = this.#steppedAt + interval - this.#host.now()
     if (this.#host.isShown()) {
       // what came late is still seen for a moment

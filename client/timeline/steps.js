@@ -71,3 +71,14 @@ export function nextToPlay (times, time, { range = null, again = false } = {}) {
   if (time < first) return first
   return playable[indexAsOf(playable, time) + 1]
 }
+
+/**
+ * On from the next time to play, as far as a pace goes in the meantime: what would be seen for less than a moment is
+ * left out.
+ * @param {string[]} times ascending @param {string} time the present one @param {string} next @param {number} reach
+ *   milliseconds of the map's time
+ */
+export function skipTo (times, time, next, reach) {
+  const end = Date.parse(time) + reach
+  return next > time ? times.findLast(each => each >= next && Date.parse(each) <= end) ?? next : next
+}

@@ -1,6 +1,6 @@
 // Ticks of the time axis and what is written at them. Pure. Steps are counted on the wall clock of the zone, so that a
 // day tick is a midnight there whatever summer time does.
-import { MONTHS, two } from './words.js'
+import { timelineWords } from './words.js'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -23,26 +23,30 @@ const LEVELS = [
 /** Widths of a text at 11 px, rather too wide. */
 const estimate = text => text.length * 6.7
 
+/** A time whose texts are as wide as any. */
+const WIDE = Date.UTC(2000, 7, 28)
+
 /**
  * @typedef {{ms: number, x: number, label: string, major: boolean}} Tick label '' for a mark alone; major: a larger
  *   unit begins
  */
 
 /**
- * @param {import('./time-scale.js').Axis} axis @param {import('./words.js').Zone} zone
- * @param {{measure?: (text: string) => number}} [options] width of a label in pixels
+ * @param {import('./time-scale.js').Axis} axis @param {import('./zones.js').Zone} zone
+ * @param {{measure?: (text: string) => number, words?: import('./words.js').TimelineWords}} [options] measure: width of
+ *   a label in pixels
  * @returns {{ticks: Tick[], context: string}} context: what the labels leave out, for the left end; '' if
  *   nothing
  */
-export function ticksOf (axis, zone, { measure = estimate } = {}) {
-  const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each)) + GAP)
+export function ticksOf (axis, zone, { measure = estimate, words = timelineWords } = {}) {
+  const index = LEVELS.findIndex(each => each.length / axis.msPerPx >= measure(sample(each, words)) + GAP)
   const level = LEVELS[index] ?? LEVELS[LEVELS.length - 1]
   const left = axis.ms(0)
   const right = axis.ms(axis.width)
-  const context = contextOf(level, zone.civil(axis.from))
+  const context = contextOf(level, zone.civil(axis.from), words)
   const ticks = marks(level, left, right, zone)
-    .map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil), civil }))
-  const shown = place(ticks, level, axis.width, context ? measure(context) : 0, measure)
+    .map(({ ms, civil }) => ({ ms, x: axis.x(ms), ...labelOf(level, civil, words), civil }))
+  const shown = place(ticks, level, axis.width, context ? measure(context) : 0, { measure, words })
   const finer = LEVELS.slice(0, Math.max(index, 0))
     .findLast(each => each.length / axis.msPerPx >= 9 && (level.length / each.length) % 1 < 0.05)
   const coarse = new Set(shown.ticks.map(tick => tick.ms))
@@ -51,12 +55,12 @@ export function ticksOf (axis, zone, { measure = estimate } = {}) {
 }
 
 /** Writes as many labels as fit, larger units first; the others stay as marks. */
-function place (ticks, level, width, contextWidth, measure) {
+function place (ticks, level, width, contextWidth, { measure, words }) {
   let context = contextWidth > 0
   if (context) {
     // where a larger unit begins under the context, it says the whole itself
     const under = ticks.find(tick => tick.major && tick.x - measure(tick.label) / 2 < contextWidth + GAP / 2)
-    const full = under && contextOf(level, under.civil)
+    const full = under && contextOf(level, under.civil, words)
     if (under && under.x >= measure(full) / 2) {
       under.label = full
       context = false
@@ -77,27 +81,29 @@ function place (ticks, level, width, contextWidth, measure) {
   return { context, ticks: ticks.map(({ ms, x, label, major }) => ({ ms, x, label, major })) }
 }
 
-const sample = ({ unit, every }) => unit === 'clock' ? (every < MINUTE ? '00:00:00' : '00:00') : unit === 'day' ? (every === 1 ? '00' : '00 Aug') : unit === 'month' ? 'Aug' : '2000'
+function sample ({ unit, every }, words) {
+  if (unit === 'clock') return words.clock(0, every < MINUTE)
+  if (unit === 'day') return every === 1 ? '00' : words.dayMonth(WIDE)
+  return unit === 'month' ? words.month(WIDE) : '2000'
+}
 
-function labelOf ({ unit, every }, civil) {
+function labelOf ({ unit, every }, civil, words) {
   const wall = new Date(civil)
   const [year, month, day] = [wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate()]
   if (unit === 'year') return { label: String(year), major: false }
-  if (unit === 'month') return month ? { label: MONTHS[month], major: false } : { label: String(year), major: true }
+  if (unit === 'month') return month ? { label: words.month(civil), major: false } : { label: String(year), major: true }
   if (unit === 'day') {
-    if (day === 1) return { label: month ? MONTHS[month] : `Jan ${year}`, major: true }
-    return { label: every === 1 ? String(day) : `${day} ${MONTHS[month]}`, major: false }
+    if (day === 1) return { label: month ? words.month(civil) : words.monthYear(civil), major: true }
+    return { label: every === 1 ? String(day) : words.dayMonth(civil), major: false }
   }
-  if (civil % DAY === 0) return { label: `${day} ${MONTHS[month]}${month || day > 1 ? '' : ` ${year}`}`, major: true }
-  return { label: `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${every < MINUTE ? `:${two(wall.getUTCSeconds())}` : ''}`, major: false }
+  if (civil % DAY === 0) return { label: month || day > 1 ? words.dayMonth(civil) : words.date(civil), major: true }
+  return { label: words.clock(civil, every < MINUTE), major: false }
 }
 
-function contextOf ({ unit }, civil) {
-  const wall = new Date(civil)
+function contextOf ({ unit }, civil, words) {
   if (unit === 'year') return ''
-  const year = wall.getUTCFullYear()
-  const month = MONTHS[wall.getUTCMonth()]
-  return unit === 'month' ? `${year}` : unit === 'day' ? `${month} ${year}` : `${wall.getUTCDate()} ${month} ${year}`
+  if (unit === 'month') return String(new Date(civil).getUTCFullYear())
+  return unit === 'day' ? words.monthYear(civil) : words.date(civil)
 }
 
 function marks (level, left, right, zone) {

@@ -8,12 +8,13 @@ import { listenToKeys, listenToPointers } from './axis-input.js'
 import { uniteChanges, uniteExtents } from './steps.js'
 import { airy, axisOf, clampSpan, domainOf, followSpan, zoomSpan } from './time-scale.js'
 import { makeToolbar } from './toolbar.js'
-import { capital, valueWords, zoneOf } from './words.js'
+import { capital, timelineWords, valueText } from './words.js'
+import { zoneOf } from './zones.js'
 
 const INSET = 12 // pixels left of the first and right of the last time
 const SPEAK_DELAY = 600 // milliseconds without a move, after which the time is announced
 const LAYER_EVENTS = 'changes extent timeload load loading tileerror add remove'
-const PLAYER_EVENTS = 'play pause waiting step speedchange loopchange'
+const PLAYER_EVENTS = 'play pause waiting step speedchange pacechange loopchange'
 
 /** A handle's own time, that of the thumb while it is dragged, or what the pointer means. */
 const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end] : dragging ? time : inSeconds(meant())
@@ -27,6 +28,8 @@ export const timelineDefaults = {
   container: null,
   /** steps a second while playing */
   speed: 2,
+  /** @type {number | null} seconds of the map's time that pass in one while playing, instead of `speed` */
+  pace: null,
   /** playing starts again at the end */
   loop: false,
   /** @type {TimeRange | null} {from, to} to begin with */
@@ -38,13 +41,16 @@ export const timelineDefaults = {
   /** false: no range */
   selectable: true,
   /** false: the axis always shows all */
-  zoomable: true
+  zoomable: true,
+  /** @type {Partial<TimelineWords>} its texts in another language: the fields of timelineWords that are given */
+  words: {}
 }
 
 /**
  * @typedef {import('../clock.js').ExactTime} ExactTime
  * @typedef {import('../clock.js').TimeRange} TimeRange
  * @typedef {import('../history/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('./words.js').TimelineWords} TimelineWords
  * @typedef {'utc' | 'local' | (string & {})} TimeZone in which times are shown; or a name such as `Europe/Berlin`
  * @typedef {Partial<typeof timelineDefaults>} TimelineControlOptions
  *
@@ -61,15 +67,16 @@ export class TimelineControl extends Base {
   /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
   constructor (layers, options) {
     super(options)
-    const { speed, loop, range, timeZone } = this.options
+    const { speed, pace, loop, range, timeZone, words } = this.options
+    this._words = /** @type {TimelineWords} */ ({ ...timelineWords, ...words })
     this.layers = Array.isArray(layers) ? [...layers] : [layers]
     /** that of its layers */
     this.clock = this.layers[0].clock
     /** its player: to listen to and to control */
-    this.player = player(this.clock, this.layers, { speed, loop, range })
+    this.player = player(this.clock, this.layers, { speed, pace, loop, range })
     this.player.on('rangechange', event => this._onRange(event))
     this.id = L.Util.stamp(this)
-    this.zone = zoneOf(timeZone)
+    this.zone = zoneOf(timeZone, this._words.locale)
     this._changes = this._axis = /** @type {any} */ (null)
     // made when it is put on a map
     this._axisView = this._toolbar = this._ended = this._observer = /** @type {any} */ (undefined)
@@ -92,7 +99,7 @@ export class TimelineControl extends Base {
     this._axisView = makeAxis(this)
     this._toolbar = makeToolbar(this)
     this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
-    const container = this._container = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': 'Timeline', tabindex: -1 },
+    const container = this._container = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1 },
       [...this._toolbar.elements, ...this._axisView.elements, this._spoken])
     L.DomEvent.disableClickPropagation(container).disableScrollPropagation(container)
     listenToPointers(this, this._axisView, this._ended.signal)
@@ -135,7 +142,7 @@ export class TimelineControl extends Base {
   /** An unknown name throws a RangeError. @param {TimeZone} zone */
   setTimeZone (zone) {
     if (zone === this.zone.name) return this
-    this.zone = zoneOf(zone)
+    this.zone = zoneOf(zone, this._words.locale)
     this.refresh()
     return this.fire('zonechange', { timeZone: zone })
   }
@@ -235,6 +242,7 @@ export class TimelineControl extends Base {
     if (state.hover) state.hover.time = meantTime(state.hover, state)
     this._container.classList.toggle('tilecouch-busy', state.busy)
     this._container.classList.toggle('tilecouch-zoomed', state.zoomed)
+    this._container.classList.toggle('tilecouch-single', Boolean(state.only))
     this._toolbar.render(state)
     this._axisView.render(state)
     // a button that went out of use under the focus would leave the keyboard nowhere
@@ -253,7 +261,9 @@ export class TimelineControl extends Base {
       this._changes = { lists, changes, complete, times: changes.map(change => Date.parse(change.time)) }
     }
     const { changes, complete, times } = this._changes
-    const domain = domainOf(uniteExtents(layers.map(layer => layer.extent())), changes)
+    const { _words: words } = this
+    const extent = uniteExtents(layers.map(layer => layer.extent()))
+    const domain = domainOf(extent, changes)
     const zoomedTo = this.span && domain && clampSpan(this.span, domain)
     const span = zoomedTo ?? domain
     const playing = this.player.isPlaying()
@@ -262,6 +272,8 @@ export class TimelineControl extends Base {
     return {
       changes, complete, times, domain, span, playing, problem,
       time: this.clock.getTime(),
+      // there is only this one: then an axis would show hours in which nothing can be
+      only: extent && extent.first === extent.last && changes.length < 2 ? extent.first : null,
       axis: this._layAxis(span),
       zone: this.zone,
       zoomed: Boolean(zoomedTo),
@@ -269,9 +281,8 @@ export class TimelineControl extends Base {
       hover: this.hovered,
       waiting: playing && this.waiting,
       busy: !complete || !layers.every(layer => layer.isShown()),
-      message: !layers.length ? 'The layer is not on the map'
-        : changes.length ? '' : problem ? capital(problem)
-          : complete ? 'Nothing changed here' : domain ? '' : 'Loading the history …'
+      message: capital(!layers.length ? words.notOnMap
+        : changes.length ? '' : problem ?? (complete ? words.nothing : domain ? '' : words.loading))
     }
   }
 
@@ -301,7 +312,7 @@ export class TimelineControl extends Base {
   }
 
   _onStore ({ type }) {
-    this.problem = type === 'storeerror' ? 'the store cannot be reached' : null
+    this.problem = type === 'storeerror' ? this._words.away : null
     this.refresh()
   }
 
@@ -313,7 +324,7 @@ export class TimelineControl extends Base {
     // screen readers announce the focused thumb by themselves, and need not read a film
     this._speaking = setTimeout(() => {
       if (this.player.isPlaying() || document.activeElement === this._axisView.thumb) return
-      write(this._spoken, { text: valueWords(time, changes, zone) })
+      write(this._spoken, { text: valueText(time, changes, zone, this._words) })
     }, SPEAK_DELAY)
   }
 

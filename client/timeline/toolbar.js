@@ -1,108 +1,143 @@
 // The upper row of the timeline: play buttons, the present time in words, tools.
 import { element, iconButton, rename, write } from './dom.js'
 import { within } from './steps.js'
-import { capital, changeWords, clockWords, dateWords, plural } from './words.js'
+import { capital, changeText, clockText, dateText } from './words.js'
 
 const SPEEDS = [0.5, 1, 2, 5, 10] // steps a second
 
+const DAY = 86400 // seconds
+const PACES = { // seconds of the map's time that may pass in one
+  hour: 3600, day: DAY, week: 7 * DAY, month: 30.4375 * DAY, year: 365.25 * DAY, decade: 3652.5 * DAY
+}
+const SHORTEST = 2 // seconds: a pace that shows all of the time in less is not offered
+const LONGEST = 1200 // seconds
+
 /** @param {any} control the TimelineControl @returns {{elements: HTMLElement[], render: (state: any) => void}} */
 export function makeToolbar (control) {
-  const { player, options } = control
-  const transport = element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': 'Move through time' })
-  const first = iconButton('first', 'First change', () => player.first(), 'tilecouch-wide')
-  const previous = iconButton('previous', 'Previous change', () => player.step(-1))
-  const play = iconButton('play', 'Play', () => player.toggle(), 'tilecouch-play')
-  const next = iconButton('next', 'Next change', () => player.step(1))
-  const last = iconButton('last', 'Last change', () => player.last(), 'tilecouch-wide')
+  const { player, options, _words: words } = control
+  const transport = element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': words.transport })
+  const first = iconButton('first', words.first, () => player.first(), 'tilecouch-wide')
+  const previous = iconButton('previous', words.previous, () => player.step(-1))
+  const play = iconButton('play', words.play, () => player.toggle(), 'tilecouch-play')
+  const next = iconButton('next', words.next, () => player.step(1))
+  const last = iconButton('last', words.last, () => player.last(), 'tilecouch-wide')
   transport.append(...[first, previous, options.playable && play, next, last].filter(Boolean))
 
   const date = element('span')
   const hour = element('span', { class: 'tilecouch-timeline-hour' })
   const detail = element('div', { class: 'tilecouch-timeline-detail' })
-  const now = element('div', { class: 'tilecouch-timeline-now' }, [element('div', { class: 'tilecouch-timeline-time' }, [date, hour]), detail])
+  // beside the time, whose place has room: no button moves when a range is chosen
+  const chosenRange = element('div', { class: 'tilecouch-timeline-chosen' })
+  const now = element('div', { class: 'tilecouch-timeline-now' }, [
+    element('div', { class: 'tilecouch-timeline-time' }, [date, hour]),
+    element('div', { class: 'tilecouch-timeline-line' }, [detail, chosenRange])
+  ])
 
-  const range = iconButton('range', 'Select a range', () => control.toggleRange())
-  const toRange = iconButton('toRange', 'Zoom to the range', () => control.zoomToRange())
-  const chosenWords = element('span', { class: 'tilecouch-timeline-chosen' })
-  const zoomOut = iconButton('zoomOut', 'Zoom the axis out', () => control.zoomAxis(0.5))
-  const zoomIn = iconButton('zoomIn', 'Zoom the axis in', () => control.zoomAxis(2))
-  const all = iconButton('all', 'Show all of the time', () => control.showAll())
-  const loop = iconButton('loop', 'Start again at the end', () => player.setLoop(!player.getLoop()))
-  const speed = speedMenu(player)
+  const range = iconButton('range', words.selectRange, () => control.toggleRange())
+  const toRange = iconButton('toRange', words.zoomToRange, () => control.zoomToRange())
+  const zoomOut = iconButton('zoomOut', words.zoomOut, () => control.zoomAxis(0.5))
+  const zoomIn = iconButton('zoomIn', words.zoomIn, () => control.zoomAxis(2))
+  const all = iconButton('all', words.showAll, () => control.showAll())
+  const loop = iconButton('loop', words.loop, () => player.setLoop(!player.getLoop()))
+  const speed = speedMenu(control)
   const zones = zoneSwitch(control)
   const group = (...children) => element('div', { class: 'tilecouch-timeline-group' }, children)
-  const tools = element('div', { class: 'tilecouch-timeline-tools', id: `tilecouch-tools-${control.id}`, role: 'group', 'aria-label': 'Timeline settings' }, [
-    options.selectable && group(range, chosenWords),
+  const tools = element('div', { class: 'tilecouch-timeline-tools', id: `tilecouch-tools-${control.id}`, role: 'group', 'aria-label': words.settings }, [
+    options.selectable && group(range),
     options.zoomable && group(zoomOut, zoomIn, toRange, all),
     options.playable && group(loop, speed),
     zones.element
   ])
-  const more = iconButton('more', 'More', () => {
+  const more = iconButton('more', words.more, () => {
     const open = control.getContainer().classList.toggle('tilecouch-open')
     write(more, { 'aria-expanded': String(open) })
   }, 'tilecouch-more')
   write(more, { 'aria-expanded': 'false', 'aria-controls': tools.id })
 
-  function render ({ time, changes, complete, domain, zone, playing, waiting, range: chosen, zoomed, problem }) {
+  function render (state) {
+    const { changes, domain, zone, playing, waiting, range: chosen, zoomed } = state
     const idle = !changes.length
     for (const button of [first, previous, play, next, last]) button.disabled = idle && !(button === play && playing)
-    rename(play, playing ? 'pause' : 'play', playing ? 'Pause' : 'Play')
+    rename(play, playing ? 'pause' : 'play', playing ? words.pause : words.play)
     play.classList.toggle('tilecouch-waiting', waiting)
-
-    const ms = time === null ? 0 : Date.parse(time)
-    write(date, { text: time === null ? 'Newest' : `${dateWords(ms, zone)}, ` })
-    write(hour, { text: time === null ? '' : clockWords(ms, zone) })
-    const text = waiting ? 'waiting for tiles …' : problem || (changes.length || complete ? changeWords(time, changes, zone) : 'looking for changes …')
-    write(detail, { text: capital(text), title: capital(text) })
-
-    rename(range, chosen ? 'clear' : 'range', chosen ? 'Clear the range' : 'Select a range')
+    writeTime(state)
+    rename(range, chosen ? 'clear' : 'range', chosen ? words.clearRange : words.selectRange)
     write(range, { 'aria-pressed': String(Boolean(chosen)) })
     range.disabled = !domain
-    write(chosenWords, { text: chosen ? chosenText(chosen, changes, zone) : '' })
+    write(chosenRange, { text: chosen ? rangeText(chosen, changes, zone, words) : '' })
     toRange.hidden = !chosen
     zoomIn.hidden = Boolean(chosen)
     zoomOut.disabled = all.disabled = !zoomed
     zoomIn.disabled = !domain
     write(loop, { 'aria-pressed': String(player.getLoop()) })
-    speed.sync()
+    speed.sync(domain)
     zones.render()
+  }
+
+  function writeTime ({ time, only, changes, complete, zone, waiting, problem }) {
+    const shown = time ?? only
+    const ms = shown === null ? 0 : Date.parse(shown)
+    write(date, { text: shown === null ? words.newest : `${dateText(ms, zone, words)}, ` })
+    write(hour, { text: shown === null ? '' : clockText(ms, zone, words) })
+    const text = waiting ? words.waiting
+      : problem || (time === null && only ? words.only
+        : changes.length || complete ? changeText(time, changes, zone, words) : words.looking)
+    write(detail, { text: capital(text), title: capital(text) })
   }
 
   return { elements: [element('div', { class: 'tilecouch-timeline-head' }, [transport, now, more, tools])], render }
 }
 
 /** `1 Jan 2018 – 31 Dec 2020 · 61 changes` */
-function chosenText (range, changes, zone) {
-  const [from, to] = [range.from, range.to].map(time => dateWords(Date.parse(time), zone))
-  const days = from === to ? `${from}, ${clockWords(Date.parse(range.from), zone)} – ${clockWords(Date.parse(range.to), zone)}` : `${from} – ${to}`
-  return `${days} · ${plural(within(changes.map(change => change.time), range).length, 'change')}`
+function rangeText (range, changes, zone, words) {
+  const [from, to] = [range.from, range.to].map(time => Date.parse(time))
+  const [first, last] = [from, to].map(ms => dateText(ms, zone, words))
+  const days = first === last ? `${first}, ${clockText(from, zone, words)} – ${clockText(to, zone, words)}` : `${first} – ${last}`
+  return `${days} · ${words.changes(within(changes.map(change => change.time), range).length)}`
 }
 
-function speedMenu (player) {
-  const select = element('select', { class: 'tilecouch-select', 'aria-label': 'Speed', title: 'Speed: changes a second' })
-  select.addEventListener('change', () => player.setSpeed(+select.value))
-  select.sync = () => {
+/** So many changes a second, or so much time. */
+function speedMenu ({ player, _words: words }) {
+  const select = element('select', { class: 'tilecouch-select', 'aria-label': words.speed, title: words.speed })
+  select.addEventListener('change', () => {
+    const [, pace] = /^pace (.*)$/.exec(select.value) ?? []
+    if (pace) return player.setPace(+pace)
+    player.setPace(null).setSpeed(+select.value)
+  })
+  const group = (label, options) => options.length ? element('optgroup', { label }, options) : null
+  let shown = ''
+  select.sync = domain => {
     const present = Math.round(player.getSpeed() * 100) / 100
-    if (select.options.length && +select.value === present) return
     const speeds = [...new Set([...SPEEDS, present])].sort((a, b) => a - b)
-    select.replaceChildren(...speeds.map(each => element('option', { value: each, text: `${each} per s` })))
-    select.value = String(present)
+    const length = domain ? (domain.to - domain.from) / 1000 : 0
+    const paces = Object.entries(PACES).filter(([, pace]) =>
+      pace === player.getPace() || (length / pace >= SHORTEST && length / pace <= LONGEST))
+    const wanted = JSON.stringify([speeds, paces])
+    if (wanted !== shown) {
+      shown = wanted
+      select.replaceChildren(...[
+        group(words.steps, speeds.map(each => element('option', { value: each, text: words.perSecond(each) }))),
+        group(words.pace, paces.map(([name, pace]) => element('option', { value: `pace ${pace}`, text: words.paces[name] })))
+      ].filter(Boolean))
+    }
+    const value = player.getPace() ? `pace ${player.getPace()}` : String(present)
+    if (select.value !== value) select.value = value
   }
   return select
 }
 
 function zoneSwitch (control) {
-  const { timeZone } = control.options
+  const { _words: words, options: { timeZone } } = control
   // a zone by name takes the place of the local one
   const other = timeZone === 'utc' ? 'local' : timeZone
-  const choices = [['utc', 'UTC', 'Times in UTC'], [other, other === 'local' ? 'Local' : other.split('/').pop().replace(/_/g, ' '), other === 'local' ? 'Times of this computer' : `Times of ${other}`]]
+  const choices = [['utc', 'UTC', words.utc], [other, other === 'local' ? words.local : other.split('/').pop().replace(/_/g, ' '), other === 'local' ? words.ofComputer : words.ofZone(other)]]
   const buttons = choices.map(([zone, text, title]) => {
     const button = element('button', { type: 'button', class: 'tilecouch-choice', text, title })
     button.addEventListener('click', () => control.setTimeZone(zone))
     return button
   })
   return {
-    element: element('div', { class: 'tilecouch-choices', role: 'group', 'aria-label': 'Time zone' }, buttons),
+    element: element('div', { class: 'tilecouch-choices', role: 'group', 'aria-label': words.zone }, buttons),
     render: () => buttons.forEach((button, index) => write(button, { 'aria-pressed': String(control.getTimeZone() === choices[index][0]) }))
   }
 }

@@ -1,102 +1,148 @@
-// The texts of the timeline, in English, and time zones. Pure.
+// The texts of the timeline and of the comparison in English, and how they are joined. Pure. The option `words` of a
+// control replaces any of them.
 import { indexAsOf } from './steps.js'
 
-export const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-export const two = number => String(number).padStart(2, '0')
+/** `12,345` */
+const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** `12,345`: the same for everybody, as the rest of the text is English. */
-export const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
-
-export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
-
-export function size (bytes) {
-  if (bytes < 1000) return plural(bytes, 'byte')
-  const units = ['kB', 'MB', 'GB', 'TB']
-  let value = bytes / 1000
-  while (value >= 999.5 && units.length > 1) {
-    value /= 1000
-    units.shift()
-  }
-  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${units[0]}`
-}
-
-export function dateWords (ms, zone) {
-  const wall = new Date(zone.civil(ms))
-  return `${wall.getUTCDate()} ${MONTHS[wall.getUTCMonth()]} ${wall.getUTCFullYear()}`
-}
-
-/** Seconds only where there are some. */
-export function clockWords (ms, zone) {
-  const wall = new Date(zone.civil(ms))
-  const seconds = wall.getUTCSeconds()
-  return `${two(wall.getUTCHours())}:${two(wall.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ''} ${zone.label(ms)}`
-}
-
-/** `20 Jun 2024, 14:00 UTC` */
-export function timeWords (time, zone) {
-  const ms = Date.parse(time)
-  return `${dateWords(ms, zone)}, ${clockWords(ms, zone)}`
-}
-
-/** What happened in this view at (or before) a time. @param {Array<{time: string, tiles: number}>} changes */
-export function changeWords (time, changes, zone) {
-  if (!changes.length) return 'nothing changed here'
-  const index = indexAsOf(changes.map(change => change.time), time)
-  if (index < 0) return 'before the first change here'
-  const change = changes[index]
-  if (change.time === time) return `${plural(change.tiles, 'tile')} changed here`
-  return `${time === null ? 'last change' : 'unchanged since'} ${timeWords(change.time, zone)}`
-}
-
-/** For screen readers: `20 Jun 2024, 14:00 UTC, 12 tiles changed here`. */
-export function valueWords (time, changes, zone) {
-  return `${time === null ? 'Newest' : timeWords(time, zone)}, ${changeWords(time, changes, zone)}`
-}
-
-export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)
+const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
 /**
- * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
- *   string}} Zone
+ * Bytes in the largest unit of which there is one.
+ * @param {number} bytes 1000 or more @param {string[]} [units] of 1000 bytes, of a million, …
  */
-
-/** @type {Map<string, Zone>} */
-const zones = new Map()
-
-/** @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin' @returns {Zone} */
-export function zoneOf (name) {
-  const known = zones.get(name)
-  if (known) return known
-  const zone = name === 'utc' ? utc : makeZone(name)
-  zones.set(name, zone)
-  return zone
+export function inUnits (bytes, units = ['kB', 'MB', 'GB', 'TB']) {
+  let value = bytes / 1000
+  let at = 0
+  for (; value >= 999.5 && at < units.length - 1; at++) value /= 1000
+  return { value, unit: units[at] }
 }
 
-/** @type {Zone} */
-const utc = { name: 'utc', civil: ms => ms, instant: civil => civil, label: () => 'UTC' }
-
-function makeZone (name) {
-  const timeZone = name === 'local' ? undefined : name
-  const fields = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' })
-  const short = new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' })
-
-  const civil = ms => {
-    /** @type {Record<string, number>} */
-    const part = {}
-    for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
-    return Date.UTC(
-      part.year, part.month - 1, part.day, part.hour, part.minute, part.second
-    ) + (((ms % 1000) + 1000) % 1000)
-  }
-
-  // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks
-  // are not being changed in that very hour, and there any answer is as good
-  const instant = wall => {
-    const near = wall - (civil(wall) - wall)
-    return wall - (civil(near) - near)
-  }
-
-  const label = ms => short.formatToParts(ms).find(part => part.type === 'timeZoneName')?.value ?? ''
-  return { name, civil, instant, label }
+function size (bytes) {
+  if (bytes < 1000) return plural(bytes, 'byte')
+  const { value, unit } = inUnits(bytes)
+  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${unit}`
 }
+
+const wall = civil => new Date(civil)
+
+/**
+ * Texts begin with a small letter where they may stand within a sentence. A civil time is what the wall clock of a zone
+ * shows, as milliseconds in UTC.
+ */
+export const timelineWords = {
+  /** BCP 47 tag of the language in which time zones are named */
+  locale: 'en-GB',
+  timeline: 'Timeline',
+  transport: 'Move through time',
+  first: 'First change',
+  previous: 'Previous change',
+  play: 'Play',
+  pause: 'Pause',
+  next: 'Next change',
+  last: 'Last change',
+  newest: 'Newest',
+  toNewest: 'Show the newest tiles, as they come',
+  time: 'Time',
+  from: 'Start of the range',
+  to: 'End of the range',
+  settings: 'Timeline settings',
+  more: 'More',
+  selectRange: 'Select a range',
+  clearRange: 'Clear the range',
+  zoomToRange: 'Zoom to the range',
+  zoomOut: 'Zoom the axis out',
+  zoomIn: 'Zoom the axis in',
+  showAll: 'Show all of the time',
+  loop: 'Start again at the end',
+  speed: 'Speed',
+  steps: 'Changes a second',
+  perSecond: speed => `${speed} per s`,
+  pace: 'Time a second',
+  paces: {
+    hour: '1 hour per s',
+    day: '1 day per s',
+    week: '1 week per s',
+    month: '1 month per s',
+    year: '1 year per s',
+    decade: '10 years per s'
+  },
+  zone: 'Time zone',
+  utc: 'Times in UTC',
+  local: 'Local',
+  ofComputer: 'Times of this computer',
+  ofZone: name => `Times of ${name}`,
+  waiting: 'waiting for tiles …',
+  looking: 'looking for changes …',
+  loading: 'loading the history …',
+  away: 'the store cannot be reached',
+  notOnMap: 'the layer is not on the map',
+  nothing: 'nothing changed here',
+  only: 'the only time of this layer',
+  before: 'before the first change here',
+  tilesChanged: tiles => `${plural(tiles, 'tile')} changed here`,
+  unchangedSince: time => `unchanged since ${time}`,
+  lastChange: time => `last change ${time}`,
+  changes: number => plural(number, 'change'),
+  count,
+  size,
+  /** `20 Jun 2024`, of a civil time */
+  date: civil => `${wall(civil).getUTCDate()} ${MONTHS[wall(civil).getUTCMonth()]} ${wall(civil).getUTCFullYear()}`,
+  /** `14:00`, and seconds where there are some, or where they are wanted */
+  clock (civil, withSeconds = wall(civil).getUTCSeconds() > 0) {
+    return wall(civil).toISOString().slice(11, withSeconds ? 19 : 16)
+  },
+  month: civil => MONTHS[wall(civil).getUTCMonth()],
+  dayMonth: civil => `${wall(civil).getUTCDate()} ${MONTHS[wall(civil).getUTCMonth()]}`,
+  monthYear: civil => `${MONTHS[wall(civil).getUTCMonth()]} ${wall(civil).getUTCFullYear()}`
+}
+
+export const compareWords = {
+  left: 'left',
+  right: 'right',
+  otherMap: 'Second map',
+  swipe: (left, leftShare, right, rightShare) => `${left} on ${leftShare} %, ${right} on ${rightShare} % of the map`,
+  fade: (left, leftShare, right, rightShare) => `${left} ${leftShare} %, ${right} ${rightShare} %`
+}
+
+/** @typedef {typeof timelineWords} TimelineWords */
+/** @typedef {typeof compareWords} CompareWords */
+/** @typedef {import('./zones.js').Zone} Zone */
+
+/** `20 Jun 2024` @param {Zone} zone @param {TimelineWords} words */
+export const dateText = (ms, zone, words) => words.date(zone.civil(ms))
+
+/** `14:00 UTC` @param {Zone} zone @param {TimelineWords} words */
+export const clockText = (ms, zone, words) => `${words.clock(zone.civil(ms))} ${zone.label(ms)}`
+
+/** `20 Jun 2024, 14:00 UTC` @param {string} time @param {Zone} zone @param {TimelineWords} words */
+export function timeText (time, zone, words) {
+  const ms = Date.parse(time)
+  return `${dateText(ms, zone, words)}, ${clockText(ms, zone, words)}`
+}
+
+/**
+ * What happened in this view at (or before) a time.
+ * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
+ * @param {TimelineWords} words
+ */
+export function changeText (time, changes, zone, words) {
+  if (!changes.length) return words.nothing
+  const index = indexAsOf(changes.map(change => change.time), time)
+  if (index < 0) return words.before
+  const change = changes[index]
+  if (change.time === time) return words.tilesChanged(change.tiles)
+  return words[time === null ? 'lastChange' : 'unchangedSince'](timeText(change.time, zone, words))
+}
+
+/**
+ * For screen readers: `20 Jun 2024, 14:00 UTC, 12 tiles changed here`.
+ * @param {string | null} time @param {Array<{time: string, tiles: number}>} changes @param {Zone} zone
+ * @param {TimelineWords} words
+ */
+export const valueText = (time, changes, zone, words) =>
+  `${time === null ? words.newest : timeText(time, zone, words)}, ${changeText(time, changes, zone, words)}`
+
+export const capital = text => text.charAt(0).toUpperCase() + text.slice(1)

@@ -79,7 +79,8 @@ export function worldSvg (z) {
 
 const worlds = new Map()
 
-function readWorld (scale) {
+/** Natural Earth at a scale, as TopoJSON. */
+export function readWorld (scale) {
   if (!worlds.has(scale)) {
     const file = fileURLToPath(import.meta.resolve(`world-atlas/countries-${scale}.json`))
     worlds.set(scale, JSON.parse(readFileSync(file, 'utf8')))
@@ -102,7 +103,7 @@ function path (points, project) {
 }
 
 // Natural Earth jumps from 180 to -180 degrees: continue beyond 180 instead
-function unwrapped (points) {
+export function unwrapped (points) {
   let turn = 0
   return points.map(([lon, lat], index) => {
     if (index) turn -= 360 * Math.round((lon - points[index - 1][0]) / 360)

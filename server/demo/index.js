@@ -2,6 +2,7 @@
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
+import { countries } from './places.js'
 import { daylightSource, forgetTiles, landSource } from './tiles.js'
 
 // the northern summer solstice of 2024: no night in the north, only night in the south
@@ -78,10 +79,11 @@ export async function loadDemo (store, { zooms, hours, signal, onProgress } = {}
       total.bytes += summary.bytes
       total.editions++
     }
+    const places = countries()
+    await store.couch.update(STORE_ID, doc => ({ ...doc, demo: now(), places: doc?.places ?? places }))
   } finally {
     forgetTiles()
     forgetBasemap()
   }
-  await store.couch.update(STORE_ID, doc => ({ ...doc, demo: now() }))
   return total
 }

@@ -141,6 +141,77 @@ describe('comparing two layers', function () {
     assert.deepEqual(await shown(page), [null, [0.25, 1]], 'what is not compared is whole')
   })
 
+  it('fades the right side into the left one, on a track that keys and pointers move', async () => {
+    const page = await open({ mode: 'fade', split: 0.25, leftLabel: '2020', rightLabel: 'Newest' })
+    const opacity = () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity)))
+    assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
+    const box = /** @type {any} */ (await handle(page).boundingBox())
+    assert.ok(Math.abs(box.x + box.width / 2 - (640 - 80)) <= 1, 'a quarter of 320 pixels in the middle')
+    await page.mouse.move(box.x + 22, box.y + 22)
+    await page.mouse.down()
+    await page.mouse.move(box.x + 22 + 160, box.y + 22, { steps: 4 })
+    await page.mouse.up()
+    assert.deepEqual(await opacity(), [1, 0.25])
+    assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 75 %, Newest 25 %')
+    await page.evaluate(() => control.setMode('swipe'))
+    assert.deepEqual([await shown(page), await opacity()], [[[0, 0.75], [0.75, 1]], [1, 1]])
+    await page.evaluate(() => control.setMode('fade').remove())
+    assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 1]])
+  })
+
+  it('shows the left side on a map of its own, which moves with the other', async () => {
+    const page = await open({ mode: 'side' })
+    const places = () => page.evaluate(() => {
+      const other = control.getSideMap()
+      const { x, y } = map.getSize()
+      const [here, there] = [map.containerPointToLatLng([0.75 * x, y / 2]), other.getCenter()]
+      return { zooms: [map.getZoom(), other.getZoom()], apart: map.project(here).distanceTo(map.project(there)), on: left._map === other && right._map === map, width: other.getSize().x }
+    })
+    const together = async what => {
+      const { zooms, apart, on } = await places()
+      assert.ok(on && apart <= 2 && zooms[0] === zooms[1], `${what}: ${JSON.stringify({ zooms, apart, on })}`)
+    }
+    await together('at first')
+    assert.equal((await places()).width, 640)
+    await page.evaluate(() => map.panBy([120, 40], { animate: false }))
+    await together('the map was moved')
+    await page.evaluate(() => control.getSideMap().panBy([-70, 20], { animate: false }))
+    await together('the other one was moved')
+    await page.evaluate(() => map.setView([30, -50], 5, { animate: false }))
+    await together('another place')
+    await page.evaluate(() => control.getSideMap().setZoom(4, { animate: false }))
+    await together('another zoom')
+    await page.setViewportSize({ width: 600, height: 900 })
+    await page.waitForFunction(() => map.getSize().x === 600 && control.getSideMap().getSize().x === 600)
+    assert.deepEqual(await page.evaluate(() => [control.getSideMap().getSize().y, map.getSize().y]), [450, 900], 'above the other one where it is higher than wide')
+    await page.evaluate(() => control.setMode('swipe'))
+    assert.equal(await page.evaluate(() => left._map === map && control.getSideMap()), null)
+    assert.deepEqual(await shown(page), [[0, 0.5], [0.5, 1]])
+    await page.evaluate(() => control.setMode('side').remove())
+    assert.ok(await page.evaluate(() => left._map === map))
+    assert.equal(await page.locator('.tilecouch-compare-other').count(), 0)
+  })
+
+  it('animates a zoom on both maps', async () => {
+    const page = await visit()
+    const zooms = await page.evaluate(() => new Promise(resolve => {
+      const own = tilecouch.map({ zoomAnimationThreshold: 10 })
+      const [a, b] = [tilecouch.clock(), tilecouch.clock()].map(clock => tilecouch.fakeLayer({ clock, changes: [] }).addTo(own))
+      const both = tilecouch.compare(a, b, { mode: 'side' }).addTo(own)
+      const seen = new Set()
+      both.getSideMap().on('zoomanim', ({ zoom }) => seen.add(`animated to ${zoom}`))
+      own.once('zoomend', () => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => resolve([...seen, both.getSideMap().getZoom()]), 300))))
+      own.setZoom(5, { animate: true })
+    }))
+    assert.deepEqual(zooms, ['animated to 5', 5])
+  })
+
+  it('speaks another language, and refuses a mode that there is not', async () => {
+    const page = await open({ split: 0.25, words: { left: 'links' } })
+    assert.match(String(await handle(page).getAttribute('aria-valuetext')), /^links on 25 %, right/)
+    assert.equal(await page.evaluate(() => { try { control.setMode('upside down') } catch (error) { return error.code } }), 'BAD_OPTION')
+  })
+
   it('undoes all when it goes', async () => {
     const page = await open()
     const listeners = () => page.evaluate(() => [map, left, right].map(each => Object.values(each._events ?? {}).reduce((sum, list) => sum + list.length, 0)))

@@ -4,7 +4,7 @@ import { Playback } from '../../client/timeline/playback.js'
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 
 /** A host whose time passes only when told to. */
-function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, loop = false, range = null } = {}) {
+function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, pace = null, loop = false, range = null } = {}) {
   const log = []
   const timers = new Map()
   let now = 0
@@ -41,7 +41,7 @@ function host ({ times = [1, 2, 3].map(day), time = null, interval = 100, loop =
       return ids
     },
     clearTimeout: id => timers.delete(id)
-  }, { interval, loop, range })
+  }, { interval, pace, loop, range })
   return self
 }
 
@@ -57,6 +57,26 @@ describe('playing', () => {
     film.pass(100)
     assert.deepEqual(film.log, ['play', `step ${day(2)}`, `step ${day(3)}`, 'end', 'pause'])
     assert.equal(film.timers(), 0)
+  })
+
+  it('lets so much time pass in a second, whatever the changes are apart', () => {
+    const film = host({ times: [1, 2, 4].map(day), time: day(1), pace: 5 * 86400 })
+    film.playback.play()
+    assert.deepEqual(film.moves(), [2])
+    film.pass(399)
+    assert.deepEqual(film.moves(), [2], 'two days in two fifths of a second')
+    film.pass(1)
+    assert.deepEqual(film.moves(), [2, 4])
+    film.playback.setPace(null)
+    film.pass(100)
+    assert.equal(film.log.at(-1), 'pause', 'at its speed again')
+  })
+
+  it('leaves out what so much time a second leaves no moment for', () => {
+    const film = host({ times: [1, 2, 3, 4, 9].map(day), time: day(1), pace: 20 * 86400 })
+    film.playback.play()
+    film.pass(1000)
+    assert.deepEqual(film.moves(), [3, 4, 9])
   })
 
   it('starts again from the end and from the newest', () => {

@@ -181,6 +181,44 @@ describe('the timeline on a map', function () {
     assert.equal(await text(page, 'message'), 'The layer is not on the map')
   })
 
+  it('has a line and no axis while there is only one time', async () => {
+    const only = { times: [[hour(1), 12]], time: null }
+    const page = await visit(only)
+    assert.deepEqual([await text(page, 'time'), await text(page, 'detail')], ['20 Jun 2024, 01:00 UTC', 'The only time of this layer'])
+    for (const part of ['axis', 'transport']) assert.equal(await page.locator(`.tilecouch-timeline-${part}`).isVisible(), false, part)
+    await page.evaluate(() => {
+      const changes = ['2024-06-20T01:00:00Z', '2024-06-20T02:00:00Z'].map(time => ({ time, tiles: 1, bytes: 1 }))
+      layer.setExtent({ first: changes[0].time, last: changes[1].time })
+      layer.setChanges(changes)
+    })
+    await settled(page)
+    assert.equal(await page.locator('.tilecouch-timeline-axis').isVisible(), true)
+    assert.equal(await text(page, 'time'), 'Newest')
+  })
+
+  it('speaks another language', async () => {
+    const words = { timeline: 'Zeitleiste', play: 'Abspielen', newest: 'Neueste' }
+    const page = await visit({ ...DAY, time: null, options: { words } })
+    assert.equal(await page.locator('.tilecouch-timeline').getAttribute('aria-label'), 'Zeitleiste')
+    await page.getByRole('button', { name: 'Abspielen' }).waitFor()
+    assert.equal(await text(page, 'time'), 'Neueste')
+    assert.equal(await page.getByRole('button', { name: 'Next change' }).count(), 1, 'what is not given stays English')
+  })
+
+  it('moves no button when a range is chosen or the time is another', async () => {
+    const page = await visit(DAY)
+    const boxes = () => page.locator('.tilecouch-timeline-head button:visible').evaluateAll(nodes => nodes.map(node => [node.title, Math.round(node.getBoundingClientRect().x)]).filter(([title]) => !/axis|range/i.test(String(title))))
+    const before = await boxes()
+    for (const time of [null, hour(14), '2024-06-20T10:59:59Z']) {
+      await page.evaluate(each => clock.setTime(each), time)
+      await settled(page)
+      assert.deepEqual(await boxes(), before)
+    }
+    await page.evaluate(() => control.setRange({ from: '2024', to: '2024' }))
+    await settled(page)
+    assert.deepEqual(await boxes(), before)
+  })
+
   it('tells local time from UTC', async () => {
     const page = await visit(DAY, { ...screens.desk, timezoneId: 'America/New_York' })
     await page.getByRole('button', { name: 'Local' }).click()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { indexAsOf, nextToPlay, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
-import { size } from '../../client/timeline/words.js'
+import { indexAsOf, nextToPlay, skipTo, stepFrom, uniteChanges, uniteExtents, within } from '../../client/timeline/steps.js'
+import { timelineWords } from '../../client/timeline/words.js'
 
 const day = number => `2024-01-${String(number).padStart(2, '0')}T00:00:00Z`
 const days = fc.uniqueArray(fc.integer({ min: 1, max: 31 }), { minLength: 1 }).map(list => list.sort((a, b) => a - b).map(day))
@@ -69,10 +69,18 @@ describe('steps', () => {
     assert.equal(nextToPlay([day(1)], day(1), { again: true }), null, 'one change is no film')
     assert.equal(nextToPlay([], null, { again: true }), null)
   })
+
+  it('of so much time a second leave out what would be seen for less than a moment', () => {
+    const DAY = 86400000
+    assert.equal(skipTo(times, day(1), day(5), 2 * DAY), day(5), 'the next one, however far it is')
+    assert.equal(skipTo(times, day(1), day(5), 9 * DAY), day(9))
+    assert.equal(skipTo(times, day(1), day(5), 90 * DAY), day(12))
+    assert.equal(skipTo(times, day(12), day(1), 90 * DAY), day(1), 'back to the beginning')
+  })
 })
 
 describe('the words of the timeline', () => {
   it('say sizes', () => {
-    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(size), ['1 byte', '999 bytes', '1.0 kB', '12 kB', '1.0 MB', '5.0 GB'])
+    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size), ['1 byte', '999 bytes', '1.0 kB', '12 kB', '1.0 MB', '5.0 GB'])
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { axisOf } from '../../client/timeline/time-scale.js'
 import { ticksOf } from '../../client/timeline/ticks.js'
-import { zoneOf } from '../../client/timeline/words.js'
+import { zoneOf } from '../../client/timeline/zones.js'
 
 const ZONES = ['utc', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe']
 const ticks = (from, to, width = 1200, zone = 'utc') => ticksOf(axisOf({ from: Date.parse(from), to: Date.parse(to) }, width, 12), zoneOf(zone))

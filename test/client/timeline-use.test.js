@@ -114,6 +114,22 @@ describe('the timeline as a player', function () {
     assert.deepEqual((await page.evaluate(() => said)).slice(0, 4), [41, 51, 41, 51].map(day))
   })
 
+  it('lets so much time pass in a second, as far as that shows all in good time', async () => {
+    const page = await visit({ times: TIMES, time: day(1) })
+    const speed = page.getByLabel('Speed')
+    assert.deepEqual(await speed.locator('optgroup').evaluateAll(groups => groups.map(group => group.label)), ['Changes a second', 'Time a second'])
+    const paces = await speed.locator('optgroup').nth(1).locator('option').allTextContents()
+    assert.deepEqual(paces, ['1 day per s', '1 week per s', '1 month per s', '1 year per s'], 'of 1,000 days')
+    await speed.selectOption('1 year per s')
+    assert.equal(await page.evaluate(() => Math.round(control.player.getPace() / 86400)), 365)
+    await page.getByRole('button', { name: 'Play', exact: true }).click()
+    await page.waitForFunction(until => said.at(-1) === until, day(991))
+    const steps = await page.evaluate(() => said.length)
+    assert.ok(steps >= 20 && steps < 60, `${steps} steps: what is seen for less than a moment is left out`)
+    await speed.selectOption('2')
+    assert.equal(await page.evaluate(() => control.player.getPace()), null)
+  })
+
   it('keeps the time in view while it plays on a zoomed axis', async () => {
     const page = await visit({ ...YEARS, options: { speed: 100 } })
     await page.evaluate(() => control.setSpan({ from: Date.parse('2020-03-01'), to: Date.parse('2020-06-01') }))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
 import { layerFields } from '../../core/layers.js'
+import { settingFields, settingsOf } from '../../core/settings.js'
 import { loadDesign } from './helpers.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
@@ -203,6 +204,40 @@ describe('validate_doc_update', () => {
     }
     for (const field of Object.keys(layerFields)) forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of this layer must be`))
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema must be/)
+  })
+
+  it('agrees with core on what the operator of a store may say of the viewer', () => {
+    const marker = { _id: 'tilecouch', type: 'store', schema: 1 }
+    const values = {
+      title: ['Maps', '', 'x'.repeat(200), 'x'.repeat(201), 3, null],
+      logo: ['logo.png', '/brand/logo.png?x=1', '//evil.example/x', 'https://evil.example/x', 'javascript:alert(1)', 'a b', '', 3],
+      colours: [{}, { light: '#0f6674' }, { light: '#0f6674', dark: '#5cc3d2' }, { light: '#5cc3d2' }, { dark: '#0f6674' }, { light: '#777777' }, { light: 'red' }, { light: '#fff' }, { other: '#0f6674' }, { constructor: '#0f6674' }, [], 'red', null],
+      opens: ['osm', 'Osm', '', 3],
+      base: ['osm', 'layer', { url: '/b/{z}/{x}/{y}.png' }, { url: 'https://b.example/{z}/{x}/{y}.png', name: 'B', attribution: 'C', maxzoom: 19 }, { url: '/b.png' }, { name: 'B' }, { url: 'ftp://b/{z}/{x}/{y}' }, { url: '/b/{z}/{x}/{y}.png', maxzoom: 31 }, { url: '/b/{z}/{x}/{y}.png', more: 1 }, 3],
+      gazetteer: ['/search', 'https://n.example/search?key=1', 'http://n.example/', '//n.example', 'file:///etc', '<x>', '', 3],
+      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [['Bern', '7.4', 46.9, 10]], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])]
+    }
+    assert.deepEqual(Object.keys(values).sort(), Object.keys(settingFields).sort(), 'every field is tried here')
+    for (const [field, some] of Object.entries(values)) {
+      for (const value of some) {
+        const doc = { ...marker, [field]: value }
+        assert.equal(verdict(doc) === undefined, settingFields[field](value), `${field} ${JSON.stringify(value).slice(0, 80)}`)
+        assert.deepEqual(settingsOf(doc), settingFields[field](value) ? { [field]: value } : {})
+      }
+    }
+    assert.equal(verdict({ ...marker, created: T, published: T, demo: T, uuid: 'u', later: { x: 1 } }), undefined)
+    forbids({ ...marker, later: 'x'.repeat(5000) }, /later is too long/)
+    assert.deepEqual(settingsOf({ ...marker, type: 'tile', title: 'x' }), {})
+  })
+
+  it('takes an image as the logo of a store, and nothing else', () => {
+    const marker = { _id: 'tilecouch', type: 'store' }
+    const logo = (type, length) => ({ ...marker, _attachments: { logo: { content_type: type, length, stub: true } } })
+    for (const type of ['image/png', 'image/jpeg', 'image/webp', 'image/avif']) assert.equal(verdict(logo(type, 262144)), undefined)
+    for (const type of ['image/svg+xml', 'text/html', 'application/vnd.mapbox-vector-tile', undefined]) forbids(logo(type, 100), /only tiles have an attachment, and the store a logo/)
+    forbids(logo('image/png', 262145), /at most 262144 bytes/)
+    forbids({ ...marker, _attachments: { other: { content_type: 'image/png', length: 5 } } }, /only tiles have an attachment/)
+    forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', _attachments: { logo: { content_type: 'image/png', length: 5 } } }, /only tiles have an attachment/)
   })
 
   it('agrees with a naive reading of any document at all', () => {

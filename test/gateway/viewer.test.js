@@ -107,7 +107,7 @@ onEachStore('the viewer of the gateway', backend => {
       await page.keyboard.press('ArrowRight')
       await shownAt(page, '3 Jan 2024')
       await page.mouse.click(600, 300)
-      const card = page.getByRole('region', { name: /^Tile / })
+      const card = page.getByRole('region', { name: 'This place' })
       await card.getByText('3 versions, times in UTC').waitFor()
       assert.deepEqual(await card.locator('.versions .title').allTextContents(), ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
       const { origin } = new URL(own.gateway.url)

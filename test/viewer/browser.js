@@ -27,12 +27,14 @@ export async function openBrowser (context) {
 
 export const screens = {
   desk: { viewport: { width: 1280, height: 800 } },
+  tablet: { viewport: { width: 834, height: 1112 }, hasTouch: true },
   phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 }
 
 /** @param {import('playwright-core').BrowserContextOptions} [options] */
 export async function openPage (browser, options = screens.desk) {
-  const context = await browser.newContext(options)
+  // dates are written in the reader's form: 20 Jun 2024, 14:00
+  const context = await browser.newContext({ locale: 'en-GB', ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(15000)
   /** @type {string[]} */

@@ -51,7 +51,7 @@ onViewer('without a network', {}, stage => {
     await page.getByRole('button', { name: 'Next change' }).click()
     await shownAt(page, '20 Jun 2024, 02:00 UTC')
     await page.mouse.click(700, 300)
-    await page.getByRole('region', { name: /^Tile / }).getByText('5 versions').waitFor()
+    await page.getByRole('region', { name: 'This place' }).getByText('5 versions').waitFor()
     await page.waitForFunction(() => {
       const images = [...document.querySelectorAll('.versions img')]
       return images.length === 5 && images.every(image => /^blob:/.test(/** @type {any} */ (image).src) && /** @type {any} */ (image).naturalWidth > 0)

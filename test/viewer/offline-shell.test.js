@@ -19,9 +19,10 @@ const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable
 async function keptVersion (page) {
   const version = await page.evaluate(() => new URL(/** @type {any} */ (document.querySelector('script[src*="viewer.js"]')).src).searchParams.get('v'))
   await until(() => page.evaluate(async ([wanted, count]) => {
+    const { active, installing, waiting } = await navigator.serviceWorker.ready
+    if (!installing && !waiting) active?.postMessage('rest') // the page says so after a while
     const name = (await caches.keys()).find(key => key.endsWith(` ${wanted}`))
     if (!name || (await (await caches.open(name)).keys()).length < count) return false
-    const { active, installing, waiting } = await navigator.serviceWorker.ready
     return !installing && !waiting && active?.state === 'activated' && Boolean(navigator.serviceWorker.controller)
   }, [version, FILES.length]), { what: 'all of a version' })
   return version
@@ -130,14 +131,24 @@ onViewer('its own files', {}, stage => {
   })
 
   it('are not kept when one of them is of another version, as in the middle of a deployment', async () => {
-    stage.front.rule(({ path }) => path.includes('/offline.js?v=') ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'text/javascript' } } : undefined)
+    stage.front.rule(({ path }) => path.includes('/icon-512.png?v=') ? { status: 200, body: 'of another version', headers: { 'Content-Type': 'image/png' } } : undefined)
     const page = await stage.visit()
     await drawnTiles(page)
-    await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/offline.js?v=')), { what: 'a look at it' })
+    await until(async () => stage.front.requests('other').some(({ path }) => path.includes('/icon-512.png?v=')), { what: 'a look at it' })
     await until(() => page.evaluate(async () => !(await caches.keys()).length && !(await navigator.serviceWorker.getRegistration())), { what: 'nothing' })
     stage.front.reset()
     await reload(page)
     await keptVersion(page)
+  })
+
+  it('are kept without those that only offline maps need, until the page has been open for a while', async () => {
+    const page = await stage.visit()
+    await drawnTiles(page)
+    await until(() => page.evaluate(async () => (await navigator.serviceWorker.ready).active?.state === 'activated'), { what: 'the service worker' })
+    assert.deepEqual(Object.values(await kept(page)), [FILES.filter(name => !['offline.js', 'take.js'].includes(name))])
+    assert.deepEqual(stage.front.requests('other').filter(({ path }) => path.includes('/offline.js')), [])
+    await keptVersion(page)
+    assert.deepEqual(Object.values(await kept(page)), [FILES])
   })
 
   it('can be installed', async () => {

@@ -1,10 +1,12 @@
 /* global document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { T } from '../client/support/gallery.js'
+import { load } from '../../loader/load.js'
+import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from './stage.js'
 
-const card = page => page.getByRole('region', { name: /^Tile / })
+const card = page => page.getByRole('region', { name: 'This place' })
 const TILE_333 = { x: 600, y: 300 } // left of and above the middle of a desk's map at 0, 0
 
 onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, stage => {
@@ -13,11 +15,13 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     await shownAt(page, '1 Jan 2024')
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await card(page).getByText('3 versions, times in UTC').waitFor()
-    assert.match(String(await card(page).getByRole('heading').textContent()), /^Tile 3\/3\/3/)
+    assert.equal(await card(page).getByRole('heading').textContent(), 'This placeholes')
+    const details = card(page).locator('details')
+    assert.equal(await details.evaluate(node => /** @type {any} */ (node).open), false, 'what nobody asks for first')
+    assert.match(String(await details.textContent()), /3\/3\/3.*\d+ bytes.*image\/png.*holes:3:3:3@2024-01-01/)
     const times = () => card(page).locator('.versions .title').allTextContents()
     assert.deepEqual(await times(), ['3 Jan 2024newest', '2 Jan 2024', '1 Jan 2024'])
     const notes = await card(page).locator('.versions li').allInnerTexts()
-    assert.match(notes[0], /\d+ bytes\s+stored \d+ \w+ \d{4}, \d\d:\d\d/)
     assert.match(notes[1], /Gone: no tile from here on/)
     const pressed = () => card(page).locator('[aria-pressed="true"]').getAttribute('data-version')
     assert.equal(await pressed(), T(1))
@@ -28,7 +32,9 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     const link = card(page).getByRole('link', { name: 'Download the image of 1 Jan 2024' })
     assert.equal(await link.getAttribute('download'), 'holes-3-3-3@2024-01-01T000000Z.png')
     const bytes = await page.evaluate(async url => (await (await fetch(url)).blob()).size, await link.getAttribute('href'))
-    assert.match(notes[2], new RegExp(`${bytes} bytes`))
+    await card(page).getByRole('button', { name: '1 Jan 2024' }).click()
+    await card(page).locator('.shown .date', { hasText: '1 Jan 2024' }).waitFor()
+    assert.match(String(await details.textContent()), new RegExp(`${bytes} bytes`))
     await page.mouse.click(TILE_333.x, TILE_333.y)
     await card(page).waitFor({ state: 'detached' })
     assert.equal(await page.locator('.picked-tile').count(), 0, 'the same tile again closes it')
@@ -39,7 +45,7 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
     await page.mouse.click(TILE_333.x, TILE_333.y)
-    await card(page).getByText(/expires \d+ \w+ \d{4}/).first().waitFor()
+    await card(page).locator('dt', { hasText: 'Expires' }).waitFor({ state: 'attached' })
   })
 
   it('opens by keyboard for the middle of the map, and gives the focus back', async () => {
@@ -48,8 +54,8 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     await page.locator('#map').focus()
     await page.keyboard.press('Enter')
     await card(page).getByText('2 versions').waitFor()
-    assert.match(String(await card(page).getByRole('heading').textContent()), /^Tile 3\/4\/3/)
-    for (const name of ['Close: Tile 3/4/3', null, /^Download the image of 5 Jan/]) {
+    assert.match(String(await card(page).locator('details').textContent()), /3\/4\/3/)
+    for (const name of ['Close: This place', null, /^Download the image of 5 Jan/]) {
       await page.keyboard.press('Tab')
       if (name) assert.match(await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''), new RegExp(name))
     }
@@ -93,5 +99,25 @@ onViewer('the versions of a tile', { layers: ['holes', 'steps'], demo: false }, 
     }, timeline.y)
     await card(page).getByRole('button', { name: /^Close/ }).tap()
     await page.locator('#panel').waitFor()
+  })
+
+  it('says first of what date it is, from where, and when that was last checked', async () => {
+    for (const [time, title, tiles] of /** @type {const} */ ([
+      ['2024-02-01T00:00:00Z', 'Spring survey', { '3/3/3': 1, '3/4/4': 1 }], ['2024-05-01T00:00:00Z', 'Summer survey', { '3/3/3': 1, '3/4/4': 2 }]
+    ])) await load(stage.store, memorySource(tiles), { layer: 'checked', time, title })
+    const page = await stage.visit('#checked/3/0/0')
+    await drawnTiles(page)
+    const shown = card(page).locator('.shown')
+    await page.mouse.click(TILE_333.x, TILE_333.y)
+    await shown.getByText('Summer survey').waitFor()
+    assert.equal(await shown.locator('.date').textContent(), '1 Feb 2024')
+    const facts = async () => Object.fromEntries(await shown.locator('dt').evaluateAll(terms => terms.map(term => [term.textContent, term.nextElementSibling?.textContent])))
+    assert.deepEqual(await facts(), { Source: 'Spring survey', 'Unchanged since': '1 Feb 2024', Checked: '1 May 2024 · Summer survey' })
+    await page.mouse.click(700, 450) // 3/4/4, which the summer survey changed
+    await shown.locator('.date', { hasText: '1 May 2024' }).waitFor()
+    await shown.getByText('Summer survey').waitFor()
+    await card(page).getByRole('button', { name: '1 Feb 2024' }).click()
+    await shown.getByText('Changed again').waitFor()
+    await shown.getByText('Spring survey').waitFor()
   })
 })

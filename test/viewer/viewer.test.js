@@ -14,7 +14,7 @@ onViewer('the page', {}, (stage, kind) => {
     assert.equal(await page.title(), 'Daylight · tilecouch')
     await page.getByText(/^2 layers · \d/).waitFor()
     assert.match(String(await page.locator('.leaflet-control-attribution').textContent()), /Natural Earth/)
-    await page.locator('img.thumbnail').first().waitFor()
+    await page.locator('.thumbnail img').first().waitFor()
     assert.equal(await page.getByRole('button', { name: 'Newest' }).first().getAttribute('aria-pressed'), 'true')
   })
 

@@ -1,4 +1,6 @@
 // Documents: one by its id (read, write, delete, copy), its attachments, and many in one request.
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { generation } from '../../../core/mirror/index.js'
 import {
   attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
@@ -117,7 +119,14 @@ const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write, COPY: copy 
 
 export const documentRoute = (ex, id) => ex.dispatch(methods, id)
 
-// Attachments: the bytes are sent unchanged, with their md5 as ETag
+// Attachments: with the md5 of their bytes as ETag
+
+const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
+const SMALL = 1000 // bytes below which packing gains nothing
+const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
+
+/** @type {Map<string, Buffer>} digest -> packed bytes, the oldest first */
+const packed = new Map()
 
 async function readAttachment (ex, id, name) {
   const doc = await getDocument(ex.db, id, ex.query.rev === undefined ? {} : { rev: requireRev(ex.query.rev) })
@@ -127,9 +136,24 @@ async function readAttachment (ex, id, name) {
   if (ex.unchanged(etag)) return
   const type = stub.content_type || 'application/octet-stream'
   const headers = { 'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate' }
-  if (ex.method !== 'HEAD') return ex.send(200, await attachmentBytes(ex.db, id, name, stub), headers)
+  if (ex.method !== 'HEAD') return sendBytes(ex, await attachmentBytes(ex.db, id, name, stub), stub.digest, headers)
   ex.res.writeHead(200, { ...headers, 'Content-Length': stub.length })
   ex.res.end()
+}
+
+/** Texts are packed where the client unpacks them, as CouchDB does. */
+async function sendBytes (ex, bytes, digest, headers) {
+  const isText = TEXT.test(headers['Content-Type']) && bytes.length > SMALL
+  if (!isText || !/\bgzip\b/.test(ex.headers['accept-encoding'] ?? '')) return ex.send(200, bytes, headers)
+  let body = packed.get(digest)
+  if (!body) {
+    body = await promisify(gzip)(bytes)
+    packed.set(digest, body)
+    const [oldest] = packed.keys()
+    if (packed.size > MOST_PACKED) packed.delete(oldest)
+  }
+  ex.res.appendHeader('Vary', 'Accept-Encoding')
+  ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })
 }
 
 async function writeAttachment (ex, id, name) {

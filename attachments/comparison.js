@@ -1,0 +1,149 @@
+// What the chosen layer is compared with: another time of it, or another layer. It is shown left of a handle, faded
+// into the other, or on a map beside it.
+import { Clock } from '../client/clock.js'
+import { CompareControl } from '../client/compare-control.js'
+import { time as written } from './format.js'
+import { words } from './words/index.js'
+
+const LONGEST_WAIT = 1500 // milliseconds after which a left side that has nothing to show need not be waited for
+
+export const MODES = /** @type {const} */ (['swipe', 'side', 'fade'])
+
+/**
+ * @typedef {object} Left what is shown left
+ * @property {import('./store.js').Layer | null} [doc] another layer; none: another time of the same
+ * @property {string | null} time null: the newest
+ */
+
+export class Comparison {
+  /** @type {Left | null} what is compared; null: nothing */
+  left = null
+  /** @type {'swipe' | 'side' | 'fade'} */
+  mode = 'swipe'
+  #map
+  #stage
+  /** @type {{layer: any, clock: any, control: any, base: any, to: string | undefined} | null} while it is on the map */
+  #shown = null
+  #isWriting = false // the range of the timeline
+
+  /** @param {import('./stage.js').Stage} stage */
+  constructor (map, stage) {
+    this.#map = map
+    this.#stage = stage
+  }
+
+  /** Whether both sides are of one layer: then their times are the range of the timeline. */
+  get isOfOne () {
+    return Boolean(this.left) && (this.left?.doc ?? this.#stage.doc)?.layer === this.#stage.doc?.layer
+  }
+
+  /** The layer that is shown left; nothing before it is there. */
+  get layer () {
+    return this.#shown?.layer ?? null
+  }
+
+  /** @param {Left | null} left */
+  set (left) {
+    const isSameLayer = this.#shown && left && this.#docOf(left)?.layer === this.#docOf(this.left)?.layer
+    this.left = left
+    if (isSameLayer) this.#shown?.clock.setTime(left.time)
+    else {
+      this.pause()
+      this.resume()
+    }
+    if (left) this.#writeRange(left)
+    this.label()
+  }
+
+  /** @param {'swipe' | 'side' | 'fade'} mode */
+  setMode (mode) {
+    this.mode = mode
+    if (!this.#shown) return
+    this.#shown.control.setMode(mode)
+    this.#standOn()
+    this.#stage.fire('compare')
+  }
+
+  /** Takes what is compared off the map, until `resume`. */
+  pause () {
+    if (!this.#shown) return
+    const { layer, control } = this.#shown
+    this.#shown = null
+    if (control._map) control.remove()
+    layer.remove()
+  }
+
+  resume () {
+    const doc = this.#docOf(this.left)
+    if (!this.left || !doc || this.#shown) return
+    const clock = new Clock({ time: this.left.time })
+    // below the other one until both can be cut
+    const layer = this.#stage.open(doc, { clock, zIndex: this.#stage.stack.zIndexOf() - 1, preload: 0 })
+    const control = new CompareControl(layer, this.#stage.layer, {
+      mode: this.mode, label: words.compare.handle, words: words.compare.control
+    })
+    this.#shown = { layer, clock, control, base: null, to: this.#stage.range?.to }
+    const show = () => {
+      if (this.#shown?.control !== control || control._map) return
+      control.addTo(this.#map)
+      this.#standOn()
+      this.label()
+    }
+    layer.once('timeload', show)
+    setTimeout(show, LONGEST_WAIT)
+    layer.addTo(this.#map)
+  }
+
+  retry () {
+    this.#shown?.layer.retry()
+  }
+
+  /** The range of the timeline is another one, or there is none any more. */
+  onRange (from, to) {
+    if (!this.left || !this.isOfOne || this.#isWriting) return
+    if (!from) return this.#stage.compare(null)
+    this.left = { ...this.left, time: from }
+    if (!this.#shown) return
+    this.#shown.clock.setTime(from)
+    if (this.#shown.to !== to) this.#stage.clock.setTime(to)
+    this.#shown.to = to
+    this.label()
+  }
+
+  /** Layers lie in another order, or on another base map. */
+  onStack () {
+    this.#shown?.layer.setZIndex(this.#stage.stack.zIndexOf() - 1)
+    this.#standOn()
+  }
+
+  label () {
+    if (!this.#shown || !this.left) return
+    const { doc } = this.#stage
+    const [left, right] = [this.#shown.clock.getTime(), this.#stage.time].map(written)
+    const titled = (layer, time) => this.isOfOne ? time : `${layer?.name ?? layer?.layer} · ${time}`
+    this.#shown.control.setLabels(titled(this.left.doc, left), titled(doc, right))
+  }
+
+  #docOf (left) {
+    return left && (left.doc ?? this.#stage.doc)
+  }
+
+  /** On a map of its own the left side needs a base map of its own. */
+  #standOn () {
+    if (!this.#shown) return
+    this.#shown.base?.remove()
+    const map = this.#shown.control.getSideMap()
+    this.#shown.base = map && (this.#stage.stack.makeBase()?.addTo(map) ?? null)
+  }
+
+  /** Two times of one layer can be moved on the timeline. @param {Left} left */
+  #writeRange ({ time: from }) {
+    const { range, time, layer } = this.#stage
+    if (this.isOfOne && range?.from === from) return // it was chosen before
+    const to = range && time === null ? range.to : time ?? layer?.extent()?.last ?? from
+    this.#isWriting = true
+    this.#stage.range = this.isOfOne && from !== null && to !== null ? { from, to } : null
+    this.#isWriting = false
+    if (this.#shown) this.#shown.to = this.#stage.range?.to
+  }
+}

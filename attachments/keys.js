@@ -1,0 +1,72 @@
+// What keys do while the map has the focus, or nothing has. Arrows, + and - are Leaflet's as soon as the map has it.
+import { element } from '../client/timeline/dom.js'
+import { words } from './words/index.js'
+
+const NAME = 'keys'
+const PAN = 80 // pixels, as Leaflet's
+
+const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] }
+
+/** As the list shows them. */
+const SHOWN = [
+  ['move', '← → ↑ ↓'], ['zoom', '+  −'], ['tile', 'Enter'], ['play', words.keys.space], ['previous', '[  J'], ['next', ']  K'],
+  ['newest', 'N'], ['compare', 'C'], ['find', 'F'], ['measure', 'M'], ['close', 'Esc'], ['keys', '?']
+]
+
+/**
+ * @param {import('./stage.js').Stage} stage @param {L.Map} map @param {import('./cards.js').Cards} cards
+ * @param {{onFind: () => void, onCompare: () => void, onMeasure: () => void}} page
+ * @returns {{toggleList: () => void}}
+ */
+export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure }) {
+  let isListed = false
+
+  function toggleList () {
+    const close = () => { isListed = false }
+    if (isListed) {
+      cards.close(NAME)
+      return close()
+    }
+    isListed = true
+    const { body, node } = cards.open(NAME, words.keys.title, close)
+    body.replaceChildren(element('p', { class: 'hint' }, words.keys.when), element('dl', { class: 'keys' }, ...SHOWN.flatMap(([name, keys]) =>
+      [element('dt', null, ...keys.split(/\s+/).map(key => element('kbd', null, key))), element('dd', null, words.keys.does[name])])))
+    node.focus({ preventScroll: true })
+  }
+
+  const acts = {
+    ' ': () => stage.player?.toggle(),
+    '[': () => stage.player?.step(-1),
+    j: () => stage.player?.step(-1),
+    ']': () => stage.player?.step(1),
+    k: () => stage.player?.step(1),
+    n: () => stage.clock.setTime(null),
+    c: onCompare,
+    f: onFind,
+    '/': onFind,
+    m: onMeasure,
+    '?': toggleList
+  }
+
+  /** The first key finds nothing with the focus: the map takes it, and does what the key says. */
+  function move (key) {
+    if (ARROWS[key]) map.panBy(ARROWS[key])
+    else if (key === '+' || key === '=') map.zoomIn()
+    else if (key === '-') map.zoomOut()
+    else return false
+    map.getContainer().focus({ preventScroll: true })
+    return true
+  }
+
+  document.addEventListener('keydown', event => {
+    const { key, target } = event
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !stage.doc) return
+    const isMap = target instanceof HTMLElement && target.matches('#map, .tilecouch-compare-other')
+    if (!isMap && target !== document.body) return
+    const act = acts[key.length === 1 ? key.toLowerCase() : key]
+    if (act) act()
+    else if (isMap || !move(key)) return
+    event.preventDefault()
+  })
+  return { toggleList }
+}

@@ -1,0 +1,86 @@
+// What the panel shows of the chosen layer: its editions, its facts and its address.
+import { element } from '../client/timeline/dom.js'
+import { attributionNodes } from '../client/source/layer-options.js'
+import { fromSeconds } from '../core/index.js'
+import { button } from './dom.js'
+import { Editions } from './editions.js'
+import { count, size, time as written, zooms } from './format.js'
+import { template } from './store.js'
+import { words } from './words/index.js'
+
+export class LayerDetails {
+  editions
+  element
+  #facts = element('div')
+  #address
+
+  /** @param {{editions: import('./editions.js').Listeners, onCompare: () => void}} listeners */
+  constructor (layer, { editions, onCompare }) {
+    this.editions = new Editions(editions)
+    this.#address = address(layer)
+    this.element = element('div', { class: 'details' },
+      layer.format === 'pbf' && element('p', { class: 'hint' }, words.panel.vector),
+      this.editions.element,
+      layer.format !== 'pbf' && button(words.panel.compare, onCompare, { class: 'secondary', 'data-does': 'compare' }),
+      this.#facts,
+      this.#address.element)
+  }
+
+  /** @param {import('./store.js').Stats} [stats] once they are known */
+  update (layer, stats) {
+    const next = facts(layer, stats)
+    if (this.#facts.isEqualNode(next)) return
+    this.#facts.replaceWith(next)
+    this.#facts = next
+  }
+
+  setTime (time) {
+    this.editions.setTime(time)
+    this.#address.setTime(time)
+  }
+}
+
+/** @param {import('./store.js').Stats} [stats] once they are known */
+export function facts (layer, stats) {
+  const { terms } = words.facts
+  const rows = [
+    [terms.layer, element('code', null, layer.layer)],
+    [terms.tiles, stats && count(stats.tiles)],
+    [terms.versions, stats && count(stats.versions)],
+    [terms.size, stats && size(stats.bytes)],
+    [terms.zooms, zooms(layer.minzoom, layer.maxzoom)],
+    [terms.first, stats?.versions && written(fromSeconds(stats.first))],
+    [terms.last, stats?.versions && written(fromSeconds(stats.last))],
+    [terms.conflicts, stats?.conflicts && count(stats.conflicts)],
+    [terms.source, layer.attribution && element('span', null, ...attributionNodes(layer.attribution))]
+  ].filter(([, value]) => value)
+  return element('div', { class: 'facts' },
+    layer.description && element('p', null, layer.description),
+    element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
+    stats?.conflicts && element('p', { class: 'conflicts' }, words.facts.disagree(stats.conflicts), ' ', element('code', null, 'tilecouch check --fix'), ' ', words.facts.repairs))
+}
+
+/**
+ * The address of a layer's tiles, to copy.
+ * @returns {{element: HTMLElement, setTime: (time: string | null) => void}}
+ */
+export function address (layer) {
+  const code = element('code', { tabindex: '0' })
+  const copying = button(words.address.copy, copy)
+  async function copy () {
+    try {
+      await navigator.clipboard.writeText(code.textContent)
+      copying.textContent = words.address.copied
+    } catch { // not allowed outside https and localhost: leave it selected instead
+      getSelection()?.selectAllChildren(code)
+      copying.textContent = words.address.selected
+    }
+  }
+  return {
+    element: element('div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, code, copying)),
+    setTime (time) {
+      code.textContent = new URL('.', document.baseURI).href + template(layer, time)
+      copying.textContent = words.address.copy
+    }
+  }
+}

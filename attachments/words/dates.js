@@ -1,0 +1,35 @@
+// Dates, times and numbers as a reader writes them, from the wall clock of a zone: milliseconds, as if that were UTC.
+import { inUnits } from '../../client/timeline/words.js'
+
+/** @param {string} locale BCP 47 tag @param {Intl.DateTimeFormatOptions} options */
+function formatter (locale, options) {
+  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options })
+  return civil => format.format(civil)
+}
+
+/**
+ * What the timeline takes as `words` for dates and numbers.
+ * @param {string} locale BCP 47 tag
+ * @param {{bytes: (count: number) => string, units: string[]}} words bytes: a small number of them; units: of 1000,
+ *   of a million, …
+ */
+export function formatsOf (locale, { bytes, units }) {
+  const number = new Intl.NumberFormat(locale)
+  const one = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+  const [minutes, seconds] = [{}, { second: '2-digit' }].map(more =>
+    formatter(locale, { hour: 'numeric', minute: '2-digit', .../** @type {any} */ (more) }))
+  return {
+    locale,
+    count: value => number.format(value),
+    size (value) {
+      if (value < 1000) return bytes(value)
+      const { value: shown, unit } = inUnits(value, units)
+      return `${shown < 9.95 ? one.format(shown) : number.format(Math.round(shown))} ${unit}`
+    },
+    date: formatter(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
+    clock: (civil, withSeconds = civil % 60000 >= 1000) => withSeconds ? seconds(civil) : minutes(civil),
+    month: formatter(locale, { month: 'short' }),
+    dayMonth: formatter(locale, { day: 'numeric', month: 'short' }),
+    monthYear: formatter(locale, { month: 'short', year: 'numeric' })
+  }
+}

@@ -1,0 +1,87 @@
+// A second map over a half of another one. It shows the same place, and each follows the other.
+import L from 'leaflet'
+
+const PARTS = 4 // the middles of the halves are a quarter of the map away from its own
+
+/** Over the left half; over the upper one where the map is higher than wide. */
+export class SideMap {
+  #main
+  /** @type {any} the map that is being followed at the moment */
+  #leader = null
+  #stop = new AbortController()
+
+  /** @param {any} main @param {HTMLElement} box over the half, in the container of the main map */
+  constructor (main, box) {
+    this.#main = main
+    L.DomEvent.disableClickPropagation(box).disableScrollPropagation(box)
+    const { zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta } = main.options
+    /** the map in the box @type {any} */
+    this.map = L.map(box, {
+      zoomControl: false, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta
+    })
+    this.map.attributionControl.setPrefix(false)
+    this.align()
+    this.#follow(main, this.map, 1)
+    this.#follow(this.map, main, -1)
+    main.on('resize', this.align, this)
+  }
+
+  /** Whether it lies over the upper half. */
+  get isStacked () {
+    const { x, y } = this.#main.getSize()
+    return y > x
+  }
+
+  /** The second map shows what the other half of the main one does. */
+  align () {
+    this.map.invalidateSize({ animate: false, pan: false })
+    const main = this.#main
+    this.#lead(main, () => this.map.setView(this.#opposite(main, 1), main.getZoom(), { animate: false }))
+    return this
+  }
+
+  remove () {
+    this.#stop.abort()
+    this.#main.off('resize', this.align, this)
+    this.map.remove()
+  }
+
+  /** Pixels from the middle of the main map to that of the half that stays free. */
+  get shift () {
+    const { x, y } = this.#main.getSize()
+    return this.isStacked ? L.point(0, y / PARTS) : L.point(x / PARTS, 0)
+  }
+
+  /** @param {1 | -1} sign 1: from the main map to the other */
+  #opposite (map, sign, center = map.getCenter(), zoom = map.getZoom()) {
+    return map.unproject(map.project(center, zoom).add(this.shift.multiplyBy(sign)), zoom)
+  }
+
+  /** What the follower does meanwhile is not followed back. */
+  #lead (map, move) {
+    if (this.#leader) return
+    this.#leader = map
+    try {
+      move()
+    } finally {
+      this.#leader = null
+    }
+  }
+
+  #follow (leader, follower, sign) {
+    const on = (events, listener) => {
+      leader.on(events, listener)
+      this.#stop.signal.addEventListener('abort', () => leader.off(events, listener), { once: true })
+    }
+    const set = animate => this.#lead(
+      leader, () => follower.setView(this.#opposite(leader, sign), leader.getZoom(), { animate })
+    )
+    // while fingers zoom, the other one waits for the end: it would drop its tiles at each step
+    on('move', () => { if (leader.getZoom() === follower.getZoom()) set(false) })
+    on('moveend', () => set(false))
+    on('zoomanim', ({ center, zoom }) => {
+      if (follower._animatingZoom) return // it follows already, or leads
+      this.#lead(leader, () => follower.setView(this.#opposite(leader, sign, center, zoom), zoom, { animate: true }))
+    })
+  }
+}

@@ -1,0 +1,51 @@
+// Time zones: the wall clock of a zone, and its short name. Pure.
+
+/**
+ * @typedef {{name: string, civil: (ms: number) => number, instant: (civil: number) => number, label: (ms: number) =>
+ *   string}} Zone
+ *   civil: what its wall clock shows, as if that were UTC; instant: the other way round
+ */
+
+/** @type {Map<string, Zone>} */
+const zones = new Map()
+
+/**
+ * @param {string} name 'utc', 'local' (that of this computer), or a name such as 'Europe/Berlin'
+ * @param {string} [locale] of its short name: CET, MEZ
+ * @returns {Zone}
+ */
+export function zoneOf (name, locale = 'en-GB') {
+  if (name === 'utc') return utc
+  const key = `${name} ${locale}`
+  const zone = zones.get(key) ?? makeZone(name, locale)
+  zones.set(key, zone)
+  return zone
+}
+
+/** @type {Zone} */
+const utc = { name: 'utc', civil: ms => ms, instant: civil => civil, label: () => 'UTC' }
+
+function makeZone (name, locale) {
+  const timeZone = name === 'local' ? undefined : name
+  const fields = new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' })
+  const short = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' })
+
+  const civil = ms => {
+    /** @type {Record<string, number>} */
+    const part = {}
+    for (const { type, value } of fields.formatToParts(ms)) part[type] = +value
+    return Date.UTC(
+      part.year, part.month - 1, part.day, part.hour, part.minute, part.second
+    ) + (((ms % 1000) + 1000) % 1000)
+  }
+
+  // the offset at the time itself is not known before the time is: the second look gets it right wherever the clocks
+  // are not being changed in that very hour, and there any answer is as good
+  const instant = wall => {
+    const near = wall - (civil(wall) - wall)
+    return wall - (civil(near) - near)
+  }
+
+  const label = ms => short.formatToParts(ms).find(part => part.type === 'timeZoneName')?.value ?? ''
+  return { name, civil, instant, label }
+}

@@ -1,0 +1,65 @@
+/* global document -- of the page, in functions that run there */
+// Only what changed here: editions of the view, how much of it they changed, small pictures, and how often places did.
+import assert from 'node:assert/strict'
+import { load } from '../../loader/load.js'
+import { memorySource } from '../support/memory-source.js'
+import { tilesOf } from '../client/support/gallery.js'
+import { drawnTiles, shownAt } from './browser.js'
+import { onViewer } from './stage.js'
+
+const entries = page => page.locator('.editions li button .name').allTextContents()
+
+onViewer('what changed in view', { demo: false }, stage => {
+  before(async () => {
+    const world = n => Object.fromEntries(tilesOf(3).map(([z, x, y]) => [`${z}/${x}/${y}`, n]))
+    for (const [day, title, tiles] of /** @type {const} */ ([
+      ['01', 'First survey', world(1)], ['02', 'West', { '3/0/3': 2, '3/1/3': 2 }], ['03', 'East', { '3/6/3': 3 }], ['04', 'West again', { '3/0/3': 4 }]
+    ])) await load(stage.store, memorySource(tiles), { layer: 'town', time: `2024-01-${day}T00:00:00Z`, title })
+  })
+  const WEST = '#town/5/20/-150' // within 3/0/3
+
+  it('is all that is listed, with its share and a picture, and follows the map', async () => {
+    const page = await stage.visit('#town/3/0/0')
+    await drawnTiles(page)
+    await page.getByText('4 editions').waitFor()
+    assert.deepEqual(await entries(page), ['Newest', 'West again', 'East', 'West', 'First survey'])
+    await page.getByLabel('Only what changed here').check()
+    await page.locator('.editions .share').first().waitFor()
+    assert.match(String(await page.locator('.editions li', { hasText: 'First survey' }).locator('.share').textContent()), /^100% · \d\d tiles$/)
+    assert.match(String(await page.locator('.editions li', { hasText: 'East' }).locator('.share').textContent()), /^\d% · 1 tile$/)
+    await page.goto(`${stage.address}${WEST}`)
+    await page.waitForFunction(() => document.querySelectorAll('.editions li').length === 4)
+    assert.deepEqual(await entries(page), ['Newest', 'West again', 'West', 'First survey'], 'not what changed elsewhere')
+    await page.waitForFunction(() => {
+      const canvas = /** @type {HTMLCanvasElement} */ (document.querySelector('.editions canvas'))
+      return canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.some(value => value > 0)
+    })
+    await page.locator('.editions li button', { hasText: 'West again' }).click()
+    await shownAt(page, '4 Jan 2024')
+  })
+
+  it('is shown by how often it happened', async () => {
+    const page = await stage.visit('#town/3/0/-100')
+    await drawnTiles(page)
+    await page.getByLabel('Show where it changed often').check()
+    await page.locator('#map .heat-5').first().waitFor({ state: 'attached' })
+    const numbers = await page.locator('#map .heat-number').allTextContents()
+    assert.deepEqual([...new Set(numbers)].sort(), ['1', '2'])
+    await page.getByLabel('Show where it changed often').uncheck()
+    assert.equal(await page.locator('#map .heat-square').count(), 0)
+  })
+
+  it('is searched among all editions, not only those that were read', async () => {
+    const times = Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
+    const docs = times.map((time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3 ? 'The very old one' : `Daily ${at}`, finished: time }))
+    await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
+    const page = await stage.visit('#town/3/0/0')
+    await page.getByText('The last 200 editions').waitFor()
+    await page.getByRole('searchbox', { name: 'Find an edition' }).fill('very old')
+    await page.locator('.editions li', { hasText: 'The very old one' }).waitFor()
+    assert.deepEqual(await entries(page), ['The very old one'])
+    await page.getByText('1,254 editions').waitFor()
+    await page.getByRole('searchbox', { name: 'Find an edition' }).fill('no such thing')
+    await page.getByText('No edition matches “no such thing”.').waitFor()
+  })
+})

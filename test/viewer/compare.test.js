@@ -1,0 +1,99 @@
+/* global document -- of the page, in functions that run there */
+// Comparing anything: another layer, another time of it, side by side on two maps that move together, faded.
+import assert from 'node:assert/strict'
+import { T } from '../client/support/gallery.js'
+import { drawnTiles, screens } from './browser.js'
+import { onViewer } from './stage.js'
+
+const card = page => page.getByRole('region', { name: 'What changed here' })
+const labels = page => page.locator('.tilecouch-compare-label').allTextContents()
+const other = page => page.getByRole('region', { name: 'Second map' })
+const choose = (page, name, value) => card(page).getByRole('combobox', { name }).selectOption(value)
+
+onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
+  it('is of two layers as well, each at its own time', async () => {
+    const page = await stage.visit(`#steps@${T(3)}..${T(4)}/3/0/0`)
+    await page.locator('.tilecouch-compare-handle').waitFor()
+    await choose(page, 'Layer at the left', 'late')
+    await page.locator('.tilecouch-compare-left', { hasText: 'late · 4 Jan 2024' }).waitFor()
+    assert.deepEqual(await labels(page), ['late · 4 Jan 2024', 'Steps · 4 Jan 2024'])
+    await choose(page, 'Date at the left', '')
+    await page.waitForURL(/#steps@2024-01-04T00:00:00Z\/3\/0\.00\/0\.00&with=late$/)
+    assert.deepEqual(await labels(page), ['late · Newest', 'Steps · 4 Jan 2024'])
+    assert.equal(await card(page).locator('.answer').isVisible(), false, 'two layers have no changes in common')
+    const { href } = new URL(page.url())
+    await page.goto('about:blank')
+    await page.goto(href)
+    await page.locator('.tilecouch-compare-left', { hasText: 'late · Newest' }).waitFor()
+    await card(page).getByRole('button', { name: 'Stop comparing' }).click()
+    await card(page).waitFor({ state: 'detached' })
+    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 1)
+  })
+
+  it('is shown on two maps that move together', async () => {
+    const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0`)
+    await page.locator('.tilecouch-compare-handle').waitFor()
+    await card(page).getByRole('button', { name: 'Side by side', exact: true }).click()
+    await other(page).waitFor()
+    await page.waitForURL(/&mode=side$/)
+    await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img').length > 2)
+    const half = /** @type {any} */ (await other(page).boundingBox())
+    assert.ok(Math.abs(half.width - 640) <= 1 && half.height >= 790)
+    /** Where a tile is in its half of the window: both show the same place. */
+    const same = () => page.evaluate(() => {
+      const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile', '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
+        const { x, y } = /** @type {Element} */ (document.querySelector(selector)).getBoundingClientRect()
+        return [x - 640 * half, y].map(pixel => ((pixel % 256) + 256) % 256)
+      })
+      return [0, 1].every(axis => {
+        const apart = Math.abs(edges[0][axis] - edges[1][axis])
+        return Math.min(apart, 256 - apart) <= 2
+      })
+    })
+    assert.ok(await same())
+    await page.mouse.move(900, 600)
+    await page.mouse.down()
+    await page.mouse.move(820, 560, { steps: 4 })
+    await page.mouse.up()
+    assert.ok(await same(), 'the left one follows the right one')
+    await page.mouse.move(200, 300)
+    await page.mouse.down()
+    await page.mouse.move(260, 340, { steps: 4 })
+    await page.mouse.up()
+    assert.ok(await same(), 'and the other way round')
+    await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
+    await page.waitForURL(/#steps@[^/]*\/4\//)
+    await page.waitForFunction(() => !document.querySelector('.leaflet-zoom-anim'))
+    assert.ok(await same(), 'after a zoom')
+    await card(page).getByRole('button', { name: 'Swipe' }).click()
+    await other(page).waitFor({ state: 'detached' })
+    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 2)
+    await drawnTiles(page)
+  })
+
+  it('is faded, by handle and by keys', async () => {
+    const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=fade`)
+    const handle = page.getByRole('slider', { name: 'Compare: left and right' })
+    await handle.waitFor()
+    const opacity = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
+    assert.deepEqual(await opacity(), [0.5, 1])
+    await handle.focus()
+    await page.keyboard.press('End')
+    assert.deepEqual(await opacity(), [0, 1])
+    assert.equal(await handle.getAttribute('aria-valuetext'), '1 Jan 2024 100 %, 5 Jan 2024 0 %')
+    await card(page).getByRole('button', { name: 'Stop comparing' }).click()
+    await handle.waitFor({ state: 'detached' })
+    assert.deepEqual(await opacity(), [1], 'as it was before')
+  })
+
+  it('leaves half of the screen to the map on a phone', async () => {
+    for (const viewport of [{ width: 390, height: 844 }, { width: 360, height: 640 }]) {
+      const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side`, { ...screens.phone, viewport })
+      await other(page).waitFor()
+      const box = async selector => /** @type {any} */ (await page.locator(selector).boundingBox())
+      const [timeline, half] = [await box('#time'), await box('.tilecouch-compare-other')]
+      assert.ok(timeline.y >= viewport.height / 2 - 1, `${timeline.y} of ${viewport.height}`)
+      assert.ok(half.width === viewport.width, 'one map above the other')
+    }
+  })
+})

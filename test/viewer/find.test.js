@@ -1,0 +1,137 @@
+/* global document, location -- of the page, in functions that run there */
+// Finding a place: coordinates, layers, places and a gazetteer; where I am; how far it is.
+import assert from 'node:assert/strict'
+import { drawnTiles, screens } from './browser.js'
+import { onViewer } from './stage.js'
+
+const field = page => page.getByRole('searchbox', { name: 'Find a place' })
+const results = page => page.locator('#find li button')
+
+/** Opens the search with its button and types. */
+async function find (page, text) {
+  await page.locator('.tools').getByRole('button', { name: 'Find a place' }).click()
+  await field(page).fill(text)
+}
+
+/** Where the mark of a place is on the screen. */
+const mark = page => page.locator('#map .here').evaluate(node => {
+  const { x, y, width, height } = node.getBoundingClientRect()
+  return { x: x + width / 2, y: y + height / 2 }
+})
+
+onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage => {
+  const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+
+  it('goes to coordinates that are typed, in whatever form', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await find(page, '20°30\'N 40°15\'W')
+    await page.getByText('20.50000, -40.25000').waitFor()
+    await field(page).press('Enter')
+    await page.waitForURL(/#steps\/6\/(1[6-9]|2[01])\.\d\d\/-4\d\.\d\d$/)
+    const { x, y } = await mark(page)
+    assert.ok(x > 360 && x < 1280 && y > 0 && y < 680, `beside the panel and the timeline: ${x}, ${y}`)
+    assert.equal(await page.locator('#find').isVisible(), false)
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'map')
+    await find(page, '4/8/5')
+    await field(page).press('Enter')
+    await page.waitForURL(/#steps\/4\//)
+  })
+
+  it('finds layers by their names, and where they are', async () => {
+    const page = await stage.visit('#steps/3/0/-120')
+    await drawnTiles(page)
+    await find(page, 'bound')
+    await results(page).filter({ hasText: 'bounded' }).click()
+    await page.waitForURL(/#bounded\/\d/)
+    await drawnTiles(page)
+    const [lat, lon] = new URL(page.url()).hash.split('/').slice(2).map(Number)
+    assert.ok(lat > 0 && lat < 65 && lon > -30 && lon < 60, `${lat}, ${lon}`)
+  })
+
+  it('finds places that the store names, and says so when there is nothing', async () => {
+    await settings({ places: [['Bern', 7.44, 46.95, 5], ['Bergen', 5.32, 60.39, 5]] })
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await find(page, 'ber')
+    assert.deepEqual(await results(page).allTextContents(), ['Bern', 'Bergen'])
+    await field(page).press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/#steps\/5\//)
+    await find(page, 'Nowhere')
+    await page.getByText('Nothing found.').waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await page.locator('#find').isVisible(), false)
+    await settings({ places: undefined })
+  })
+
+  it('asks a gazetteer that the operator names, when Enter is pressed and not before', async () => {
+    await settings({ gazetteer: '/places/search?format=x' })
+    const page = await stage.visit('#steps/3/0/0')
+    const asked = []
+    await page.route('**/places/search**', route => {
+      asked.push(new URL(route.request().url()).searchParams)
+      const found = [{ display_name: '<b>Bern</b>, Schweiz', lat: '46.9', lon: '7.4', boundingbox: ['46', '48', '6', '9'] }, { display_name: 'Bern, Kansas', lat: '39.9', lon: '-95.9' }]
+      return route.fulfill({ json: found })
+    })
+    await drawnTiles(page)
+    await find(page, 'Bern')
+    await page.getByText(/^Press Enter to search at 127\.0\.0\.1/).waitFor()
+    assert.equal(asked.length, 0, 'what is typed goes nowhere by itself')
+    await field(page).press('Enter')
+    await page.getByText(/^2 places from/).waitFor()
+    assert.equal(await results(page).first().textContent(), '<b>Bern</b>, Schweiz', 'text, no markup')
+    assert.deepEqual([asked.length, asked[0].get('q'), asked[0].get('format'), asked[0].get('accept-language')], [1, 'Bern', 'jsonv2', 'en'])
+    await results(page).first().click()
+    await page.waitForURL(/#steps\/[456]\/4\d\.\d+\/\d/)
+    await page.route('**/places/search**', route => route.fulfill({ status: 500, body: 'no' }))
+    await find(page, 'Bern')
+    await field(page).press('Enter')
+    await page.getByText(/does not answer\.$/).waitFor()
+    stage.allow(/500/)
+    await settings({ gazetteer: undefined })
+  })
+
+  it('shows where I am, or why not', async () => {
+    const page = await stage.visit('#steps/3/0/0', { ...screens.desk, geolocation: { latitude: -33.8, longitude: 151.2, accuracy: 5000 }, permissions: ['geolocation'] })
+    await drawnTiles(page)
+    await page.getByRole('button', { name: 'Show where I am' }).click()
+    await page.waitForURL(/#steps\/[3-6]\/-3\d\.\d+\/1[45]\d\./)
+    await page.locator('#map .here-around').waitFor({ state: 'attached' })
+    const other = await stage.visit('#steps/3/0/0')
+    await other.getByRole('button', { name: 'Show where I am' }).click()
+    await other.getByText('The browser does not let this page know where you are.').waitFor()
+  })
+
+  it('measures ways and what they enclose, and nothing else happens meanwhile', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await page.getByRole('button', { name: 'Measure a distance' }).click()
+    await page.getByText('Click the places between which you measure.').waitFor()
+    const click = async (x, y, text) => {
+      await page.mouse.click(x, y)
+      await page.locator('[data-topic="measure"]').getByText(text).waitFor()
+    }
+    await page.mouse.click(640, 400)
+    await click(768, 400, /^2,50\d km$/) // 22.5 degrees of the equator
+    await click(768, 300, /^[45],\d\d\d km, enclosing [23],\d\d\d,\d\d\d km²$/)
+    await page.getByRole('button', { name: 'Take back' }).click()
+    await page.locator('[data-topic="measure"]').getByText(/^2,50\d km$/).waitFor()
+    assert.equal(await page.locator('.card').count(), 0, 'a click is no question about a place')
+    await page.keyboard.press('Escape')
+    await page.locator('[data-topic="measure"]').waitFor({ state: 'detached' })
+    assert.equal(await page.locator('#map .measure-line').count(), 0)
+    await page.mouse.click(700, 300)
+    await page.getByRole('region', { name: 'This place' }).waitFor()
+  })
+
+  it('says which place is under the pointer', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    await page.mouse.move(640, 400)
+    await page.mouse.move(768, 400)
+    await page.locator('.pointer', { hasText: /^-?0\.00, 22\.\d\d$/ }).waitFor()
+    assert.ok(await page.evaluate(() => location.hash.startsWith('#steps/3')))
+  })
+})

@@ -1,0 +1,78 @@
+/* global document, getComputedStyle -- of the page, in functions that run there */
+// Layers over each other and a map under them; the name, colour and first layer of the operator.
+import assert from 'node:assert/strict'
+import { drawnTiles } from './browser.js'
+import { onViewer } from './stage.js'
+
+onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo: false }, stage => {
+  const settings = fields => stage.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+  /** Layers on the map: z-index and opacity, from the bottom to the top. */
+  const onMap = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes
+    .map(({ style }) => [Number(/** @type {any} */ (style).zIndex), Number(/** @type {any} */ (style).opacity || 1)]).sort(([a], [b]) => a - b))
+  const base = page => page.getByRole('combobox', { name: 'Base map' })
+
+  it('are put over the map, faded, moved and taken off, and a link holds all of it', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await drawnTiles(page)
+    assert.equal((await onMap(page)).length, 1)
+    await page.getByRole('button', { name: 'Show “bounded” over the map' }).click()
+    await page.waitForURL(/#steps\/3\/0\.00\/0\.00&layers=\*,bounded$/)
+    assert.deepEqual(await onMap(page), [[10, 1], [20, 1]])
+    await page.getByRole('slider', { name: 'Opacity of “bounded”' }).fill('40')
+    await page.waitForURL(/&layers=\*,bounded:40$/)
+    assert.deepEqual(await onMap(page), [[10, 1], [20, 0.4]])
+    await page.getByRole('button', { name: '“bounded” lower' }).click()
+    await page.waitForURL(/&layers=bounded:40,\*$/)
+    assert.deepEqual(await onMap(page), [[10, 0.4], [20, 1]])
+    const { href } = new URL(page.url())
+    await page.goto('about:blank')
+    await page.goto(href)
+    await drawnTiles(page)
+    assert.deepEqual(await onMap(page), [[10, 0.4], [20, 1]])
+    await page.getByRole('button', { name: 'Take “bounded” off the map' }).click()
+    await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
+    assert.equal((await onMap(page)).length, 1)
+  })
+
+  it('lie on a base map that is chosen', async () => {
+    const page = await stage.visit('#bounded/3/0/-100')
+    await base(page).selectOption('steps')
+    await page.waitForURL(/#bounded\/3\/0\.00\/-100\.00&base=steps$/)
+    await page.waitForFunction(() => [...document.querySelectorAll('#map .leaflet-layer img.leaflet-tile-loaded')].length > 2)
+    assert.equal((await onMap(page))[0][0], 1)
+    await page.locator('[data-layer="steps"]').click()
+    await page.waitForURL(/#steps\//)
+    await drawnTiles(page)
+    assert.equal((await onMap(page)).filter(([level]) => level === 1).length, 0, 'not under itself')
+  })
+
+  it('lie on the operator’s base map, and begin with the layer that he names', async () => {
+    await settings({ base: 'deep', opens: 'steps', title: 'Maps of <b>Bern</b>', colours: { light: '#7a3e9d' } })
+    const page = await stage.visit()
+    await drawnTiles(page)
+    await page.waitForURL(/#steps\/[\d.]+\/[\d.-]+\/[\d.-]+$/)
+    assert.equal(await page.locator('h1').evaluate(node => node.firstChild?.textContent), 'Maps of <b>Bern</b>')
+    assert.equal(await page.title(), 'Steps · Maps of <b>Bern</b>')
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent').trim()), '#7a3e9d')
+    assert.equal(await base(page).inputValue(), 'deep')
+    await base(page).selectOption('')
+    await page.waitForURL(/&base=-$/)
+    await settings({ base: { url: '{z}/{x}/{y}.png', name: 'Made elsewhere', attribution: '<a href="https://example.org/">Somebody</a><script>1</script>' } })
+    await page.route('**/3/*/*.png', route => route.fulfill({ status: 200, contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
+    await page.goto('about:blank')
+    await page.goto(`${stage.address}#bounded/3/0/-100`)
+    await page.locator('.leaflet-control-attribution a', { hasText: 'Somebody' }).waitFor()
+    assert.deepEqual(await base(page).locator('option').allTextContents(), ['None', 'Made elsewhere', 'bounded', 'deep', 'Steps'])
+    await settings({ base: undefined, opens: undefined, title: undefined, colours: undefined })
+    stage.allow(/404/)
+  })
+
+  it('that are empty are not what is shown first', async () => {
+    await stage.store.defineLayer('aaa', { name: 'A layer without tiles', minzoom: 3, maxzoom: 3 })
+    const page = await stage.visit()
+    await drawnTiles(page)
+    assert.equal(await page.locator('.layer .title').first().textContent(), 'A layer without tiles')
+    assert.equal(await page.locator('[data-layer="aaa"]').getAttribute('aria-pressed'), 'false')
+    await page.waitForURL(/#bounded\//)
+  })
+})
