@@ -219,9 +219,8 @@ async function upgradeWith ({ output, signal }, { fix = false }, store) {
   const started = performance.now()
   const progress = new IndexProgress(output)
   const onPush = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
-    if (event.step === 'index') return progress.show(event)
-    progress.end()
-    output.note(`${event.id}: deployed`)
+    if (event.step === 'index') progress.show(event)
+    else output.note(`${event.id}: deployed`)
   }
   const summary = await upgrade(store, { dryRun: !fix, signal, onPush }).finally(() => progress.end())
   const { from, to, steps, designs, skipped, unstated = 0 } = summary

@@ -9,7 +9,7 @@ import { withPatientStore } from './connect.js'
 import { failureLines } from './load-report.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
-import { ProgressLine, currentTiles, reportEnd } from './progress.js'
+import { LayerProgress, reportEnd } from './progress.js'
 
 const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep its terms of use.'
 
@@ -64,13 +64,12 @@ async function copyCommand (context, options, name, to) {
     const url = from && (await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from)
     const source = url ? new Store(openSource(url, { retries: 3 })) : store
     const { area, zooms } = settings
-    const total = await currentTiles(output, source, layer, { area, zooms })
-    const progress = new ProgressLine(output)
+    const progress = new LayerProgress(output, source, layer, { area, zooms })
     const summary = await reportEnd(progress, () => copyLayer(store, layer, target, {
       ...settings,
       source,
       signal,
-      onProgress: ({ tiles, bytes: size }) => progress.draw(tiles, total, () => [bytes(size)])
+      onProgress: ({ tiles, bytes: size }) => progress.draw(tiles, progress.total, () => [bytes(size)])
     }), (copied, seconds, ended) => {
       const how = ended ? ` (${ended})` : ''
       reportCopy(output, copied, { ...settings, name: formatReference(layer, time), seconds, how })
@@ -102,8 +101,7 @@ async function moveCommand (context, options, from, to) {
   }
   const dryRun = Boolean(options.dryRun)
   return withPatientStore(context, options, async store => {
-    const total = await currentTiles(output, store, from)
-    const progress = new ProgressLine(output)
+    const progress = new LayerProgress(output, store, from)
     const titles = { copy: `Copying to ${to}`, remove: `Removing ${from}` }
     const { failed, done } = await reportEnd(progress, () => moveLayer(store, from, to, {
       dryRun,
@@ -111,7 +109,7 @@ async function moveCommand (context, options, from, to) {
       signal,
       onProgress ({ step, tiles, bytes: size }) {
         if (progress.title !== titles[step]) progress.restart(titles[step])
-        progress.draw(tiles, total, () => [bytes(size)])
+        progress.draw(tiles, progress.total, () => [bytes(size)])
       }
     }), (summary, seconds, ended) => { if (!ended) reportMove(output, summary, { dryRun, seconds }) })
     return done || (dryRun && !failed) ? 0 : 1

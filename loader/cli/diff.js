@@ -8,7 +8,7 @@ import { schemes } from '../sources/index.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
-import { ProgressLine, reportEnd } from './progress.js'
+import { LayerProgress, reportEnd } from './progress.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDiffCommand (program, run) {
@@ -49,13 +49,14 @@ async function diffCommand (context, options, from, to) {
   return withPatientStore(context, options, async store => {
     const reports = await openReports(options, `${from} -> ${to}`, output)
     const files = Object.values(reports)
-    const progress = new DiffProgress(output, store, [from, to], wanted)
+    const { layer } = [from, to].map(referenceOf).find(Boolean) ?? {}
+    const progress = new LayerProgress(output, store, layer, wanted)
     try {
       const summary = await reportEnd(progress, async () => {
         const compared = await diff(store, from, to, {
           ...wanted, target, scheme, format, force, permission,
           onTile: async change => { for (const each of files) await each.add(change) },
-          onProgress: tally => progress.show(tally)
+          onProgress: ({ tiles, different }) => progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
         })
         for (const each of files) await each.finish()
         return compared
@@ -129,31 +130,4 @@ function exportLines ({ target, tiles, bytes: size, gone, kept, missing, time },
     ...(missing ? [`  ${count(missing)} not written: they were deleted from the store meanwhile`] : []),
     ...(how ? [] : [`  Load it with: tilecouch load ${target} --layer ${layer}${time ? '' : ' --time …'}`])
   ]
-}
-
-class DiffProgress extends ProgressLine {
-  /** @type {number | undefined} */
-  #total
-  #stop = new AbortController()
-
-  /** Counts the tiles meanwhile, if a bar can show it; the diff itself reports errors. */
-  constructor (output, store, references, { area, zooms }) {
-    super(output)
-    if (output.json) return
-    const counted = async () => {
-      const { layer } = references.map(referenceOf).find(Boolean) ?? {}
-      if (layer) this.#total = (await store.count(layer, { area, zooms, signal: this.#stop.signal })).tiles
-    }
-    counted().catch(() => {})
-  }
-
-  /** @param {import('../diff/index.js').Tally} tally */
-  show ({ tiles, different }) {
-    this.draw(tiles, this.#total, () => [`${count(different)} differ`])
-  }
-
-  end () {
-    this.#stop.abort()
-    super.end()
-  }
 }

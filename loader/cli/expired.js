@@ -42,7 +42,9 @@ export async function expiredCommand (context, options, names, action) {
   return withPatientStore(context, options, async store => {
     if (confirm) {
       const { expired, bytes: size } = await expire(store, { ...settings, live: false, dryRun: true, limit: 1 })
-      output.note(`${hasExpired(expired)} (${bytes(size)}) and would be removed.`)
+      const { limit = Infinity } = settings
+      const going = expired > limit ? `; ${count(limit)} of them would be removed` : ' and would be removed'
+      output.note(`${hasExpired(expired)} (${bytes(size)})${going}.`)
       if (expired || live) await confirm()
     }
     if (live) store.couch.options.retries = RETRIES
@@ -56,7 +58,7 @@ export async function expiredCommand (context, options, names, action) {
         if (!listed++) output.line('expired               ago      bytes  tile')
         output.line(`${expires}  ${ago(seconds).padEnd(7)}  ${bytes(size).padStart(6)}  ${id}`)
       },
-      onTrouble: error => { progress.end(); output.note(`Waiting: ${error.message}`) }
+      onTrouble: error => output.note(`Waiting: ${error.message}`)
     }), (summary, seconds, ended) => report(output, summary, { ...settings, seconds, how: ended ? ` (${ended})` : '' }))
     return tally.failed + tally.refused + tally.left + tally.troubles.length ? 1 : 0
   })

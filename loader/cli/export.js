@@ -13,7 +13,7 @@ import { HIDDEN } from '../tree/paths.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
-import { ProgressLine, currentTiles, reportEnd } from './progress.js'
+import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
@@ -149,9 +149,9 @@ async function writeTree ({ output, signal }, store, options, { layer, folder, a
   const { live: follow = false, force = false } = options
   if (follow) store.couch.options.retries = LIVE_RETRIES
   const started = performance.now()
-  const progress = new TreeProgress(output, area || zooms ? undefined : await currentTiles(output, store, layer))
-  const messages = new TreeMessages(output, { layer, folder, started, progress })
   if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
+  const progress = new TreeProgress(output, store, area || zooms ? undefined : layer)
+  const messages = new TreeMessages(output, { layer, folder, started, progress })
   try {
     const summary = await exportTree(store, layer, folder, {
       area,
@@ -254,8 +254,7 @@ class TreeMessages {
   /** @param {{state: string, error?: string, reason?: string}} event */
   state ({ state, error, reason }) {
     this.progress.quiet = state !== 'comparing'
-    const { output, progress, layer } = this
-    progress.end()
+    const { output, layer } = this
     const before = this.#before
     this.#before = state
     if (output.json) {
@@ -275,7 +274,6 @@ class TreeMessages {
     const event = { event: there ? 'tree' : 'tree removed', tree: name, time: new Date().toISOString() }
     if (this.output.json) this.output.event(event)
     else if (this.#begun) { // the first ones are reported together
-      this.progress.end()
       this.output.note(there ? `${name} is complete and served from now on` : `${name} is removed: its edition is gone`)
     }
   }
@@ -289,13 +287,8 @@ class TreeMessages {
   }
 }
 
-class TreeProgress extends ProgressLine {
+class TreeProgress extends LayerProgress {
   quiet = false // true while single changes are followed
-
-  constructor (output, total) {
-    super(output)
-    this.total = total
-  }
 
   /** @param {import('../tree/tiles.js').Tally} tally */
   show ({ tiles, written, linked, kept, bytes: size }) {

@@ -2,27 +2,28 @@
 import { catalogue } from '../errors.js'
 import { boxWords, byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 
-/** Why an edition has its time, unless it was typed. */
+/** Why an edition has its time, unless it was typed: by `timeFrom` of a load. */
 export const timeWords = {
   source: 'The source says this time; --time sets another.',
   clock: 'This is the time of the load: neither --time nor the source says when the map looked like this.'
 }
 
-/**
- * The result of load, or what it did until it ended; written: when its last tile was; timeFrom: a key of timeWords.
- */
-export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '', timeFrom }) {
+/** The result of load, or what it did until it ended; written: when its last tile was. */
+export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '' }) {
   const spent = spentSince(started, written)
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
     `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
-    ...(timeFrom ? [`  ${timeWords[timeFrom]}`] : []),
+    ...(timeWords[result.timeFrom] ? [`  ${timeWords[result.timeFrom]}`] : []),
     ...countLines(result),
     ...failureLines(result),
     ...(result.where && result.tiles > result.failed ? whereLines(result.where) : []),
     ...(result.warnings ?? []).flatMap(warningLines)
   ])
 }
+
+/** How a load ended that did not come to its end. */
+export const endOf = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
 

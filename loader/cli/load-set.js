@@ -1,6 +1,6 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
 import { loadSet, openSet } from '../set.js'
-import { countLines, failureLines, rates, spentSince, warningLines } from './load-report.js'
+import { countLines, endOf, failureLines, rates, spentSince, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LoadProgress } from './progress.js'
@@ -36,7 +36,8 @@ export async function loadDatedSet (context, options, names, { settings, selecti
         }
       })
       const written = performance.now()
-      return { result, report: () => reportSet(output, result, { started, written }) }
+      const report = ended => reportSet(output, result, ended ? { started, ended, of: length } : { started, written })
+      return { result, report }
     } catch (error) {
       progress?.end()
       if (error.summary) reportSet(output, error.summary, { started, ended: endOf(error), of: length })
@@ -44,8 +45,6 @@ export async function loadDatedSet (context, options, names, { settings, selecti
     }
   })
 }
-
-export const endOf = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
 /** File names may contain anything; some of it controls a terminal. */
 const plain = text => text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')

@@ -8,8 +8,8 @@ import { estimate } from '../seed/plan.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { dryRun } from './load-dry-run.js'
-import { reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
-import { endOf, loadDatedSet } from './load-set.js'
+import { endOf, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
+import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
 import { areaIfAny, refuse, wholeNumber, zoomsOf } from './options.js'
 import { LoadProgress, ReadingProgress, announce } from './progress.js'
@@ -148,17 +148,16 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
     if (source.counts) announce(output, settings.layer, await estimate(store, settings.layer, source.counts))
     const progress = new LoadProgress(output, source)
     const started = performance.now()
-    const timeFrom = settings.time ? undefined : source.time ? 'source' : 'clock'
     const { area, zooms } = opening
-    let begun
+    let unsaid // the time that it took from the clock
     try {
       const result = await load(store, source, {
         ...settings,
         area,
         zooms,
-        onBegin ({ time, warnings }) {
-          begun = time
-          if (timeFrom) output.note(`Time: ${time}. ${timeWords[timeFrom]}${timeFrom === 'clock' ? timeHint(name) : ''}`)
+        onBegin ({ time, timeFrom, warnings }) {
+          if (timeFrom === 'clock') unsaid = time
+          if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${unsaid ? timeHint(name) : ''}`)
           for (const warning of warnings) output.note(warningLines(warning).join('\n'))
         },
         onFirstTiles ({ where, warnings }) {
@@ -167,12 +166,9 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
         onProgress: summary => progress.show(summary)
       })
       const written = performance.now()
-      return { result, report: () => reportLoad(output, result, { started, written, timeFrom }) }
+      return { result, report: ended => reportLoad(output, result, ended ? { started, ended } : { started, written }) }
     } catch (error) {
-      progress.end()
-      if (begun && timeFrom === 'clock') {
-        output.note(`To continue this edition, run the load again with --time ${begun}. Without it, a new edition begins.`)
-      }
+      if (unsaid) output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition begins.`)
       const result = error.summary && { ...error.summary, layer: settings.layer }
       if (result) reportLoad(output, result, { started, ended: endOf(error) })
       throw error

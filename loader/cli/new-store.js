@@ -3,6 +3,7 @@ import { isOpen, isUntouched } from '../access.js'
 import { isPublished, publish, warmIndexes } from '../publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
+import { endOf } from './load-report.js'
 import { refuse } from './options.js'
 import { IndexProgress } from './progress.js'
 
@@ -65,13 +66,19 @@ export async function publishNew ({ output, signal }, store) {
  * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
- * @param {(store: Store, url: string) => Promise<{result: any, report: () => void}>} action result: of load or loadSet
+ * @param {(store: Store, url: string) => Promise<{result: any, report: (ended?: string) => void}>} action result: of
+ *   load or loadSet; ended: how, when the index was not built
  */
 export const fillStore = (context, options, action) => withDatabase(context, options, async url => {
   const store = await createStore(context, url, options)
   const { result, report } = await action(store, url)
   const isEmpty = result.failed > 0 && result.failed >= result.tiles
-  if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
+  try {
+    if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
+  } catch (error) {
+    report(endOf(error)) // the tiles are stored
+    throw error
+  }
   report()
   return result.failed ? 1 : 0
 }, { creates: true })

@@ -99,7 +99,7 @@ export class ProgressLine {
 
   /** For the next of several tasks. @param {string} [title] */
   restart (title = this.title) {
-    this.end()
+    this.output.endBar()
     this.title = title
     this.#begin()
   }
@@ -216,17 +216,29 @@ export class LoadProgress extends ProgressLine {
   }
 }
 
-/**
- * The tiles that a layer has now, as the total of a bar; undefined where nothing is drawn, or the store has no index.
- * @param {import('./output.js').Output} output
- * @param {import('../store/index.js').Store} store
- * @param {string} layer
- * @param {Parameters<import('../store/index.js').Store['count']>[1]} [options]
- * @returns {Promise<number | undefined>}
- */
-export async function currentTiles (output, store, layer, options) {
-  if (output.json) return undefined
-  return store.count(layer, options).then(({ tiles }) => tiles, () => undefined)
+/** Of the tiles of a layer, which are counted meanwhile: that takes long where an index is built first. */
+export class LayerProgress extends ProgressLine {
+  /** @type {number | undefined} undefined while it is not known */
+  total
+  #stop = new AbortController()
+
+  /**
+   * @param {import('./output.js').Output} output
+   * @param {import('../store/index.js').Store} store
+   * @param {string} [layer] unless given, nothing is counted
+   * @param {Parameters<import('../store/index.js').Store['count']>[1]} [options] which of its tiles
+   */
+  constructor (output, store, layer, options) {
+    super(output)
+    if (output.json || layer === undefined) return
+    // the task meets the same error and reports it
+    store.count(layer, { ...options, signal: this.#stop.signal }).then(({ tiles }) => { this.total = tiles }, () => {})
+  }
+
+  end () {
+    this.#stop.abort()
+    super.end()
+  }
 }
 
 /**

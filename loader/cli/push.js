@@ -37,9 +37,8 @@ async function pushCommand (context, options, target) {
   return withDatabase(context, { ...options, db: target ?? options.db }, async url => {
     const progress = new IndexProgress(output)
     const onProgress = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
-      if (event.step === 'index') return progress.show(event)
-      progress.end()
-      output.note(`${event.id}: replacing`)
+      if (event.step === 'index') progress.show(event)
+      else output.note(`${event.id}: replacing`)
     }
     const { pushed, opened } = options.dryRun
       ? { pushed: await compare(url, docs), opened: false }

@@ -65,7 +65,7 @@ async function removeCommand (context, options, layer) {
       return 0
     }
     if (purge && plan.heads + plan.fallen) output.note(PURGE_NOTE)
-    if (plan.versions + plan.editions) await confirm()
+    if (which.all || plan.versions + plan.editions) await confirm()
     const started = performance.now()
     progress.restart('Removing')
     const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, () => [plural(versions, 'version')])

@@ -100,7 +100,7 @@ async function seedArea (context, options, layer, seeding) {
         onPlan: made => { plan = made; announce(output, layer, made) },
         onProgress: tally => showProgress(progress, tally, plan.tiles),
         onFailure: failure => list?.add(failure),
-        onTrouble: error => { progress.end(); output.note(`Waiting: ${error.message}`) }
+        onTrouble: error => output.note(`Waiting: ${error.message}`)
       }), (tally, seconds, how) => report(output, { ...tally, seconds, plan }, options, how))
       await list?.close()
       return summary.failed ? 1 : 0
