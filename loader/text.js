@@ -1,4 +1,5 @@
 // How numbers, sizes, times and tables look in messages and reports.
+import { inUnits } from '../core/quantities.js'
 
 /** @param {number | undefined} number */
 export const count = number => Number(number).toLocaleString('en-US')
@@ -8,14 +9,9 @@ export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 
 
 /** @returns {string} such as `1.5 MB` */
 export function bytes (number) {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  let value = number
-  let unit = 0
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000
-    unit++
-  }
-  return `${unit && value < 100 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
+  if (number < 999.5) return `${Math.round(number)} B`
+  const { value, digits, unit } = inUnits(number)
+  return `${value.toFixed(digits)} ${unit}`
 }
 
 /** @returns {string} such as `1:02:03` */

@@ -41,6 +41,7 @@ import { sections } from './walk.js'
  * @property {number} tiles that were read so far, of all layers; of a store with their past
  * @property {number} bytes
  * @property {number} [total] tiles to be read, where it is known
+ * @property {{bytes: number, total: number}} [read] how much of a tar, which has no list of its tiles
  * @property {number} faults
  * @property {number} warnings
  *

@@ -107,16 +107,12 @@ async function openMirror (from, store) {
 
 async function checkWith ({ output }, { report: file, decode }, what, settings) {
   const list = file === undefined ? undefined : new FindingList(file)
-  const progress = new ProgressLine(output, typeof what === 'string' ? 'tiles' : 'versions')
+  const progress = new CheckProgress(output, typeof what === 'string' ? 'tiles' : 'versions')
   try {
     const checked = await reportEnd(progress, () => check(what, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: done => progress.draw(done.tiles, done.total, () => [
-        ...(done.layer ? [done.layer] : []), bytes(done.bytes),
-        ...(done.faults ? [plural(done.faults, 'fault')] : []),
-        ...(done.warnings ? [plural(done.warnings, 'warning')] : [])
-      ])
+      onProgress: output.json ? undefined : done => progress.show(done) // else tiles need not be counted
     }), (summary, seconds, ended) => {
       const { kind, layers, faults: wrong, warnings } = summary
       const isNothing = ended && kind === 'store' && !layers.length && !wrong && !warnings
@@ -125,6 +121,17 @@ async function checkWith ({ output }, { report: file, decode }, what, settings) 
     return (checked.repair ?? checked).faults ? 1 : 0
   } finally {
     list?.close()
+  }
+}
+
+class CheckProgress extends ProgressLine {
+  /** @param {import('../check/index.js').Progress} done */
+  show ({ layer, tiles, bytes: size, total, read, faults: wrong, warnings }) {
+    const found = [...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])]
+    if (!read) return this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...found])
+    this.amount = bytes // of the file
+    this.counted = ''
+    this.draw(read.bytes, read.total, () => [plural(tiles, 'tile'), ...found])
   }
 }
 

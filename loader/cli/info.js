@@ -2,6 +2,7 @@
 import { expiryOf, parseReference, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
+import { placeOf } from '../place/index.js'
 import { withStore } from './connect.js'
 import { refuse } from './options.js'
 import { boxWords, bytes, count, plural, table } from './output.js'
@@ -61,9 +62,10 @@ async function showLayer (store, layer, output) {
     store.layer(layer), store.stats(layer), store.editions(layer), store.manifests(layer), conflictsOf(store, layer)
   ])
   const bounds = doc.bounds ?? stats.bounds // what clients are told
+  const place = bounds ? placeOf(bounds).name : null
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
-    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
+    ...(bounds ? [`bounds ${boxWords(bounds)}`, `place: ${place}`] : []),
     ...(manifests.count
       ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`]
       : []),
@@ -79,7 +81,7 @@ async function showLayer (store, layer, output) {
       return [time, title, created + advanced + backfilled, unchanged, gone, stateOf(edition)]
     })))
   }
-  output.result({ ...doc, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
+  output.result({ ...doc, place, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
 }
 
 const stateOf = ({ finished, failed, complete }) =>

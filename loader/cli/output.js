@@ -1,6 +1,6 @@
 // What a command prints: lines and tables for people, one JSON object for programs. Results go to standard output,
 // progress and errors to standard error.
-import { scrub } from '../../core/index.js'
+import { inDegrees, scrub } from '../../core/index.js'
 import { bytes, count } from '../text.js'
 
 export { bytes, count, duration, plural, table } from '../text.js'
@@ -92,8 +92,8 @@ export function diskWords (compaction, when) {
   return [done ? `Disk: ${sizes(before)} before, ${sizes(after)} after` : `Disk: ${sizes(before)}; not compacted: ${why}`]
 }
 
-/** Bounds in degrees, to some ten metres. @param {number[]} bounds */
-export const boxWords = bounds => bounds.map(degrees => +degrees.toFixed(4)).join(', ')
+/** @param {number[]} bounds in degrees */
+export const boxWords = bounds => inDegrees(bounds).join(', ')
 
 /** Follows a list that was cut: how many more there are. */
 export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - shown)} more`] : []

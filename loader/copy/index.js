@@ -3,6 +3,7 @@
 import { checkLayer, endOf, checkSound, layerId, layerRange } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
+import { dropEmptyLayer } from '../load/undo.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, layerOf, writeLayer } from './documents.js'
 import { TileCopier, copyDefaults } from './tiles.js'
@@ -52,9 +53,10 @@ export async function copyAll (store, from, to, options) {
   if (!here) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
   checkSound(here)
   const isNew = await isEmptyLayer(store.couch, to)
+  const there = await store.couch.get(layerId(to))
   const how = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }
-  const make = there => layerOf(here, there, how)
-  if (dryRun) make(await store.couch.get(layerId(to)))
+  const make = stored => layerOf(here, stored, how)
+  if (dryRun) make(there)
   else await writeLayer(store.couch, to, make)
 
   const tally = new Tally()
@@ -73,6 +75,7 @@ export async function copyAll (store, from, to, options) {
     if (!dryRun && (isWhole || isNew)) await settleCopy(store.couch, to, { copied, isNew, tally, signal })
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
   } catch (error) {
+    if (!there && !dryRun) await dropEmptyLayer(store, to).catch(() => {}) // the first error is the one to report
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }
   return { from, to, ...tally }

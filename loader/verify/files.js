@@ -10,6 +10,7 @@ import { breather } from '../formats/reading.js'
 import { keepEntry, readTar } from '../formats/tar.js'
 import * as zip from '../formats/zip/reader.js'
 import { Spool } from '../spool.js'
+import { childSignal } from '../store/child-signal.js'
 import { Claims, claimsOf } from './claims.js'
 import { decodeDefaults } from './decode.js'
 import { examineAll } from './tiles.js'
@@ -18,12 +19,15 @@ import { examineAll } from './tiles.js'
 
 /** A folder is read one column at a time. */
 export async function verifyFolder (folder, options) {
-  const { report, selected, scheme, signal } = options
+  const { report, selected, scheme, signal, onProgress } = options
   const reader = new FolderReader(folder, { scheme, signal, onFault: report.add })
   const beside = await Beside.open(reader, options)
+  const counting = onProgress && countMeanwhile(folder, options)
+  const onTile = counting && (now => onProgress({ ...now, total: counting.total }))
   try {
-    return summaryOf(await examine(jobs(), options), beside.end())
+    return summaryOf(await examine(jobs(), { ...options, onProgress: onTile }), beside.end())
   } finally {
+    counting?.end()
     await beside.close()
   }
 
@@ -46,6 +50,28 @@ export async function verifyFolder (folder, options) {
       yield { where, read: () => reader.read(where), compare: found => compareExt(found.ext, ext) }
     }
   }
+}
+
+/**
+ * Counts the tiles of a folder while they are read: their names alone take a moment.
+ * @returns {{total?: number, end: () => void}} total: once all are counted
+ */
+function countMeanwhile (folder, { selected, scheme, signal }) {
+  const child = childSignal(signal)
+  const counting = { total: /** @type {number | undefined} */ (undefined), end: child.end }
+  const count = async () => {
+    const reader = new FolderReader(folder, { scheme, signal: child.signal, onFault: () => {} })
+    let total = 0
+    for (const z of await reader.numbers()) {
+      if (z > MAX_ZOOM) continue
+      for (const x of await reader.numbers(`${z}`)) {
+        for (const { y, isOutside } of await reader.tiles(z, x)) if (!isOutside && selected(z, x, y)) total++
+      }
+    }
+    counting.total = total
+  }
+  count().catch(() => {}) // the check meets the same error and reports it
+  return counting
 }
 
 export async function verifyZip (name, options) {
@@ -76,10 +102,13 @@ export async function verifyZip (name, options) {
 
 /** A tar is read once from beginning to end, each tile decoded as it passes. */
 export async function verifyTar (name, options) {
+  const { onProgress } = options
   const spool = await Spool.open()
   try {
     const names = namesOf(options)
-    const done = await examine(jobsOfTar(name, names, spool, options), options)
+    let read
+    const jobs = jobsOfTar(name, names, spool, { ...options, onRead: part => { read = part } })
+    const done = await examine(jobs, { ...options, onProgress: onProgress && (now => onProgress({ ...now, read })) })
     const twice = (times, where) => options.report.add('odd-structure', where, `it is there ${times} times: the last of them counts`)
     return summaryOf(done, await checkList(names, spool, options, twice))
   } finally {
@@ -126,7 +155,7 @@ async function * jobsOfZip (file, spool) {
 }
 
 /** @param {ArchiveNames} names @returns {AsyncGenerator<import('./tiles.js').Job>} */
-async function * jobsOfTar (name, names, spool, { report, signal }) {
+async function * jobsOfTar (name, names, spool, { report, signal, onRead }) {
   /** @type {import('./tiles.js').Job[]} */
   let ready = []
   const files = readTar(name, {
@@ -154,7 +183,7 @@ async function * jobsOfTar (name, names, spool, { report, signal }) {
     }
   })
   for await (const part of files) {
-    if (!part) continue
+    onRead(part)
     yield * ready
     ready = []
   }

@@ -14,7 +14,10 @@ import { verifyPmtiles } from './pmtiles.js'
  * @property {boolean} [decode]
  * @property {'xyz' | 'tms'} [scheme]
  * @property {AbortSignal} [signal]
- * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress]
+ * @property {(done: FileProgress) => void} [onProgress]
+ *
+ * total: tiles to be read, once it is known; read: how much of the file, of one without a list of its tiles (tar)
+ * @typedef {{tiles: number, bytes: number, total?: number, read?: {bytes: number, total: number}}} FileProgress
  *
  * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} SelectionOptions
  *   isPart: only some tiles are wanted
