@@ -19,11 +19,11 @@ import { examineAll } from './tiles.js'
 
 /** A folder is read one column at a time. */
 export async function verifyFolder (folder, options) {
-  const { report, selected, scheme, signal, onProgress } = options
+  const { report, selected, scheme, signal, isCounted, onProgress } = options
   const reader = new FolderReader(folder, { scheme, signal, onFault: report.add })
   const beside = await Beside.open(reader, options)
-  const counting = onProgress && countMeanwhile(folder, options)
-  const onTile = counting && (now => onProgress({ ...now, total: counting.total }))
+  const counting = isCounted ? countMeanwhile(folder, options) : undefined
+  const onTile = now => onProgress?.({ ...now, total: counting?.total })
   try {
     return summaryOf(await examine(jobs(), { ...options, onProgress: onTile }), beside.end())
   } finally {
@@ -108,7 +108,7 @@ export async function verifyTar (name, options) {
     const names = namesOf(options)
     let read
     const jobs = jobsOfTar(name, names, spool, { ...options, onRead: part => { read = part } })
-    const done = await examine(jobs, { ...options, onProgress: onProgress && (now => onProgress({ ...now, read })) })
+    const done = await examine(jobs, { ...options, onProgress: now => onProgress?.({ ...now, read }) })
     const twice = (times, where) => options.report.add('odd-structure', where, `it is there ${times} times: the last of them counts`)
     return summaryOf(done, await checkList(names, spool, options, twice))
   } finally {

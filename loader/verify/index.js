@@ -14,6 +14,7 @@ import { verifyPmtiles } from './pmtiles.js'
  * @property {boolean} [decode]
  * @property {'xyz' | 'tms'} [scheme]
  * @property {AbortSignal} [signal]
+ * @property {boolean} [isCounted] tiles that have to be counted for the progress are counted
  * @property {(done: FileProgress) => void} [onProgress]
  *
  * total: tiles to be read, once it is known; read: how much of the file, of one without a list of its tiles (tar)
