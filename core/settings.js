@@ -4,8 +4,9 @@
 import { isLayer } from './ids.js'
 import { listOf, object, text, whole } from './values.js'
 
-const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
-const [LIGHT, DARK] = ['#d9ecef', '#17424b'] // the grounds on which text in the accent is hardest to read
+export const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
+/** The grounds on which text in the accent is hardest to read. @type {Record<string, string>} */
+export const grounds = { light: '#d9ecef', dark: '#17424b' }
 const PLACES = 2000 // that the viewer finds without asking anybody
 
 const HEX = /^#[0-9a-f]{6}$/i
@@ -48,7 +49,7 @@ const isPlace = value => Array.isArray(value) && value.length === 4 && text(200)
 export const settingFields = {
   title: text(200), // the name of the map or of its operator
   logo: value => typeof value === 'string' && PATH.test(value), // within the origin; else the attachment `logo`
-  colours: holds({ light: isAccentOn(LIGHT), dark: isAccentOn(DARK) }), // accent in each scheme
+  colours: holds({ light: isAccentOn(grounds.light), dark: isAccentOn(grounds.dark) }), // accent in each scheme
   opens: isLayer, // the layer that is shown first
   base: value => isLayer(value) || (isBase(value) && value.url !== undefined), // the map under the layers
   gazetteer: isAddress, // of a search for places that answers as Nominatim does

@@ -59,6 +59,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   // the store
   NO_DATABASE_NAMED: { status: 400, text: d => `${d.url} names a server and no database: add the name of one, such as ${d.where}`, advice: 'A load creates the database if it does not exist.' },
   NOT_CONFIRMED: { status: 409, text: d => `nothing was removed: ${d.why}`, advice: 'Look first with --dry-run. At a terminal the command asks; in scripts add --yes.' },
+  BAD_SETTING: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for the viewer: ${d.why}`, advice: 'See `tilecouch settings --help`, and docs/viewer.md for the fields.' },
   LAYER_EXISTS: { status: 409, text: d => `the layer ${show(d.layer)} exists already`, advice: 'Use another name; or merge both with `tilecouch copy`, and remove the old one.' },
   NO_EDITION: { status: 404, text: d => d.others?.length ? `several editions in ${d.layer}@${d.time}: ${d.others.join(', ')}` : `no edition ${d.layer}@${d.time}`, advice: 'Name one edition exactly: `tilecouch info LAYER` lists them.' },
   FILLING: { status: 503, text: () => 'this edge is still being filled', advice: 'Try again later, or use its origin.' },

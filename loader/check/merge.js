@@ -1,5 +1,5 @@
 // Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store.
-import { STORE_ID, compareIds, faultIn } from '../../core/index.js'
+import { STORE_ID, compareIds, faultIn, settingsOf } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { winnerFirst } from '../../core/mirror/index.js'
 import { peerOf } from '../mirror/peer.js'
@@ -36,13 +36,14 @@ const kinds = {
       return title === undefined ? first : { ...first, title }
     }
   },
-  // the store that was there first
+  // the store that was there first; a setting that only another one has stays
   store: {
     order: (a, b) => missingLast(a.created, b.created) || missingLast(a.uuid, b.uuid) || winnerFirst(a, b),
     merge (first, others) {
       const [published] = [first, ...others].map(doc => doc.published).filter(Boolean).sort()
       const schema = others.reduce((greatest, other) => most(greatest, other.schema), first.schema)
-      return { ...first, schema, ...(published && { published }) }
+      const settings = Object.assign({}, ...others.map(settingsOf).reverse())
+      return { ...settings, ...first, schema, ...(published && { published }) }
     }
   }
 }
@@ -91,7 +92,7 @@ export async function mergeDocuments (couch, ids, { tally, dryRun, signal, note 
     const plan = planMerge(living)
     if (!plan) {
       const fault = living.map(faultOf).find(Boolean)
-      note('left', id, fault ?? 'not all of its leaves are of a tile store')
+      note('left', id, fault ?? 'not all of its leaves are of a tile store, or one has a logo')
       continue
     }
     // the merged document is written before the others are deleted

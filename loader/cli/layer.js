@@ -23,6 +23,7 @@ export function addLayerCommand (program, run) {
     .option('--tile-size <n>', 'width and height of a tile in pixels')
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
+    .option('--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back')
     .option('--offline', 'allow offline downloads (default)')
     .option('--no-offline', 'forbid offline downloads')
     .option('--private')
@@ -60,7 +61,8 @@ async function layerCommand (context, options, layer) {
 
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
-  const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, tileSize, upstream, offline } = options
+  const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, tileSize } = options
+  const { upstream, group, offline } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
     name: title,
@@ -73,6 +75,7 @@ async function fieldsOf (options) {
     format: tileFormat,
     tileSize: wholeNumber('--tile-size', tileSize, 4),
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
+    group: group === '' ? null : group,
     offline: offline ? null : offline,
     retention: options.retention === false ? null : retentionOf(options) // replaces the whole policy
   }
@@ -87,9 +90,10 @@ function withFormat (fields) {
 }
 
 function show (output, doc) {
-  const { layer, name, upstream, ttl, minzoom, maxzoom, bounds, format, offline, retention, pruned } = doc
+  const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, offline, retention, pruned } = doc
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
+    ...(group ? [`in the group ${group}`] : []),
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
     ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(format ? [`tiles are ${format}`] : []),

@@ -71,6 +71,7 @@ const details = {
   push: { '--private': ': for a new store, which everybody reads otherwise' },
   remove: { '--all': ': the whole layer' },
   restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
+  settings: { '--title': ' at the top of the page' },
   seed: { '--all': ': all layers', '--expired': ': fetch them again' },
   serve: { '--layer': '; separate several with commas', '--port': ' (default: 8080)' },
   up: { '--port': ' (default: 5984, or the next free one)' }
@@ -126,9 +127,12 @@ export const timeOrAgo = text =>
   /^\d+(\.\d+)?\s*[smhdwy]$/i.test(text) ? addSeconds(now(), -parseDuration(text)) : startOf(text)
 
 /** @param {string} file @param {number} [most] bytes */
-export function readTextFile (file, most) {
+export const readTextFile = (file, most) => String(readBytes(file, most))
+
+/** @param {string} file @param {number} [most] */
+export function readBytes (file, most) {
   try {
-    return String(readSmallFile(file, most))
+    return readSmallFile(file, most)
   } catch (error) {
     if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file })
     throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })

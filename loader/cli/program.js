@@ -24,6 +24,7 @@ import { addPruneCommand } from './prune.js'
 import { addPushCommand } from './push.js'
 import { addRemoveCommand } from './remove.js'
 import { addSeedCommand } from './seed.js'
+import { addSettingsCommand } from './settings.js'
 import { addTokenCommand } from './token.js'
 
 const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
@@ -62,6 +63,7 @@ export const groups = {
     copy: 'copy or rename a layer'
   },
   'Administer:': {
+    settings: 'show or set the title, logo, colours and base map of the viewer',
     push: 'deploy the design documents',
     access: 'show or set who may read and write',
     token: 'create a token for private layers'
@@ -71,7 +73,7 @@ export const groups = {
 const commands = [
   addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand, addDiffCommand,
   addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand, addExportCommand,
-  addCopyCommand, addPushCommand, addAccessCommand, addTokenCommand
+  addCopyCommand, addSettingsCommand, addPushCommand, addAccessCommand, addTokenCommand
 ]
 
 const DATA = './data' // folder of the embedded store

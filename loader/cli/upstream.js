@@ -14,7 +14,8 @@ export async function readUpstream (text) {
   return upstream
 }
 
-function readJson (file) {
+/** @param {string} file of settings */
+export function readJson (file) {
   const text = readTextFile(file)
   try {
     return JSON.parse(text)

@@ -1,0 +1,94 @@
+// tilecouch settings: what the viewer shows of its operator.
+import { LARGEST_LOGO, changeSettings, readSettings } from '../settings.js'
+import { isUrl } from '../sources/index.js'
+import { withStore } from './connect.js'
+import { readBytes } from './options.js'
+import { bytes, count } from './output.js'
+import { readJson } from './upstream.js'
+
+/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
+export function addSettingsCommand (program, run) {
+  program.command('settings')
+    .description('show or set the title, logo, colours, first layer, base map and place search of the viewer')
+    .option('--title <text>')
+    .option('--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB')
+    .option('--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674')
+    .option('--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2')
+    .option('--opens <layer>', 'layer that is shown first (default: the first one that has tiles)')
+    .option('--base <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
+      'name, attribution and maxzoom')
+    .option('--gazetteer <url>', 'search for places that answers as Nominatim does')
+    .option('-n, --dry-run')
+    .addHelpText('after', `
+Examples:
+  tilecouch settings
+  tilecouch settings --title "Maps of Bern" --logo logo.png --base land
+  tilecouch settings --colour-light "#0f6674" --colour-dark "#5cc3d2"
+  tilecouch settings --base ""
+
+An empty value takes a setting back. See docs/viewer.md.`)
+    .action(run(settingsCommand))
+}
+
+function settingsCommand (context, options) {
+  const { output } = context
+  const changes = changesOf(options)
+  const dryRun = Boolean(options.dryRun)
+  return withStore(context, options, async store => {
+    if (!Object.keys(changes).length) {
+      const settings = await readSettings(store)
+      return output.result(settings, lines(settings))
+    }
+    const settings = await changeSettings(store, changes, { dryRun })
+    const found = lines(settings)
+    const planned = ['It would be:', ...found.map(line => `  ${line}`), 'Nothing was changed.']
+    output.result({ ...settings, dryRun }, dryRun ? planned : found)
+    for (const address of foreign(changes)) {
+      output.note(`WARNING: browsers load only what is on the server of the viewer, and not ${address}`)
+      output.note('  Use a path of that server that leads there, or for a base map a layer with an upstream (docs/viewer.md).')
+    }
+  })
+}
+
+/** What was typed; null takes a setting back. @returns {import('../settings.js').Changes} */
+function changesOf ({ title, logo, colourLight, colourDark, opens, base, gazetteer }) {
+  const colours = given({ light: colourLight, dark: colourDark })
+  return given({
+    title,
+    logo: logo && readBytes(logo, LARGEST_LOGO),
+    colours: Object.keys(colours).length ? colours : undefined,
+    opens,
+    base: base && baseOf(base),
+    gazetteer
+  })
+}
+
+const given = values => Object.fromEntries(Object.entries(values)
+  .filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === '' ? null : value]))
+
+function baseOf (text) {
+  if (isUrl(text) || text.includes('{')) return { url: text }
+  return /\.json$/i.test(text) ? readJson(text) : text
+}
+
+/** Addresses of other servers. @param {import('../settings.js').Changes} changes */
+function foreign ({ base, gazetteer }) {
+  const url = typeof base === 'object' ? base?.url : undefined
+  return [url, gazetteer].filter(address => address && isUrl(address))
+}
+
+/** @param {import('../settings.js').Described} settings */
+function lines ({ title, logo, colours, opens, base, gazetteer, places, ignored = [] }) {
+  const rows = [
+    ['title', title],
+    ['logo', typeof logo === 'object' ? `${logo.type}, ${bytes(logo.bytes)}` : logo],
+    ['colours', colours && Object.entries(colours).map(([scheme, colour]) => `${colour} in the ${scheme}`).join(', ')],
+    ['opens', opens],
+    ['base', typeof base === 'object' ? [base.url, base.name, base.attribution].filter(Boolean).join(', ') : base],
+    ['gazetteer', gazetteer],
+    ['places', places && count(places.length)],
+    ...ignored.map(field => ['ignored', `${field}: it is not valid`])
+  ].filter(([, value]) => value !== undefined)
+  if (!rows.length) return ['Nothing is set: the viewer has its own name and colours.']
+  return rows.map(([name, value]) => `${`${name}:`.padEnd(12)}${value}`)
+}
