@@ -1,0 +1,138 @@
+// tilecouch settings, and the group of tilecouch layer: what the viewer shows of its operator.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { STORE_ID } from '../../core/index.js'
+import { publish } from '../../loader/publish.js'
+import { noiseTile } from '../../bench/tiles.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { png } from '../support/tiles.js'
+
+const [LIGHT, DARK] = ['#0f6674', '#5cc3d2']
+const NOTHING = 'Nothing is set: the viewer has its own name and colours.\n'
+
+onEachStore('tilecouch settings', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, { published: true, fill: store => store.defineLayer('land') })
+  const run = (...argv) => runCommand(['settings', ...argv, '--db', own.url])
+  const stored = () => json(`${own.url}/${STORE_ID}`)
+  const at = name => path.join(folder.dir, name)
+  const all = ['--title', 'Maps of Bern', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base', 'land', '--gazetteer', '/search']
+
+  it('shows and sets what the viewer shows, and leaves the mark of the store as it is', async () => {
+    assert.deepEqual(await run(), { code: 0, out: NOTHING, err: '' })
+    const { _id, _rev, ...mark } = await stored()
+    const lines = [
+      'title:      Maps of Bern', `colours:    ${LIGHT} in the light, ${DARK} in the dark`, 'opens:      land', 'base:       land', 'gazetteer:  /search'
+    ]
+    assert.deepEqual(await run(...all), { code: 0, out: lines.join('\n') + '\n', err: '' })
+    assert.deepEqual((await run()).out, lines.join('\n') + '\n')
+    const { _id: id, _rev: rev, ...doc } = await stored()
+    const settings = { title: 'Maps of Bern', colours: { light: LIGHT, dark: DARK }, opens: 'land', base: 'land', gazetteer: '/search' }
+    assert.deepEqual(doc, { ...mark, ...settings })
+    assert.deepEqual(JSON.parse((await run('--json')).out), settings)
+    await run(...all)
+    assert.equal((await stored())._rev, rev, 'twice is once')
+  })
+
+  it('takes one back where the value is empty, and leaves the others', async () => {
+    await run(...all)
+    assert.doesNotMatch((await run('--colour-light', '')).out, /light/)
+    assert.deepEqual((await stored()).colours, { dark: DARK })
+    const { out } = await run('--colour-dark', '', '--base', '', '--opens', '')
+    assert.equal(out, 'title:      Maps of Bern\ngazetteer:  /search\n')
+    assert.equal((await run('--title', '', '--gazetteer', '')).out, NOTHING)
+    for (const field of ['title', 'colours', 'opens', 'base', 'gazetteer']) assert.ok(!(field in await stored()), field)
+  })
+
+  it('attaches a logo, which stays when something else is set', async () => {
+    folder.write({ 'logo.png': png(1) })
+    await own.store.couch.update(STORE_ID, doc => ({ ...doc, logo: 'old.png' }))
+    assert.match((await run('--logo', at('logo.png'))).out, /^logo: {7}image\/png, \d+ B\n$/)
+    const show = () => request(`${own.url}/${STORE_ID}/logo`)
+    const logo = await show()
+    assert.deepEqual([logo.headers.get('content-type'), Buffer.from(await logo.arrayBuffer())], ['image/png', png(1)])
+    assert.equal((await stored()).logo, undefined, 'a path would count')
+    await run('--title', 'Map')
+    await publish(own.store)
+    assert.deepEqual(Buffer.from(await (await show()).arrayBuffer()), png(1))
+    assert.equal((await run('--logo', '')).out, 'title:      Map\n')
+    assert.equal((await show()).status, 404)
+  })
+
+  it('takes a base map as an address, or as a file with its attribution', async () => {
+    folder.write({ 'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 }) })
+    assert.deepEqual(await run('--base', at('base.json')), { code: 0, out: 'base:       /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
+    assert.equal((await stored()).base.maxzoom, 19)
+    const { out, err } = await run('--base', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
+    assert.match(out, /^base: {7}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
+    assert.match(err, /^WARNING: browsers load only what is on the server of the viewer, and not https:\/\/tiles\..*\n {2}Use a path of that server.*\nWARNING: .* not https:\/\/search\./)
+  })
+
+  it('refuses what the viewer would ignore, says why, and changes nothing', async () => {
+    await run(...all)
+    const before = await stored()
+    folder.write({
+      'logo.svg': '<svg/>', 'large.png': noiseTile(1, 3e5), 'cut.png': png(1).subarray(0, 100), 'bad.json': '{', 'other.json': '{"tiles": []}'
+    })
+    /** @type {[string[], RegExp][]} */
+    const refused = [
+      [['--title', 'x'.repeat(201)], /^tilecouch: bad title "x+…" for the viewer: it takes at most 200 characters \[BAD_SETTING\]\n {2}See `tilecouch settings --help`/],
+      [['--colour-light', 'red'], /bad colour in the light "red" .*: it takes a colour such as #0f6674 \[BAD_SETTING\]/],
+      [['--colour-light', DARK], /text in it has a contrast of 1\.\d to 1 and needs 4\.5 to 1: take a darker one \[BAD_SETTING\]/],
+      [['--colour-dark', LIGHT], /needs 4\.5 to 1: take a lighter one \[BAD_SETTING\]/],
+      [['--opens', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
+      [['--base', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
+      [['--base', 'https://tiles.example.org/{z}/{x}.png'], /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
+      [['--base', at('other.json')], /bad base .*\[BAD_SETTING\]/],
+      [['--base', at('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
+      [['--gazetteer', 'javascript:alert(1)'], /bad gazetteer .*an address, or a path on the same server \[BAD_SETTING\]/],
+      [['--logo', at('logo.svg')], /bad logo "<svg\/>" .*it takes a PNG, JPEG, WebP or AVIF \[BAD_SETTING\]/],
+      [['--logo', at('large.png')], /more than 262144 \[SOURCE_UNREADABLE\]/],
+      [['--logo', at('cut.png')], /\[TRUNCATED_IMAGE\]/],
+      [['--logo', at('nowhere.png')], /\[SOURCE_NOT_FOUND\]/]
+    ]
+    for (const [argv, why] of refused) {
+      for (const more of [[], ['--dry-run']]) {
+        const { code, out, err } = await run('--title', 'Other', ...argv, ...more)
+        assert.deepEqual([code, out], [1, ''], argv.join(' '))
+        assert.match(err, why)
+      }
+    }
+    assert.deepEqual(await stored(), before)
+  })
+
+  it('writes nothing with --dry-run', async () => {
+    const before = await stored()
+    folder.write({ 'logo.png': png(1) })
+    const { out } = await run('--title', 'Map', '--logo', at('logo.png'), '--dry-run')
+    assert.equal(out, `It would be:\n  title:      Map\n  logo:       image/png, ${png(1).length} B\nNothing was changed.\n`)
+    assert.deepEqual(await stored(), before)
+  })
+
+  it('names fields that somebody else has written, and that are not valid', async () => {
+    await own.store.couch.update('_design/tiles', doc => ({ ...doc, validate_doc_update: undefined }))
+    await own.store.couch.update(STORE_ID, doc => ({ ...doc, title: 5, opens: 'land' }))
+    assert.equal((await run()).out, 'opens:      land\nignored:    title: it is not valid\n')
+    assert.equal((await run('--title', 'Map')).out, 'title:      Map\nopens:      land\n')
+  })
+
+  it('marks a store that has no mark, as one that was published before', async () => {
+    const { _rev } = await stored()
+    await request(`${own.url}/${STORE_ID}?rev=${_rev}`, { method: 'DELETE' })
+    assert.equal((await run('--title', 'Map')).code, 0)
+    const doc = await stored()
+    assert.deepEqual([doc.type, doc.title, Boolean(doc.published)], ['store', 'Map', true])
+  })
+
+  it('has a layer listed under a heading, with tilecouch layer --group', async () => {
+    const layer = (...argv) => runCommand(['layer', 'land', ...argv, '--db', own.url])
+    assert.match((await layer('--group', 'Base maps')).out, /^land\nin the group Base maps\n/)
+    assert.equal((await own.store.layer('land')).group, 'Base maps')
+    assert.doesNotMatch((await layer('--group', '')).out, /group/)
+    assert.ok(!('group' in await own.store.layer('land')))
+    assert.match((await layer('--group', 'x'.repeat(201))).err, /bad group .*\[BAD_LAYER_FIELD\]/)
+  })
+})
