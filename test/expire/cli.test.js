@@ -23,6 +23,8 @@ describe('expired tiles on the command line', () => {
     assert.deepEqual([unasked.code, /NOT_CONFIRMED/.test(unasked.err)], [1, true])
     const asked = await runAtTerminal(['prune', 'osm', '--expired', '--db', map.url], 'no')
     assert.match(asked.err, /^3 tiles have expired \(.*\) and would be removed\.\nThis cannot be undone\. To go on, type osm: .*NOT_CONFIRMED/)
+    const limited = await runAtTerminal(['prune', 'osm', '--expired', '--limit', '2', '--db', map.url], 'no')
+    assert.match(limited.err, /^3 tiles have expired \(.*\); 2 of them would be removed\.\n/)
     assert.deepEqual(await map.history(0), ['0 tile head 0'])
     const { removed, listed: none } = JSON.parse((await run('prune', '--all', '--expired', '--yes', '--json')).out)
     assert.deepEqual([removed, none, await map.history(0)], [3, [], []])

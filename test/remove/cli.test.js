@@ -1,5 +1,6 @@
 // tilecouch remove, as it is typed.
 import assert from 'node:assert/strict'
+import { Store } from '../../loader/store/index.js'
 import { backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
@@ -53,6 +54,15 @@ describe('tilecouch remove', () => {
     const done = await runAtTerminal(['remove', 'osm', '--edition', '2022', '--db', url], 'osm')
     assert.equal(done.code, 0, done.err)
     assert.match(done.out, /^Removed 5 versions of 5 tiles/)
+  })
+
+  it('asks before a layer without tiles goes, which may have settings', async () => {
+    const store = await Store.open(url)
+    await store.defineLayer('plan', { ttl: 5 })
+    assert.equal((await runAtTerminal(['remove', 'plan', '--all', '--db', url], 'no')).code, 1)
+    assert.equal((await store.layer('plan')).ttl, 5)
+    assert.equal((await runAtTerminal(['remove', 'plan', '--all', '--db', url], 'plan')).code, 0)
+    await assert.rejects(store.layer('plan'), { code: 'LAYER_NOT_FOUND' })
   })
 
   it('does not ask where there is nothing to remove', async () => {

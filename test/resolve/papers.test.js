@@ -72,4 +72,16 @@ describe('merging several leaves of a document', () => {
       for (const plan of plans) assert.deepEqual([plan?.write, ends(plan)], [plans[0]?.write, ends(plans[0])])
     }
   })
+
+  it('keeps what the operator said of the viewer in any of them', () => {
+    const mark = { _id: 'tilecouch', type: 'store', schema: 1 }
+    const leaves = [
+      { ...mark, _rev: '1-a', created: S(1), title: 'First', opens: 'osm' }, { ...mark, _rev: '1-b', created: S(2), title: 'Second', base: 'land' },
+      { ...mark, _rev: '1-c', created: S(3), base: 'sea', gazetteer: 5 }
+    ]
+    for (const order of orders(leaves)) {
+      const { title, opens, base, gazetteer, created } = planMerge(order)?.write ?? {}
+      assert.deepEqual([title, opens, base, gazetteer, created], ['First', 'osm', 'land', undefined, S(1)])
+    }
+  })
 })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, symlinkSync, truncateSync } from 'node:fs'
+import { appendFileSync, mkdirSync, statSync, symlinkSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { crc32, gzipSync } from 'node:zlib'
 import { writeTar, writeZip } from '../sources/archive-writers.js'
@@ -42,6 +42,15 @@ describe('verify of files of tiles', () => {
       const metadata = Buffer.from(JSON.stringify({ name: 'City', minzoom: 3, maxzoom: '3', bounds: '-180,-85,180,85', format: 'png' }))
       const { said, summary } = await check([['metadata.json', metadata], ['3/0/0.kml', Buffer.from('<kml/>')], ['readme.txt', Buffer.from('hello')], ['3/1/2.jgw', Buffer.from('1')]])
       assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], kind.slice(0, 6).trim().replace('tar in', 'tar'), 9, 9])
+    })
+
+    it(`says how much of a ${kind} is done`, async () => {
+      const given = make(files)
+      const seen = []
+      await findings(given, { onProgress: ({ tiles, total, read }) => seen.push({ tiles, total, read }) })
+      assert.deepEqual(seen.map(({ tiles }) => tiles), [1, 2, 3, 4, 5, 6, 7, 8, 9])
+      if (kind.startsWith('tar')) for (const { read } of seen) assert.ok(read.bytes > 0 && read.bytes <= read.total && read.total === statSync(given).size)
+      else assert.equal(seen.at(-1)?.total, 9) // of a folder, known once its names are read
     })
 
     it(`takes every format in a ${kind}, and vector tiles in gzip or not`, async () => {
