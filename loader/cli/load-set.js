@@ -19,6 +19,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
     /** @type {LoadProgress | undefined} */
     let progress
     let began = started
+    const told = new Set()
     try {
       const result = await loadSet(store, set, {
         ...settings,
@@ -27,7 +28,9 @@ export async function loadDatedSet (context, options, names, { settings, selecti
           progress = new LoadProgress(output, source, `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`)
         },
         onFirstTiles ({ warnings }) {
-          if (warnings.length) output.note(warnings.flatMap(warningLines).join('\n'))
+          const others = warnings.filter(({ code }) => !told.has(code)) // each edition has its own at its end
+          for (const { code } of others) told.add(code)
+          if (others.length) output.note(others.flatMap(warningLines).join('\n'))
         },
         onProgress: summary => progress?.show(summary),
         onEdition: edition => {

@@ -31,9 +31,10 @@ export function addPruneCommand (program, run) {
     .addHelpText('after', `
 A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
 the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer
-applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own time, or else by
-the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused. Rules that you type, and
---expired, are confirmed at a terminal and need --yes elsewhere; the policy of a layer is applied without a question.
+applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own
+time, or else by the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
+Rules that you type, and --expired, are confirmed at a terminal and need --yes elsewhere; the policy of a layer is
+applied without a question.
 
 Examples:
   tilecouch prune osm --keep-daily 30 --keep-monthly 12 --keep-yearly 10 --dry-run

@@ -34,8 +34,9 @@ export function addRemoveCommand (program, run) {
     .option('-n, --dry-run')
     .option('--yes')
     .addHelpText('after', `
-What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes. Caches, mirrors, trees and devices that follow the store see removals, but no purge:
-so the purge comes a few seconds after the deletion. See docs/removing.md.
+What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes.
+Caches, mirrors, trees and devices that follow the store see removals, but no purge: so the purge comes a few seconds
+after the deletion. See docs/removing.md.
 
 Examples:
   tilecouch remove osm --edition 2024-03-01 --dry-run
