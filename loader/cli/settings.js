@@ -15,16 +15,16 @@ export function addSettingsCommand (program, run) {
     .option('--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674')
     .option('--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2')
     .option('--opens <layer>', 'layer that is shown first (default: the first one that has tiles)')
-    .option('--base <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
+    .option('--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
       'name, attribution and maxzoom')
     .option('--gazetteer <url>', 'search for places that answers as Nominatim does')
     .option('-n, --dry-run')
     .addHelpText('after', `
 Examples:
   tilecouch settings
-  tilecouch settings --title "Maps of Bern" --logo logo.png --base land
+  tilecouch settings --title "Maps of Bern" --logo logo.png --base-map land
   tilecouch settings --colour-light "#0f6674" --colour-dark "#5cc3d2"
-  tilecouch settings --base ""
+  tilecouch settings --base-map ""
 
 An empty value takes a setting back. See docs/viewer.md.`)
     .action(run(settingsCommand))
@@ -51,14 +51,14 @@ function settingsCommand (context, options) {
 }
 
 /** What was typed; null takes a setting back. @returns {import('../settings.js').Changes} */
-function changesOf ({ title, logo, colourLight, colourDark, opens, base, gazetteer }) {
+function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer }) {
   const colours = given({ light: colourLight, dark: colourDark })
   return given({
     title,
     logo: logo && readBytes(logo, LARGEST_LOGO),
     colours: Object.keys(colours).length ? colours : undefined,
     opens,
-    base: base && baseOf(base),
+    base: baseMap && baseOf(baseMap),
     gazetteer
   })
 }
@@ -84,7 +84,7 @@ function lines ({ title, logo, colours, opens, base, gazetteer, places, ignored 
     ['logo', typeof logo === 'object' ? `${logo.type}, ${bytes(logo.bytes)}` : logo],
     ['colours', colours && Object.entries(colours).map(([scheme, colour]) => `${colour} in the ${scheme}`).join(', ')],
     ['opens', opens],
-    ['base', typeof base === 'object' ? [base.url, base.name, base.attribution].filter(Boolean).join(', ') : base],
+    ['base map', typeof base === 'object' ? [base.url, base.name, base.attribution].filter(Boolean).join(', ') : base],
     ['gazetteer', gazetteer],
     ['places', places && count(places.length)],
     ...ignored.map(field => ['ignored', `${field}: it is not valid`])

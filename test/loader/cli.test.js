@@ -31,9 +31,9 @@ describe('the command line', () => {
     for (const command of commands) assert.match(out, new RegExp(`^ +${command.name()}\\b`, 'm'))
   })
 
-  it('has at most 20 commands, each in one group', () => {
+  it('has at most 21 commands, each in one group', () => {
     const names = commands.map(command => command.name())
-    assert.ok(names.length <= 20, names.join(' '))
+    assert.ok(names.length <= 21, names.join(' '))
     assert.deepEqual(Object.values(groups).flatMap(group => Object.keys(group)).sort(), names.sort())
   })
 
@@ -55,20 +55,29 @@ describe('the command line', () => {
   })
 
   it('fits into 80 columns, but for examples', async () => {
-    for (const name of ['help', 'up', 'doctor', 'load', 'layer', 'info', 'get', 'serve', 'export', 'push', 'access', 'token']) {
+    for (const name of ['help', 'up', 'doctor', 'load', 'layer', 'info', 'get', 'serve', 'export', 'push', 'access', 'token', 'settings']) {
       const { out } = await run(name, ...(name === 'help' ? [] : ['--help']))
       for (const line of out.split('\n')) assert.ok(line.length <= 80 || line.startsWith('  tilecouch '), `${name}: ${line}`)
     }
   })
 
-  it('ends quietly when nobody reads on', async () => {
-    const child = spawn(process.execPath, [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const start = (...argv) => spawn(process.execPath, [fileURLToPath(new URL('../../server/bin.js', import.meta.url)), ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+
+  it('ends quietly when nobody reads on, and not with 0: it has not done all', async () => {
+    const child = start('--help')
     child.stdout.destroy()
     const stderr = []
     child.stderr.on('data', part => stderr.push(part))
     const [code] = await once(child, 'close')
     assert.equal(Buffer.concat(stderr).toString(), '')
-    assert.equal(code, 0)
+    assert.equal(code, 141)
+  })
+
+  it('goes on when nobody reads its messages', async () => {
+    const child = start('load', folder.dir, '-l', 'Osm')
+    child.stderr.destroy()
+    const [code] = await once(child, 'close')
+    assert.equal(code, 1, 'that of the error')
   })
 
   for (const found of commands) {

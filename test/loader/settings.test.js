@@ -20,13 +20,13 @@ onEachStore('tilecouch settings', backend => {
   const run = (...argv) => runCommand(['settings', ...argv, '--db', own.url])
   const stored = () => json(`${own.url}/${STORE_ID}`)
   const at = name => path.join(folder.dir, name)
-  const all = ['--title', 'Maps of Bern', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base', 'land', '--gazetteer', '/search']
+  const all = ['--title', 'Maps of Bern', '--colour-light', LIGHT, '--colour-dark', DARK, '--opens', 'land', '--base-map', 'land', '--gazetteer', '/search']
 
   it('shows and sets what the viewer shows, and leaves the mark of the store as it is', async () => {
     assert.deepEqual(await run(), { code: 0, out: NOTHING, err: '' })
     const { _id, _rev, ...mark } = await stored()
     const lines = [
-      'title:      Maps of Bern', `colours:    ${LIGHT} in the light, ${DARK} in the dark`, 'opens:      land', 'base:       land', 'gazetteer:  /search'
+      'title:      Maps of Bern', `colours:    ${LIGHT} in the light, ${DARK} in the dark`, 'opens:      land', 'base map:   land', 'gazetteer:  /search'
     ]
     assert.deepEqual(await run(...all), { code: 0, out: lines.join('\n') + '\n', err: '' })
     assert.deepEqual((await run()).out, lines.join('\n') + '\n')
@@ -42,7 +42,7 @@ onEachStore('tilecouch settings', backend => {
     await run(...all)
     assert.doesNotMatch((await run('--colour-light', '')).out, /light/)
     assert.deepEqual((await stored()).colours, { dark: DARK })
-    const { out } = await run('--colour-dark', '', '--base', '', '--opens', '')
+    const { out } = await run('--colour-dark', '', '--base-map', '', '--opens', '')
     assert.equal(out, 'title:      Maps of Bern\ngazetteer:  /search\n')
     assert.equal((await run('--title', '', '--gazetteer', '')).out, NOTHING)
     for (const field of ['title', 'colours', 'opens', 'base', 'gazetteer']) assert.ok(!(field in await stored()), field)
@@ -65,10 +65,10 @@ onEachStore('tilecouch settings', backend => {
 
   it('takes a base map as an address, or as a file with its attribution', async () => {
     folder.write({ 'base.json': JSON.stringify({ url: '/osm/{z}/{x}/{y}.png', name: 'Streets', attribution: '© Map', maxzoom: 19 }) })
-    assert.deepEqual(await run('--base', at('base.json')), { code: 0, out: 'base:       /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
+    assert.deepEqual(await run('--base-map', at('base.json')), { code: 0, out: 'base map:   /osm/{z}/{x}/{y}.png, Streets, © Map\n', err: '' })
     assert.equal((await stored()).base.maxzoom, 19)
-    const { out, err } = await run('--base', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
-    assert.match(out, /^base: {7}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
+    const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
+    assert.match(out, /^base map: {3}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
     assert.match(err, /^WARNING: browsers load only what is on the server of the viewer, and not https:\/\/tiles\..*\n {2}Use a path of that server.*\nWARNING: .* not https:\/\/search\./)
   })
 
@@ -85,10 +85,10 @@ onEachStore('tilecouch settings', backend => {
       [['--colour-light', DARK], /text in it has a contrast of 1\.\d to 1 and needs 4\.5 to 1: take a darker one \[BAD_SETTING\]/],
       [['--colour-dark', LIGHT], /needs 4\.5 to 1: take a lighter one \[BAD_SETTING\]/],
       [['--opens', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
-      [['--base', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
-      [['--base', 'https://tiles.example.org/{z}/{x}.png'], /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
-      [['--base', at('other.json')], /bad base .*\[BAD_SETTING\]/],
-      [['--base', at('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
+      [['--base-map', 'nowhere'], /no layer "nowhere" \[LAYER_NOT_FOUND\]/],
+      [['--base-map', 'https://tiles.example.org/{z}/{x}.png'], /bad base .*it takes a layer, or an address with \{z\}, \{x\} and \{y\}.*\[BAD_SETTING\]/],
+      [['--base-map', at('other.json')], /bad base .*\[BAD_SETTING\]/],
+      [['--base-map', at('bad.json')], /it is not JSON \[CONFIG_INVALID\]/],
       [['--gazetteer', 'javascript:alert(1)'], /bad gazetteer .*an address, or a path on the same server \[BAD_SETTING\]/],
       [['--logo', at('logo.svg')], /bad logo "<svg\/>" .*it takes a PNG, JPEG, WebP or AVIF \[BAD_SETTING\]/],
       [['--logo', at('large.png')], /more than 262144 \[SOURCE_UNREADABLE\]/],
