@@ -96,7 +96,7 @@ function set (object, field, value) {
   else object[field] = value
 }
 
-/** The document, if what was changed in it is valid. @param {Changes} changes */
+/** The document, if what was changed in it is valid. @param {any} doc @param {Changes} changes */
 function checked (doc, { colours, ...changes }) {
   for (const [scheme, value] of Object.entries(colours ?? {})) if (value !== null) checkColour(scheme, value)
   for (const field of Object.keys(takes)) {
