@@ -3,11 +3,13 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { STORE_ID } from '../../core/index.js'
+import { fillStore } from '../../loader/cli/new-store.js'
+import { Output } from '../../loader/cli/output.js'
 import { publish } from '../../loader/publish.js'
 import { CLOSED_SECURITY, Store } from '../../loader/store/index.js'
 import { openEmbedded } from '../../server/up.js'
 import { backends, json, request } from '../support/backends.js'
-import { runCommand } from '../support/cli.js'
+import { memory, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png, square } from '../support/tiles.js'
 
@@ -143,6 +145,17 @@ describe('a mistake on the command line', function () {
       const some = tiles('some', { bytes: number => number === 9 ? '<html>' : png(number) })
       assert.equal((await load(some, '--layer', 'town', '--time', '2024')).code, 1)
       assert.equal((await store.editions('town'))[0].failed, 1)
+    })
+
+    it('is told what was stored when the index is stopped after it', async () => {
+      const ends = []
+      const output = new Output(/** @type {any} */ ({ json: false, stdout: memory(), stderr: memory() }))
+      const context = /** @type {any} */ ({ output, signal: AbortSignal.abort() })
+      const action = async () => ({ result: { tiles: 1, failed: 0 }, report: ended => { ends.push(ended) } })
+      await assert.rejects(fillStore(context, { db: url }, action), { code: 'ABORTED' })
+      assert.deepEqual(ends, ['stopped'])
+      assert.equal(await fillStore({ ...context, signal: undefined }, { db: url }, action), 0)
+      assert.deepEqual(ends, ['stopped', undefined])
     })
 
     it('makes no store of an empty folder', async () => {
