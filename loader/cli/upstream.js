@@ -1,6 +1,7 @@
 // Options of the commands that fetch from tile servers.
 import { checkUpstream } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
+import { wmsForTemplate } from '../sources/services.js'
 import { Networks } from '../upstream/networks.js'
 import { readTextFile, refuse, wholeNumber } from './options.js'
 
@@ -9,6 +10,8 @@ const MOST_AT_ONCE = 64 // requests, as in an upstream
 /** A template of addresses, or a file with all settings. @param {string} text */
 export async function readUpstream (text) {
   const isTemplate = /^https?:\/\//i.test(text)
+  const service = isTemplate ? wmsForTemplate(text) : undefined
+  if (service) throw service
   const upstream = isTemplate ? { type: /\{tilematrix\}/i.test(text) ? 'wmts' : 'xyz', url: text } : readJson(text)
   checkUpstream(upstream)
   return upstream

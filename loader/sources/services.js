@@ -73,7 +73,7 @@ export function otherAddress (url, name) {
     const lines = [`curl -fLO ${quoted(url.origin + pathname + url.search)}`, loadCommand(path.posix.basename(pathname))]
     return Object.assign(error, { advice: adviceOf('Download it, then load the file', lines) })
   }
-  if (valueOf(url, 'service')?.toLowerCase() === 'wms') return wms(url, name)
+  if (asksWms(url)) return wms(url, name)
   const [tile, ending] = TILE.exec(pathname) ?? []
   if (tile) {
     const template = `${url.origin}${pathname.slice(0, -tile.length)}/{z}/{x}/{y}${ending}${url.search}`
@@ -82,6 +82,14 @@ export function otherAddress (url, name) {
   if (ARCGIS.test(pathname)) return arcgis(url, name)
   const kind = kindOfName(pathname)
   return kind && notTiles(kind, name)
+}
+
+const asksWms = url => valueOf(url, 'service')?.toLowerCase() === 'wms'
+
+/** The error for the address of a WMS where a template is wanted. @param {string} text */
+export function wmsForTemplate (text) {
+  const url = !text.includes('{') && URL.canParse(text) ? new URL(text) : undefined
+  return url && (asksWms(url) ? wms(url, text) : likelyService(url, text))
 }
 
 /**

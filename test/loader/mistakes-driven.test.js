@@ -168,6 +168,10 @@ const mistakes = {
     typed: load('https://maps.example.org/wms?SERVICE=WMS&REQUEST=GetCapabilities'),
     says: [NOT_TILES, /is a WMS/, /"type":"wms".*> upstream\.json\n {4}tilecouch load --upstream upstream\.json/]
   },
+  'the address of a WMS as an upstream': {
+    typed: ['layer', 'relief', '--upstream', 'https://maps.example.org/wms?SERVICE=WMS&LAYERS=hill'],
+    says: [NOT_TILES, /is a WMS/, /echo '{"type":"wms",.*"layers":"hill"}' > upstream\.json\n/]
+  },
   'the address of a WMS, without parameters': {
     pages: { '/maps/wms': '<WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></WMS_Capabilities>' },
     typed: server => load(`${server}/maps/wms`),
