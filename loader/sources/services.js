@@ -4,6 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
 import { adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand } from '../formats/other-kinds.js'
+import { withoutSecrets } from './templates.js'
 
 const ARCHIVE = /\.(?:mbtiles|zip|tar|tgz|tar\.gz|sqlite|db)$/i
 const TILE = /\/\d{1,2}\/\d+\/\d+((?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt))$/i
@@ -76,13 +77,16 @@ export function otherAddress (url, name) {
   if (asksWms(url)) return wms(url, name)
   const [tile, ending] = TILE.exec(pathname) ?? []
   if (tile) {
-    const template = `${url.origin}${pathname.slice(0, -tile.length)}/{z}/{x}/{y}${ending}${url.search}`
-    return refusal(name, 'the address of one tile', { how: 'Write {z}, {x} and {y} for its numbers', lines: [serverCommand(template)] })
+    const template = withoutKeys(`${url.origin}${pathname.slice(0, -tile.length)}/{z}/{x}/{y}${ending}${url.search}`)
+    return refusal(withoutKeys(name), 'the address of one tile', { how: 'Write {z}, {x} and {y} for its numbers', lines: [serverCommand(template)] })
   }
   if (ARCGIS.test(pathname)) return arcgis(url, name)
   const kind = kindOfName(pathname)
   return kind && notTiles(kind, name)
 }
+
+/** Keys do not belong into settings and messages. @param {string} address */
+const withoutKeys = address => withoutSecrets(address).url
 
 const asksWms = url => valueOf(url, 'service')?.toLowerCase() === 'wms'
 
@@ -106,10 +110,10 @@ export const arcgis = (url, name) => refusal(name, 'a map service of ArcGIS', {
 
 /** @param {URL} url @param {string} name @param {string[]} [layers] that it has */
 export function wms (url, name, layers = []) {
-  const settings = wmsSettings(url)
+  const settings = wmsSettings(new URL(withoutKeys(url.href)))
   const [first] = layers
   const described = { ...settings, layers: settings.layers ?? first ?? 'LAYERS' }
-  return refusal(name, 'a WMS, which draws maps of any size', {
+  return refusal(withoutKeys(name), 'a WMS, which draws maps of any size', {
     how: `Describe it in a file (docs/upstreams.md), and load that.${layersWords(layers)} Such as`, lines: upstreamCommands(described)
   })
 }

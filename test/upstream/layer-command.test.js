@@ -64,7 +64,7 @@ onEachStore('tilecouch layer', backend => {
     folder.write({ 'secret.json': JSON.stringify({ url: XYZ, headers: { Authorization: 'Bearer hunter2' } }), 'cut.json': '{"url": "https://h/?key=hunter2' })
     for (const [text, wanted] of [
       ['https://h/{z}/{x}/{y}?apikey=hunter2', 'BAD_UPSTREAM'], ['https://a:hunter2@h/{z}/{x}/{y}', 'BAD_UPSTREAM'], [`${folder.dir}/secret.json`, 'BAD_UPSTREAM'], [`${folder.dir}/cut.json`, 'CONFIG_INVALID'],
-      ['https://h/wms', 'SOURCE_NOT_TILES'], ['https://h/tiles', 'BAD_UPSTREAM']
+      ['https://h/wms', 'SOURCE_NOT_TILES'], ['https://h/ows?service=WMS&apikey=hunter2', 'SOURCE_NOT_TILES'], ['https://h/tiles', 'BAD_UPSTREAM']
     ]) {
       const { code, err, out } = await layer('osm', '--upstream', text)
       assert.equal(code, 1)
