@@ -11,7 +11,7 @@ import { LayerStack } from './stack.js'
 const FADE = 180 // milliseconds from version to version
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/** Fires what its layer fires, and `time`, `range`, `compare`, `stack` and `zone` when one of these is another. */
+/** Fires what its layer fires, and `time`, `range`, `compare`, `split`, `stack` and `zone` when one of these is another. */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */
@@ -91,6 +91,7 @@ export class Stage extends L.Evented {
 
   /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
   show (db, doc) {
+    if (doc.format === 'pbf') this.compare(null) // nothing of it is drawn
     this.comparison.pause()
     this.#retire()
     this.doc = doc
