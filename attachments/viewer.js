@@ -386,7 +386,12 @@ stage.on('time range compare stack', remember)
 stage.on('time range compare changes extent zone', writeCards)
 stage.on('changes', lookAtView)
 stage.on('stack', () => panel.onStack())
-stage.on('compare', () => { if (stage.comparing && stage.comparison.mode === 'side') sheet.fold(true) })
+let hasTwoMaps = false
+stage.on('compare', () => {
+  const had = hasTwoMaps
+  hasTwoMaps = stage.comparing && stage.comparison.mode === 'side'
+  if (hasTwoMaps && !had) sheet.fold(true) // it would lie over the left one
+})
 stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
 stage.on('zone', () => { describe(); tileCard.render(); panel.editions?.render() })
 stage.on('storeback', reread)

@@ -77,6 +77,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
       .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
     await other(page).waitFor()
     assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.5, 0.6], [0.5, 0.6]])
+    await page.getByRole('button', { name: 'Show the list of layers' }).click()
     await page.getByRole('slider', { name: 'Opacity of “late”' }).fill('20')
     assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.2, 0.6], [0.2, 0.6]])
     await card(page).getByRole('button', { name: 'Fade', exact: true }).click()
