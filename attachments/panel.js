@@ -2,7 +2,6 @@
 // shows its editions, its facts and its address.
 import { element, write } from '../client/timeline/dom.js'
 import { Watch, iconButton } from './dom.js'
-import { Editions } from './editions.js'
 import { byName, size, zooms } from './format.js'
 import { LayerDetails } from './layer-details.js'
 import { StackPanel } from './stack-panel.js'
@@ -65,7 +64,7 @@ export class Panel {
     this.node = element('div', { class: 'panel' }, element('h2', { class: 'unseen' }, words.panel.layers), this.#search, this.#stack.element, this.#none, this.#list)
   }
 
-  /** @returns {Editions | null} of the chosen layer */
+  /** @returns {import('./editions.js').Editions | null} of the chosen layer */
   get editions () {
     return this.#details?.editions ?? null
   }

@@ -71,8 +71,8 @@ function showPointer (map) {
     const digits = Math.max(2, Math.ceil(map.getZoom() / 3))
     node.textContent = `${lat.toFixed(digits)}, ${lng.toFixed(digits)}`
   })
-  map.on('mousemove', ({ latlng }) => {
-    place = latlng
+  map.on('mousemove', ({ latlng, originalEvent: { target } }) => {
+    place = target.closest('.tilecouch-compare-other') ? undefined : latlng // there it is another map's
     show()
   })
   map.on('mouseout', () => {
