@@ -16,7 +16,7 @@ export const CHOSEN = '*'
  */
 
 /** What of a stack lies on one map. */
-class Pile {
+class MapLayers {
   #map
   #open
   #openBase
@@ -64,8 +64,8 @@ export class LayerStack extends L.Evented {
   #stage
   /** @type {Entry[]} from the bottom to the top */
   #entries = [{ name: CHOSEN, opacity: 1 }]
-  /** @type {Map<any, Pile>} map -> what lies on it */
-  #piles = new Map()
+  /** @type {Map<any, MapLayers>} map -> what lies on it */
+  #maps = new Map()
   /** @type {import('./store.js').Layer[]} */
   #docs = []
   /** @type {import('../core/settings.js').Settings['base']} of the operator */
@@ -153,13 +153,13 @@ export class LayerStack extends L.Evented {
 
   /** The same lies on another map, too. */
   addMap (map) {
-    this.#piles.set(map, new Pile(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) }))
+    this.#maps.set(map, new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) }))
     this.apply()
   }
 
   removeMap (map) {
-    this.#piles.get(map)?.apply([], '')
-    this.#piles.delete(map)
+    this.#maps.get(map)?.apply([], '')
+    this.#maps.delete(map)
   }
 
   /** Brings all maps in line: what is wanted is on them, as high and as opaque as wanted. */
@@ -168,14 +168,14 @@ export class LayerStack extends L.Evented {
     if (!doc) return this.clear()
     const others = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer)
       .map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
-    for (const pile of this.#piles.values()) pile.apply(others, this.base === doc.layer ? '' : this.base)
+    for (const layers of this.#maps.values()) layers.apply(others, this.base === doc.layer ? '' : this.base)
     layer.setZIndex(this.zIndexOf())
     if (layer.options.opacity !== this.opacityOf() && !comparison.isFading) layer.setOpacity(this.opacityOf())
   }
 
   /** Takes all of it off the maps; what is wanted stays known. */
   clear () {
-    for (const pile of this.#piles.values()) pile.apply([], '')
+    for (const layers of this.#maps.values()) layers.apply([], '')
   }
 
   /** Opens all of it anew: from the device as well, from now on. */
