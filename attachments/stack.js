@@ -153,7 +153,8 @@ export class LayerStack extends L.Evented {
 
   /** The same lies on another map, too. */
   addMap (map) {
-    this.#maps.set(map, new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) }))
+    const layers = new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) })
+    this.#maps.set(map, layers)
     this.apply()
   }
 
