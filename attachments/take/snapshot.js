@@ -36,12 +36,14 @@ export class Snapshot {
 
   /** @param {Pick<import('./index.js').Page, 'view' | 'stage'>} page @param {Size} size */
   constructor ({ view: { map }, stage: { clock, comparison, layer: chosen } }, size) {
+    const { control, isFading } = comparison
+    const isHidden = isFading && control?.getSplit() === 0
     this.size = size
     this.#background = backgroundOf(map)
     this.#chosen = chosen
-    this.#compared = comparison.control && comparison.layer
-    this.#isFading = comparison.isFading
-    this.#parts = viewsOf(map, comparison.control?.getSideMap() ?? null, size).flatMap(view => layersOf(view.map)
+    this.#compared = control && !isHidden ? comparison.layer : null
+    this.#isFading = isFading
+    this.#parts = viewsOf(map, control?.getSideMap() ?? null, size).flatMap(view => layersOf(view.map)
       .map(layer => isHistory(layer) ? new HistoryPart(layer, view, size, clock) : new PlainPart(layer, view, size)))
       .filter(({ box }) => box.right > box.left)
     if (!this.#parts.length) throw new TakeError('NOTHING')
