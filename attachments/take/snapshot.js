@@ -23,6 +23,7 @@ import { HistoryPart, PlainPart } from './parts.js'
  */
 
 const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
+/** @type {[number, string][]} */
 const DIVIDER = [[5, '#0c1f2a4d'], [3, '#fff']] // pixels of the page and colours, as that of CompareControl
 
 export class Snapshot {
