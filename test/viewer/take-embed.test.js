@@ -92,6 +92,7 @@ describe('the viewer in the frame of another page', function () {
     const gateway = await serve({ embed: '*' })
     const page = await visit(`${gateway}?embed#steps/3/0/0`)
     await drawnTiles(page)
+    await page.emulateMedia({ reducedMotion: 'reduce' }) // nothing is on its way
     await page.getByRole('button', { name: 'Select a range' }).click()
     await page.locator('#map .changed-rim').waitFor({ state: 'attached' })
     assert.equal(await page.locator('.leaflet-top.leaflet-right').evaluate(node => getComputedStyle(node).right), '0px', 'no room is kept for cards')
