@@ -22,8 +22,10 @@ export class Comparison {
   mode = 'swipe'
   #map
   #stage
-  /** @type {{layer: any, clock: any, control: any, base: any, to: string | undefined} | null} while it is on the map */
+  /** @type {{layer: any, clock: any, control: any, to: string | undefined} | null} while it is on the map */
   #shown = null
+  /** @type {any} the second map, while there is one */
+  #sideMap = null
   #isWriting = false // the range of the timeline
 
   /** @param {import('./stage.js').Stage} stage */
@@ -42,16 +44,28 @@ export class Comparison {
     return this.#shown?.layer ?? null
   }
 
+  /** What is on the map for it. @returns {import('../client/compare-control.js').CompareControl | null} */
+  get control () {
+    return this.#shown?.control._map ? this.#shown.control : null
+  }
+
+  /** Whether the chosen layer is as opaque as the handle says. */
+  get isFading () {
+    return this.mode === 'fade' && this.control !== null
+  }
+
   /** @param {Left | null} left */
   set (left) {
     const isSameLayer = this.#shown && left && this.#docOf(left)?.layer === this.#docOf(this.left)?.layer
     this.left = left
-    if (isSameLayer) this.#shown?.clock.setTime(left.time)
-    else {
+    if (isSameLayer) {
+      this.#shown?.clock.setTime(left.time)
+      this.#writeRange(left)
+    } else {
       this.pause()
       this.resume()
+      this.#stage.stack.apply()
     }
-    if (left) this.#writeRange(left)
     this.label()
   }
 
@@ -60,7 +74,8 @@ export class Comparison {
     this.mode = mode
     if (!this.#shown) return
     this.#shown.control.setMode(mode)
-    this.#standOn()
+    this.#followSideMap()
+    this.#stage.stack.apply()
     this.#stage.fire('compare')
   }
 
@@ -70,6 +85,7 @@ export class Comparison {
     const { layer, control } = this.#shown
     this.#shown = null
     if (control._map) control.remove()
+    this.#followSideMap()
     layer.remove()
   }
 
@@ -78,20 +94,25 @@ export class Comparison {
     if (!this.left || !doc || this.#shown) return
     const clock = new Clock({ time: this.left.time })
     // below the other one until both can be cut
-    const layer = this.#stage.open(doc, { clock, zIndex: this.#stage.stack.zIndexOf() - 1, preload: 0 })
+    const { stack } = this.#stage
+    const place = { zIndex: stack.zIndexOf() - 1, opacity: stack.opacityOf() }
+    const layer = this.#stage.open(doc, { clock, preload: 0, ...place })
     const control = new CompareControl(layer, this.#stage.layer, {
       mode: this.mode, label: words.compare.handle, words: words.compare.control
     })
-    this.#shown = { layer, clock, control, base: null, to: this.#stage.range?.to }
+    control.on('splitchange', () => this.#stage.fire('split'))
+    this.#shown = { layer, clock, control, to: this.#stage.range?.to }
     const show = () => {
       if (this.#shown?.control !== control || control._map) return
       control.addTo(this.#map)
-      this.#standOn()
+      this.#followSideMap()
       this.label()
+      this.#stage.fire('compare')
     }
     layer.once('timeload', show)
     setTimeout(show, LONGEST_WAIT)
     layer.addTo(this.#map)
+    this.#writeRange(this.left)
   }
 
   retry () {
@@ -110,10 +131,10 @@ export class Comparison {
     this.label()
   }
 
-  /** Layers lie in another order, or on another base map. */
+  /** Layers lie in another order, or are more or less opaque. */
   onStack () {
-    this.#shown?.layer.setZIndex(this.#stage.stack.zIndexOf() - 1)
-    this.#standOn()
+    const { stack } = this.#stage
+    this.#shown?.layer.setZIndex(stack.zIndexOf() - 1).setOpacity(stack.opacityOf())
   }
 
   label () {
@@ -128,12 +149,13 @@ export class Comparison {
     return left && (left.doc ?? this.#stage.doc)
   }
 
-  /** On a map of its own the left side needs a base map of its own. */
-  #standOn () {
-    if (!this.#shown) return
-    this.#shown.base?.remove()
-    const map = this.#shown.control.getSideMap()
-    this.#shown.base = map && (this.#stage.stack.makeBase()?.addTo(map) ?? null)
+  /** On a map of its own the left side needs the base map and the other layers, too. */
+  #followSideMap () {
+    const map = this.#shown?.control.getSideMap() ?? null
+    if (map === this.#sideMap) return
+    if (this.#sideMap) this.#stage.stack.removeMap(this.#sideMap)
+    this.#sideMap = map
+    if (map) this.#stage.stack.addMap(map)
   }
 
   /** Two times of one layer can be moved on the timeline. @param {Left} left */

@@ -33,8 +33,10 @@ export class Editions {
   /** @type {{time: string, tiles: number}[] | null} of the view, oldest first; null while they are not known */
   #changes = null
   #tiles = 0 // in view, that ever were
-  /** @type {{time: string | null, title: string, note: string, share?: string}[]} */
-  #items = []
+  /** @type {{time: string | null}[]} what is listed, the newest first */
+  #listed = []
+  /** @type {WeakMap<object, string>} edition -> what a search looks at */
+  #texts = new WeakMap()
   #heading = element('h3', { id: 'editions' })
   #search = element('input', { type: 'search', placeholder: words.editions.find, 'aria-label': words.editions.find, on: { input: () => this.#find() } })
   #here = toggle(words.editions.onlyHere, () => this.render())
@@ -71,19 +73,26 @@ export class Editions {
   }
 
   /**
-   * @param {import('./store.js').Edition[]} editions newest first
+   * @param {import('./store.js').Edition[]} editions newest first; older ones that are known stay
    * @param {boolean} more whether there are older ones
    */
   fill (editions, more) {
-    this.#editions = editions
-    this.#more = more
-    this.render()
+    const oldest = editions.at(-1)?.time ?? ''
+    const older = more ? this.#editions.filter(({ time }) => time < oldest) : []
+    const next = [...editions, ...older]
+    const hasMore = older.length ? this.#more : more
+    const isSame = next.length === this.#editions.length && hasMore === this.#more && editions.length <= PAGE &&
+      JSON.stringify(editions) === JSON.stringify(this.#editions.slice(0, editions.length))
+    this.#editions = next
+    this.#more = hasMore
+    if (!isSame || !this.element.childElementCount) this.render()
   }
 
-  /** All are being read: so many are there. */
+  /** All are being read: these are there. @param {import('./store.js').Edition[]} found */
   progress (found) {
-    this.#note.textContent = words.editions.searching(found)
+    this.#note.textContent = words.editions.searching(found.length)
     this.#note.hidden = false
+    for (const edition of found) this.#textOf(edition) // in parts, and not all with the next letter that is typed
   }
 
   /**
@@ -94,7 +103,7 @@ export class Editions {
   setChanges (changes, tiles) {
     this.#changes = changes
     this.#tiles = tiles
-    if (this.isOfView || !this.#editions.length) this.render()
+    if (this.isOfView || this.#editions.length < 2) this.render()
   }
 
   /** Writes the list anew. The focus stays where it was in it. */
@@ -104,16 +113,17 @@ export class Editions {
     const scrolled = this.#list.scrollTop
     const total = this.#editions.length
     const found = this.#matching()
-    this.#items = found.slice(0, this.#limit + 1)
+    this.#listed = found.slice(0, this.#limit + 1)
     this.#watch?.end()
     const draw = canvas => this.#on.onThumbnail(canvas, canvas.dataset.of)
     this.#watch = new Watch(draw, { root: this.#list })
-    this.#list.replaceChildren(...this.#items.map(item => this.#entry(item)))
-    this.#list.hidden = !this.#items.length
+    const describe = this.#describer()
+    this.#list.replaceChildren(...this.#listed.map(one => this.#entry(describe(one))))
+    this.#list.hidden = !this.#listed.length
     this.#heading.hidden = !total
     this.#heading.textContent = this.#more ? words.editions.last(total) : words.editions.count(total)
     this.#search.hidden = !(total > MANY || this.#more) || this.isOfView
-    this.#older.hidden = this.isOfView || !(this.#more || found.length > this.#items.length)
+    this.#older.hidden = !((this.#more && !this.isOfView) || found.length > this.#listed.length)
     if (!this.#older.hidden) this.#list.append(element('li', null, this.#older))
     this.#say(found)
     const isPart = total > 1 || (this.#changes?.length ?? 0) > 1
@@ -137,24 +147,35 @@ export class Editions {
       this.#footprint, this.#heat.element, this.#legend)
   }
 
-  /** What is to be listed, the newest first. */
+  /** What is to be listed, the newest first: editions, or changes of the view. @returns {any[]} */
   #matching () {
-    const newest = { time: null, title: words.newest, note: words.editions.ofEveryTile }
-    if (this.isOfView) return (this.#changes ?? []).length ? [newest, ...this.#ofView()] : []
+    if (this.isOfView) return this.#changes?.length ? [NEWEST, ...[...this.#changes].reverse()] : []
     if (!this.#editions.length) return []
-    const all = [newest, ...this.#editions.map(edition => itemOf(edition))]
     const wanted = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
-    const isWanted = ({ title, note, time }) => wanted.every(word => `${title} ${note} ${time}`.toLowerCase().includes(word))
-    return wanted.length ? all.filter(isWanted) : all
+    if (!wanted.length) return [NEWEST, ...this.#editions]
+    return this.#editions.filter(edition => wanted.every(word => this.#textOf(edition).includes(word)))
   }
 
-  #ofView () {
+  #textOf (edition) {
+    let text = this.#texts.get(edition)
+    if (text === undefined) {
+      const { title, note } = itemOf(edition)
+      text = `${title} ${note} ${edition.source ?? ''} ${edition.time}`.toLowerCase()
+      this.#texts.set(edition, text)
+    }
+    return text
+  }
+
+  /** How one of the list is written. Only of those that are listed: there may be thousands. */
+  #describer () {
+    if (!this.isOfView) return itemOf
     const known = new Map(this.#editions.map(edition => [edition.time, edition]))
-    return [...this.#changes ?? []].reverse().map(({ time, tiles }) => {
-      const edition = known.get(time)
+    return one => {
+      if (one === NEWEST) return itemOf(one)
+      const { time, tiles } = one
       const share = this.#tiles ? percent(Math.min(tiles / this.#tiles, 1)) : ''
-      return { ...itemOf(edition ?? { layer: '', time, finished: time }), share: words.editions.share(share, tiles) }
-    })
+      return { ...itemOf(known.get(time) ?? { time, finished: time }), share: words.editions.share(share, tiles) }
+    }
   }
 
   #say (found) {
@@ -181,7 +202,7 @@ export class Editions {
 
   #mark () {
     const isShown = item => this.#time !== null && item.time !== null && item.time <= this.#time
-    const at = this.#items.findIndex(this.#time === null ? ({ time }) => time === null : isShown)
+    const at = this.#listed.findIndex(this.#time === null ? ({ time }) => time === null : isShown)
     const buttons = this.#list.querySelectorAll('[data-time]')
     for (const [index, each] of buttons.entries()) {
       const pressed = String(index === at)
@@ -223,11 +244,14 @@ export class Editions {
 
   #showMore () {
     this.#limit += PAGE
-    if (this.#more) this.#on.onMore()
+    if (this.#more && !this.isOfView) this.#on.onMore()
     else this.render()
   }
 }
 
-const itemOf = ({ time, title, finished }) => ({
-  time, title: title ?? written(time), note: !finished ? words.editions.loading : title ? date(time) : ''
-})
+const NEWEST = { time: null }
+
+function itemOf ({ time, title = '', finished = '' }) {
+  if (time === null) return { time, title: words.newest, note: words.editions.ofEveryTile }
+  return { time, title: title || written(time), note: !finished ? words.editions.loading : title ? date(time) : '' }
+}

@@ -38,6 +38,9 @@ export function brief (text) {
   return `${date(text)}, ${formats.clock(zone.civil(ms), false)}`
 }
 
+/** The zone as the timeline names it. */
+export const zoneId = () => zone.name
+
 /** What times are told in: `UTC`, or the name of the zone at a time. */
 export const zoneName = text => zone.label(Date.parse(text))
 

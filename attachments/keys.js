@@ -1,5 +1,6 @@
 // What keys do while the map has the focus, or nothing has. Arrows, + and - are Leaflet's as soon as the map has it.
 import { element } from '../client/timeline/dom.js'
+import { isEmbedded } from './take/entry.js'
 import { words } from './words/index.js'
 
 const NAME = 'keys'
@@ -34,6 +35,7 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure 
     node.focus({ preventScroll: true })
   }
 
+  const ofPage = { c: onCompare, f: onFind, '/': onFind, m: onMeasure, '?': toggleList }
   const acts = {
     ' ': () => stage.player?.toggle(),
     '[': () => stage.player?.step(-1),
@@ -41,11 +43,7 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure 
     ']': () => stage.player?.step(1),
     k: () => stage.player?.step(1),
     n: () => stage.clock.setTime(null),
-    c: onCompare,
-    f: onFind,
-    '/': onFind,
-    m: onMeasure,
-    '?': toggleList
+    ...!isEmbedded && ofPage // a frame has no room for what they open
   }
 
   /** The first key finds nothing with the focus: the map takes it, and does what the key says. */

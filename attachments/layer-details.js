@@ -45,7 +45,7 @@ export function facts (layer, stats) {
   const { terms } = words.facts
   const rows = [
     [terms.layer, element('code', null, layer.layer)],
-    [terms.tiles, stats && count(stats.tiles)],
+    [terms.tiles, stats?.tiles !== undefined && count(stats.tiles)],
     [terms.versions, stats && count(stats.versions)],
     [terms.size, stats && size(stats.bytes)],
     [terms.zooms, zooms(layer.minzoom, layer.maxzoom)],

@@ -5,6 +5,7 @@ import { words } from './words/index.js'
 
 const TOPIC = 'measure'
 const SLIP = 8 // pixels a finger may slip and still click
+const NO_MAP = '.leaflet-control, .tilecouch-timeline, .tilecouch-compare-handle, .tilecouch-compare-other'
 const EARTH = 6371008.8 // metres: mean radius
 
 /** Square metres within a ring on a sphere. @param {{lat: number, lng: number}[]} ring */
@@ -64,7 +65,7 @@ export class Measure {
   // before Leaflet hears of it: a click is a place, and no question about a tile
   #listen (container, signal) {
     const options = { capture: true, signal }
-    const isMap = ({ target }) => !target.closest('.leaflet-control, .tilecouch-timeline, .tilecouch-compare-handle')
+    const isMap = ({ target }) => !target.closest(NO_MAP)
     container.addEventListener('pointerdown', ({ clientX, clientY }) => { this.#pressed = { x: clientX, y: clientY } }, options)
     container.addEventListener('click', event => {
       if (!isMap(event)) return

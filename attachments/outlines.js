@@ -32,7 +32,7 @@ export class Outlines {
 
   /** @param {{z: number, x: number, y: number} | null} tile */
   picked (tile) {
-    const rings = tile ? this.#copies(tile).map(ring) : []
+    const rings = tile ? copiesOf(this.#map, tile).map(ring) : []
     this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
   }
 
@@ -53,7 +53,7 @@ export class Outlines {
     const rims = []
     for (const tile of tiles) {
       const across = 2 ** tile.z
-      for (const side of this.#copies(tile)) {
+      for (const side of copiesOf(this.#map, tile)) {
         boxes.push(ring(side))
         for (const { dx, dy, edge } of SIDES) {
           if (!there.has(`${(tile.x + dx + across) % across}/${tile.y + dy}`)) rims.push(edge.map(([lon, lat]) => [side[lat], side[lon]]))
@@ -71,17 +71,18 @@ export class Outlines {
     for (const shape of this.#shapes[name]) shape.remove()
     this.#shapes[name] = shapes.map(shape => shape.addTo(this.#map))
   }
-
-  /** The sides of a tile in every copy of the world that is in sight. */
-  #copies ({ z, x, y }) {
-    const [west, south, east, north] = tileBounds(z, x, y)
-    const sight = this.#map.getBounds().pad(0.5)
-    const copies = []
-    for (let shift = Math.ceil((sight.getWest() - east) / 360) * 360; west + shift <= sight.getEast(); shift += 360) {
-      copies.push({ w: west + shift, s: south, e: east + shift, n: north })
-    }
-    return copies
-  }
 }
 
-const ring = ({ w, s, e, n }) => [[s, w], [n, w], [n, e], [s, e]]
+/** The sides of a tile in every copy of the world that is in sight. @param {{z: number, x: number, y: number}} tile */
+export function copiesOf (map, { z, x, y }) {
+  const [west, south, east, north] = tileBounds(z, x, y)
+  const sight = map.getBounds().pad(0.5)
+  const copies = []
+  for (let shift = Math.ceil((sight.getWest() - east) / 360) * 360; west + shift <= sight.getEast(); shift += 360) {
+    copies.push({ w: west + shift, s: south, e: east + shift, n: north })
+  }
+  return copies
+}
+
+/** The corners of a tile. */
+export const ring = ({ w, s, e, n }) => [[s, w], [n, w], [n, e], [s, e]]

@@ -2,14 +2,12 @@
 // shows its editions, its facts and its address.
 import { element, write } from '../client/timeline/dom.js'
 import { Watch, iconButton } from './dom.js'
-import { Editions } from './editions.js'
 import { byName, size, zooms } from './format.js'
 import { LayerDetails } from './layer-details.js'
 import { StackPanel } from './stack-panel.js'
 import { words } from './words/index.js'
 
 const MANY = 12 // layers from which on there are a search and groups
-const THUMBNAIL = 12000 // bytes of a tile, on average, up to which one is shown as a small picture
 
 /** @typedef {import('./store.js').Layer} Layer */
 
@@ -42,6 +40,7 @@ export class Panel {
   #search = element('input', { type: 'search', class: 'find-layer', placeholder: words.panel.find, 'aria-label': words.panel.find, hidden: true, on: { input: () => this.#arrange() } })
   #none = element('p', { class: 'hint', role: 'status', hidden: true })
   #list = element('div', { class: 'layers' })
+  #order = '' // of the rows in it, under their headings
   #watch
   /** @type {Layer[]} */
   #layers = []
@@ -53,8 +52,8 @@ export class Panel {
 
   /**
    * @param {HTMLElement} content
-   * @param {{onLayer: (layer: string) => void, onCompare: () => void, newestUrl: (layer: string, tile: {z: number, x:
-   *   number, y: number}) => Promise<string | undefined>, editions: import('./editions.js').Listeners}} listeners
+   * @param {{onLayer: (layer: string) => void, onCompare: () => void, thumbnailUrl: (layer: string) =>
+   *   Promise<string | undefined>, editions: import('./editions.js').Listeners}} listeners
    * @param {import('./stack.js').LayerStack} stack
    */
   constructor (content, listeners, stack) {
@@ -65,7 +64,7 @@ export class Panel {
     this.node = element('div', { class: 'panel' }, element('h2', { class: 'unseen' }, words.panel.layers), this.#search, this.#stack.element, this.#none, this.#list)
   }
 
-  /** @returns {Editions | null} of the chosen layer */
+  /** @returns {import('./editions.js').Editions | null} of the chosen layer */
   get editions () {
     return this.#details?.editions ?? null
   }
@@ -113,7 +112,7 @@ export class Panel {
   #newRow (layer) {
     const row = new Row(layer, {
       onChoose: () => this.#on.onLayer(layer.layer), onOver: () => this.#stack.toggle(layer.layer),
-      newestUrl: tile => this.#on.newestUrl(layer.layer, tile)
+      thumbnailUrl: () => this.#on.thumbnailUrl(layer.layer)
     })
     this.#watch.add(row.thumbnail)
     return row
@@ -130,20 +129,16 @@ export class Panel {
     const wanted = this.#search.hidden ? [] : this.#search.value.toLowerCase().split(/\s+/).filter(Boolean)
     const found = this.#layers.filter(layer => wanted.every(word => textOf(layer).includes(word)))
     const groupOf = isGrouped(this.#layers) ? groupsOf(this.#layers) : () => ''
-    const { activeElement } = document
-    /** @type {Map<string, HTMLElement[]>} */
+    /** @type {Map<string, string[]>} */
     const groups = new Map()
-    for (const layer of found) {
-      const group = groupOf(layer)
-      const nodes = groups.get(group) ?? []
-      groups.set(group, nodes)
-      nodes.push(/** @type {Row} */ (this.#rows.get(layer.layer)).node)
-    }
-    const before = JSON.stringify([...this.#list.querySelectorAll('.layer')].map(({ dataset }) => dataset.layer))
-    const after = JSON.stringify(found.map(({ layer }) => layer))
-    if (before !== after || this.#list.querySelectorAll('.group').length !== [...groups.keys()].filter(Boolean).length) {
-      this.#list.replaceChildren(...[...groups].flatMap(([group, nodes]) => [
-        ...group ? [element('h3', { class: 'group' }, group)] : [], element('ul', null, ...nodes)]))
+    for (const layer of found) groups.set(groupOf(layer), [...groups.get(groupOf(layer)) ?? [], layer.layer])
+    const order = JSON.stringify([...groups])
+    if (order !== this.#order) {
+      this.#order = order
+      const { activeElement } = document
+      const nodeOf = name => /** @type {Row} */ (this.#rows.get(name)).node
+      this.#list.replaceChildren(...[...groups].flatMap(([group, names]) => [
+        ...group ? [element('h3', { class: 'group' }, group)] : [], element('ul', null, ...names.map(nodeOf))]))
       const focused = /** @type {HTMLElement | null} */ (this.#list.contains(activeElement) ? activeElement : null)
       focused?.focus({ preventScroll: true }) // what is put elsewhere loses it
     }
@@ -160,14 +155,16 @@ class Row {
   #brief = element('span', { class: 'brief' })
   #choice
   #over
-  #newestUrl
+  #thumbnailUrl
   #isSeen = false
+  /** @type {number | undefined} the last time of the layer, when its picture was asked for */
+  #asked
   /** @type {import('./store.js').Stats | undefined} */
   #stats
   #format
 
-  constructor ({ layer, format }, { onChoose, onOver, newestUrl }) {
-    this.#newestUrl = newestUrl
+  constructor ({ layer, format }, { onChoose, onOver, thumbnailUrl }) {
+    this.#thumbnailUrl = thumbnailUrl
     this.#format = format
     this.thumbnail = element('span', { class: 'thumbnail', 'data-of': layer })
     this.#choice = element('button', { type: 'button', class: 'layer', 'data-layer': layer, on: { click: onChoose } },
@@ -178,7 +175,6 @@ class Row {
 
   update (layer, stats, isChosen) {
     const titled = layer.name ?? layer.layer
-    if (stats && this.#stats && stats.last !== this.#stats.last) this.thumbnail.replaceChildren() // there is a newer one
     this.#stats = stats ?? this.#stats
     write(this.#title, { text: titled })
     write(this.#brief, { text: brief(layer, stats) })
@@ -193,22 +189,18 @@ class Row {
     write(this.#over, { 'aria-pressed': String(is) })
   }
 
-  /** The row is in sight: shows a tile of the first zoom, if it is certain that there is a small one in the middle. */
-  load () {
+  /** The row is in sight: shows a picture of the layer, once there are figures, and so an index that answers. */
+  async load () {
     this.#isSeen = true
-    const [first] = [...this.#stats?.zooms ?? []].sort((a, b) => a.z - b.z)
-    if (!first || this.#format === 'pbf' || this.thumbnail.childElementCount) return
-    const isWhole = first.tiles === (first.x1 - first.x0 + 1) * (first.y1 - first.y0 + 1)
-    if (!isWhole || (first.bytes ?? 0) / first.tiles > THUMBNAIL) return
-    const image = element('img', { alt: '', width: 44, height: 44, on: { error: () => image.remove() } })
-    this.thumbnail.append(image)
-    this.#newestUrl({ z: first.z, x: (first.x0 + first.x1) >> 1, y: (first.y0 + first.y1) >> 1 })
-      .then(url => url ? image.src = url : image.remove(), () => image.remove())
+    const last = this.#stats?.last
+    if (last === undefined || last === this.#asked || this.#format === 'pbf') return
+    this.#asked = last
+    const src = await this.#thumbnailUrl().catch(() => { this.#asked = undefined })
+    if (last !== this.#asked) return
+    const image = element('img', { src, alt: '', width: 44, height: 44, on: { error: () => image.remove() } })
+    this.thumbnail.replaceChildren(...src ? [image] : [])
   }
 }
 
-const brief = ({ minzoom, maxzoom }, stats) => [
-  stats && words.tiles(stats.tiles),
-  minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)),
-  stats && size(stats.bytes)
-].filter(Boolean).join(' · ')
+const brief = ({ minzoom, maxzoom }, stats) =>
+  [minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)), stats && size(stats.bytes)].filter(Boolean).join(' · ')

@@ -1,11 +1,16 @@
 // The two sides of a comparison: which layer and which time each of them shows, and how they are shown.
 import { element } from '../client/timeline/dom.js'
 import { choices, fillSelect } from './dom.js'
-import { byName, date, time as written } from './format.js'
+import { byName, date, time as written, zoneId } from './format.js'
 import { MODES } from './comparison.js'
 import { words } from './words/index.js'
 
 const NEWEST = '' // as the value of an option
+/** @type {any[]} */
+const NONE = []
+const MOST = 500 // times of a list, the newest: more are found on the timeline
+
+/** @typedef {{editions: any, changes: any, zone: string, options: [string, string][]}} Listed what a list was made of */
 
 export class Sides {
   #stage
@@ -51,7 +56,8 @@ export class Sides {
     const label = words.compare.sides[name]
     const layer = element('select', { 'aria-label': label.layer, on: { change: ({ target }) => onLayer(target.value) } })
     const time = element('select', { 'aria-label': label.time, on: { change: ({ target }) => onTime(target.value || null) } })
-    return { layer, time, element: element('div', { class: `side ${name}` }, element('span', { 'aria-hidden': 'true' }, label.name), layer, time) }
+    const listed = /** @type {Listed | null} */ (null)
+    return { layer, time, listed, element: element('div', { class: `side ${name}` }, element('span', { 'aria-hidden': 'true' }, label.name), layer, time) }
   }
 
   #write (side, doc, time, layer) {
@@ -61,20 +67,27 @@ export class Sides {
     fillSelect(side.layer, layers, doc.layer)
     const editions = this.#editions.get(doc.layer)
     if (!editions) this.#readEditions(doc.layer)
-    fillSelect(side.time, this.#times(editions ?? [], layer?.changes?.() ?? [], time), time ?? NEWEST)
+    const options = this.#times(side, editions ?? NONE, layer?.changes?.() ?? NONE)
+    const isListed = time === null || options.some(([value]) => value === time)
+    const [newest, ...others] = options
+    fillSelect(side.time, isListed ? options : [newest, [time, written(time)], ...others], time ?? NEWEST)
   }
 
-  /** The times of a side, the newest first: editions, changes in view, and the one that is shown. */
-  #times (editions, changes, shown) {
+  /** The times of a side, the newest first: editions, and changes in view. Made anew only when these are others. */
+  #times (side, editions, changes) {
+    const { listed } = side
+    const zone = zoneId()
+    if (listed?.editions === editions && listed.changes === changes && listed.zone === zone) return listed.options
     const titles = new Map(changes.map(({ time }) => [time, undefined]))
-    if (shown) titles.set(shown, undefined)
     for (const { time, title } of editions) titles.set(time, title)
-    return [[NEWEST, words.newest], ...[...titles].sort(([a], [b]) => a < b ? 1 : -1)
+    const options = [[NEWEST, words.newest], ...[...titles].sort(([a], [b]) => a < b ? 1 : -1).slice(0, MOST)
       .map(([time, title]) => [time, title ? `${date(time)} · ${title}` : written(time)])]
+    side.listed = { editions, changes, zone, options }
+    return options
   }
 
   async #readEditions (layer) {
-    this.#editions.set(layer, [])
+    this.#editions.set(layer, NONE)
     const editions = await this.#page.editions(layer).catch(() => [])
     this.#editions.set(layer, editions)
     this.update()

@@ -48,6 +48,7 @@ export class StackPanel {
       }
     }
     if (isPlain) return
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)
     for (const [at, { name, opacity }] of shown.entries()) {
       const item = this.#items.get(name) ?? this.makeItem(name)
       this.#items.set(name, item)
@@ -55,6 +56,8 @@ export class StackPanel {
       item.update(doc?.name ?? doc?.layer ?? name, opacity, at === 0, at === shown.length - 1)
       if (this.#list.children[at] !== item.node) this.#list.insertBefore(item.node, this.#list.children[at] ?? null)
     }
+    // a button that went up or down with its layer keeps the focus
+    if (this.#list.contains(focused) && document.activeElement !== focused) focused?.focus({ preventScroll: true })
   }
 
   makeItem (name) {

@@ -1,5 +1,6 @@
 // The layers of the map besides the one that is chosen: a base map under all of them, and others over each other, with
-// their order and opacity. All of them show the time of the clock; the base map shows the newest.
+// their order and opacity. All of them show the time of the clock; the base map shows the newest. In a comparison on
+// two maps, both have them.
 import L from 'leaflet'
 import { CouchLayer } from '../client/couch-layer.js'
 import { attributionHtml } from '../client/source/layer-options.js'
@@ -14,18 +15,57 @@ export const CHOSEN = '*'
  * @typedef {{name: string, opacity: number}} Entry name: of a layer, or CHOSEN; opacity: 0 to 1
  */
 
+/** What of a stack lies on one map. */
+class MapLayers {
+  #map
+  #open
+  #openBase
+  /** @type {Map<string, any>} name -> layer on the map */
+  #layers = new Map()
+  /** @type {{name: string, layer: any} | null} */
+  #base = null
+
+  /**
+   * @param {{open: (entry: Entry & {zIndex: number}) => any, openBase: (name: string) => any}} layers make layers that
+   *   are on no map yet
+   */
+  constructor (map, { open, openBase }) {
+    this.#map = map
+    this.#open = open
+    this.#openBase = openBase
+  }
+
+  /** Brings the map in line. @param {(Entry & {zIndex: number})[]} entries @param {string} base '' for none */
+  apply (entries, base) {
+    for (const [name, layer] of this.#layers) {
+      if (entries.some(entry => entry.name === name)) continue
+      layer.remove()
+      this.#layers.delete(name)
+    }
+    for (const entry of entries) {
+      const { name, opacity, zIndex } = entry
+      const layer = this.#layers.get(name)
+      if (!layer) this.#layers.set(name, this.#open(entry).addTo(this.#map))
+      else {
+        layer.setZIndex(zIndex)
+        if (layer.options.opacity !== opacity) layer.setOpacity(opacity)
+      }
+    }
+    if (base === (this.#base?.name ?? '')) return
+    this.#base?.layer.remove()
+    this.#base = base ? { name: base, layer: this.#openBase(base).addTo(this.#map) } : null
+  }
+}
+
 /** Fires `stack` when there are others, or they lie or look different. */
 export class LayerStack extends L.Evented {
   /** The base map: a layer of the store, '' for none, or CHOSEN for the operator's template. */
   base = ''
-  #map
   #stage
   /** @type {Entry[]} from the bottom to the top */
   #entries = [{ name: CHOSEN, opacity: 1 }]
-  /** @type {Map<string, any>} name -> layer on the map */
-  #layers = new Map()
-  /** @type {any} */
-  #baseLayer = null
+  /** @type {Map<any, MapLayers>} map -> what lies on it */
+  #maps = new Map()
   /** @type {import('./store.js').Layer[]} */
   #docs = []
   /** @type {import('../core/settings.js').Settings['base']} of the operator */
@@ -33,8 +73,8 @@ export class LayerStack extends L.Evented {
 
   constructor (map, stage) {
     super()
-    this.#map = map
     this.#stage = stage
+    this.addMap(map)
   }
 
   /** From the bottom to the top, with the chosen layer among them. @returns {readonly Entry[]} */
@@ -57,7 +97,7 @@ export class LayerStack extends L.Evented {
     this.#template = template
     const gone = this.#entries.filter(({ name }) => name !== CHOSEN && !this.#docOf(name))
     if (gone.length) this.set(this.#entries.filter(entry => !gone.includes(entry)))
-    if (this.base && this.base !== CHOSEN && !this.#docOf(this.base)) this.setBase('')
+    this.setBase(this.base)
   }
 
   /** Whether a layer lies over the map, or under it, besides the chosen one. */
@@ -95,62 +135,48 @@ export class LayerStack extends L.Evented {
     this.fire('stack')
   }
 
-  /** @param {string} name of a layer, '' for none, CHOSEN for the operator's template */
+  /** @param {string} name of a layer, '' for none, CHOSEN for the operator's template; what is not there is none */
   setBase (name) {
-    if (name === this.base) return
-    this.base = name
+    const isThere = name === CHOSEN ? typeof this.#template === 'object' : this.#docOf(name)
+    const base = isThere ? name : ''
+    if (base === this.base) return
+    this.base = base
     this.apply()
     this.fire('stack')
   }
 
   /** The title of the operator's template; nothing where there is none. */
   get templateName () {
-    return typeof this.#template === 'object' ? this.#template.name ?? this.#template.url.replace(/^https?:\/\/|[/?].*$/g, '') : undefined
+    if (typeof this.#template !== 'object') return
+    return this.#template.name ?? this.#template.url.replace(/^https?:\/\/|[/?].*$/g, '')
   }
 
-  /** A base map for another map than this one. */
-  makeBase () {
-    if (this.base === this.#stage.doc?.layer) return null
-    if (this.base === CHOSEN && typeof this.#template === 'object') {
-      const { url, attribution, maxzoom = 19 } = this.#template
-      return L.tileLayer(url, {
-        zIndex: 1, maxNativeZoom: maxzoom, maxZoom: maxzoom + OVERZOOM,
-        attribution: attribution && attributionHtml(attribution)
-      })
-    }
-    const doc = this.#docOf(this.base)
-    return doc ? new CouchLayer(this.#stage.db, { ...this.#stage.reading(doc), zIndex: 1, overzoom: OVERZOOM }) : null
+  /** The same lies on another map, too. */
+  addMap (map) {
+    const layers = new MapLayers(map, { open: entry => this.#open(entry), openBase: name => this.#openBase(name) })
+    this.#maps.set(map, layers)
+    this.apply()
   }
 
-  /** Brings the map in line: what is wanted is on it, as high and as opaque as wanted. */
+  removeMap (map) {
+    this.#maps.get(map)?.apply([], '')
+    this.#maps.delete(map)
+  }
+
+  /** Brings all maps in line: what is wanted is on them, as high and as opaque as wanted. */
   apply () {
-    const chosen = this.#stage.doc?.layer
-    if (!chosen) return this.clear()
-    const wanted = this.#entries.filter(({ name }) => name !== CHOSEN && name !== chosen)
-    for (const [name, layer] of this.#layers) {
-      if (wanted.some(entry => entry.name === name)) continue
-      layer.remove()
-      this.#layers.delete(name)
-    }
-    for (const { name } of wanted) {
-      if (this.#layers.has(name)) continue
-      const layer = this.#stage.open(this.#docOf(name), { clock: this.#stage.clock, live: true })
-      this.#layers.set(name, layer.addTo(this.#map))
-    }
-    for (const { name, opacity } of this.#entries) {
-      const layer = name === CHOSEN ? this.#stage.layer : this.#layers.get(name)
-      if (!layer) continue
-      layer.setZIndex(this.zIndexOf(name))
-      if (layer.options.opacity !== opacity && !(name === CHOSEN && this.#stage.comparing)) layer.setOpacity(opacity)
-    }
-    this.#applyBase(this.base === chosen ? '' : this.base)
+    const { doc, layer, comparison } = this.#stage
+    if (!doc) return this.clear()
+    const others = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer)
+      .map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
+    for (const layers of this.#maps.values()) layers.apply(others, this.base === doc.layer ? '' : this.base)
+    layer.setZIndex(this.zIndexOf())
+    if (layer.options.opacity !== this.opacityOf() && !comparison.isFading) layer.setOpacity(this.opacityOf())
   }
 
-  /** Takes all of it off the map; what is wanted stays known. */
+  /** Takes all of it off the maps; what is wanted stays known. */
   clear () {
-    for (const layer of this.#layers.values()) layer.remove()
-    this.#layers.clear()
-    this.#applyBase('')
+    for (const layers of this.#maps.values()) layers.apply([], '')
   }
 
   /** Opens all of it anew: from the device as well, from now on. */
@@ -159,11 +185,20 @@ export class LayerStack extends L.Evented {
     this.apply()
   }
 
-  #applyBase (name) {
-    if (this.#baseLayer?.name === name || (!this.#baseLayer && !name)) return
-    this.#baseLayer?.layer.remove()
-    const layer = name ? this.makeBase() : null
-    this.#baseLayer = layer && { name, layer: layer.addTo(this.#map) }
+  #open ({ name, opacity, zIndex }) {
+    return this.#stage.open(this.#docOf(name), { clock: this.#stage.clock, live: true, opacity, zIndex })
+  }
+
+  #openBase (name) {
+    if (name === CHOSEN && typeof this.#template === 'object') {
+      const { url, attribution, maxzoom = 19 } = this.#template
+      return L.tileLayer(url, {
+        zIndex: 1, maxNativeZoom: maxzoom, maxZoom: maxzoom + OVERZOOM,
+        attribution: attribution && attributionHtml(attribution)
+      })
+    }
+    const { db } = this.#stage
+    return new CouchLayer(db, { ...this.#stage.reading(this.#docOf(name)), zIndex: 1, overzoom: OVERZOOM })
   }
 
   #docOf (name) {

@@ -9,9 +9,10 @@ import { setZone, timelineWords } from './format.js'
 import { LayerStack } from './stack.js'
 
 const FADE = 180 // milliseconds from version to version
+const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/** Fires what its layer fires, and `time`, `range`, `compare`, `stack` and `zone` when one of these is another. */
+/** Fires what its layer fires, and `time`, `range`, `compare`, `split`, `stack` and `zone` when one of these is another. */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */
@@ -27,6 +28,7 @@ export class Stage extends L.Evented {
   #earlier = new Set() // layers that stay until the next one is drawn, so that nothing flashes
   /** @type {any} */
   #offline = null
+  #preload = 0
 
   /** @param {HTMLElement} container of the timeline */
   constructor (map, container) {
@@ -42,6 +44,7 @@ export class Stage extends L.Evented {
       this.fire('stack')
     })
     this.clock.on('timechange', () => {
+      if (this.layer) this.layer.options.preload = this.#preload = PRELOAD // who only looks does not pay for it
       this.comparison.label()
       this.fire('time')
     })
@@ -91,6 +94,7 @@ export class Stage extends L.Evented {
 
   /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
   show (db, doc) {
+    if (doc.format === 'pbf') this.compare(null) // nothing of it is drawn
     this.comparison.pause()
     this.#retire()
     this.doc = doc
@@ -140,7 +144,7 @@ export class Stage extends L.Evented {
 
   /** A layer of the store that is not on the map yet. */
   open (doc, options) {
-    return new HistoryLayer(this.db, { ...this.reading(doc), fade: FADE, ...options })
+    return new HistoryLayer(this.db, { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options })
   }
 
   /**

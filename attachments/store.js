@@ -127,16 +127,39 @@ export class Store {
     return read(`${this.db}/${path}`).then(({ rows }) => rows.length > 0, () => true)
   }
 
-  /** The figures of every layer. @returns {Promise<Map<string, Stats>>} empty where the view was not deployed */
+  /** The figures of every layer as a whole. @returns {Promise<Map<string, Stats>>} empty without the view */
   stats () {
-    return this.#ask(local => local.stats(), () => this.#stats())
+    return this.#ask(local => local.stats(), async () => addUp(await this.#byZoom('group_level=1')))
   }
 
-  async #stats () {
+  /** How many tiles a layer has now. @returns {Promise<number | undefined>} */
+  async countTiles (layer) {
+    const stats = await this.#ask(local => local.stats(), async () => addUp(await this.#byZoom(zoomsOf(layer))))
+    return stats.get(layer)?.tiles
+  }
+
+  /**
+   * Where a picture of a layer is: a tile of its first zoom, if it is certain that there is one in the middle.
+   * @param {number} most bytes of a tile, on average
+   * @returns {Promise<string | undefined>}
+   */
+  async thumbnailUrl (layer, most) {
+    const ofStore = async () => addUp(await this.#byZoom(`${zoomsOf(layer)}&limit=1`))
+    const stats = await this.#ask(local => local.stats(), ofStore)
+    const [first] = (stats.get(layer)?.zooms ?? []).sort((a, b) => a.z - b.z)
+    if (!first) return
+    const { z, x0, x1, y0, y1, tiles, bytes = 0 } = first
+    const isWhole = tiles === (x1 - x0 + 1) * (y1 - y0 + 1)
+    if (!isWhole || bytes / tiles > most) return
+    return this.newestUrl(layer, { z, x: (x0 + x1) >> 1, y: (y0 + y1) >> 1 })
+  }
+
+  /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {string} query */
+  async #byZoom (query) {
     try {
-      return addUp(await read(`${this.db}/_design/versions/_view/by_zoom?group_level=3`, { timeout: INDEX_TIMEOUT }))
+      return await read(`${this.db}/_design/versions/_view/by_zoom?${query}`, { timeout: INDEX_TIMEOUT })
     } catch (error) {
-      if (error.status === 404) return new Map()
+      if (error.status === 404) return { rows: [] }
       throw error
     }
   }
@@ -175,7 +198,7 @@ export class Store {
 
   /**
    * Every edition of a layer, newest first.
-   * @param {AbortSignal} signal @param {(found: number) => void} onProgress
+   * @param {AbortSignal} signal @param {(found: Edition[]) => void} onProgress so far
    * @returns {Promise<Edition[]>}
    */
   async allEditions (layer, signal, onProgress) {
@@ -185,7 +208,7 @@ export class Store {
       const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${ALL_PAGE}&startkey=${key(from)}&endkey=${key(editionId(layer, ''))}`, { signal })
       found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
       if (rows.length < ALL_PAGE) return found
-      onProgress(found.length)
+      onProgress(found)
       from = rows[rows.length - 1].id.slice(0, -1)
     }
   }
@@ -280,27 +303,31 @@ export class Store {
   }
 }
 
+const zoomsOf = layer => `group_level=3&startkey=${key([layer])}&endkey=${key([layer, {}])}`
+
 // The view emits [bytes, seconds, x, y] under [layer, zoom, 'current' | 'past' | 'gone'] and reduces with _stats
 function addUp ({ rows }) {
   /** @type {Map<string, Stats>} */
   const layers = new Map()
   for (const { key: [layer, z, kind], value: [size, seconds, x, y] } of rows) {
-    const stats = layers.get(layer) ?? { tiles: 0, versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: [] }
+    /** @type {Stats} */
+    const stats = layers.get(layer) ?? { versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: [] }
     layers.set(layer, stats)
     stats.versions += size.count
     stats.bytes += size.sum
     stats.first = Math.min(stats.first, seconds.min)
     stats.last = Math.max(stats.last, seconds.max)
     if (kind !== 'current') continue
-    stats.tiles += size.count
+    stats.tiles = (stats.tiles ?? 0) + size.count
     stats.zooms.push({ z, tiles: size.count, bytes: size.sum, x0: x.min, x1: x.max, y0: y.min, y1: y.max })
   }
   return layers
 }
 
 /**
- * @typedef {{tiles: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
+ * @typedef {{tiles?: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
  *   {z: number, tiles: number, bytes?: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ *   tiles, zooms: of now, where they were asked for
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
  *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,
  *   group?: string}} Layer

@@ -2,6 +2,7 @@
 import L from 'leaflet'
 import { element, write } from '../client/timeline/dom.js'
 import { icon, iconButton, soon } from './dom.js'
+import { isEmbedded } from './take/entry.js'
 import { words } from './words/index.js'
 
 const LOCATE = { enableHighAccuracy: true, timeout: 15000, maximumAge: 60000 } // milliseconds
@@ -15,6 +16,7 @@ function put (map, position, node) {
 }
 
 /**
+ * In a frame of another page only the one that fills the screen.
  * @param {import('./map.js').MapView} view @param {import('./notices.js').Notices} notices
  * @param {{onFind: () => void, onMeasure: () => void, onKeys: () => void}} page
  */
@@ -26,13 +28,16 @@ export function addTools (view, notices, { onFind, onMeasure, onKeys }) {
     write(full, { 'aria-label': label, title: label })
     full.replaceChildren(icon(document.fullscreenElement ? 'unfull' : 'full'))
   })
-  put(view.map, 'topright', element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools },
+  const ofPage = [
     tool('find', words.map.find, onFind),
     tool('locate', words.map.locate, () => locate(view, notices)),
-    tool('measure', words.map.measure, onMeasure, { 'data-does': 'measure' }),
+    tool('measure', words.map.measure, onMeasure, { 'data-does': 'measure' })
+  ]
+  put(view.map, 'topright', element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools },
+    !isEmbedded && ofPage,
     document.fullscreenEnabled && full,
-    tool('keys', words.map.keys, onKeys, { class: 'icon tool for-keys' })))
-  showPointer(view.map)
+    !isEmbedded && tool('keys', words.map.keys, onKeys, { class: 'icon tool for-keys' })))
+  if (!isEmbedded) showPointer(view.map)
 }
 
 async function toggleFull (notices) {
@@ -66,8 +71,8 @@ function showPointer (map) {
     const digits = Math.max(2, Math.ceil(map.getZoom() / 3))
     node.textContent = `${lat.toFixed(digits)}, ${lng.toFixed(digits)}`
   })
-  map.on('mousemove', ({ latlng }) => {
-    place = latlng
+  map.on('mousemove', ({ latlng, originalEvent: { target } }) => {
+    place = target.closest('.tilecouch-compare-other') ? undefined : latlng // there it is another map's
     show()
   })
   map.on('mouseout', () => {

@@ -33,6 +33,7 @@ const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
 const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
 const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
 const MAX_POLL = 300000 // milliseconds: the longest of them
+const THUMBNAIL = 12000 // bytes of a tile, on average, up to which one is a small picture of its layer
 
 document.documentElement.lang = language
 translate(document.documentElement)
@@ -62,7 +63,7 @@ const keys = listenToKeys(stage, view.map, cards, {
 const panel = new Panel(content, {
   onLayer: name => choose(name),
   onCompare: toggleComparison,
-  newestUrl: (layer, tile) => store.newestUrl(layer, tile),
+  thumbnailUrl: layer => store.thumbnailUrl(layer, THUMBNAIL),
   editions: {
     onSelect: time => stage.clock.setTime(time),
     onMore: () => readEditions((panel.editions?.length ?? 0) + PAGE),
@@ -145,13 +146,17 @@ function summarize (text) {
   byId('summary').textContent = text ?? [store.isAway ? words.onDevice : words.layers(layers.length), stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
+let following = 0 // which address was followed last
+
 /** Shows what an address asks for, or the layer that the operator names, or the first one that has tiles. */
 async function follow (hash = location.hash) {
+  const own = ++following
   const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
   const isUnknown = wanted.layer && !known
   const problems = isUnknown ? [words.link.unknown(wanted.layer?.slice(0, 63), store.isAway)] : wanted.problems
   const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
+  if (own !== following) return // another one meanwhile
   if (wanted.view) view.go(wanted.view)
   const { time = null, compare = null, range = null } = known ? wanted : {}
   stage.compare(null)
@@ -209,6 +214,7 @@ function choose (name) {
     stage.show(store.db, layer)
     outlineEdition(null)
     showHeat(false)
+    countTiles()
   }
   panel.setTime(stage.time)
   panel.onStack()
@@ -302,9 +308,23 @@ async function refresh () {
     return start()
   }
   describe()
-  stats = await store.stats().catch(() => stats)
+  const before = stats
+  stats = await store.stats().catch(() => before)
+  for (const [name, figures] of stats ?? []) figures.tiles ??= before?.get(name)?.tiles
   describe()
+  countTiles()
   if (stats && await store.countConflicts(stats)) describe()
+}
+
+/** The tiles of the chosen layer: of all layers that would be a large answer. */
+async function countTiles () {
+  const name = stage.doc?.layer ?? ''
+  if (!stats?.has(name)) return
+  const tiles = await store.countTiles(name).catch(() => undefined)
+  const figures = stats?.get(name)
+  if (!figures || tiles === undefined || tiles === figures.tiles) return
+  figures.tiles = tiles
+  describe()
 }
 
 function describe () {
@@ -321,9 +341,10 @@ function shownHash () {
   if (!doc || !view.view) return ''
   const { left, mode, isOfOne } = comparison
   const { entries } = stack
+  const isRange = isOfOne && range?.from === left?.time // else the later one is at the left, or the newest
   return permalink.format({
     layer: doc.layer, time, comparing, range, mode, view: view.view,
-    left: left && !isOfOne ? { layer: /** @type {any} */ (left.doc).layer, time: left.time } : null,
+    left: left && !isRange ? { layer: (left.doc ?? doc).layer, time: left.time } : null,
     base: stack.base === ownBase() ? undefined : stack.base,
     layers: entries.length > 1 || entries[0].opacity !== 1 ? entries : null
   })
@@ -357,7 +378,7 @@ function retry () {
 const writeCards = soon(() => rangeCard.update())
 const reread = soon(async () => {
   await refresh()
-  readEditions(Math.max(PAGE, panel.editions?.length ?? 0))
+  readEditions(PAGE)
   tileCard.refresh()
 }, REREAD_DELAY)
 
@@ -365,7 +386,12 @@ stage.on('time range compare stack', remember)
 stage.on('time range compare changes extent zone', writeCards)
 stage.on('changes', lookAtView)
 stage.on('stack', () => panel.onStack())
-stage.on('compare', () => { if (stage.comparing && stage.comparison.mode === 'side') sheet.fold(true) })
+let hasTwoMaps = false
+stage.on('compare', () => {
+  const had = hasTwoMaps
+  hasTwoMaps = stage.comparing && stage.comparison.mode === 'side'
+  if (hasTwoMaps && !had) sheet.fold(true) // it would lie over the left one
+})
 stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
 stage.on('zone', () => { describe(); tileCard.render(); panel.editions?.render() })
 stage.on('storeback', reread)

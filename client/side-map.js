@@ -1,6 +1,7 @@
 // A second map over a half of another one. It shows the same place, and each follows the other.
 import L from 'leaflet'
 
+const HIGHEST = 30 // zoom
 const PARTS = 4 // the middles of the halves are a quarter of the map away from its own
 
 /** Over the left half; over the upper one where the map is higher than wide. */
@@ -14,11 +15,14 @@ export class SideMap {
   constructor (main, box) {
     this.#main = main
     L.DomEvent.disableClickPropagation(box).disableScrollPropagation(box)
-    const { zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta } = main.options
+    const { zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta } = main.options
     /** the map in the box @type {any} */
     this.map = L.map(box, {
-      zoomControl: false, zoomAnimation, fadeAnimation, keyboard, minZoom, maxZoom, zoomSnap, zoomDelta
+      zoomControl: false, trackResize: false, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta,
+      minZoom: 0, maxZoom: HIGHEST
     })
+    // not its layers limit it: where they end they are not seen, as beside others on one map
+    Object.assign(this.map, { getMinZoom: () => main.getMinZoom(), getMaxZoom: () => main.getMaxZoom() })
     this.map.attributionControl.setPrefix(false)
     this.align()
     this.#follow(main, this.map, 1)

@@ -16,33 +16,45 @@ export function writeCaption (context, { dates, attribution }, { scale, written 
   const large = Math.min(Math.max(Math.min(width, height) / 26, 13), 26 * scale)
   const small = Math.min(large, Math.max(10, large * 0.55))
   const margin = large * 0.5
+  const widest = width - 2 * margin
   context.globalAlpha = 1
-  for (const { from, time, names } of dates) {
+  let before = { right: -Infinity, bottom: 0 }
+  for (const { left, top, time, names } of dates) {
     const title = names.filter(Boolean).join(' · ')
     const lines = [{ text: written(time), size: large, weight: 600 }, ...title ? [{ text: title, size: small }] : []]
-    writePlate(context, lines, { left: from * width + margin, top: margin, widest: width - from * width - 2 * margin })
+    const { width: ownWidth } = sizeOf(context, lines, widest)
+    const x = Math.min(left * width + margin, width - margin - ownWidth) // also where little of its side is seen
+    const y = top * height + margin
+    const isFree = x > before.right || y > before.bottom
+    before = writePlate(context, lines, { x, y: isFree ? y : before.bottom + margin / 2, widest })
   }
   if (!attribution) return
   context.font = fontOf({ size: small })
   const lines = wrapped(context, attribution, WIDEST * width).map(text => ({ text, size: small }))
-  writePlate(context, lines, { right: width - margin, bottom: height - margin, widest: width - 2 * margin })
+  const own = sizeOf(context, lines, widest)
+  writePlate(context, lines, { x: width - margin - own.width, y: height - margin - own.height, widest })
 }
 
 /** @typedef {{text: string, size: number, weight?: number}} Line */
 
-/**
- * @param {CanvasRenderingContext2D} context @param {Line[]} lines
- * @param {{left?: number, top?: number, right?: number, bottom?: number, widest: number}} place
- */
-function writePlate (context, lines, { left, top, right = 0, bottom = 0, widest }) {
+/** The size of a plate. @param {CanvasRenderingContext2D} context @param {Line[]} lines @param {number} widest */
+function sizeOf (context, lines, widest) {
   const padding = lines[lines.length - 1].size * 0.5
   const widths = lines.map(line => {
     context.font = fontOf(line)
     return context.measureText(line.text).width
   })
   const inner = Math.min(Math.max(...widths), widest - 2 * padding)
-  const [width, height] = [inner + 2 * padding, lines.reduce((sum, { size }) => sum + size * 1.25, 0) + padding]
-  const [x, y] = [left ?? right - width, top ?? bottom - height]
+  const height = lines.reduce((sum, { size }) => sum + size * 1.25, 0) + padding
+  return { padding, inner, width: inner + 2 * padding, height }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context @param {Line[]} lines @param {{x: number, y: number, widest: number}} place
+ * @returns {{right: number, bottom: number}} where it ends
+ */
+function writePlate (context, lines, { x, y, widest }) {
+  const { padding, inner, width, height } = sizeOf(context, lines, widest)
   context.fillStyle = PLATE
   context.beginPath()
   context.roundRect(x, y, width, height, padding)
@@ -56,6 +68,7 @@ function writePlate (context, lines, { left, top, right = 0, bottom = 0, widest 
     context.fillText(line.text, x + padding, middle + line.size * 0.625, inner) // narrower, where it does not fit
     middle += line.size * 1.25
   }
+  return { right: x + width, bottom: y + height }
 }
 
 const fontOf = ({ size, weight = 400 }) => `${weight} ${Math.round(size)}px ${FONT}`

@@ -44,9 +44,9 @@ export class ImageTab {
 
   /** @type {import('./making.js').Make} */
   async #make ({ signal, lenient }) {
-    const { view: { map }, stage, written } = this.#page
+    const { stage, written } = this.#page
     const { time, doc } = stage
-    const snapshot = new Snapshot(map, stage.clock, this.#sizes.value)
+    const snapshot = new Snapshot(this.#page, this.#sizes.value)
     try {
       await snapshot.read({ signal, lenient })
       const context = newContext(snapshot.size)

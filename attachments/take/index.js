@@ -8,8 +8,8 @@ import { TakePanel } from './panel.js'
  * What the page gives.
  * @typedef {object} Given
  * @property {HTMLElement} button that opens and closes it
- * @property {import('../stage.js').Stage} stage its `clock` is the one that a time-lapse steps over; `time`, `range` and
- *   `doc` are read, `time range compare layerload changes` are listened to
+ * @property {import('../stage.js').Stage} stage its `clock` is the one that a time-lapse steps over; `time`, `range`,
+ *   `doc` and `comparison` are read, `time range compare split stack layerload changes` are listened to
  * @property {import('../map.js').MapView} view
  * @property {import('../notices.js').Notices} notices
  * @property {import('../cards.js').Cards} cards

@@ -7,7 +7,7 @@ import { TimelapseTab } from './timelapse-tab.js'
 
 const NAME = 'take'
 const SETTLE = 300 // milliseconds after a change of the map until it is drawn again
-const STAGE_EVENTS = 'time range compare layerload changes'
+const STAGE_EVENTS = 'time range compare split stack layerload changes'
 const tabs = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
 
 export class TakePanel {

@@ -8,6 +8,9 @@ import { plainImage } from './images.js'
 
 /**
  * @typedef {{width: number, height: number, scale: number}} Size pixels, and how many of them one of the page is
+ * @typedef {{left: number, top: number, right: number, bottom: number}} Box shares of the width and height of a picture
+ * @typedef {{map: L.Map, center: L.LatLng, box: Box}} MapView a map in a picture: the part that it fills, and the place
+ *   in the middle of that
  * @typedef {{coords: L.Coords, left: number, top: number, width: number, height: number}} PlacedTile
  * @typedef {PlacedTile & {image: Promise<CanvasImageSource | null>, up: number, dx: number, dy: number}} Draw
  *   up, dx, dy: which part of the image is shown, as client/history/resolve.js says it
@@ -15,13 +18,14 @@ import { plainImage } from './images.js'
 
 /** What all layers have: how they lie in the picture. */
 class Part {
-  /** @param {any} layer @param {L.Map} map @param {Size} size */
-  constructor (layer, map, size) {
+  /** @param {any} layer @param {MapView} view @param {Size} size */
+  constructor (layer, view, size) {
     this.layer = layer
     this.title = layer.title ?? ''
     this.opacity = layer.options.opacity ?? 1
-    this.clip = clipOf(layer, map)
-    this.tiles = placeTiles(layer, map, size)
+    /** that is seen of it */
+    this.box = boxOf(layer, view)
+    this.tiles = placeTiles(layer, view, this.box, size)
     this.attribution = attributionNodes(layer.getAttribution?.() ?? '').map(node => node.textContent).join('').trim()
   }
 }
@@ -34,8 +38,8 @@ export class HistoryPart extends Part {
   #name
 
   /** @param {any} clock of the page: a layer on it shows the time of the picture, another one its own */
-  constructor (layer, map, size, clock) {
-    super(layer, map, size)
+  constructor (layer, view, size, clock) {
+    super(layer, view, size)
     this.moves = layer.clock === clock
     this.time = layer.getTime()
     this.cache = layer._images
@@ -96,8 +100,8 @@ export class PlainPart extends Part {
   #draws = []
   #urls
 
-  constructor (layer, map, size) {
-    super(layer, map, size)
+  constructor (layer, view, size) {
+    super(layer, view, size)
     this.#urls = this.tiles.map(({ coords }) => layer.getTileUrl(coords)) // now: they depend on the zoom of the map
   }
 
@@ -117,41 +121,52 @@ export class PlainPart extends Part {
 }
 
 /**
- * Where the tiles of a layer are in a picture whose middle is that of the map. Edges are whole pixels: no seams.
- * @param {any} layer @param {L.Map} map @param {Size} size
+ * Where the tiles of a layer are in a picture. Edges are whole pixels: no seams.
+ * @param {any} layer @param {MapView} view @param {Box} seen @param {Size} size
  * @returns {PlacedTile[]}
  */
-function placeTiles (layer, map, { width, height, scale }) {
+function placeTiles (layer, { map, center, box }, seen, { width, height, scale }) {
   const zoom = layer._tileZoom
   const { x: size } = layer.getTileSize()
   const factor = map.getZoomScale(map.getZoom(), zoom) * scale // pixels of the picture for one of the layer
-  const middle = map.project(map.getCenter(), zoom)
-  const column = x => Math.round((x * size - middle.x) * factor + width / 2)
-  const row = y => Math.round((y * size - middle.y) * factor + height / 2)
-  const first = (center, length) => Math.floor((center - length / 2 / factor) / size)
-  const last = (center, length) => Math.ceil((center + length / 2 / factor) / size) - 1
+  const { x: middleX, y: middleY } = map.project(center, zoom)
+  const across = axisOf(middleX, (box.left + box.right) / 2 * width)
+  const down = axisOf(middleY, (box.top + box.bottom) / 2 * height)
   const tiles = []
-  for (let y = first(middle.y, height); y <= last(middle.y, height); y++) {
-    for (let x = first(middle.x, width); x <= last(middle.x, width); x++) {
+  for (const y of down.range(seen.top * height, seen.bottom * height)) {
+    for (const x of across.range(seen.left * width, seen.right * width)) {
       const coords = Object.assign(L.point(x, y), { z: zoom })
       if (!layer._isValidTile(coords)) continue
-      const [left, top] = [column(x), row(y)]
-      const box = { left, top, width: column(x + 1) - left, height: row(y + 1) - top }
-      tiles.push({ coords: layer._wrapCoords(coords), ...box })
+      const [left, top] = [across.edge(x), down.edge(y)]
+      const place = { left, top, width: across.edge(x + 1) - left, height: down.edge(y + 1) - top }
+      tiles.push({ coords: layer._wrapCoords(coords), ...place })
     }
   }
   return tiles
+
+  /** @param {number} middle pixels of the layer that lie @param {number} at pixels of the picture */
+  function axisOf (middle, at) {
+    const tileAt = pixel => (middle + (pixel - at) / factor) / size
+    return {
+      edge: tile => Math.round((tile * size - middle) * factor + at),
+      range: (from, to) => {
+        const first = Math.floor(tileAt(from))
+        return Array.from({ length: Math.max(0, Math.ceil(tileAt(to)) - first) }, (_, index) => first + index)
+      }
+    }
+  }
 }
 
 /**
- * The part of the map's width that a layer is cut to, as by CompareControl.
- * @returns {{from: number, to: number} | null} shares of the width; null: all of it
+ * The part of a picture in which a layer is seen: CompareControl cuts it in the width.
+ * @param {any} layer @param {MapView} view
+ * @returns {Box}
  */
-function clipOf (layer, map) {
+function boxOf (layer, { map, box }) {
   const points = /^polygon\((.*)\)$/.exec(layer.getContainer().style.clipPath)?.[1].split(',')
-  if (!points) return null
+  if (!points) return box
   const shares = points.map(point => map.layerPointToContainerPoint([parseFloat(point), 0]).x / map.getSize().x)
-  return { from: Math.max(0, Math.min(...shares)), to: Math.min(1, Math.max(...shares)) }
+  return { ...box, left: Math.max(box.left, Math.min(...shares)), right: Math.min(box.right, Math.max(...shares)) }
 }
 
 /** @param {PlacedTile[]} tiles @returns {import('../../client/source/couch-source.js').Column[]} */

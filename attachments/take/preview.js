@@ -24,11 +24,11 @@ export class Preview {
   async draw (size) {
     this.stop()
     const { signal } = this.#looking = new AbortController()
-    const { view: { map }, stage, written } = this.#page
+    const { stage, written } = this.#page
     let snapshot
     try {
       const { time } = stage
-      snapshot = new Snapshot(map, stage.clock, previewSize(size))
+      snapshot = new Snapshot(this.#page, previewSize(size))
       await snapshot.read({ signal, lenient: true })
       const context = newContext(snapshot.size)
       snapshot.paint(context, await snapshot.load(time, { signal, lenient: true }))

@@ -1,8 +1,8 @@
 // What the map shows, so that it can be drawn elsewhere: its layers of tiles in their order, each with its opacity and
-// the part of the map that it is cut to. It is taken once: whatever happens to the map afterwards, the same place and
-// layers are drawn, as of any time. The clock of the page stays where it is.
+// the part of the map that it is cut to; in a comparison on two maps, both. It is taken once: whatever happens to the
+// map afterwards, the same place and layers are drawn, as of any time. The clock of the page stays where it is.
 //
-//   const snapshot = new Snapshot(map, clock, { width, height, scale })
+//   const snapshot = new Snapshot(page, { width, height, scale })
 //   await snapshot.read({ signal })
 //   snapshot.paint(context, await snapshot.load(time, { signal }))
 //   snapshot.close()
@@ -18,22 +18,35 @@ import { HistoryPart, PlainPart } from './parts.js'
  * @typedef {{part: HistoryPart | PlainPart, draws: (import('./parts.js').Draw & {bitmap?: any})[]}} Drawn
  * @typedef {{time: string | null, drawn: Drawn[], missing: number}} Picture all that is to be painted; missing: images
  *   that were left out
- * @typedef {{dates: {from: number, time: string | null, names: string[]}[], attribution: string}} Caption from: where a
- *   date belongs to, a share of the width
+ * @typedef {{dates: {left: number, top: number, time: string | null, names: string[]}[], attribution: string}} Caption
+ *   left, top: of the part that a date belongs to, shares of the picture
  */
+
+const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
+/** @type {[number, string][]} */
+const DIVIDER = [[5, '#0c1f2a4d'], [3, '#fff']] // pixels of the page and colours, as that of CompareControl
 
 export class Snapshot {
   #images = new Images()
   #parts
   #background
+  #chosen
+  /** @type {any} the layer that the chosen one is compared with */
+  #compared
+  #isFading
 
-  /** @param {L.Map} map @param {any} clock that moves @param {Size} size */
-  constructor (map, clock, size) {
+  /** @param {Pick<import('./index.js').Page, 'view' | 'stage'>} page @param {Size} size */
+  constructor ({ view: { map }, stage: { clock, comparison, layer: chosen } }, size) {
+    const { control, isFading } = comparison
+    const isHidden = isFading && control?.getSplit() === 0
     this.size = size
     this.#background = backgroundOf(map)
-    this.#parts = layersOf(map).map(layer => isHistory(layer)
-      ? new HistoryPart(layer, map, size, clock)
-      : new PlainPart(layer, map, size))
+    this.#chosen = chosen
+    this.#compared = control && !isHidden ? comparison.layer : null
+    this.#isFading = isFading
+    this.#parts = viewsOf(map, control?.getSideMap() ?? null, size).flatMap(view => layersOf(view.map)
+      .map(layer => isHistory(layer) ? new HistoryPart(layer, view, size, clock) : new PlainPart(layer, view, size)))
+      .filter(({ box }) => box.right > box.left)
     if (!this.#parts.length) throw new TakeError('NOTHING')
   }
 
@@ -88,33 +101,49 @@ export class Snapshot {
     context.imageSmoothingQuality = 'medium'
     context.fillStyle = this.#background
     context.fillRect(0, 0, width, height)
-    for (const { part: { opacity, clip }, draws } of drawn) {
+    for (const { part: { opacity, box }, draws } of drawn) {
       context.save()
       context.globalAlpha = opacity
-      if (clip) {
-        context.beginPath()
-        context.rect(clip.from * width, 0, (clip.to - clip.from) * width, height)
-        context.clip()
-      }
+      context.beginPath()
+      context.rect(box.left * width, box.top * height, (box.right - box.left) * width, (box.bottom - box.top) * height)
+      context.clip()
       for (const draw of draws) if (draw.bitmap) paintTile(context, draw)
       context.restore()
     }
+    this.#paintDividers(context)
   }
 
-  /** What is to be written on a picture. @param {string | null} time @returns {Caption} */
-  caption (time) {
-    /** @type {Map<number, Caption['dates'][0]>} */
-    const dates = new Map()
-    for (const part of this.#parts) {
-      // a base map with a clock of its own has no date here
-      if (!(part instanceof HistoryPart) || !(part.moves || part.clip)) continue
-      const from = part.clip?.from ?? 0
-      const names = [...dates.get(from)?.names ?? [], part.title]
-      dates.set(from, { from, names, time: (part.moves ? time : part.time) ?? part.newest })
+  /** Between the two sides of a comparison. */
+  #paintDividers (context) {
+    const { width, height, scale } = this.size
+    const isInside = share => share > 0 && share < 1
+    const [lefts, tops] = ['left', 'top'].map(edge =>
+      new Set(this.#parts.map(({ box }) => box[edge]).filter(isInside)))
+    for (const [thick, colour] of DIVIDER) {
+      context.fillStyle = colour
+      for (const left of lefts) context.fillRect(left * width - thick * scale / 2, 0, thick * scale, height)
+      for (const top of tops) context.fillRect(0, top * height - thick * scale / 2, width, thick * scale)
     }
-    const sources = new Set(this.#parts.map(({ attribution }) => attribution).filter(Boolean))
-    const names = this.#parts.map(({ title }) => title).filter(Boolean)
-    return { dates: [...dates.values()], attribution: [...sources.size ? sources : names].join(' · ') }
+  }
+
+  /** What is to be written on a picture: the date of each side, and the sources. @param {string | null} time */
+  caption (time) {
+    /** @type {Caption['dates']} */
+    const dates = []
+    const compared = /** @type {HistoryPart | undefined} */ (this.#parts.find(({ layer }) => layer === this.#compared))
+    if (compared) {
+      dates.push({ ...compared.box, time: compared.time ?? compared.newest, names: [compared.title] })
+    }
+    const moving = this.#moving
+    const main = moving.find(({ layer }) => layer === this.#chosen) ?? moving[0]
+    if (main) { // a base map has no date
+      const left = compared && this.#isFading ? 0.5 : main.box.left
+      const names = [...new Set(moving.map(({ title }) => title))]
+      dates.push({ left, top: main.box.top, time: time ?? main.newest, names })
+    }
+    const [sources, titles] = ['attribution', 'title'].map(field =>
+      new Set(this.#parts.map(part => part[field]).filter(Boolean)))
+    return { dates, attribution: [...sources.size ? sources : titles].join(' · ') }
   }
 
   close () {
@@ -123,6 +152,16 @@ export class Snapshot {
 }
 
 const isHistory = layer => Boolean(layer._images && layer._source?.versions)
+
+/** The maps of a picture: one, or two beside each other, or above where it is higher than wide. */
+function viewsOf (map, sideMap, { width, height }) {
+  if (!sideMap) return [{ map, center: map.getCenter(), box: WHOLE }]
+  const [first, second] = height > width
+    ? [{ ...WHOLE, bottom: 0.5 }, { ...WHOLE, top: 0.5 }]
+    : [{ ...WHOLE, right: 0.5 }, { ...WHOLE, left: 0.5 }]
+  const center = sideMap.getCenter()
+  return [{ map: sideMap, center, box: first }, { map, center, box: second }]
+}
 
 /** The layers of tiles that are to be seen, the lowest first. */
 function layersOf (map) {

@@ -135,10 +135,10 @@ export class TimelapseTab {
 
   /** @type {import('./making.js').Make} */
   async #make ({ signal, lenient, onProgress }) {
-    const { view: { map }, stage, written } = this.#page
+    const { stage, written } = this.#page
     const [format, size, pace, range, layer] = [this.#format, this.#size, this.#pace, this.#range, stage.doc?.layer ?? 'map']
     this.#preview.stop()
-    const snapshot = new Snapshot(map, stage.clock, size)
+    const snapshot = new Snapshot(this.#page, size)
     let writer
     try {
       await snapshot.read({ signal, lenient })

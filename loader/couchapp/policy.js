@@ -1,8 +1,18 @@
 // The Content-Security-Policy under which browsers run the viewer, and what other policies allow.
 import { VIEWER, ownDesigns } from './compose.js'
 
-const REST = "img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; " +
-  "form-action 'none'"
+/**
+ * @typedef {object} Origins other origins that the viewer reads from
+ * @property {string[]} images of a base map
+ * @property {string[]} requests of a search for places
+ */
+
+/** @type {Origins} */
+export const NO_ORIGINS = { images: [], requests: [] }
+
+/** What both policies have at the end. @param {string[]} [images] origins */
+const restOf = (images = []) => `img-src ${["'self'", 'data:', 'blob:', ...images].join(' ')}; ` +
+  "style-src 'self' 'unsafe-inline'; object-src 'none'; base-uri 'none'; form-action 'none'"
 
 const WORKERS = 'blob:' // workers whose code is part of a script that may run; and the service worker
 
@@ -12,10 +22,14 @@ const framedBy = embed => `frame-ancestors ${embed.includes('*') ? '*' : ["'self
 /**
  * For a gateway, whose only page is the viewer: only its own scripts, styles and tiles work.
  * @param {string[]} [embed] origins whose pages may show it in a frame, or `*` for all
+ * @param {Origins} [origins] that the operator names
  */
-export const viewerPolicy = (embed = []) => `default-src 'self'; ${REST}; worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
+export function viewerPolicy (embed = [], { images, requests } = NO_ORIGINS) {
+  const asked = requests.length ? `connect-src 'self' ${requests.join(' ')}; ` : ''
+  return `default-src 'self'; ${restOf(images)}; ${asked}worker-src 'self' ${WORKERS}; ${framedBy(embed)}`
+}
 
-/** The same without frames in pages of other origins. */
+/** The same without frames in pages of other origins, and without other origins. */
 export const VIEWER_CSP = viewerPolicy()
 
 /**
@@ -23,7 +37,7 @@ export const VIEWER_CSP = viewerPolicy()
  * @param {string} policy
  */
 export function isViewerPolicy (policy) {
-  const start = `default-src 'self'; ${REST}; `
+  const start = `default-src 'self'; ${restOf()}; `
   return policy.startsWith(start) && /^(worker-src [^;]*; )?frame-ancestors [^;]*$/.test(policy.slice(start.length))
 }
 
@@ -35,20 +49,27 @@ export function isViewerPolicy (policy) {
  * @param {object} [options]
  * @param {string[]} [options.embed] origins whose pages may show the viewer in a frame, or `*` for all
  * @param {string[]} [options.stores] paths of the databases of the server that have the viewer
+ * @param {Origins} [options.origins] that their operators name
  */
-export async function couchPolicy ({ embed = [], stores = [] } = {}) {
+export async function couchPolicy ({ embed = [], stores = [], origins: { images, requests } = NO_ORIGINS } = {}) {
   const workers = stores.map(path => `*:*${path}${WORKER}`) // whatever the server is called
-  return `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; ` +
-    `worker-src ${[...workers, WORKERS].join(' ')}; manifest-src 'self'; ${REST}; ${framedBy(embed)}`
+  return `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
+    `connect-src ${["'self'", ...requests].join(' ')}; worker-src ${[...workers, WORKERS].join(' ')}; ` +
+    `manifest-src 'self'; ${restOf(images)}; ${framedBy(embed)}`
 }
 
 const WORKER = `/_design/${VIEWER}/_rewrite/sw.js` // below a database
 
 /** The stores of a server whose service workers a policy allows. @param {string} policy @returns {string[]} paths */
 export function storesIn (policy) {
-  const [, sources = ''] = /(?:^|;)\s*worker-src\s+([^;]*)/i.exec(policy) ?? []
-  return sources.trim().split(/\s+/).filter(source => source.startsWith('*:*/') && source.endsWith(WORKER))
+  return sourcesIn(policy, 'worker-src').filter(source => source.startsWith('*:*/') && source.endsWith(WORKER))
     .map(source => source.slice(3, -WORKER.length))
+}
+
+/** What a directive of a policy lists. @param {string} policy @param {string} directive */
+function sourcesIn (policy, directive) {
+  const [, sources = ''] = new RegExp(`(?:^|;)\\s*${directive}\\s+([^;]*)`, 'i').exec(policy) ?? []
+  return sources.trim().split(/\s+/)
 }
 
 async function digests () {
@@ -88,18 +109,43 @@ export const isOrigin = text => ORIGIN.test(text) && URL.canParse(text) && new U
  * The other origins whose pages a policy lets show the viewer in a frame; `*` for all.
  * @param {string} policy @returns {string[]}
  */
-export function embedders (policy) {
-  const [, sources = ''] = /(?:^|;)\s*frame-ancestors\s+([^;]*)/i.exec(policy) ?? []
-  return sources.trim().split(/\s+/).filter(source => source === '*' || isOrigin(source))
-}
+export const embedders = policy =>
+  sourcesIn(policy, 'frame-ancestors').filter(source => source === '*' || isOrigin(source))
+
+/** The other origins that a policy lets the viewer read from. @param {string} policy @returns {Origins} */
+export const originsIn = policy => ({
+  images: sourcesIn(policy, 'img-src').filter(isOrigin),
+  requests: sourcesIn(policy, 'connect-src').filter(isOrigin)
+})
+
+const SUBDOMAINS = ['a', 'b', 'c'] // that Leaflet puts in the place of {s}
 
 /**
- * Whether two policies differ only in their digests and workers, as those of two versions of tilecouch do.
+ * The origins that the viewer reads from because its operator says so. Only origins: nothing else of what stands in a
+ * document gets into a policy.
+ * @param {import('../../core/settings.js').Settings} settings @returns {Origins}
+ */
+export function originsOf ({ base, gazetteer }) {
+  const template = typeof base === 'object' ? base.url : ''
+  return {
+    images: originsAmong(SUBDOMAINS.map(letter => template.replaceAll('{s}', letter))),
+    requests: originsAmong([gazetteer ?? ''])
+  }
+}
+
+/** @param {string[]} addresses paths within the origin of the page are left out */
+const originsAmong = addresses =>
+  [...new Set(addresses.filter(text => URL.canParse(text)).map(text => new URL(text).origin))].filter(isOrigin).sort()
+
+/**
+ * Whether two policies differ only in their digests, workers and the origins that are read, as those of two versions of
+ * tilecouch or of two operators do.
  * @param {string} one @param {string} other
  */
-export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
+export const differsInLists = (one, other) => one !== other && withoutLists(one) === withoutLists(other)
 
-const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '').replace(/ worker-src [^;]*;/, '')
+const withoutLists = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '').replace(/ worker-src [^;]*;/, '')
+  .replace(/(?<=(?:img|connect)-src [^;]*) https?:\/\/[^\s;]+/g, '')
 
 /** Whether the viewer of this tilecouch runs under a policy. @param {string | null} policy from a server */
 export async function runsViewer (policy) {

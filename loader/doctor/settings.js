@@ -1,10 +1,12 @@
 // The settings of a CouchDB server that matter to tiles, as one of its admins sees them. The configuration holds
 // secrets: only the settings that are named here are looked at. `fix` changes none that other databases share, unless
 // the option `cors` or `allowViewer` says so; it only narrows what an older tilecouch or a contradiction has opened.
+import { STORE_ID, settingsOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { formats } from '../../core/images.js'
 import {
-  couchPolicy, differsInDigests, embedders, isOrigin, isViewerPolicy, letsRun, storesIn
+  NO_ORIGINS, couchPolicy, differsInLists, embedders, isOrigin, isViewerPolicy, letsRun, originsIn, originsOf,
+  runsViewer, storesIn
 } from '../couchapp/policy.js'
 import { Couch } from '../store/couch.js'
 import { listDefaults } from '../store/ranges.js'
@@ -186,10 +188,13 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
       'cors/credentials = false, or cors/origins as a list', wanted && set('cors/credentials', 'false')))
   }
   // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
-  const found = csp.attachments_header_value ?? ''
-  const stores = [...new Set([...storesIn(found), new URL(url).pathname.replace(/\/$/, '')])].sort()
-  const policy = await couchPolicy({ embed: framedBy ?? embedders(found), stores })
-  add(CSP, policyFault(csp, { policy, allowViewer, fix: set(CSP, policy) }))
+  const found = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
+  const own = new URL(url).pathname.replace(/\/$/, '')
+  const stores = [...new Set([...storesIn(found), own])].sort()
+  const { allowed, missing } = await lookAtOrigins(inspection, { found, stores, own })
+  const policy = await couchPolicy({ embed: framedBy ?? embedders(found), stores, origins: allowed })
+  const runs = await runsViewer(found)
+  add(CSP, policyFault(found, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
   if (csp.attachments_enable === 'false') {
     add('csp/attachments_enable', bad('false', 'Every attached page runs its scripts with the session of its visitor.',
       'csp/attachments_enable = true', set('csp/attachments_enable', 'true')))
@@ -202,22 +207,56 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
   add('browsers', ok(`${viewer}; pages of ${origins} read`))
 }
 
+/**
+ * The origins of base maps and searches that a policy should allow: those that it allows now and the document of a
+ * store still names, and with allowViewer those that the document of this store names.
+ * @returns {Promise<{allowed: import('../couchapp/policy.js').Origins, missing: string[]}>} missing: what this store
+ *   names besides
+ */
+async function lookAtOrigins ({ couch, subject: { allowViewer } }, { found, stores, own }) {
+  const present = originsIn(found)
+  const named = await Promise.all(stores.map(store => namedBy(couch, store, present)))
+  const ours = named[stores.indexOf(own)]
+  const allowedIn = kind => [...new Set(named.flatMap(one => one[kind]))].sort()
+    .filter(origin => present[kind].includes(origin) || (allowViewer && ours[kind].includes(origin)))
+  const allowed = { images: allowedIn('images'), requests: allowedIn('requests') }
+  const missing = Object.keys(allowed).flatMap(kind => ours[kind].filter(origin => !allowed[kind].includes(origin)))
+  return { allowed, missing: [...new Set(missing)] }
+}
+
+/** What the document of a store names; what is allowed now, if that cannot be read. @param {string} store its path */
+async function namedBy (couch, store, present) {
+  try {
+    const path = `${store.split('/').at(-1)}/${STORE_ID}`
+    return originsOf(settingsOf(await couch.find({ path, server: true })))
+  } catch (error) {
+    return error.code === 'DATABASE_NOT_FOUND' ? NO_ORIGINS : present
+  }
+}
+
 /** The policy that CouchDB sends with attachments. Only the viewer of this tilecouch should run, or nothing. */
-function policyFault ({ attachments_header_value: found = 'sandbox' }, { policy, allowViewer, fix }) {
-  if (found === policy) return undefined
+function policyFault (found, { policy, allowViewer, missing, runs, fix }) {
+  if (found === policy) return missing.length ? stopped(found, missing) : undefined
   if (/worker-src[^;]*'self'/.test(found) && letsRun(found) === 'digests') { // an older tilecouch set it
     return bad(found, 'A page that is attached in any database of this server can register a service worker, which ' +
       'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
   }
-  if (allowViewer || differsInDigests(found, policy)) {
-    const why = 'Browsers do not run the scripts of this viewer. The setting applies to every database of the server.'
-    return warning(found, why, 'tilecouch doctor --fix --allow-viewer', fix)
+  if (allowViewer || differsInLists(found, policy)) {
+    const why = runs
+      ? 'It allows more, or less, than the viewers of this server need.'
+      : 'Browsers do not run the scripts of this viewer.'
+    const shared = 'The setting applies to every database of the server.'
+    return warning(found, `${why} ${shared}`, 'tilecouch doctor --fix --allow-viewer', fix)
   }
   if (letsRun(found) !== 'anything') return undefined
   return bad(found, 'A page that is attached in any database of this server runs with the session of its visitor.',
     `tilecouch doctor --fix --allow-viewer, or ${CSP} = sandbox and the viewer of \`tilecouch serve\``,
     isViewerPolicy(found) ? fix : {}) // an older tilecouch set it
 }
+
+const stopped = (found, origins) => warning(found,
+  `The document ${STORE_ID} names ${origins.join(', ')} for the base map or the search, and this policy stops them.`,
+  'tilecouch doctor --fix --allow-viewer')
 
 /**
  * Origins as browsers write them, one or several; `*` for all.

@@ -1,7 +1,7 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
-// costs nothing, however many of them somebody makes up.
+// costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, checkLayer, editionId, isExactTime, soundOf } from '../../core/index.js'
+import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, settingsOf, soundOf } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
@@ -17,6 +17,7 @@ export const layerDefaults = {
   pause: 1000, // milliseconds before the layers are read again after a failure
   timeout: 5000, // milliseconds a read may take: requests for tiles wait for it
   viewTimeout: 25000, // milliseconds for the time index, which may have to be built
+  settingsTimeout: 1500, // milliseconds for the settings of the viewer, whose page waits for them
   retries: 1 // repetitions after a lost connection
 }
 
@@ -42,6 +43,10 @@ export class Layers {
   #times = new Map()
   /** @type {{promise: Promise<Reach>, at: number, stale: boolean} | undefined} */
   #reach
+  /** @type {Promise<import('../../core/settings.js').Settings> | undefined} */
+  #settings
+  /** @type {import('../../core/settings.js').Settings} */
+  #lastSettings = {}
 
   /**
    * @param {import('../../loader/store/index.js').Store} store @param {object} [options]
@@ -142,6 +147,27 @@ export class Layers {
     return reach
   }
 
+  /**
+   * What the operator says of the viewer. While the store does not answer, what it said before.
+   * @returns {Promise<import('../../core/settings.js').Settings>}
+   */
+  settings () {
+    if (!this.#settings) {
+      const reading = this.#readSettings().catch(() => {
+        if (this.#settings === reading) this.#settings = undefined // the next one asks again
+        return this.#lastSettings
+      })
+      this.#settings = reading
+    }
+    return this.#settings
+  }
+
+  async #readSettings () {
+    const read = (signal, options) => this.couch.get(STORE_ID, signal, options)
+    this.#lastSettings = settingsOf(await this.#inTime(read, this.limits.settingsTimeout))
+    return this.#lastSettings
+  }
+
   #page (range) {
     return this.#inTime((signal, options) => this.couch.page(range, signal, options))
   }
@@ -162,6 +188,10 @@ export class Layers {
 
   /** Something in the store has changed. @param {string} id of the document */
   changed (id) {
+    if (id === STORE_ID) {
+      this.#settings = undefined
+      return
+    }
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)
     if (kind === 'layer') {
@@ -183,7 +213,7 @@ export class Layers {
     this.#version++
     this.#failedAt = -Infinity
     this.#times.clear()
-    this.#reach = undefined
+    this.#reach = this.#settings = undefined
     this.#byName = undefined
     ignoreRejection(this.#refresh())
   }

@@ -85,6 +85,32 @@ describe('the doctor at a stock CouchDB', () => {
     assert.equal(await policy(), await couchPolicy({ stores }))
   })
 
+  it('lets the viewer read from the origins that the documents of the stores name, and tells of what it does not', async function () {
+    this.timeout(60000)
+    const key = 'csp/attachments_header_value'
+    const policy = () => json(`${server.url}/_node/_local/_config/${key}`)
+    const state = async options => finding(await doctor(url, options), 'settings', key)
+    const store = await Store.open(url)
+    const settings = fields => store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+    const base = host => ({ url: `https://${host}/{z}/{x}/{y}.png` })
+    await settings({ base: base('tiles.example.org'), gazetteer: 'https://places.example.org/search' })
+    const told = await state({})
+    assert.deepEqual([told.state, told.fixable], ['warning', undefined])
+    assert.match(told.why, /https:\/\/tiles\.example\.org, https:\/\/places\.example\.org/)
+    await doctor(url, { fix: true })
+    assert.equal(await policy(), await couchPolicy({ stores }), 'nothing is opened without --allow-viewer')
+    await doctor(url, { fix: true, allowViewer: true })
+    const origins = { images: ['https://tiles.example.org'], requests: ['https://places.example.org'] }
+    assert.equal(await policy(), await couchPolicy({ stores, origins }))
+    assert.equal(await state({}), undefined)
+    await settings({ base: base('other.example.org'), gazetteer: undefined })
+    await doctor(url, { fix: true })
+    assert.equal(await policy(), await couchPolicy({ stores }), 'what nobody names any more goes')
+    assert.equal((await state({})).state, 'warning', 'and the new one is told of')
+    await settings({ base: undefined })
+    assert.equal(await state({}), undefined)
+  })
+
   it('takes origins as browsers write them, and lets no page of every origin read with the rights of its visitor', async () => {
     for (const cors of ['maps.example.org', `${ORIGIN}/`, `*, ${ORIGIN}`, 'https://*.example.org', '', 'null']) {
       await assert.rejects(doctor(url, { cors }), { code: 'BAD_OPTION' }, cors)

@@ -1,9 +1,10 @@
-/* global window, L -- of the page, in functions that run there */
+/* global window, document, L -- of the page, in functions that run there */
 // The viewer and the client library, served by the gateway and living from it alone.
 import assert from 'node:assert/strict'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { compose } from '../../loader/couchapp/compose.js'
-import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
+import { until as eventually } from '../../bench/wait.js'
+import { VIEWER_CSP, viewerPolicy } from '../../loader/couchapp/policy.js'
 import { hang, history, layers, stepAt, T } from '../client/support/gallery.js'
 import { install } from '../client/support/in-page.js'
 import { serveExamples } from '../examples/server.js'
@@ -61,6 +62,26 @@ onEachStore('the viewer of the gateway', backend => {
     assert.deepEqual([headers['content-security-policy'], headers['x-content-type-options']], [VIEWER_CSP, 'nosniff'])
   })
 
+  it('may read from the origins that the operator names, as soon as he does and no longer', async () => {
+    const settings = fields => own.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+    const policy = async (path = '/') => (await get(path)).headers['content-security-policy']
+    const until = wanted => eventually(async () => await policy() === wanted, { what: 'the policy' })
+    const before = (await get('/')).headers.etag
+    await settings({ base: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' }, gazetteer: 'https://places.example.org/search' })
+    const origins = { images: ['https://tiles.example.org'], requests: ['https://places.example.org'] }
+    await until(viewerPolicy([], origins))
+    const again = await get('/', { headers: { 'if-none-match': before } })
+    assert.deepEqual([again.status, again.headers['content-security-policy']], [200, viewerPolicy([], origins)], 'a page with another policy is another page')
+    assert.equal((await get('/', { headers: { 'if-none-match': again.headers.etag } })).status, 304)
+    assert.equal(await policy('/index.html'), viewerPolicy([], origins))
+    assert.equal(await policy('/viewer.js'), VIEWER_CSP)
+    await settings({ base: { url: 'https://other.example.org/{z}/{x}/{y}.png' }, gazetteer: '/search' })
+    await until(viewerPolicy([], { images: ['https://other.example.org'], requests: [] }))
+    await settings({ base: undefined, gazetteer: undefined })
+    await until(VIEWER_CSP)
+    assert.equal((await get('/')).headers.etag, before)
+  })
+
   it('is nothing but these files', async () => {
     for (const path of ['/nope.html', '/package.json', '/server', '/viewer.js/', '/..%2fpackage.json', '/%2e%2e%2fpackage.json', '/index.html%00', '/__proto__', '/constructor', '/toString', '/.couchapprc', '/attachments/viewer.js', '/VIEWER.JS']) {
       const { status, headers } = await get(path)
@@ -113,6 +134,26 @@ onEachStore('the viewer of the gateway', backend => {
       const { origin } = new URL(own.gateway.url)
       assert.deepEqual(asked.filter(one => !one.startsWith(origin) && !/^(blob|data):/.test(one)), [])
       assert.ok(asked.some(one => /\/db\/holes:3:\d:\d.*\/tile\?rev=/.test(one)))
+    })
+
+    it('draws a base map of another origin and searches places there, if the operator names them', async () => {
+      const settings = fields => own.store.couch.update('tilecouch', doc => ({ ...doc, ...fields }))
+      const reads = pattern => eventually(async () => pattern.test(String((await get('/')).headers['content-security-policy'])), { what: 'the policy' })
+      await settings({ base: { url: 'https://{s}.tiles.example.org/{z}/{x}/{y}.png', name: 'Elsewhere' }, gazetteer: 'https://places.example.org/search' })
+      await reads(/c\.tiles\.example\.org.*places\.example\.org/)
+      const view = await openPage(browser)
+      views.push(view)
+      const { page } = view
+      await page.route('https://*.tiles.example.org/**', route => route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
+      await page.route('https://places.example.org/**', route => route.fulfill({ headers: { 'access-control-allow-origin': '*' }, json: [{ display_name: 'Bern', lat: '46.9', lon: '7.4' }] }))
+      await page.goto(`${own.gateway.url}#steps/3/0/0`)
+      await page.waitForFunction(() => document.querySelectorAll('#map img.leaflet-tile-loaded').length > 2)
+      await page.locator('.tools').getByRole('button', { name: 'Find a place' }).click()
+      await page.getByRole('searchbox', { name: 'Find a place' }).fill('Bern')
+      await page.keyboard.press('Enter')
+      await page.getByText('1 place from places.example.org').waitFor()
+      await settings({ base: undefined, gazetteer: undefined })
+      await reads(/^(?!.*example\.org)/)
     })
 
     it('has the client library draw layers and their history on a page of another origin, and follow them', async () => {

@@ -71,6 +71,37 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await drawnTiles(page)
   })
 
+  it('has the layers of the stack on both maps, and the opacity of the layer on both sides', async () => {
+    const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side&layers=*:60,late:50`)
+    const layers = selector => page.locator(`${selector} > .leaflet-map-pane > .leaflet-tile-pane > .leaflet-layer`)
+      .evaluateAll(nodes => nodes.map(({ style }) => Number(/** @type {any} */ (style).opacity || 1)).sort())
+    await other(page).waitFor()
+    assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.5, 0.6], [0.5, 0.6]])
+    await page.getByRole('button', { name: 'Show the list of layers' }).click()
+    await page.getByRole('slider', { name: 'Opacity of “late”' }).fill('20')
+    assert.deepEqual([await layers('.tilecouch-compare-other'), await layers('#map')], [[0.2, 0.6], [0.2, 0.6]])
+    await card(page).getByRole('button', { name: 'Fade', exact: true }).click()
+    await other(page).waitFor({ state: 'detached' })
+    assert.deepEqual(await layers('#map'), [0.2, 0.3, 0.6])
+    await card(page).getByRole('button', { name: 'Stop comparing' }).click()
+    await page.waitForFunction(() => document.querySelectorAll('#map .leaflet-layer').length === 2)
+    assert.deepEqual(await layers('#map'), [0.2, 0.6])
+  })
+
+  it('is kept in the link with the later time at the left, and with the newest there', async () => {
+    for (const [time, label, link] of [['', 'Newest', /#steps@2024-01-03T00:00:00Z\/3\/0\.00\/0\.00&with=steps$/], [T(5), '5 Jan 2024', /#steps@2024-01-03T00:00:00Z\/3\/.*&with=steps@2024-01-05T00:00:00Z$/]]) {
+      const page = await stage.visit(`#steps@${T(1)}..${T(3)}/3/0/0`)
+      await page.locator('.tilecouch-compare-handle').waitFor()
+      await choose(page, 'Date at the left', time)
+      await page.waitForURL(link)
+      const { href } = new URL(page.url())
+      await page.goto('about:blank')
+      await page.goto(href)
+      await page.locator('.tilecouch-compare-left', { hasText: String(label) }).waitFor()
+      assert.deepEqual(await labels(page), [label, '3 Jan 2024'])
+    }
+  })
+
   it('is faded, by handle and by keys', async () => {
     const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=fade`)
     const handle = page.getByRole('slider', { name: 'Compare: left and right' })

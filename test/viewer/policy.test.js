@@ -1,4 +1,4 @@
-/* global window -- of the page, in functions that run there */
+/* global window, document -- of the page, in functions that run there */
 // The policy that `setup --allow-viewer` sets on a CouchDB, in a browser: the viewer runs under it, whole, and a page
 // that somebody attached in another database does nothing, also when an admin opens it.
 import assert from 'node:assert/strict'
@@ -114,6 +114,22 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     await page.waitForFunction(() => window.navigator.serviceWorker.ready.then(() => true))
     assert.deepEqual(errors, [])
     await close()
+  })
+
+  it('lets the viewer draw a base map of another origin, if `doctor` wrote it into the policy', async () => {
+    const doc = await json(`${url}/tilecouch`)
+    const write = fields => json(`${url}/tilecouch`, { method: 'PUT', body: JSON.stringify({ ...doc, ...fields }) })
+    const { rev: _rev } = await write({ base: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
+    await doctor(url, { fix: true, allowViewer: true })
+    const { page, errors, close } = await openPage(browser)
+    await page.route('https://tiles.example.org/**', route => route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"/>' }))
+    await page.goto(`http://127.0.0.1:${couch.port}${VIEWER}#daylight/2/0/0`)
+    await page.waitForFunction(() => document.querySelectorAll('#map img.leaflet-tile-loaded').length > 0)
+    assert.deepEqual(errors, [])
+    await close()
+    await write({ _rev })
+    await doctor(url, { fix: true })
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy(ALLOWED))
   })
 
   it('lets the viewer that another page runs register no worker of that page', async () => {

@@ -23,6 +23,7 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.deepEqual(await onMap(page), [[10, 1], [20, 0.4]])
     await page.getByRole('button', { name: '“bounded” lower' }).click()
     await page.waitForURL(/&layers=bounded:40,\*$/)
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), '“bounded” lower', 'the focus stays')
     assert.deepEqual(await onMap(page), [[10, 0.4], [20, 1]])
     const { href } = new URL(page.url())
     await page.goto('about:blank')
@@ -31,6 +32,14 @@ onViewer('layers over each other', { layers: ['steps', 'bounded', 'deep'], demo:
     assert.deepEqual(await onMap(page), [[10, 0.4], [20, 1]])
     await page.getByRole('button', { name: 'Take “bounded” off the map' }).click()
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
+    assert.equal((await onMap(page)).length, 1)
+  })
+
+  it('that a link names and the store does not have are left out', async () => {
+    const page = await stage.visit('#steps/3/0/0&base=nothing&layers=nothing:40,*')
+    await drawnTiles(page)
+    await page.waitForURL(/#steps\/3\/0\.00\/0\.00$/)
+    assert.equal(await base(page).inputValue(), '')
     assert.equal((await onMap(page)).length, 1)
   })
 

@@ -1,4 +1,4 @@
-/* global document, window -- of the page, in functions that run there */
+/* global document, window, getComputedStyle -- of the page, in functions that run there */
 // The viewer in the frame of another page: only where the operator of the gateway says so, and as a map alone. And all
 // that the page gives away, made under the policy of a gateway.
 import assert from 'node:assert/strict'
@@ -80,6 +80,7 @@ describe('the viewer in the frame of another page', function () {
     for (const part of ['#panel', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
     assert.equal(await map.locator('.tilecouch-timeline').isVisible(), true)
     assert.equal(await map.locator('.leaflet-control-attribution').isVisible(), true)
+    for (const name of ['Find a place', 'Measure a distance', 'Keys']) assert.equal(await map.getByRole('button', { name }).count(), 0, name)
     const link = map.getByRole('link', { name: 'Open the map' })
     await link.evaluate(node => node.dispatchEvent(new Event('focus')))
     assert.equal(await link.getAttribute('href'), `${gateway}#steps@${T(3)}/3/0.00/0.00`)
@@ -91,6 +92,10 @@ describe('the viewer in the frame of another page', function () {
     const gateway = await serve({ embed: '*' })
     const page = await visit(`${gateway}?embed#steps/3/0/0`)
     await drawnTiles(page)
+    await page.emulateMedia({ reducedMotion: 'reduce' }) // nothing is on its way
+    await page.getByRole('button', { name: 'Select a range' }).click()
+    await page.locator('#map .changed-rim').waitFor({ state: 'attached' })
+    assert.equal(await page.locator('.leaflet-top.leaflet-right').evaluate(node => getComputedStyle(node).right), '0px', 'no room is kept for cards')
     await watch(page)
     await page.evaluate(() => { document.location.hash = '#steps/3/0/1' }) // which looks at the map
     await page.waitForFunction(() => /** @type {any} */ (window).map)

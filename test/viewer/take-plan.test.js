@@ -5,7 +5,7 @@ import { fileName, numbersIn } from '../../attachments/take/numbers.js'
 import { MAX_FRAMES, bitrateOf, estimate, even, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
 import { layerFile } from '../../attachments/take/qgis.js'
 import { languages } from '../../attachments/words/take/index.js'
-import { couchPolicy, embedders, isOrigin, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
+import { VIEWER_CSP, couchPolicy, differsInLists, embedders, isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 
 const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
 const changesAt = times => times.map(time => ({ time, tiles: 1 }))
@@ -92,5 +92,37 @@ describe('what is taken away', () => {
     assert.deepEqual(allowed('frame-ancestors https://a.example https://b.example, frame-ancestors https://b.example'), ['https://b.example'], 'of two policies both count')
     assert.deepEqual(embedders("frame-ancestors 'self' https://*.example maps.example javascript:"), [])
     for (const bad of ['https://a;b', 'https://a b', "https://a'", 'https://a/', 'https://A.example', 'ftp://a', 'data:x', '']) assert.equal(isOrigin(bad), false, bad)
+  })
+})
+
+describe('what a page may read because its operator names it', () => {
+  const TILES = 'https://{s}.tiles.example.org/{z}/{x}/{y}.png'
+
+  it('is the origin of the base map and of the search, and nothing else of the document', () => {
+    const of = settings => Object.values(originsOf(settings))
+    assert.deepEqual(of({}), [[], []])
+    assert.deepEqual(of({ base: 'land', gazetteer: '/search' }), [[], []], 'of the same origin')
+    assert.deepEqual(of({ base: { url: '{z}/{x}/{y}.png' } }), [[], []])
+    assert.deepEqual(of({ base: { url: 'https://Tiles.example.org:443/{z}/{x}/{y}.png?key=a;b' }, gazetteer: 'http://places.example.org:8080/search?a=1' }), [['https://tiles.example.org'], ['http://places.example.org:8080']])
+    assert.deepEqual(of({ base: { url: TILES } })[0], ['a', 'b', 'c'].map(letter => `https://${letter}.tiles.example.org`), 'as Leaflet writes {s}')
+    for (const url of ["https://a';script-src *;/{z}", 'https://a b/{z}', 'https://*/{z}', 'https://{z}.example.org/{x}/{y}', 'data:image/png,{z}{x}{y}', 'https://a;b/{z}', 'https://a,b/{z}']) {
+      assert.deepEqual(of({ base: { url }, gazetteer: url }), [[], []], url)
+    }
+  })
+
+  it('stands in the policy of a gateway and of CouchDB, for images and for requests, and can be read from it', async () => {
+    const origins = originsOf({ base: { url: TILES }, gazetteer: 'https://places.example.org/search' })
+    const gateway = viewerPolicy(['https://a.example'], origins)
+    const couch = await couchPolicy({ embed: ['https://a.example'], stores: ['/tiles'], origins })
+    for (const policy of [gateway, couch]) {
+      assert.deepEqual(originsIn(policy), origins)
+      assert.deepEqual(embedders(policy), ['https://a.example'])
+      assert.match(policy, /; connect-src 'self' https:\/\/places\.example\.org; /)
+      assert.match(policy, /img-src 'self' data: blob: https:\/\/a\.tiles\.example\.org https:\/\/b\.tiles\.example\.org https:\/\/c\.tiles\.example\.org; /)
+    }
+    assert.equal(viewerPolicy([], originsOf({})), VIEWER_CSP)
+    assert.deepEqual([storesIn(couch), letsRun(couch)], [['/tiles'], 'digests'])
+    const plain = await couchPolicy({ embed: ['https://a.example'], stores: ['/other'] })
+    assert.deepEqual([differsInLists(couch, plain), differsInLists(couch, couch), differsInLists(couch, await couchPolicy()), differsInLists(couch, gateway)], [true, false, false, false])
   })
 })

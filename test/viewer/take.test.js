@@ -2,7 +2,7 @@
 // The map as an image, as a link, on paper and in QGIS: files are decoded, and what is in them is looked at.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { T } from '../client/support/gallery.js'
+import { T, stepAt } from '../client/support/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
 import { MIDDLE, choose, colourOf, decode, distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
@@ -75,6 +75,37 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     }
     const written = await texts(compared)
     for (const date of ['2 Jan 2024', '4 Jan 2024']) assert.ok(written.includes(date), date)
+  })
+
+  it('draws two maps beside each other, and the share of each time of a comparison that is faded, with both dates', async () => {
+    const page = await stage.visit(`#steps@${T(1)}..${T(5)}/3/0/0&mode=side`)
+    await page.getByRole('region', { name: 'Second map' }).waitFor()
+    await drawnTiles(page)
+    await watch(page)
+    const card = await openTake(page)
+    await ownSize(card, 1024, 512)
+    await texts(page)
+    const beside = await decode((await make(card, 'Make the image')).bytes)
+    // in the middle of both halves is what lies a quarter of the window east of the middle of the map
+    for (const [x, step] of [[384, 1], [512 + 384, 5]]) {
+      assert.deepEqual(beside.at(x, 448), colourOf([5, 4], Number(stepAt('steps', step, 3, 5, 4))), `step ${step}`)
+    }
+    assert.deepEqual(beside.at(512, 300), [255, 255, 255], 'a divider')
+    const written = await texts(page)
+    for (const date of ['1 Jan 2024', '5 Jan 2024']) assert.ok(written.includes(date), date)
+    await card.getByRole('button', { name: /^Close/ }).click()
+    await page.getByRole('button', { name: 'Fade', exact: true }).click()
+    await page.getByRole('slider', { name: 'Compare: left and right' }).waitFor()
+    const faded = await openTake(page)
+    await ownSize(faded, 512, 512)
+    await texts(page)
+    const { at } = await decode((await make(faded, 'Make the image')).bytes)
+    for (const tile of MIDDLE) {
+      const [left, right] = [1, 5].map(step => colourOf(tile, Number(stepAt('steps', step, 3, ...tile))))
+      assert.ok(distance(at(...placeOf(tile)), left.map((value, index) => (value + right[index]) / 2)) <= 1, `tile ${tile}`)
+    }
+    const dates = await texts(page)
+    for (const date of ['1 Jan 2024', '5 Jan 2024']) assert.ok(dates.includes(date), date)
   })
 
   it('refuses a size that nobody can draw, and says what is possible', async () => {

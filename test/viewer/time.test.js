@@ -126,7 +126,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
   it('shows a new edition by itself while the page is open', async () => {
     const page = await stage.visit('#late/3/0/0')
     await drawnTiles(page)
-    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor()
     const before = await page.locator('.facts').innerText()
     stage.front.forget()
     await stage.write('late', { 9: tilesOf(3) })

@@ -20,7 +20,7 @@ onViewer('the page', {}, (stage, kind) => {
 
   it('says what a layer holds', async () => {
     const page = await stage.visit('#land')
-    await page.locator('dt', { hasText: 'Versions' }).waitFor()
+    await page.locator('.facts dt', { hasText: 'Tiles' }).waitFor() // the last that comes
     const terms = await page.locator('.facts dt').allTextContents()
     const values = await page.locator('.facts dd').allTextContents()
     const facts = Object.fromEntries(terms.map((term, index) => [term, values[index]]))

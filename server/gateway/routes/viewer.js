@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../loader/errors.js'
 import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
-import { VIEWER_CSP, viewerPolicy } from '../../../loader/couchapp/policy.js'
+import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, sendTagged } from '../responses.js'
 
 const PAGE = 'index.html'
@@ -31,8 +31,7 @@ async function load () {
   const attachments = Object.entries(design?._attachments ?? {})
   return new Map(await Promise.all(attachments.map(async ([name, { content_type: type, data }]) => {
     const bytes = Buffer.from(data, 'base64')
-    const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-    return /** @type {[string, File]} */ ([name, { type, tag, bodies: await codings(bytes, type) }])
+    return /** @type {[string, File]} */ ([name, { type, tag: tagOf(bytes), bodies: await codings(bytes, type) }])
   })))
 }
 
@@ -49,20 +48,30 @@ async function codings (bytes, type) {
  * Whether the page is asked for as a map for a frame of another page: there it has nothing but the map, so that nobody
  * can be led to press its other buttons. attachments/take/entry.js looks at the same word.
  */
-const isEmbedded = (name, url) => (name || PAGE) === PAGE && new URLSearchParams(url.split('?', 2)[1]).has('embed')
+const isEmbedded = url => new URLSearchParams(url.split('?', 2)[1]).has('embed')
+
+/** The policy of the page, which may read from the origins that the operator of the store names. */
+async function pagePolicy ({ options, layers }, url) {
+  return viewerPolicy(isEmbedded(url) ? options.embed ?? [] : [], originsOf(await layers.settings()))
+}
+
+const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
 /** @param {any} ctx @param {{name: string}} asked */
-export async function viewer ({ options }, { name }, req, res) {
-  const file = options.viewer ? (await loadFiles()).get(name || PAGE) : undefined
+export async function viewer (ctx, { name }, req, res) {
+  const file = ctx.options.viewer ? (await loadFiles()).get(name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
+  const policy = (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP
   const taken = one => one === 'identity' || acceptsCoding(req.headers['accept-encoding'], one)
   const coding = Object.keys(file.bodies).find(taken) ?? 'identity'
   const body = file.bodies[coding]
-  const etag = coding === 'identity' ? `"${file.tag}"` : `"${file.tag}-${coding}"`
+  // not every browser takes a new policy with a 304
+  const tag = policy === VIEWER_CSP ? file.tag : tagOf(file.tag + policy)
+  const etag = coding === 'identity' ? `"${tag}"` : `"${tag}-${coding}"`
   const headers = {
     'Cache-Control': 'no-cache', // asked for each time, mostly with a 304: a new version shows at once
-    'Content-Security-Policy': isEmbedded(name, req.url) ? viewerPolicy(options.embed ?? []) : VIEWER_CSP
+    'Content-Security-Policy': policy
   }
   const whole = { 'Content-Type': file.type, ...(coding !== 'identity' && { 'Content-Encoding': coding }) }
   res.appendHeader('Vary', 'Accept-Encoding')
