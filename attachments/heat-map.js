@@ -1,5 +1,5 @@
-// How often each tile in view changed, as squares over the map: the more often, the darker, with the number in them. All
-// squares of a level are one shape: hundreds of them would keep a slow device busy whenever the map moves.
+// How often each tile in view changed, as squares over the map: the more often, the darker, with the number in them.
+// All squares of a level are one shape: hundreds of them would keep a slow device busy whenever the map moves.
 import L from 'leaflet'
 import { count } from './format.js'
 import { copiesOf, ring } from './outlines.js'

@@ -10,7 +10,10 @@ const NEWEST = '' // as the value of an option
 const NONE = []
 const MOST = 500 // times of a list, the newest: more are found on the timeline
 
-/** @typedef {{editions: any, changes: any, zone: string, options: [string, string][]}} Listed what a list was made of */
+/**
+ * What a list was made of.
+ * @typedef {{editions: any, changes: any, zone: string, options: [string, string][]}} Listed
+ */
 
 export class Sides {
   #stage

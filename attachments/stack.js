@@ -147,7 +147,7 @@ export class LayerStack extends L.Evented {
 
   /** The title of the operator's template; nothing where there is none. */
   get templateName () {
-    if (typeof this.#template !== 'object') return
+    if (typeof this.#template !== 'object') return undefined
     return this.#template.name ?? this.#template.url.replace(/^https?:\/\/|[/?].*$/g, '')
   }
 

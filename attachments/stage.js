@@ -12,7 +12,7 @@ const FADE = 180 // milliseconds from version to version
 const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/** Fires what its layer fires, and `time`, `range`, `compare`, `split`, `stack` and `zone` when one of these is another. */
+/** Fires what its layer fires, and `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes. */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */

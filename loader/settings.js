@@ -48,7 +48,7 @@ export async function changeSettings (store, changes, { dryRun = false } = {}) {
   const { couch, url } = store
   const logo = changes.logo && imageOf(changes.logo)
   for (const name of [changes.opens, changes.base]) if (typeof name === 'string') await store.layer(name)
-  const change = stored => checked(changed(stored, { ...changes, logo }), changes)
+  const change = stored => checked(changed(stored, /** @type {any} */ ({ ...changes, logo })), changes)
   if (dryRun) return described(change(await couch.get(STORE_ID) ?? { type: 'store' }))
   await mark(couch) // a store that other programs have filled may lack the document
   try {

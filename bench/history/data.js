@@ -97,7 +97,7 @@ export function * documentsOf (tiles) {
  * Deploys the design documents that are measured, and waits for the index. Without the validation function, which no
  * read runs, and without the viewer's files.
  * @param {import('../../loader/store/index.js').Store} store
- * @param {{signal: AbortSignal, docs?: any[], onProgress?: (percent?: number) => void}} options
+ * @param {{signal: AbortSignal, docs?: any[], onProgress?: (percent: number) => void}} options
  * @returns {Promise<number>} seconds
  */
 export async function deploy (store, { signal, docs, onProgress }) {
@@ -105,9 +105,10 @@ export async function deploy (store, { signal, docs, onProgress }) {
   const start = performance.now()
   const wanted = docs.filter(({ _id }) => ['_design/tiles', '_design/versions'].includes(_id))
     .map(({ validate_doc_update: _, _attachments, ...doc }) => doc)
-  await push(store.couch, wanted, { signal, onProgress: ({ done }) => onProgress?.(done) })
+  const report = (/** @type {any} */ { done, total }) => { if (total) onProgress?.(Math.floor(100 * done / total)) }
+  await push(store.couch, wanted, { signal, onProgress: report })
   // an existing index is updated only by a query
-  await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress })
+  await warm(store.couch, '_design/versions', 'by_tile', { signal, onProgress: report })
   const seconds = (performance.now() - start) / 1000
   await store.secure(PUBLIC_SECURITY)
   await untilIdle(store, signal)

@@ -192,7 +192,7 @@ export class HistoryLayer extends Base {
     const { _map: map, _tileZoom: zoom } = this
     if (!map || zoom === undefined) return []
     const scale = map.getZoomScale(map.getZoom(), zoom)
-    const origin = map.getPixelBounds().min
+    const origin = /** @type {L.Point} */ (map.getPixelBounds().min)
     const { x: size } = this.getTileSize()
     const found = []
     for (const { el, coords, current } of Object.values(this._tiles)) {

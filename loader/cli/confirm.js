@@ -1,4 +1,4 @@
-// The question before something is removed for good: at a terminal the name of what goes must be typed, elsewhere --yes is
+// The question before something is removed: at a terminal the name of what goes must be typed, elsewhere --yes is
 // needed. docs/decisions.md says which commands ask, and which do not.
 //
 //   const confirm = confirmation(context, options, 'osm') // throws at once if nobody can be asked

@@ -33,6 +33,7 @@ export async function dryRun (context, options, { settings, opening, source }) {
 
 const openIfThere = url => Store.open(url, { retries: 3 }).catch(error => {
   if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  return undefined
 })
 
 function lines (plan, { time, complete, source }) {

@@ -80,7 +80,7 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
   const warnings = (result.warnings ?? []).flatMap(warningLines)
-  for (const line of [...failureLines({ ...result, time }), ...warnings]) output.line(line)
+  for (const line of [...failureLines({ .../** @type {any} */ (result), time }), ...warnings]) output.line(line)
 }
 
 /** The result of loadSet, or what it did until it ended; of: editions to load. */

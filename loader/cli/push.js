@@ -42,7 +42,8 @@ async function pushCommand (context, options, target) {
     }
     const { pushed, opened } = options.dryRun
       ? { pushed: await compare(url, docs), opened: false }
-      : await publish(await createStore(context, url, options), { docs, signal, onProgress }).finally(() => progress.end())
+      : await publish(await createStore(context, url, options), { docs, signal, onProgress })
+        .finally(() => progress.end())
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),

@@ -70,7 +70,7 @@ export const doctorDefaults = {
  * @property {import('../couchapp/compose.js').DesignDocument[]} [docs] to be deployed (default: those of this package)
  * @property {string} [cors] origins that should be allowed
  * @property {boolean} [allowViewer] the scripts of the viewer should be allowed
- * @property {string[]} [embedders] origins whose pages should be allowed to show the viewer in a frame (default: as it is)
+ * @property {string[]} [embedders] origins whose pages may show the viewer in a frame (default: as it is)
  * @property {number} [tiles] that the store will have
  * @property {number} [tileBytes]
  * @property {number} [q] shards of a new database

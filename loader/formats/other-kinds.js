@@ -148,8 +148,8 @@ export function rootOf (text) {
  * The error for a file without tiles.
  * @param {string} kind
  * @param {string} name of the file, or its address
- * @param {{inside?: string, made?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder or
- *   an archive; before: commands before the others, which use the file `made` instead
+ * @param {{inside?: string, made?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder
+ *   or an archive; before: commands before the others, which use the file `made` instead
  */
 export function notTiles (kind, name, { inside, made = inside, before = [] } = {}) {
   const { what, how, next } = kinds[kind]

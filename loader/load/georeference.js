@@ -176,6 +176,7 @@ export function whyEmpty (source) {
   }
 }
 
+/** @param {Source} source */
 const otherScheme = ({ scheme }) => scheme === 'tms' ? 'xyz' : 'tms'
 
 /** The area that was asked for, with all tiles of the source, in it or not. @param {Source} source */

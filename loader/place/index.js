@@ -26,7 +26,7 @@ const KM = 111.2 // of a degree of latitude
  * @returns {{name: string, isLand: boolean}} isLand: there is land in it, as far as a coarse map knows
  */
 export function placeOf (bbox) {
-  const [west, south, east, north] = bbox
+  const [west, south, , north] = bbox
   if (widthOf(bbox) >= 300 && south < -50 && north > 50) return { name: 'the whole world', isLand: true }
   const lon = wrap(west + widthOf(bbox) / 2)
   const lat = (south + north) / 2

@@ -184,7 +184,7 @@ async function pruneEach (store, { compact: when = 'auto', ...options }) {
 }
 
 /** @returns {Promise<{compaction?: any}>} */
-async function compactAfter (store, when, versions, { signal, onCompact }) {
+async function compactAfter (store, when, versions, /** @type {any} */ { signal, onCompact }) {
   if (when === 'never' || (when === 'auto' && !versions)) return {}
   return { compaction: await compact(store, { when: when === 'auto' ? 'worth' : when, signal, onProgress: onCompact }) }
 }

@@ -17,7 +17,8 @@ function placeOf ({ properties: { name }, geometry: { type, coordinates } }) {
   const { west, south, east, north } = boxes.reduce((largest, box) => sizeOf(box) > sizeOf(largest) ? box : largest)
   const lon = (west + east) / 2
   const zoom = Math.floor(Math.log2(360 / Math.max(east - west, 1.5 * (north - south)))) + 1
-  return [name, round(lon - 360 * Math.round(lon / 360)), round((south + north) / 2), Math.min(Math.max(zoom, 1), CLOSEST)]
+  const middle = [round(lon - 360 * Math.round(lon / 360)), round((south + north) / 2)]
+  return [name, ...middle, Math.min(Math.max(zoom, 1), CLOSEST)]
 }
 
 function boxOf (ring) {

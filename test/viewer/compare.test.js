@@ -37,8 +37,8 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await other(page).waitFor()
     await page.waitForURL(/&mode=side$/)
     await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img').length > 2)
-    const half = /** @type {any} */ (await other(page).boundingBox())
-    assert.ok(Math.abs(half.width - 640) <= 1 && half.height >= 790)
+    const box = /** @type {any} */ (await other(page).boundingBox())
+    assert.ok(Math.abs(box.width - 640) <= 1 && box.height >= 790)
     /** Where a tile is in its half of the window: both show the same place. */
     const same = () => page.evaluate(() => {
       const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile', '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
