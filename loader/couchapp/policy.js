@@ -9,10 +9,25 @@ export const VIEWER_CSP = `default-src 'self'; ${REST}`
 
 /**
  * For CouchDB, which sends one policy with the attachments of all databases. It allows only the scripts of the viewer,
- * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own.
+ * by their digests: a page that somebody attached elsewhere can run the viewer's code, but none of its own. A service
+ * worker has no digest, so it is allowed by its path in each store, where only an admin can put one. A page elsewhere
+ * that runs the viewer's code would register the worker that lies beside it.
+ * @param {{stores?: string[]}} [options] stores: paths of the databases of the server that have the viewer
  */
-export const couchPolicy = async () => `default-src 'none'; script-src ${(await digests()).join(' ')}; ` +
-  `connect-src 'self'; worker-src 'self'; manifest-src 'self'; ${REST}`
+export async function couchPolicy ({ stores = [] } = {}) {
+  const workers = stores.map(path => `*:*${path}${WORKER}`) // whatever the server is called
+  return `default-src 'none'; script-src ${(await digests()).join(' ')}; connect-src 'self'; ` +
+    `worker-src ${workers.join(' ') || "'none'"}; manifest-src 'self'; ${REST}`
+}
+
+const WORKER = `/_design/${VIEWER}/_rewrite/sw.js` // below a database
+
+/** The stores of a server whose service workers a policy allows. @param {string} policy @returns {string[]} paths */
+export function storesIn (policy) {
+  const [, sources = ''] = /(?:^|;)\s*worker-src\s+([^;]*)/i.exec(policy) ?? []
+  return sources.trim().split(/\s+/).filter(source => source.startsWith('*:*/') && source.endsWith(WORKER))
+    .map(source => source.slice(3, -WORKER.length))
+}
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
@@ -43,12 +58,12 @@ function sourcesLet (sources) {
 }
 
 /**
- * Whether two policies differ only in their digests, as those of two versions of tilecouch do.
+ * Whether two policies differ only in their digests and workers, as those of two versions of tilecouch do.
  * @param {string} one @param {string} other
  */
 export const differsInDigests = (one, other) => one !== other && withoutDigests(one) === withoutDigests(other)
 
-const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '')
+const withoutDigests = policy => policy.replace(/ 'sha\d{3}-[^']*'/g, '').replace(/ worker-src [^;]*;/, '')
 
 /** Whether the viewer of this tilecouch runs under a policy. @param {string | null} policy from a server */
 export async function runsViewer (policy) {

@@ -3,7 +3,7 @@
 // the option `cors` or `allowViewer` says so; it only narrows what an older tilecouch or a contradiction has opened.
 import { TilecouchError } from '../errors.js'
 import { formats } from '../../core/images.js'
-import { VIEWER_CSP, couchPolicy, differsInDigests, letsRun } from '../couchapp/policy.js'
+import { VIEWER_CSP, couchPolicy, differsInDigests, letsRun, storesIn } from '../couchapp/policy.js'
 import { Couch } from '../store/couch.js'
 import { listDefaults } from '../store/ranges.js'
 import { tunerDefaults } from '../store/tuner.js'
@@ -183,7 +183,10 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
       'Pages of every origin would read with the rights of their visitor.',
       'cors/credentials = false, or cors/origins as a list', wanted && set('cors/credentials', 'false')))
   }
-  const policy = await couchPolicy()
+  // other stores of the server stay allowed
+  const allowed = storesIn(csp.attachments_header_value ?? '')
+  const stores = [...new Set([...allowed, new URL(url).pathname.replace(/\/$/, '')])].sort()
+  const policy = await couchPolicy({ stores })
   add(CSP, policyFault(csp, { policy, allowViewer, fix: set(CSP, policy) }))
   if (csp.attachments_enable === 'false') {
     add('csp/attachments_enable', bad('false', 'Every attached page runs its scripts with the session of its visitor.',
@@ -200,6 +203,10 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
 /** The policy that CouchDB sends with attachments. Only the viewer of this tilecouch should run, or nothing. */
 function policyFault ({ attachments_header_value: found = 'sandbox' }, { policy, allowViewer, fix }) {
   if (found === policy) return undefined
+  if (/worker-src[^;]*'self'/.test(found) && letsRun(found) === 'digests') { // an older tilecouch set it
+    return bad(found, 'A page that is attached in any database of this server can register a service worker, which ' +
+      'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
+  }
   if (allowViewer || differsInDigests(found, policy)) {
     const why = 'Browsers do not run the scripts of this viewer. The setting applies to every database of the server.'
     return warning(found, why, 'tilecouch doctor --fix --allow-viewer', fix)

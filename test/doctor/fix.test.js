@@ -61,7 +61,7 @@ describe('the doctor at a stock CouchDB', () => {
     const report = await doctor(url, { ...wanted, fix: true })
     assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])
     assert.equal(await json(`${server.url}/_node/_local/_config/cors/origins`), ORIGIN)
-    assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy(), ORIGIN])
+    assert.deepEqual(headersOf(await viewer()), [200, await couchPolicy({ stores: ['/tiles'] }), ORIGIN])
     assert.deepEqual(fixed(await doctor(url, { ...wanted, fix: true })), [])
   })
 

@@ -3,7 +3,8 @@
 // that somebody attached in another database does nothing, also when an admin opens it.
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
-import { VIEWER_CSP, couchPolicy, letsRun, runsViewer } from '../../loader/couchapp/policy.js'
+import { until } from '../../bench/wait.js'
+import { VIEWER_CSP, couchPolicy, letsRun, runsViewer, storesIn } from '../../loader/couchapp/policy.js'
 import { doctor } from '../../loader/doctor/index.js'
 import { up } from '../../server/index.js'
 import { json, request } from '../support/backends.js'
@@ -22,10 +23,13 @@ const ATTACHED = {
   'script.js': ['text/javascript', HURT('script')],
   'offline.js': ['text/javascript', HURT('copy')],
   'module.js': ['text/javascript', HURT('module')],
+  'sw.js': ['text/javascript', `addEventListener('install', event => event.waitUntil(${HURT('worker')}))`],
   'image.svg': ['image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg"><script>${HURT('image')}</script></svg>`]
 }
 
 const CSP = 'csp/attachments_header_value'
+const VIEWER = '/tiles/_design/tiles/_rewrite/'
+const ALLOWED = { stores: ['/tiles'] }
 
 describe('the policy of a CouchDB that serves the viewer', function () {
   this.timeout(120000)
@@ -37,7 +41,9 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     url = `${couch.url}/tiles`
     await up({ db: url, demoSize: SMALL })
     await json(`${couch.url}/other`, { method: 'PUT' })
-    const _attachments = Object.fromEntries(Object.entries(ATTACHED).map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
+    const page = await (await request(`${url}/_design/tiles/index.html`)).text()
+    const all = { ...ATTACHED, 'viewer.html': ['text/html', page.replaceAll(' src="', ` src="${VIEWER}`)] }
+    const _attachments = Object.fromEntries(Object.entries(all).map(([name, [type, text]]) => [name, { content_type: type, data: Buffer.from(text).toString('base64') }]))
     await json(`${couch.url}/other/hostile`, { method: 'PUT', body: JSON.stringify({ _attachments }) })
   })
   after(async () => {
@@ -78,7 +84,7 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
     assert.equal((await state({}))?.state, 'bad', 'the old one')
     assert.equal((await state({ fix: true }))?.fixed, VIEWER_CSP)
-    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy())
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), await couchPolicy(ALLOWED))
     await set(null)
     assert.equal(await state({ fix: true }), undefined, 'nothing runs, and it stays so')
     await set("default-src 'self' 'unsafe-inline'")
@@ -86,23 +92,49 @@ describe('the policy of a CouchDB that serves the viewer', function () {
     assert.equal((await state({ fix: true, allowViewer: true }))?.state, 'ok')
     await set("default-src 'none'; script-src 'sha256-mine'; img-src 'self'")
     assert.equal(await state({ fix: true }), undefined, 'of somebody else, and narrow')
-    await set((await couchPolicy()).replace(/sha256-\w/, 'sha256-x'))
+    await set((await couchPolicy(ALLOWED)).replace(/sha256-\w/, 'sha256-x'))
     assert.equal((await up({ db: url, demo: false })).blocked, true, 'of another version')
     assert.equal((await state({}))?.state, 'warning')
     assert.equal((await state({ fix: true }))?.state, 'ok')
   })
 
   it('runs the viewer, its service worker and its maps on the device, and no page of another database', async () => {
-    await set(await couchPolicy())
+    await set(await couchPolicy(ALLOWED))
     assert.equal((await up({ db: url, demo: false })).blocked, false)
     assert.deepEqual(await hurt(), [])
-    const { page, errors, close } = await visit('/tiles/_design/tiles/_rewrite/', 'load')
+    const { page, errors, close } = await visit(VIEWER, 'load')
     assert.ok(await drawnTiles(page) > 0)
     await openAreas(page)
     await page.getByText('Connected to the store').waitFor()
     await page.waitForFunction(() => window.navigator.serviceWorker.ready.then(() => true))
     assert.deepEqual(errors, [])
     await close()
+  })
+
+  it('lets the viewer that another page runs register no worker of that page', async () => {
+    const policy = await couchPolicy(ALLOWED)
+    /** What came first of it: a refusal, or a worker that ran. */
+    const outcome = async () => {
+      const { page, errors, close } = await visit('/other/hostile/viewer.html', 'load')
+      let found = ''
+      await until(async () => {
+        if (errors.some(error => /sw\.js/.test(error) && /worker-src/.test(error))) found = 'refused'
+        if ((await json(`${couch.url}/_all_dbs`)).includes('hurt_worker')) found = 'ran'
+        return found
+      }, { timeout: 30000, what: 'the worker or a refusal' })
+      await page.evaluate(async () => { for (const own of await window.navigator.serviceWorker.getRegistrations()) await own.unregister() })
+      await close()
+      return found
+    }
+    await set(policy)
+    assert.equal(await outcome(), 'refused')
+    await set(policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
+    assert.equal(await outcome(), 'ran', 'as older versions allowed')
+    assert.deepEqual(await hurt(), ['hurt_worker'])
+    const state = async options => (await doctor(url, options)).findings.find(({ check }) => check === CSP)
+    assert.equal((await state({}))?.state, 'bad')
+    assert.equal((await state({ fix: true }))?.fixed, policy.replace(/worker-src [^;]*/, "worker-src 'self'"))
+    assert.equal(await json(`${couch.url}/_node/_local/_config/csp/attachments_header_value`), policy)
   })
 
   it('that CouchDB sends by itself lets nothing run', async () => {
@@ -112,6 +144,12 @@ describe('the policy of a CouchDB that serves the viewer', function () {
 })
 
 describe('what a policy lets run', () => {
+  it('names the workers of each store', async () => {
+    const stores = ['/tiles', '/a%2Fb']
+    assert.deepEqual(storesIn(await couchPolicy({ stores })), stores)
+    assert.deepEqual([storesIn(''), storesIn(VIEWER_CSP), storesIn(await couchPolicy())], [[], [], []])
+  })
+
   it('is told of each', async () => {
     const policies = {
       nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'", "script-src 'none'; default-src *", 'default-src *; sandbox'],
