@@ -57,7 +57,7 @@ export class LastCheck {
 }
 
 /** What was written of a layer. */
-export class WrittenOfLayer {
+class WrittenOfLayer {
   /** Ids of heads. @type {Set<string>} */
   tiles = new Set()
   /** Manifests and their parts. @type {string[]} */

@@ -208,7 +208,8 @@ function policyFault ({ attachments_header_value: found = 'sandbox' }, { policy,
       'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
   }
   if (allowViewer || differsInDigests(found, policy)) {
-    const why = 'Browsers do not run the scripts of this viewer. The setting applies to every database of the server.'
+    const why = 'Browsers do not run the scripts of this viewer, or do not open it without a network. ' +
+      'The setting applies to every database of the server.'
     return warning(found, why, 'tilecouch doctor --fix --allow-viewer', fix)
   }
   if (letsRun(found) !== 'anything') return undefined
