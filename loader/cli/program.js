@@ -2,7 +2,6 @@
 //
 //   const { run } = createProgram({ openEmbedded })
 //   process.exitCode = await run(process.argv.slice(2))
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../errors.js'
 import { addAccessCommand } from './access.js'
@@ -25,8 +24,7 @@ import { addPushCommand } from './push.js'
 import { addRemoveCommand } from './remove.js'
 import { addSeedCommand } from './seed.js'
 import { addTokenCommand } from './token.js'
-
-const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+import { version, description } from '../package.js'
 
 const FIRST = 'Get started:'
 
