@@ -32,10 +32,10 @@ export async function checkStored (store, count, written) {
   }
 }
 
-/** Without what the server adds; attachments as base64. */
+/** Without what the server and the loader (`run`) add; attachments as base64. */
 function bare (doc) {
   if (!doc) return doc
-  const { _id, _rev, _revisions, _attachments: attachments, ...fields } = doc
+  const { _id, _rev, _revisions, run, _attachments: attachments, ...fields } = doc
   return { ...fields, tile: attachments && Buffer.from(attachments.tile.data, 'base64').toString('base64') }
 }
 

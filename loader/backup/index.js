@@ -1,7 +1,6 @@
 // Backs up a store to one file: all documents with their revisions and images as they were at one moment, while others
 // write to it.
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { now } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -13,6 +12,7 @@ import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
 import { SnapshotReader } from './snapshot.js'
 import { BackupWriter, openFile, openStream, sealSink } from './writer.js'
+import { version } from '../package.js'
 
 export const backupDefaults = {
   page: 1000, // changes read at once
@@ -22,8 +22,6 @@ export const backupDefaults = {
 }
 
 const NAMED = 20 // documents that are reported
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
 /**
  * @typedef {object} BackupSummary

@@ -9,7 +9,7 @@ import { changesOf, repeat } from '../repeat.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { isMergeable, mergeDocuments } from './merge.js'
-import { LastCheck, WrittenOfLayer } from './last.js'
+import { LastCheck } from './last.js'
 import { checkDocument } from './tile.js'
 import { sections } from './walk.js'
 
@@ -201,8 +201,9 @@ export class Settler {
   async run (layers, written) {
     const docs = layers ? new Map() : await this.#findLayers(written)
     for (const layer of layers ?? docs.keys()) {
-      const idsOf = statements => this.#ids(statements, written && (written.get(layer) ?? new WrittenOfLayer()))
-      await this.settle(layer, idsOf, docs.get(layer))
+      const own = written?.get(layer)
+      if (written && !own) continue // nothing was written in it: its manifests need not be read
+      await this.settle(layer, statements => this.#ids(statements, own), docs.get(layer))
     }
   }
 

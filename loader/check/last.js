@@ -1,13 +1,10 @@
 // What was written since tiles were settled last, by this process or an earlier one (store/last-run.js): tiles, and
 // those of which a manifest that came since says something.
-import { readFileSync } from 'node:fs'
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
 import { lastRun, noteRun } from '../store/last-run.js'
 import { changeDefaults, readChanges } from '../tree/changes.js'
-
-// another program may settle otherwise
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+import { version } from '../package.js'
 
 const NAME = 'settled'
 
@@ -30,6 +27,7 @@ export class LastCheck {
     const { couch, signal } = this
     const { now, last: noted } = await lastRun(couch, NAME, signal)
     this.#now = now
+    // another version of this program may settle otherwise
     const last = this.#last ?? (noted?.version === version ? noted : undefined)
     if (!last || !canContinue(last, now)) return undefined
     const written = new Map()
@@ -57,7 +55,7 @@ export class LastCheck {
 }
 
 /** What was written of a layer. */
-export class WrittenOfLayer {
+class WrittenOfLayer {
   /** Ids of heads. @type {Set<string>} */
   tiles = new Set()
   /** Manifests and their parts. @type {string[]} */

@@ -2,7 +2,6 @@
 //
 //   const { run } = createProgram({ openEmbedded })
 //   process.exitCode = await run(process.argv.slice(2))
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../errors.js'
 import { addAccessCommand } from './access.js'
@@ -26,8 +25,7 @@ import { addRemoveCommand } from './remove.js'
 import { addSeedCommand } from './seed.js'
 import { addSettingsCommand } from './settings.js'
 import { addTokenCommand } from './token.js'
-
-const { version, description } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+import { version, description } from '../package.js'
 
 const FIRST = 'Get started:'
 

@@ -244,7 +244,7 @@ function policyFault (found, { policy, allowViewer, missing, runs, fix }) {
   if (allowViewer || differsInLists(found, policy)) {
     const why = runs
       ? 'It allows more, or less, than the viewers of this server need.'
-      : 'Browsers do not run the scripts of this viewer.'
+      : 'Browsers do not run the scripts of this viewer, or do not open it without a network.'
     const shared = 'The setting applies to every database of the server.'
     return warning(found, `${why} ${shared}`, 'tilecouch doctor --fix --allow-viewer', fix)
   }

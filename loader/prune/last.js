@@ -2,6 +2,7 @@
 // since: tiles that were written, and tiles that had a version for a moment that is kept no longer.
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../core/index.js'
 import { lowerBound } from '../../core/search.js'
+import { feedPositionOf } from '../load/baseline.js'
 import { lastRun, noteRun } from '../store/last-run.js'
 import { BY_TIME } from '../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../tree/changes.js'
@@ -97,7 +98,9 @@ export class LastPrune {
    */
   async write (kept, idle) {
     if (kept.moments.length > MOST_KEPT) return
-    await noteRun(this.couch, nameOf(this.layer), this.#now, { kept, ...(idle && { idle }) }, this.signal)
+    const { couch, layer, signal } = this
+    const { purged } = await feedPositionOf(couch, signal) // what this run purged counts
+    await noteRun(couch, nameOf(layer), this.#now, { purged, kept, ...(idle && { idle }) }, signal)
   }
 }
 

@@ -3,7 +3,7 @@
 // store has its own runs. A run that was killed, or left anything to do, writes none, and the one before stays true.
 // Where anything is doubtful the command looks at everything.
 import { canContinue, sequenceNumber } from '../../core/feed-position.js'
-import { feedPositionOf, positionIn } from '../load/baseline.js'
+import { positionIn } from '../load/baseline.js'
 
 const FEW = 1000 // changes that are read in any case
 
@@ -13,7 +13,7 @@ const idOf = name => `_local/tilecouch-${name}`
  * @param {import('./couch.js').Couch} couch
  * @param {string} name of the command, and of what it looks at
  * @param {AbortSignal} [signal]
- * @returns {Promise<{now: Awaited<ReturnType<typeof feedPositionOf>>, last?: any}>} now: before anything is read
+ * @returns {Promise<{now: ReturnType<typeof positionIn>, last?: any}>} now: before anything is read
  */
 export async function lastRun (couch, name, signal) {
   const info = await couch.request({ path: '', signal })
@@ -29,12 +29,11 @@ export async function lastRun (couch, name, signal) {
 
 /**
  * After a run that left nothing to do.
- * @param {Awaited<ReturnType<typeof feedPositionOf>>} now
- * @param {object} found
+ * @param {ReturnType<typeof positionIn>} now
+ * @param {object} found besides the position
  */
 export async function noteRun (couch, name, now, found, signal) {
-  const { since, identity, copies } = now
+  const { copies, ...position } = now
   if (copies !== 1) return
-  const { purged } = await feedPositionOf(couch, signal) // what this run purged counts
-  await couch.update(idOf(name), () => ({ since, identity, purged, ...found }), signal)
+  await couch.update(idOf(name), () => ({ ...position, ...found }), signal)
 }

@@ -1,11 +1,9 @@
 // Requests to an upstream, bounded in time and size. Errors repeat nothing of what was sent.
-import { readFileSync } from 'node:fs'
 import { Agent } from 'undici'
 import { TilecouchError } from '../errors.js'
 import { timeoutSignal } from '../../core/abort.js'
 import { headerOf } from './freshness.js'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+import { version } from '../package.js'
 
 export const httpDefaults = {
   maxBytes: 32e6, // bytes of an answer, packed or unpacked: a metatile of photographs has ten

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { until } from '../../bench/wait.js'
-import { VIEWER_CSP, couchPolicy, letsRun, runsViewer } from '../../loader/couchapp/policy.js'
+import { VIEWER_CSP, couchPolicy, letsRun, runsViewer, storesIn } from '../../loader/couchapp/policy.js'
 import { doctor } from '../../loader/doctor/index.js'
 import { up } from '../../server/index.js'
 import { json, request } from '../support/backends.js'
@@ -165,6 +165,12 @@ describe('the policy of a CouchDB that serves the viewer', function () {
 })
 
 describe('what a policy lets run', () => {
+  it('names the workers of each store', async () => {
+    const stores = ['/tiles', '/a%2Fb']
+    assert.deepEqual(storesIn(await couchPolicy({ stores })), stores)
+    assert.deepEqual([storesIn(''), storesIn(VIEWER_CSP), storesIn(await couchPolicy())], [[], [], []])
+  })
+
   it('is told of each', async () => {
     const policies = {
       nothing: ['sandbox', 'Sandbox allow-scripts', "default-src 'none'", "script-src 'none'; default-src *", 'default-src *; sandbox'],

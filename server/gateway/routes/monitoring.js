@@ -1,11 +1,9 @@
 // What monitoring reads: /health and /metrics.
-import { readFileSync } from 'node:fs'
 import { sendBody, sendJson } from '../responses.js'
+import { version } from '../../../loader/package.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds
 const KEPT = 1000 // milliseconds for which an answer of the store is used again
-
-const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 
 /** @type {WeakMap<object, {asked: number, answer: Promise<any>}>} */
 const known = new WeakMap()
