@@ -1,7 +1,7 @@
 // The errors that only Node can meet: of files, commands, backups, upstreams and servers. They join the catalogue of
 // core/errors.js, which browsers load. Code in loader/ and server/ imports TilecouchError from here.
 import { TilecouchError, catalogue, show, some } from '../core/errors.js'
-import { bytes, count, plural } from './text.js'
+import { bytes, plural } from './text.js'
 
 Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   // what a program asked over HTTP
@@ -27,7 +27,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   ROWS_FLIPPED: { status: 422, text: d => `the rows look counted from the wrong side: as read, the tiles lie in ${d.place}; counted from the other side, in ${d.other}, and ${d.says}`, advice: 'If so, remove the edition (`tilecouch remove LAYER --edition TIME`), and load it again with --scheme tms, or for MBTiles with --scheme xyz.' },
   AXES_SWAPPED: { status: 422, text: d => `columns and rows look exchanged (z/y/x instead of z/x/y): as read, the tiles lie in ${d.place}; exchanged, in ${d.other}, and ${d.says}`, advice: 'If so, remove the edition (`tilecouch remove LAYER --edition TIME`), rename the files to z/x/y (docs/sources.md), and load them again.' },
   NOT_WEB_MERCATOR: { status: 422, text: d => `the tilemapresource.xml beside the tiles says that their profile is ${show(d.profile)}, not Web Mercator`, advice: 'Then they lie in wrong places. Cut the raster again in Web Mercator: gdal2tiles.py --xyz -p mercator.' },
-  MIXED_SIZES: { status: 422, text: d => `the tiles have several sizes: ${d.sizes.map(({ size, count: tiles, tile }, index) => `${count(tiles)} of ${size} pixels${index ? `, such as ${tile}` : ''}`).join('; ')}`, advice: 'Load each size as a layer of its own: clients expect one, and GDAL cannot read such a layer.' },
+  MIXED_SIZES: { status: 422, text: d => `the tiles have several sizes: ${d.sizes}`, advice: 'Load each size as a layer of its own: clients expect one, and GDAL cannot read such a layer.' },
   OTHER_TYPE: { status: 422, text: d => d.name ? `${plural(d.count, 'tile')} ${d.count === 1 ? 'is' : 'are'} ${d.type}, but called .${d.name}, such as ${d.tile}` : `the metadata say that the tiles are ${d.format}, but most are ${d.type}`, advice: 'Each tile is stored as what it is. Use addresses that end with its type, and set it with `tilecouch layer NAME --tile-format`.' },
   LARGE_TILES: { status: 422, text: d => `${plural(d.count, 'tile')} of more than 1 MB: ${d.tile} has ${bytes(d.bytes)}`, advice: 'They load slowly. Photographs are smaller as JPEG or WebP than as PNG; tiles of 256 or 512 pixels are usual.' },
   SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },

@@ -5,6 +5,7 @@ import { formatOf, imageSize } from '../../core/images.js'
 import { Extent } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
 import { placeOf } from '../place/index.js'
+import { count as inWords } from '../text.js'
 import { orientation, turned } from './orientation.js'
 
 export const georeferenceDefaults = {
@@ -122,8 +123,10 @@ export class Georeference {
   }
 
   #mixedSizes () {
-    const sizes = sorted(this.#sizes).map(([size, { count, tile }]) => ({ size, count, tile }))
-    return sizes.length > 1 ? new TilecouchError('MIXED_SIZES', { sizes }) : undefined
+    const sizes = sorted(this.#sizes)
+    if (sizes.length < 2) return undefined
+    const said = sizes.map(([size, { count: tiles, tile }], index) => `${inWords(tiles)} of ${size} pixels${index ? `, such as ${tile}` : ''}`)
+    return new TilecouchError('MIXED_SIZES', { sizes: said.join('; ') })
   }
 
   #misnamedTypes (layer) {

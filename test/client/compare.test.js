@@ -143,7 +143,7 @@ describe('comparing two layers', function () {
 
   it('fades the right side into the left one, on a track that keys and pointers move', async () => {
     const page = await open({ mode: 'fade', split: 0.25, leftLabel: '2020', rightLabel: 'Newest' })
-    const opacity = () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity)))
+    const opacity = () => page.evaluate(() => [left, right].map(layer => Number(layer.getContainer().style.opacity || 1)))
     assert.deepEqual([await shown(page), await opacity()], [[null, null], [1, 0.75]], 'nothing is cut')
     const box = /** @type {any} */ (await handle(page).boundingBox())
     assert.ok(Math.abs(box.x + box.width / 2 - (640 - 80)) <= 1, 'a quarter of 320 pixels in the middle')

@@ -271,7 +271,7 @@ describe('a port that is taken', function () {
   const folder = useOwnFolder()
 
   it('is named by tilecouch up, and later commands find the store on the other one', async () => {
-    const listener = createListener()
+    const listener = createListener(socket => socket.resume()) // it answers nothing
     await new Promise(resolve => { listener.once('error', resolve).listen(5984, '127.0.0.1', () => resolve(undefined)) }) // or somebody else has it
     const [stdout, stderr] = [memory(), memory()]
     const streams = /** @type {any} */ ({ stdout, stderr })
