@@ -2,6 +2,7 @@
 // holds of it, while the store does not answer. The map and the timeline read for themselves.
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
 import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
+import { addUp } from '../core/store/layer-stats.js'
 import { words } from './words/index.js'
 
 const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
@@ -129,7 +130,9 @@ export class Store {
 
   /** The figures of every layer as a whole. @returns {Promise<Map<string, Stats>>} empty without the view */
   stats () {
-    return this.#ask(local => local.stats(), async () => addUp(await this.#byZoom('group_level=1')))
+    return this.#ask(local => local.stats(), async () => new Map((await this.#byZoom('group_level=1')).map(
+      ({ key: [layer], value: [size, seconds] }) =>
+        [layer, { versions: size.count, bytes: size.sum, first: seconds.min, last: seconds.max, zooms: [] }])))
   }
 
   /** How many tiles a layer has now. @returns {Promise<number | undefined>} */
@@ -146,20 +149,21 @@ export class Store {
   async thumbnailUrl (layer, most) {
     const ofStore = async () => addUp(await this.#byZoom(`${zoomsOf(layer)}&limit=1`))
     const stats = await this.#ask(local => local.stats(), ofStore)
-    const [first] = (stats.get(layer)?.zooms ?? []).sort((a, b) => a.z - b.z)
+    const [first] = (stats.get(layer)?.zooms ?? []).filter(({ tiles }) => tiles > 0).sort((a, b) => a.z - b.z)
     if (!first) return
-    const { z, x0, x1, y0, y1, tiles, bytes = 0 } = first
+    const { z, x0 = 0, x1 = 0, y0 = 0, y1 = 0, tiles, currentBytes = 0 } = first
     const isWhole = tiles === (x1 - x0 + 1) * (y1 - y0 + 1)
-    if (!isWhole || bytes / tiles > most) return
+    if (!isWhole || currentBytes / tiles > most) return
     return this.newestUrl(layer, { z, x: (x0 + x1) >> 1, y: (y0 + y1) >> 1 })
   }
 
   /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {string} query */
   async #byZoom (query) {
     try {
-      return await read(`${this.db}/_design/versions/_view/by_zoom?${query}`, { timeout: INDEX_TIMEOUT })
+      const { rows } = await read(`${this.db}/_design/versions/_view/by_zoom?${query}`, { timeout: INDEX_TIMEOUT })
+      return rows
     } catch (error) {
-      if (error.status === 404) return { rows: [] }
+      if (error.status === 404) return []
       throw error
     }
   }
@@ -305,28 +309,9 @@ export class Store {
 
 const zoomsOf = layer => `group_level=3&startkey=${key([layer])}&endkey=${key([layer, {}])}`
 
-// The view emits [bytes, seconds, x, y] under [layer, zoom, 'current' | 'past' | 'gone'] and reduces with _stats
-function addUp ({ rows }) {
-  /** @type {Map<string, Stats>} */
-  const layers = new Map()
-  for (const { key: [layer, z, kind], value: [size, seconds, x, y] } of rows) {
-    /** @type {Stats} */
-    const stats = layers.get(layer) ?? { versions: 0, bytes: 0, first: Infinity, last: -Infinity, zooms: [] }
-    layers.set(layer, stats)
-    stats.versions += size.count
-    stats.bytes += size.sum
-    stats.first = Math.min(stats.first, seconds.min)
-    stats.last = Math.max(stats.last, seconds.max)
-    if (kind !== 'current') continue
-    stats.tiles = (stats.tiles ?? 0) + size.count
-    stats.zooms.push({ z, tiles: size.count, bytes: size.sum, x0: x.min, x1: x.max, y0: y.min, y1: y.max })
-  }
-  return layers
-}
-
 /**
  * @typedef {{tiles?: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
- *   {z: number, tiles: number, bytes?: number, x0: number, x1: number, y0: number, y1: number}[]}} Stats
+ *   {z: number, tiles: number, currentBytes?: number, x0?: number, x1?: number, y0?: number, y1?: number}[]}} Stats
  *   tiles, zooms: of now, where they were asked for
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
  *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,

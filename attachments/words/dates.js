@@ -1,5 +1,5 @@
 // Dates, times and numbers as a reader writes them, from the wall clock of a zone: milliseconds, as if that were UTC.
-import { inUnits } from '../../client/timeline/words.js'
+import { inUnits } from '../../core/quantities.js'
 
 /** @param {string} locale BCP 47 tag @param {Intl.DateTimeFormatOptions} options */
 function formatter (locale, options) {
@@ -23,8 +23,8 @@ export function formatsOf (locale, { bytes, units }) {
     count: value => number.format(value),
     size (value) {
       if (value < 1000) return bytes(value)
-      const { value: shown, unit } = inUnits(value, units)
-      return `${shown < 9.95 ? one.format(shown) : number.format(Math.round(shown))} ${unit}`
+      const { value: shown, digits, unit } = inUnits(value, units)
+      return `${(digits ? one : number).format(shown)} ${unit}`
     },
     date: formatter(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
     clock: (civil, withSeconds = civil % 60000 >= 1000) => withSeconds ? seconds(civil) : minutes(civil),

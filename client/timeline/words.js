@@ -1,5 +1,6 @@
 // The texts of the timeline and of the comparison in English, and how they are joined. Pure. The option `words` of a
 // control replaces any of them.
+import { inUnits } from '../../core/quantities.js'
 import { indexAsOf } from './steps.js'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -9,21 +10,10 @@ const count = number => String(number).replace(/\B(?=(\d{3})+$)/g, ',')
 
 const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`
 
-/**
- * Bytes in the largest unit of which there is one.
- * @param {number} bytes 1000 or more @param {string[]} [units] of 1000 bytes, of a million, …
- */
-export function inUnits (bytes, units = ['kB', 'MB', 'GB', 'TB']) {
-  let value = bytes / 1000
-  let at = 0
-  for (; value >= 999.5 && at < units.length - 1; at++) value /= 1000
-  return { value, unit: units[at] }
-}
-
 function size (bytes) {
   if (bytes < 1000) return plural(bytes, 'byte')
-  const { value, unit } = inUnits(bytes)
-  return `${value < 9.95 ? value.toFixed(1) : count(Math.round(value))} ${unit}`
+  const { value, digits, unit } = inUnits(bytes)
+  return `${digits ? value.toFixed(1) : count(value)} ${unit}`
 }
 
 const wall = civil => new Date(civil)

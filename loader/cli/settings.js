@@ -43,9 +43,9 @@ function settingsCommand (context, options) {
     const found = lines(settings)
     const planned = ['It would be:', ...found.map(line => `  ${line}`), 'Nothing was changed.']
     output.result({ ...settings, dryRun }, dryRun ? planned : found)
-    for (const address of foreign(changes)) {
-      output.note(`WARNING: browsers load only what is on the server of the viewer, and not ${address}`)
-      output.note('  Use a path of that server that leads there, or for a base map a layer with an upstream (docs/viewer.md).')
+    if (leadsElsewhere(changes)) {
+      output.note('Another origin: a gateway lets the viewer read from there by itself. If CouchDB serves the viewer, run')
+      output.note('`tilecouch doctor --fix --allow-viewer` (docs/viewer.md).')
     }
   })
 }
@@ -71,11 +71,9 @@ function baseOf (text) {
   return /\.json$/i.test(text) ? readJson(text) : text
 }
 
-/** Addresses of other servers. @param {import('../settings.js').Changes} changes */
-function foreign ({ base, gazetteer }) {
-  const url = typeof base === 'object' ? base?.url : undefined
-  return [url, gazetteer].filter(address => address && isUrl(address))
-}
+/** Whether the viewer would read from another origin. @param {import('../settings.js').Changes} changes */
+const leadsElsewhere = ({ base, gazetteer }) =>
+  [typeof base === 'object' ? base?.url : undefined, gazetteer].some(address => address && isUrl(address))
 
 /** @param {import('../settings.js').Described} settings */
 function lines ({ title, logo, colours, opens, base, gazetteer, places, ignored = [] }) {

@@ -81,6 +81,6 @@ describe('steps', () => {
 
 describe('the words of the timeline', () => {
   it('say sizes', () => {
-    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size), ['1 byte', '999 bytes', '1.0 kB', '12 kB', '1.0 MB', '5.0 GB'])
+    assert.deepEqual([1, 999, 1000, 12345, 999700, 5e9].map(timelineWords.size), ['1 byte', '999 bytes', '1.0 kB', '12.3 kB', '1.0 MB', '5.0 GB'])
   })
 })

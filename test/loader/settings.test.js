@@ -69,7 +69,7 @@ onEachStore('tilecouch settings', backend => {
     assert.equal((await stored()).base.maxzoom, 19)
     const { out, err } = await run('--base-map', 'https://tiles.example.org/{z}/{x}/{y}.png', '--gazetteer', 'https://search.example.org/search')
     assert.match(out, /^base map: {3}https:\/\/tiles\.example\.org\/\{z\}\/\{x\}\/\{y\}\.png$/m)
-    assert.match(err, /^WARNING: browsers load only what is on the server of the viewer, and not https:\/\/tiles\..*\n {2}Use a path of that server.*\nWARNING: .* not https:\/\/search\./)
+    assert.match(err, /^Another origin: .*\n`tilecouch doctor --fix --allow-viewer`/)
   })
 
   it('refuses what the viewer would ignore, says why, and changes nothing', async () => {
