@@ -37,7 +37,7 @@ export class MapView {
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
     L.control.zoom({ position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut }).addTo(this.map)
-    L.control.scale({ position: 'bottomright', imperial: /^en-(US|LR)/.test(locale) }).addTo(this.map)
+    L.control.scale({ position: 'bottomright', maxWidth: 140, imperial: /^en-(US|LR)/.test(locale) }).addTo(this.map)
     this.map.on('moveend', onMove)
     let clicked
     this.map.on('click', ({ latlng }) => {

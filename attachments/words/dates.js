@@ -16,8 +16,7 @@ function formatter (locale, options) {
 export function formatsOf (locale, { bytes, units }) {
   const number = new Intl.NumberFormat(locale)
   const one = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
-  const [minutes, seconds] = [{}, { second: '2-digit' }].map(more =>
-    formatter(locale, { hour: 'numeric', minute: '2-digit', .../** @type {any} */ (more) }))
+  const [minutes, seconds] = /** @type {const} */ (['short', 'medium']).map(timeStyle => formatter(locale, { timeStyle }))
   return {
     locale,
     count: value => number.format(value),

@@ -2,17 +2,22 @@
 
 const asked = new URLSearchParams(globalThis.location?.search).get('lang')
 
+const ofBrowser = globalThis.navigator?.languages ?? []
+
 /** BCP 47 tags, the best first: `?lang=de` of the address, then those of the browser. */
-export const wanted = [...asked ? [asked] : [], ...globalThis.navigator?.languages ?? []]
+export const wanted = [...asked ? [asked] : [], ...ofBrowser]
+
+// `?lang=en` names a language: the reader may write its dates as in Britain
+const formats = asked && !asked.includes('-') ? [...ofBrowser, asked] : wanted
 
 /** `de` of `de-AT` */
 export const languageIn = tag => tag.toLowerCase().split('-')[0]
 
 /**
  * The tag by which dates and numbers are written: as the reader is used to, where that is in the language of the page.
- * @param {string} language of the page @param {readonly string[]} [tags]
+ * @param {string} language of the page @param {readonly string[]} [tags] the best first
  */
-export const localeOf = (language, tags = wanted) =>
+export const localeOf = (language, tags = formats) =>
   tags.find(tag => languageIn(tag) === language && isTag(tag)) ?? language
 
 function isTag (tag) {

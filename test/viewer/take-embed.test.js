@@ -119,7 +119,7 @@ describe('the viewer in the frame of another page', function () {
     assert.deepEqual([await iframe.getAttribute('title'), await iframe.getAttribute('width')], ['Steps, 2 Jan 2024', '800'])
     const map = page.frameLocator('iframe')
     await map.locator('#map .tilecouch-tile img').first().waitFor()
-    await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor()
+    await map.locator('[aria-label="Time"][aria-valuetext^="2 Jan 2024"]').waitFor({ state: 'attached' }) // the thumb is drawn by what is in it
   })
 
   it('gives an image, a GIF and a layer file away under the policy of a gateway', async () => {

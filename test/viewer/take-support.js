@@ -105,11 +105,14 @@ export async function decodeVideo (browser, bytes, type, places) {
       const { videoWidth: width, videoHeight: height, duration } = video
       const context = /** @type {CanvasRenderingContext2D} */ (Object.assign(document.createElement('canvas'), { width, height }).getContext('2d'))
       const colours = []
+      let shown = -1
       for (const { time, x, y } of wanted) {
-        const seeked = happens('seeked')
-        video.currentTime = time
-        await seeked
-        context.drawImage(video, 0, 0)
+        if (time !== shown) {
+          const [seeked, presented] = [happens('seeked'), new Promise(resolve => { video.requestVideoFrameCallback(resolve) })]
+          video.currentTime = shown = time
+          await Promise.all([seeked, presented])
+          context.drawImage(video, 0, 0)
+        }
         colours.push([...context.getImageData(x, y, 1, 1).data].slice(0, 3))
       }
       return { width, height, duration, colours }

@@ -87,7 +87,8 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
       await choose(card, 'Frames a second', '2')
       await choose(card, 'Seconds at the end', '1')
       const { bytes } = await make(card, 'Make the time-lapse')
-      const places = STEPS.flatMap((step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.25, x: placeOf(tile)[0], y: placeOf(tile)[1] })))
+      // soon after the beginning of a frame: Chromium seeks to the next one where that is a key frame and not far
+      const places = STEPS.flatMap((step, frame) => MIDDLE.map(tile => ({ time: frame / 2 + 0.1, x: placeOf(tile)[0], y: placeOf(tile)[1] })))
       const { width, height, duration, colours } = await decodeVideo(stage.browser, bytes, type, places)
       assert.deepEqual([width, height], [512, 512])
       assert.ok(Math.abs(duration - 3.5) < 0.6, `${duration} seconds`)
@@ -154,7 +155,7 @@ onViewer('a time-lapse', { layers: ['steps', 'bounded'], demo: false }, stage =>
     const page = await stage.visit('#bounded/3/30/20')
     const card = await openTake(page, 'Time-lapse')
     await card.getByText('Nothing changed here in this period.').waitFor()
-    await card.getByRole('button', { name: 'Make the time-lapse' }).click()
+    await card.getByRole('button', { name: 'Make the time-lapse' }).press('Enter')
     assert.equal(await card.locator('progress').isVisible(), false)
   })
 

@@ -113,7 +113,7 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     const card = await openTake(page)
     await ownSize(card, 100, 512)
     await card.getByText('Width and height are whole numbers from 160 to 8192.').waitFor()
-    await card.getByRole('button', { name: 'Make the image' }).click()
+    await card.getByRole('button', { name: 'Make the image' }).press('Enter')
     assert.equal(await card.locator('progress').isVisible(), false)
     await ownSize(card, 8000, 8000)
     await card.getByText('at most 33 million pixels').waitFor()
