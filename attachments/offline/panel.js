@@ -12,7 +12,8 @@ import { problem, reasons } from './words.js'
 
 const NAME = 'offline'
 const TITLE = words.offlineMaps
-const INSET = 72 // pixels from the edges of the free part of the map: where the corners of a new area lie at first
+// pixels from the edges of the free part of the map: where the corners of a new area lie at first, beside the buttons
+const INSET = { x: 104, y: 84 }
 const MOST_INSET = 0.25 // of that part, where it is small
 const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
 const CLOSER = 2 // zooms beyond the last one of an area that a map may be enlarged to, to show it
@@ -175,9 +176,9 @@ export class OfflinePanel {
     const { x: width, y: height } = map.getSize()
     const { left = 0, right = 0, bottom = 0 } = this.#page.free?.() ?? {}
     // a timeline that is not to be seen seems to cover all, and covers nothing
-    const below = height - bottom > INSET ? bottom : 0
+    const below = height - bottom > INSET.y ? bottom : 0
     const [across, down] = [width - left - right, height - below]
-    const [x, y] = [Math.min(INSET, MOST_INSET * across), Math.min(INSET, MOST_INSET * down)]
+    const [x, y] = [Math.min(INSET.x, MOST_INSET * across), Math.min(INSET.y, MOST_INSET * down)]
     return boxOf([map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + across - x, down - y])])
   }
 

@@ -1,6 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // Comparing anything: another layer, another time of it, side by side on two maps that move together, faded.
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, screens } from './browser.js'
 import { onViewer } from './stage.js'
@@ -63,8 +64,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     assert.ok(await same(), 'and the other way round')
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.waitForURL(/#steps@[^/]*\/4\//)
-    await page.waitForFunction(() => !document.querySelector('.leaflet-zoom-anim'))
-    assert.ok(await same(), 'after a zoom')
+    await until(same, { what: 'the same place after a zoom' })
     await card(page).getByRole('button', { name: 'Swipe' }).click()
     await other(page).waitFor({ state: 'detached' })
     assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 2)

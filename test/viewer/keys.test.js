@@ -45,6 +45,7 @@ onViewer('keys', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.keyboard.press('c')
     await page.getByRole('slider', { name: 'Compare: left and right' }).waitFor({ state: 'detached' })
     await page.keyboard.press('Escape')
+    await page.waitForURL(url => !url.hash.includes('@'))
     await page.keyboard.press('f')
     await page.getByRole('searchbox', { name: 'Find a place' }).fill('nothing')
     assert.ok(!(await page.evaluate(() => location.hash)).includes('@'), 'in a field they are letters')
