@@ -30,6 +30,7 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure 
     }
     isListed = true
     const { body, node } = cards.open(NAME, words.keys.title, close)
+    body.tabIndex = 0 // where it is scrolled
     body.replaceChildren(element('p', { class: 'hint' }, words.keys.when), element('dl', { class: 'keys' }, ...SHOWN.flatMap(([name, keys]) =>
       [element('dt', null, ...keys.split(/\s+/).map(key => element('kbd', null, key))), element('dd', null, words.keys.does[name])])))
     node.focus({ preventScroll: true })

@@ -61,10 +61,10 @@ function listen (given) {
 
 /** A map alone, with a way to the whole page. A page that is scrolled past it does not zoom it. */
 function embed (map, address) {
-  const link = element('a', { class: 'embed-link', href: address(), target: '_blank', rel: 'noopener' }, take.openMap)
+  const link = element('a', { href: address(), target: '_blank', rel: 'noopener' }, take.openMap)
   for (const event of ['pointerdown', 'focus', 'click']) link.addEventListener(event, () => { link.href = address() })
   document.body.classList.add('embed')
-  document.body.append(link)
+  document.body.append(element('nav', { class: 'embed-link', 'aria-label': take.openMap }, link))
   map.scrollWheelZoom.disable()
   map.once('click focus', () => map.scrollWheelZoom.enable())
 }

@@ -179,7 +179,7 @@ export const de = {
     find: 'Eine Ebene suchen',
     noMatch: text => `Keine Ebene passt zu „${text}“.`,
     zoom: zooms => `Zoom ${zooms}`,
-    compare: 'Zwei Zeiten vergleichen',
+    compare: 'Vergleichen',
     vector: 'Das sind Vektorkacheln: Diese Seite kennt ihre Vergangenheit, kann sie aber nicht zeichnen.'
   },
   facts: {
@@ -230,7 +230,7 @@ export const de = {
     steps: number => `in ${count({ one: '# Schritt', other: '# Schritten' })(number)}, im sichtbaren Teil der Karte`
   },
   compare: {
-    start: 'Nebeneinander vergleichen',
+    start: 'Diese Zeiten vergleichen',
     stop: 'Vergleich beenden',
     nothing: 'Es gibt nur einen Zeitpunkt und keine andere Ebene zum Vergleichen.',
     handle: 'Vergleichen: links und rechts',

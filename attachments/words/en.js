@@ -136,7 +136,7 @@ export const en = {
     find: 'Find a layer',
     noMatch: text => `No layer matches “${text}”.`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Compare two times',
+    compare: 'Compare',
     vector: 'These are vector tiles: this page knows their past, and cannot draw them.'
   },
   facts: {
@@ -187,7 +187,7 @@ export const en = {
     steps: number => `in ${count({ one: '# step', other: '# steps' })(number)}, in the part of the map that you see`
   },
   compare: {
-    start: 'Compare side by side',
+    start: 'Compare these times',
     stop: 'Stop comparing',
     nothing: 'There is only one time, and no other layer to compare with.',
     handle: 'Compare: left and right',

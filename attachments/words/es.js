@@ -179,7 +179,7 @@ export const es = {
     find: 'Buscar una capa',
     noMatch: text => `Ninguna capa coincide con «${text}».`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Comparar dos fechas',
+    compare: 'Comparar',
     vector: 'Son teselas vectoriales: esta página conoce su pasado, pero no puede dibujarlas.'
   },
   facts: {
@@ -230,7 +230,7 @@ export const es = {
     steps: number => `en ${count({ one: '# paso', other: '# pasos' })(number)}, en la parte visible del mapa`
   },
   compare: {
-    start: 'Comparar lado a lado',
+    start: 'Comparar estas fechas',
     stop: 'Dejar de comparar',
     nothing: 'Solo hay una fecha, y ninguna otra capa con la que comparar.',
     handle: 'Comparar: izquierda y derecha',

@@ -179,7 +179,7 @@ export const fr = {
     find: 'Chercher une couche',
     noMatch: text => `Aucune couche ne correspond à « ${text} ».`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Comparer deux dates',
+    compare: 'Comparer',
     vector: 'Ce sont des tuiles vectorielles : cette page connaît leur passé, mais ne peut pas les dessiner.'
   },
   facts: {
@@ -230,7 +230,7 @@ export const fr = {
     steps: number => `en ${count({ one: '# étape', other: '# étapes' })(number)}, dans la partie visible de la carte`
   },
   compare: {
-    start: 'Comparer côte à côte',
+    start: 'Comparer ces dates',
     stop: 'Arrêter la comparaison',
     nothing: 'Il n’y a qu’une date, et pas d’autre couche à comparer.',
     handle: 'Comparer : gauche et droite',

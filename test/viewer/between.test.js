@@ -54,7 +54,7 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
   it('shows both times side by side, each from its own versions, and plays on the right', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)
-    await page.getByRole('button', { name: 'Compare two times' }).click()
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
     await handle(page).waitFor()
     assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['4 Jan 2024', 'Newest'], 'the newest, and what it was before')
     await page.waitForURL(/#steps@2024-01-04T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-04T00:00:00Z\.\.2024-01-05T00:00:00Z$/)

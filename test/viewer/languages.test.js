@@ -6,11 +6,11 @@ import { onViewer } from './stage.js'
 
 onViewer('in other languages', {}, stage => {
   for (const [locale, { lang, compare, newest, summary, date }] of Object.entries({
-    'de-DE': { lang: 'de', compare: 'Zwei Zeiten vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC' },
-    'fr-FR': { lang: 'fr', compare: 'Comparer deux dates', newest: 'Dernier état', summary: /^2 couches · .* ko$/, date: '20 juin 2024, 01:00 UTC' },
-    es: { lang: 'es', compare: 'Comparar dos fechas', newest: 'Lo último', summary: /^2 capas · /, date: '20 jun 2024, 1:00 UTC' },
-    'en-US': { lang: 'en', compare: 'Compare two times', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' },
-    'pt-BR': { lang: 'en', compare: 'Compare two times', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' }
+    'de-DE': { lang: 'de', compare: 'Vergleichen', newest: 'Neueste', summary: /^2 Ebenen · /, date: '20. Juni 2024, 01:00 UTC' },
+    'fr-FR': { lang: 'fr', compare: 'Comparer', newest: 'Dernier état', summary: /^2 couches · .* ko$/, date: '20 juin 2024, 01:00 UTC' },
+    es: { lang: 'es', compare: 'Comparar', newest: 'Lo último', summary: /^2 capas · /, date: '20 jun 2024, 1:00 UTC' },
+    'en-US': { lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' },
+    'pt-BR': { lang: 'en', compare: 'Compare', newest: 'Newest', summary: /^2 layers · /, date: 'Jun 20, 2024, 1:00 AM UTC' }
   })) {
     it(`speaks to a reader of ${locale}, and writes dates as he does`, async () => {
       const page = await stage.visit('#daylight@2024-06-20T01:00:00Z/2/0/0', { ...screens.desk, locale })

@@ -77,7 +77,7 @@ describe('the viewer in the frame of another page', function () {
     const page = await frame(`${gateway}?embed#steps@${T(3)}/3/0/0`, `${gateway}#steps/3/0/0`, `${gateway}?embedded`)
     const map = page.frameLocator('iframe').first()
     await map.locator('#map .tilecouch-tile img').first().waitFor()
-    for (const part of ['#panel', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
+    for (const part of ['#content', '#summary', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
     assert.equal(await map.locator('.tilecouch-timeline').isVisible(), true)
     assert.equal(await map.locator('.leaflet-control-attribution').isVisible(), true)
     for (const name of ['Find a place', 'Measure a distance', 'Keys']) assert.equal(await map.getByRole('button', { name }).count(), 0, name)

@@ -111,7 +111,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     await page.getByRole('button', { name: 'Previous change' }).click()
     await shownAt(page, '1 Jan 2024')
     assert.equal(await page.locator('#map .tilecouch-tile img').count(), 0)
-    assert.equal(await page.getByRole('button', { name: 'Compare two times' }).count(), 0)
+    assert.equal(await page.getByRole('button', { name: 'Compare' }).count(), 0)
   })
 
   it('tells times in the zone that is chosen', async () => {
