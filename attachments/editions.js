@@ -5,7 +5,7 @@ import { Watch, button, toggle } from './dom.js'
 import { date, percent, time as written } from './format.js'
 import { words } from './words/index.js'
 
-export const PAGE = 200 // editions read, and shown, at once: a layer loaded every hour has thousands
+export const PAGE = 50 // editions read, and shown, at once: a layer loaded every hour has thousands, of a kB each
 const MANY = 12 // editions from which on there is a search
 const [WIDTH, HEIGHT] = [72, 48] // pixels of a small picture of the view
 

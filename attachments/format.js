@@ -3,6 +3,7 @@ import { timelineWords as english } from '../client/timeline/words.js'
 import { zoneOf } from '../client/timeline/zones.js'
 import { formatsOf } from './words/dates.js'
 import { locale, words } from './words/index.js'
+import { lazy } from './words/lazy.js'
 
 const formats = formatsOf(locale, words.numbers)
 
@@ -49,15 +50,15 @@ export const date = text => isNaN(Date.parse(text)) ? text : formats.date(zone.c
 
 export const zooms = (min, max) => min === undefined ? '' : min === max ? `${min}` : `${min}–${max}`
 
-const percents = new Intl.NumberFormat(locale, { style: 'percent' })
+const percents = lazy(() => new Intl.NumberFormat(locale, { style: 'percent' }))
 
 /** `35 %`, and of the least something. @param {number} share 0 to 1 */
-export const percent = share => share > 0 && share < 0.01 ? `< ${percents.format(0.01)}` : percents.format(share)
+export const percent = share => share > 0 && share < 0.01 ? `< ${percents().format(0.01)}` : percents().format(share)
 
-const collator = new Intl.Collator(locale, { numeric: true, sensitivity: 'base' })
+const collator = lazy(() => new Intl.Collator(locale, { numeric: true, sensitivity: 'base' }))
 
 /** The order in which people look for names: 2 before 10. */
-export const byName = (a, b) => collator.compare(a, b)
+export const byName = (a, b) => collator().compare(a, b)
 
 /** @param {number} value @param {number} digits that matter at least */
 function rounded (value, digits = 3) {

@@ -33,10 +33,14 @@ const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
 const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted what changed in it
 const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
 const MAX_POLL = 300000 // milliseconds: the longest of them
+const DATES = 200 // of another layer, that a comparison offers
 const THUMBNAIL = 12000 // bytes of a tile, on average, up to which one is a small picture of its layer
 
 document.documentElement.lang = language
 translate(document.documentElement)
+
+/** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
+const breathe = () => new Promise(resolve => { setTimeout(resolve) })
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
@@ -44,15 +48,17 @@ const device = new Device({ onOpen: mount, onAreas })
 const store = new Store(device)
 const sheet = new FoldablePanel(byId('panel'), byId('toggle'))
 const notices = new Notices(byId('notices'))
+await breathe()
 const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
 const stage = new Stage(view.map, byId('time'))
+await breathe()
 const entered = listenToButton(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
 const outlines = new Outlines(view.map)
 const heat = new HeatMap(view.map)
 const thumbnails = new Thumbnails(stage)
 const cards = new Cards(byId('cards'))
 const rangeCard = new RangeCard(stage, cards, outlines, {
-  layers: () => layers, editions: layer => store.editions(layer, PAGE), onLayer: name => choose(name)
+  layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: name => choose(name)
 })
 const tileCard = new TileCard(stage, cards, outlines, store)
 const measure = new Measure(view.map, notices)
@@ -129,7 +135,7 @@ async function start () {
   content.replaceChildren(panel.node)
   stage.stack.know(layers, store.settings.base)
   await follow()
-  refresh()
+  readFigures()
 }
 
 /** A notice in place of everything else. The same one is left as it is, with the focus in it. */
@@ -308,6 +314,10 @@ async function refresh () {
     return start()
   }
   describe()
+  return readFigures()
+}
+
+async function readFigures () {
   const before = stats
   stats = await store.stats().catch(() => before)
   for (const [name, figures] of stats ?? []) figures.tiles ??= before?.get(name)?.tiles
@@ -407,7 +417,7 @@ addTools(view, notices, { onFind: () => finder.open(), onMeasure: () => measure.
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
-  for (const node of [document.body, view.map.getContainer()]) node.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
+  document.body.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
 }).observe(byId('time'))
 // not location.hash: `remember` may have written the old place over it before this is called
 addEventListener('hashchange', ({ newURL }) => { if (stage.doc) follow(new URL(newURL).hash) })

@@ -15,7 +15,7 @@ export const deepGroups = {
     'client/history-places', 'client/history-steps', 'client/live', 'client/mirror-browser',
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
     'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
-    'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/between', 'viewer/changes',
+    'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/access', 'viewer/between', 'viewer/changes',
     'viewer/compare', 'viewer/conflicts', 'viewer/find', 'viewer/keys', 'viewer/languages', 'viewer/many',
     'viewer/offline-open', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
     'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take', 'viewer/take-embed',

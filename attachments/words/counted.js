@@ -1,4 +1,5 @@
 // Words that depend on a number, by the rules of a language; # is the number as the reader writes it.
+import { lazy } from './lazy.js'
 import { localeOf } from './locale.js'
 
 /**
@@ -6,7 +7,7 @@ import { localeOf } from './locale.js'
  * @returns {(forms: {other: string} & Partial<Record<Intl.LDMLPluralRule, string>>) => (count: number) => string}
  */
 export function counted (language) {
-  const rules = new Intl.PluralRules(language)
-  const number = new Intl.NumberFormat(localeOf(language))
-  return forms => count => (forms[rules.select(count)] ?? forms.other).replace('#', number.format(count))
+  const rules = lazy(() => new Intl.PluralRules(language))
+  const number = lazy(() => new Intl.NumberFormat(localeOf(language)))
+  return forms => count => (forms[rules().select(count)] ?? forms.other).replace('#', number().format(count))
 }

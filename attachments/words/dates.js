@@ -1,10 +1,11 @@
 // Dates, times and numbers as a reader writes them, from the wall clock of a zone: milliseconds, as if that were UTC.
 import { inUnits } from '../../core/quantities.js'
+import { lazy } from './lazy.js'
 
 /** @param {string} locale BCP 47 tag @param {Intl.DateTimeFormatOptions} options */
 function formatter (locale, options) {
-  const format = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options })
-  return civil => format.format(civil)
+  const format = lazy(() => new Intl.DateTimeFormat(locale, { timeZone: 'UTC', ...options }))
+  return civil => format().format(civil)
 }
 
 /**
@@ -14,16 +15,16 @@ function formatter (locale, options) {
  *   of a million, …
  */
 export function formatsOf (locale, { bytes, units }) {
-  const number = new Intl.NumberFormat(locale)
-  const one = new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 })
+  const number = lazy(() => new Intl.NumberFormat(locale))
+  const one = lazy(() => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
   const [minutes, seconds] = /** @type {const} */ (['short', 'medium']).map(timeStyle => formatter(locale, { timeStyle }))
   return {
     locale,
-    count: value => number.format(value),
+    count: value => number().format(value),
     size (value) {
       if (value < 1000) return bytes(value)
       const { value: shown, digits, unit } = inUnits(value, units)
-      return `${(digits ? one : number).format(shown)} ${unit}`
+      return `${(digits ? one : number)().format(shown)} ${unit}`
     },
     date: formatter(locale, { day: 'numeric', month: 'short', year: 'numeric' }),
     clock: (civil, withSeconds = civil % 60000 >= 1000) => withSeconds ? seconds(civil) : minutes(civil),

@@ -55,7 +55,7 @@ onViewer('what changed in view', { demo: false }, stage => {
     const docs = times.map((time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3 ? 'The very old one' : `Daily ${at}`, finished: time }))
     await stage.store.couch.request({ method: 'POST', path: '_bulk_docs', body: JSON.stringify({ docs }) })
     const page = await stage.visit('#town/3/0/0')
-    await page.getByText('The last 200 editions').waitFor()
+    await page.getByText('The last 50 editions').waitFor()
     await page.getByRole('searchbox', { name: 'Find an edition' }).fill('very old')
     await page.locator('.editions li', { hasText: 'The very old one' }).waitFor()
     assert.deepEqual(await entries(page), ['The very old one'])
