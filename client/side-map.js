@@ -28,6 +28,11 @@ export class SideMap {
     this.#follow(main, this.map, 1)
     this.#follow(this.map, main, -1)
     main.on('resize', this.align, this)
+    // a place is a place, whichever map shows it
+    this.map.on('click', ({ latlng, originalEvent }) => main.fire('click', {
+      latlng, originalEvent, layerPoint: main.latLngToLayerPoint(latlng),
+      containerPoint: main.latLngToContainerPoint(latlng)
+    }))
   }
 
   /** Whether it lies over the upper half. */

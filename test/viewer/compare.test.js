@@ -65,6 +65,9 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.waitForURL(/#steps@[^/]*\/4\//)
     await until(same, { what: 'the same place after a zoom' })
+    await page.mouse.click(500, 300)
+    await page.getByRole('region', { name: 'This place' }).waitFor() // of the left map, too
+    await page.keyboard.press('Escape')
     await card(page).getByRole('button', { name: 'Swipe' }).click()
     await other(page).waitFor({ state: 'detached' })
     assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 2)

@@ -36,12 +36,12 @@ describe('words of the panel of areas', () => {
   it('say how far a download is, and nothing that is not known', () => {
     const total = { tiles: 1234, versions: 1234, bytes: 12000000 }
     const status = { state: 'downloading', tiles: 617, bytes: 6000000, total, rate: 1200000, remaining: 5 }
-    assert.equal(figuresOf(status), '617 of 1,234 tiles · 6.0 MB of 12 MB · 1.2 MB/s · a few seconds left')
+    assert.equal(figuresOf(status), '617 of 1,234 tiles · 6.0 MB of 12.0 MB · 1.2 MB/s · a few seconds left')
     assert.equal(shareOf(status), 0.5)
-    assert.equal(figuresOf({ ...status, state: 'paused' }), '617 of 1,234 tiles · 6.0 MB of 12 MB')
+    assert.equal(figuresOf({ ...status, state: 'paused' }), '617 of 1,234 tiles · 6.0 MB of 12.0 MB')
     assert.equal(figuresOf({ ...status, total: undefined }), '')
     assert.equal(shareOf({ ...status, total: undefined }), undefined)
-    assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }), '617 of 1,234 tiles · 6.0 MB of 12 MB')
+    assert.equal(figuresOf({ ...status, rate: undefined, remaining: Infinity }), '617 of 1,234 tiles · 6.0 MB of 12.0 MB')
     assert.equal(shareOf({ ...status, bytes: 13000000 }), 1, 'never beyond its end')
   })
 
@@ -51,7 +51,7 @@ describe('words of the panel of areas', () => {
       assert.match(words, /^[A-Z].*\.$/, code)
       assert.doesNotMatch(words, /undefined|did not work/, code)
     }
-    assert.match(problem(new TilecouchError('QUOTA_EXCEEDED', { needed: 40e6, free: 12e6 })), /needs 40 MB, and 12 MB are free/)
+    assert.match(problem(new TilecouchError('QUOTA_EXCEEDED', { needed: 40e6, free: 12e6 })), /needs 40\.0 MB, and 12\.0 MB are free/)
     assert.match(problem(new TilecouchError('OFFLINE_FORBIDDEN', { layer: 'osm', host: 'tile.example' })), /tile\.example, whose terms forbid it/)
     assert.match(problem({ code: 'QUOTA_EXCEEDED' }), /no room left/, 'as it stands in a status, without details')
     assert.equal(problem(new Error('x'.repeat(300))).length, 'This did not work: .'.length + 200)
