@@ -1,16 +1,26 @@
 // A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
-import { layerRange } from '../../core/index.js'
-import { removeLayer } from '../remove/index.js'
+import { editionId, layerId, layerRange } from '../../core/index.js'
+import { endLeaves } from '../remove/documents.js'
+import { revisionsFrom, statementPrefixes } from '../remove/index.js'
 
 /**
- * Removes a layer that a load or copy has created, unless it has tiles by now, or another load works on it.
+ * Removes a layer that a load or copy has created, unless it has tiles by now, or another load works on it. Only
+ * documents that are there at the beginning go, at the revisions that they have then: a load that begins meanwhile
+ * loses nothing.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {string} [run] of the load
  */
 export async function dropEmptyLayer (store, layer, run = '') {
+  const { couch } = store
   // a store that is away stays away: the load has waited for it already
-  const tiles = await store.couch.page({ ...layerRange(layer), limit: 1 }, undefined, { retries: 0 })
+  const found = await couch.get(layerId(layer), undefined, { retries: 0 })
+  const leaves = []
+  for (const prefix of [editionId(layer, ''), ...statementPrefixes(layer)]) {
+    for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
+  }
+  const tiles = await couch.page({ ...layerRange(layer), limit: 1 })
   if (tiles.length || (await store.editions(layer)).some(edition => edition.run !== run)) return
-  await removeLayer(store, layer)
+  await endLeaves(couch, leaves)
+  if (found) await endLeaves(couch, [{ id: found._id, rev: found._rev }])
 }

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { STORE_ID } from '../../core/index.js'
 import { fillStore } from '../../loader/cli/new-store.js'
 import { Output } from '../../loader/cli/output.js'
+import { dropEmptyLayer } from '../../loader/load/undo.js'
 import { publish } from '../../loader/publish.js'
 import { CLOSED_SECURITY, Store } from '../../loader/store/index.js'
 import { openEmbedded } from '../../server/up.js'
@@ -145,6 +146,23 @@ describe('a mistake on the command line', function () {
       const some = tiles('some', { bytes: number => number === 9 ? '<html>' : png(number) })
       assert.equal((await load(some, '--layer', 'town', '--time', '2024')).code, 1)
       assert.equal((await store.editions('town'))[0].failed, 1)
+    })
+
+    it('takes nothing from a load that begins while an empty layer goes', async () => {
+      const store = await Store.create(url)
+      await store.defineLayer('osm')
+      await store.putEdition('osm', '2024-01-01T00:00:00Z', { run: 'failed' })
+      const between = Object.assign(Object.create(store), {
+        async editions () { // the last look before the deletions
+          const found = await store.editions('osm')
+          assert.equal((await load(tiles('right'), '--layer', 'osm', '--time', '2025')).code, 0)
+          return found
+        }
+      })
+      await dropEmptyLayer(between, 'osm', 'failed')
+      assert.deepEqual((await store.editions('osm')).map(({ time, tiles: number }) => [time, number]), [['2025-01-01T00:00:00Z', 16]])
+      assert.equal((await store.stats('osm')).tiles, 16)
+      assert.ok((await store.layer('osm')).bounds, 'the layer is that of the other load')
     })
 
     it('is told what was stored when the index is stopped after it', async () => {
