@@ -37,6 +37,7 @@ const replaceAll = (text, pairs) => pairs.reduce((changed, [from, to]) => change
 /** A line without what is different each time. */
 const shape = line => line
   .replaceAll('localhost', '127.0.0.1')
+  .replace(/^Store: .*/, 'Store: the one that is found')
   .replace(/\b20(2[5-9]|[3-9]\d)-\d\d-\d\dT[\d:.]+Z/g, 'NOW')
   .replace(/\d[\d,.]* (B|kB|MB|GB)\b/g, 'SIZE')
   .replace(/\d[\d,.]*\/s\b/g, 'RATE')
