@@ -5,6 +5,8 @@ import { TILE_ATTACHMENT, isTileId, layerRange, parseTileId, tileId } from '../.
 import { seriesTo } from '../../core/order.js'
 
 const READ_TIMEOUT = 15000 // milliseconds until the device counts as one that does not answer
+const IMAGE_ATTEMPTS = 4
+const NO_BYTES = 'md5-1B2M2Y8AsgTpgAmY7PhCfg==' // their digest
 const PAGE = 1000 // documents read at once, where all of them are
 
 /** @typedef {import('../source/couch-source.js').Version} HeldVersion */
@@ -111,11 +113,17 @@ export class DatabaseReader {
    */
   async image (id, rev) {
     try {
-      const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
-      const version = versionOf(doc)
-      const image = doc._attachments?.[TILE_ATTACHMENT]
-      const blob = version && image && blobOf(image.data, image.content_type)
-      return blob && { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+      for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
+        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
+        const version = versionOf(doc)
+        const image = doc._attachments?.[TILE_ATTACHMENT]
+        if (!version || !image) return undefined
+        const blob = blobOf(image.data ?? '', image.content_type)
+        // PouchDB answers no bytes for an image that a compaction takes away while it is read
+        if (!blob.size && image.digest !== NO_BYTES) continue
+        return { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+      }
+      return undefined
     } catch (error) {
       if (error.status === 404) return undefined
       throw error

@@ -1,6 +1,7 @@
 // What a device has, read from its databases: LevelDB here; layers.test.js reads IndexedDB.
 import assert from 'node:assert/strict'
 import { OfflineStore } from '../../client/offline/index.js'
+import { DatabaseReader } from '../../client/offline/database-reader.js'
 import { Device } from '../../client/offline/device.js'
 import { digestOf } from '../../client/mirror/digest.js'
 import { CouchSource } from '../../client/source/couch-source.js'
@@ -178,6 +179,21 @@ onEachStore('an area that was taken along', backend => {
     }
     times.sort((a, b) => a - b)
     assert.ok(times[times.length >> 1] < 20, `${times[times.length >> 1]} ms`)
+  })
+})
+
+describe('an image that a compaction takes away while it is read', () => {
+  /** A database that answers `get` with each of these documents in turn. */
+  const answering = docs => DatabaseReader.of({ once () { return this }, get: async () => docs.shift() ?? Promise.reject(Object.assign(new Error('missing'), { status: 404 })) })
+  const EMPTY = Buffer.alloc(0)
+  const doc = async (rev, data) => ({ ...await tile(1, [7, 3, 9]), _rev: rev, _attachments: { tile: { content_type: 'image/png', digest: digestOf(await picture(1, 7, 3, 9)), data } } })
+
+  it('is read again, and is none where its document is gone', async () => {
+    const image = Buffer.from(await picture(1, 7, 3, 9))
+    const found = await answering([await doc('1-a', EMPTY), await doc('2-b', image)]).image('a:7:3:9')
+    assert.deepEqual([found?.version.rev, found && await bytesOf(found.blob)], ['2-b', image])
+    assert.equal(await answering([await doc('1-a', EMPTY)]).image('a:7:3:9', '1-a'), undefined)
+    assert.equal(await answering(Array(9).fill(await doc('1-a', EMPTY))).image('a:7:3:9'), undefined, 'never nothing as an image')
   })
 })
 
