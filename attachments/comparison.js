@@ -1,7 +1,7 @@
 // What the chosen layer is compared with: another time of it, or another layer. It is shown left of a handle, faded
 // into the other, or on a map beside it.
-import { Clock } from '../client/clock.js'
-import { CompareControl } from '../client/compare-control.js'
+import { Clock } from '../client/engine/clock.js'
+import { CompareControl } from '../client/leaflet/compare-control.js'
 import { time as written } from './format.js'
 import { words } from './words/index.js'
 
@@ -44,7 +44,7 @@ export class Comparison {
     return this.#shown?.layer ?? null
   }
 
-  /** What is on the map for it. @returns {import('../client/compare-control.js').CompareControl | null} */
+  /** What is on the map for it. @returns {import('../client/leaflet/compare-control.js').CompareControl | null} */
   get control () {
     return this.#shown?.control._map ? this.#shown.control : null
   }

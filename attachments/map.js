@@ -1,6 +1,6 @@
 // The map itself: its place, how a layer fits into it, and which place the user picks.
 import L from 'leaflet'
-import { corners } from '../client/source/layer-options.js'
+import { corners } from '../client/leaflet/layer-options.js'
 import { locale, words } from './words/index.js'
 
 const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged

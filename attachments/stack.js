@@ -2,8 +2,8 @@
 // their order and opacity. All of them show the time of the clock; the base map shows the newest. In a comparison on
 // two maps, both have them.
 import L from 'leaflet'
-import { CouchLayer } from '../client/couch-layer.js'
-import { attributionHtml } from '../client/source/layer-options.js'
+import { CouchLayer } from '../client/leaflet/couch-layer.js'
+import { attributionHtml } from '../client/leaflet/layer-options.js'
 
 const OVERZOOM = 6 // zooms in which a base map is enlarged, beyond its last one
 const STEP = 10 // between the z-indexes of two layers: what is compared with one lies right below it

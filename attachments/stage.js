@@ -1,8 +1,8 @@
 // What is to be seen: one layer on the map at the time of the clock, others under and over it, what it is compared
 // with, and the timeline.
 import L from 'leaflet'
-import { Clock } from '../client/clock.js'
-import { HistoryLayer } from '../client/history/history-layer.js'
+import { Clock } from '../client/engine/clock.js'
+import { HistoryLayer } from '../client/leaflet/history-layer.js'
 import { TimelineControl } from '../client/timeline/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { setZone, timelineWords } from './format.js'

@@ -10,7 +10,7 @@ const client = path.join(root, 'client')
 /** Modules by entry of the package: what they share comes in chunks, so that a page loads nothing twice. */
 export const entries = {
   index: 'client/index.js',
-  history: 'client/history/index.js',
+  history: 'client/leaflet/history.js',
   timeline: 'client/timeline/index.js',
   offline: 'client/offline/index.js',
   edits: 'client/edits/index.js',
@@ -18,7 +18,7 @@ export const entries = {
 }
 
 /** Hand-written declarations: of Leaflet's events and of the global L. */
-const WRITTEN = ['client/leaflet.d.ts', 'client/global.d.ts']
+const WRITTEN = ['client/leaflet/leaflet.d.ts', 'client/global.d.ts']
 
 /**
  * ES modules for bundlers and for <script type="module">. Leaflet stays an import.

@@ -1,37 +1,37 @@
 // Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
 // a part imports that alone: tilecouch-client/history, /timeline, /offline, /edits, /mirror.
 export { TilecouchError } from '../core/index.js'
-export { Clock, clock } from './clock.js'
-export { CouchLayer, couchLayer } from './couch-layer.js'
-export { CoverageLayer, coverageLayer } from './coverage-layer.js'
+export { Clock, clock } from './engine/clock.js'
+export { CouchLayer, couchLayer } from './leaflet/couch-layer.js'
+export { CoverageLayer, coverageLayer } from './leaflet/coverage-layer.js'
 export { Edits } from './edits/index.js'
-export { HistoryLayer, historyLayer } from './history/history-layer.js'
+export { HistoryLayer, historyLayer } from './leaflet/history-layer.js'
 export { Mirror, mirror } from './mirror/index.js'
 export { OfflineStore } from './offline/index.js'
 export { CompareControl, Player, TimelineControl, compare, player, timeline } from './timeline/index.js'
 
 /**
- * @typedef {import('./clock.js').Time} Time
- * @typedef {import('./clock.js').ExactTime} ExactTime
- * @typedef {import('./clock.js').TimeRange} TimeRange
- * @typedef {import('./clock.js').ClockOptions} ClockOptions
+ * @typedef {import('./engine/clock.js').Time} Time
+ * @typedef {import('./engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('./engine/clock.js').TimeRange} TimeRange
+ * @typedef {import('./engine/clock.js').ClockOptions} ClockOptions
  * @typedef {import('./source/couch-source.js').Version} Version
  * @typedef {import('./source/couch-source.js').Column} Column
- * @typedef {import('./history/version-index.js').Change} Change
- * @typedef {import('./history/version-index.js').ChangedTile} ChangedTile
- * @typedef {import('./source/store-mixin.js').LayerDocument} LayerDocument
- * @typedef {import('./couch-layer.js').CouchLayerOptions} CouchLayerOptions
- * @typedef {import('./history/history-layer.js').HistoryLayerOptions} HistoryLayerOptions
- * @typedef {import('./coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions
- * @typedef {import('./coverage-layer.js').CoverageCounts} CoverageCounts
- * @typedef {import('./player.js').PlayerOptions} PlayerOptions
+ * @typedef {import('./engine/version-index.js').Change} Change
+ * @typedef {import('./engine/version-index.js').ChangedTile} ChangedTile
+ * @typedef {import('./leaflet/store-mixin.js').LayerDocument} LayerDocument
+ * @typedef {import('./leaflet/couch-layer.js').CouchLayerOptions} CouchLayerOptions
+ * @typedef {import('./leaflet/history-layer.js').HistoryLayerOptions} HistoryLayerOptions
+ * @typedef {import('./leaflet/coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions
+ * @typedef {import('./leaflet/coverage-layer.js').CoverageCounts} CoverageCounts
+ * @typedef {import('./timeline/player.js').PlayerOptions} PlayerOptions
  * @typedef {import('./timeline/timeline-control.js').TimelineControlOptions} TimelineControlOptions
  * @typedef {import('./timeline/timeline-control.js').TimeZone} TimeZone
  * @typedef {import('./timeline/words.js').TimelineWords} TimelineWords
  * @typedef {import('./timeline/words.js').CompareWords} CompareWords
- * @typedef {import('./compare-control.js').CompareControlOptions} CompareControlOptions
- * @typedef {import('./compare-control.js').CompareMode} CompareMode
- * @typedef {import('./compare-control.js').Side} Side
+ * @typedef {import('./leaflet/compare-control.js').CompareControlOptions} CompareControlOptions
+ * @typedef {import('./leaflet/compare-control.js').CompareMode} CompareMode
+ * @typedef {import('./leaflet/compare-control.js').Side} Side
  * @typedef {import('./mirror/index.js').MirrorOptions} MirrorOptions
  * @typedef {import('./mirror/index.js').MirrorStatus} MirrorStatus
  * @typedef {import('./offline/offline-store.js').OfflineStoreOptions} OfflineStoreOptions

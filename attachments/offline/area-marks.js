@@ -1,7 +1,7 @@
 // What the map shows of areas: their outlines with names, and on request which tiles are on the device.
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
-import { CoverageLayer } from '../../client/coverage-layer.js'
+import { CoverageLayer } from '../../client/leaflet/coverage-layer.js'
 import { texts } from '../words/offline/index.js'
 import { outlinesOf } from './geometry.js'
 

@@ -1,7 +1,7 @@
 // The images of versions, decoded. They come through the caches of the layers, so that nothing is fetched twice; what a
 // picture does not need any more is let go of.
 import L from 'leaflet'
-import { versionKey } from '../../client/history/image-cache.js'
+import { versionKey } from '../../client/engine/image-cache.js'
 import { TilecouchError } from '../../core/index.js'
 
 /**

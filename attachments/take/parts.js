@@ -1,8 +1,8 @@
 // The layers of a picture: where their tiles are in it, and what these show as of a time.
 import L from 'leaflet'
-import { ancestors, resolve } from '../../client/history/resolve.js'
-import { VersionIndex } from '../../client/history/version-index.js'
-import { attributionNodes } from '../../client/source/layer-options.js'
+import { ancestors, resolve } from '../../client/engine/resolve.js'
+import { VersionIndex } from '../../client/engine/version-index.js'
+import { attributionNodes } from '../../client/leaflet/layer-options.js'
 import { TakeError } from './errors.js'
 import { plainImage } from './images.js'
 
@@ -13,7 +13,7 @@ import { plainImage } from './images.js'
  *   in the middle of that
  * @typedef {{coords: L.Coords, left: number, top: number, width: number, height: number}} PlacedTile
  * @typedef {PlacedTile & {image: Promise<CanvasImageSource | null>, up: number, dx: number, dy: number}} Draw
- *   up, dx, dy: which part of the image is shown, as client/history/resolve.js says it
+ *   up, dx, dy: which part of the image is shown, as client/engine/resolve.js says it
  */
 
 /** What all layers have: how they lie in the picture. */

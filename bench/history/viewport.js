@@ -1,7 +1,7 @@
 // What it costs to know the past of a view of the map: the query of the time index, whole answer read and parsed, beside
 // the other ways to ask, on stores of different sizes.
 import { tileBounds } from '../../core/index.js'
-import { VersionIndex } from '../../client/history/version-index.js'
+import { VersionIndex } from '../../client/engine/version-index.js'
 import { CouchSource } from '../../client/source/couch-source.js'
 import { BY_TILE } from '../../loader/store/reader.js'
 import { interleaveLatencies } from '../measure.js'

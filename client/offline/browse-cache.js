@@ -2,12 +2,12 @@
 // It uses an IndexedDB of its own, since PouchDB keeps a tombstone of everything it deletes; images are ArrayBuffers,
 // since Chromium makes a file of every Blob.
 import { TilecouchError } from '../../core/index.js'
-import { BLOCK } from '../history/version-index.js'
+import { BLOCK } from '../engine/version-index.js'
 import { isImageOf } from '../mirror/digest.js'
 import { BrowseDatabase, answer, keysOf } from './browse-database.js'
 import { BrowseWriter } from './browse-writer.js'
 import { blobOf } from './database-reader.js'
-import { Emitter } from './emitter.js'
+import { Emitter } from '../engine/emitter.js'
 
 export const browseDefaults = {
   size: 50 * 1024 * 1024 // bytes kept; what was not used for longest goes first

@@ -9,6 +9,6 @@
 //   words.js, zones.js    all texts in English, for the option `words` to replace; time zones
 //   dom.js                elements, icons, and the strip at the edge of the map
 // playback.js is the player's: it decides when the next step is due.
-export { CompareControl, compare } from '../compare-control.js'
-export { Player, player } from '../player.js'
+export { CompareControl, compare } from '../leaflet/compare-control.js'
+export { Player, player } from './player.js'
 export { TimelineControl, timeline } from './timeline-control.js'

@@ -1,7 +1,7 @@
 // The timeline: when the view of the map changed, and the way through it.
 import L from 'leaflet'
 import { fromSeconds } from '../../core/times.js'
-import { player } from '../player.js'
+import { player } from './player.js'
 import { makeAxis } from './axis.js'
 import { dock, element, write } from './dom.js'
 import { listenToKeys, listenToPointers } from './axis-input.js'
@@ -47,9 +47,9 @@ export const timelineDefaults = {
 }
 
 /**
- * @typedef {import('../clock.js').ExactTime} ExactTime
- * @typedef {import('../clock.js').TimeRange} TimeRange
- * @typedef {import('../history/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('../engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/clock.js').TimeRange} TimeRange
+ * @typedef {import('../leaflet/history-layer.js').HistoryLayer} HistoryLayer
  * @typedef {import('./words.js').TimelineWords} TimelineWords
  * @typedef {'utc' | 'local' | (string & {})} TimeZone in which times are shown; or a name such as `Europe/Berlin`
  * @typedef {Partial<typeof timelineDefaults>} TimelineControlOptions
@@ -59,7 +59,7 @@ export const timelineDefaults = {
  * @property {{timeZone: TimeZone}} zonechange `setTimeZone` was called, or the user chose another
  */
 
-const Base = /** @type {import('../leaflet.js').Base<L.Control & L.Evented, typeof timelineDefaults, TimelineControlEvents, typeof L.Control>} */ (
+const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Control & L.Evented, typeof timelineDefaults, TimelineControlEvents, typeof L.Control>} */ (
   /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineDefaults })))
 
 /** When the view of the map changed, and the way through it. */

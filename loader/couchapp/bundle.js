@@ -23,7 +23,7 @@ export const viewerBundles = {
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-history.esm.js': { entry: 'client/history/index.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 

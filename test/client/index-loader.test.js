@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { IndexLoader } from '../../client/history/index-loader.js'
-import { VersionIndex } from '../../client/history/version-index.js'
+import { IndexLoader } from '../../client/engine/index-loader.js'
+import { VersionIndex } from '../../client/engine/version-index.js'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Preloader } from '../../client/history/preloader.js'
+import { Preloader } from '../../client/engine/preloader.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`
 const CHANGES = [1, 2, 3, 4, 5].map(step => ({ time: T(step) }))

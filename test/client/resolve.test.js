@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { ancestors, neighbours, resolve, viewColumns } from '../../client/history/resolve.js'
-import { VersionIndex } from '../../client/history/version-index.js'
+import { ancestors, neighbours, resolve, viewColumns } from '../../client/engine/resolve.js'
+import { VersionIndex } from '../../client/engine/version-index.js'
 import { tileRanges } from '../../core/index.js'
 
 const T = step => `2024-01-0${step}T00:00:00Z`

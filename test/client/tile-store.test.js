@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ImageCache } from '../../client/history/image-cache.js'
+import { ImageCache } from '../../client/engine/image-cache.js'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { versionKey } from '../../client/history/image-cache.js'
-import { BLOCK, VersionIndex, isImage } from '../../client/history/version-index.js'
+import { versionKey } from '../../client/engine/image-cache.js'
+import { BLOCK, VersionIndex, isImage } from '../../client/engine/version-index.js'
 
 const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
 const version = (x, y, step, more = {}) => ({ layer: 'a', z: 5, x, y, time: T(step), rev: `1-${x}.${y}.${step}`, bytes: 10, gone: false, current: false, expires: null, ...more })

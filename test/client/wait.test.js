@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { StoreHealth, followLayer } from '../../client/source/follow.js'
 import { backoff, retry, wait } from '../../client/source/wait.js'
-import { leafletOptions, corners } from '../../client/source/layer-options.js'
+import { leafletOptions, corners } from '../../client/leaflet/layer-options.js'
 
 const failure = code => Object.assign(new Error(code), { code })
 

@@ -14,7 +14,7 @@ const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(Str
 /** A page that is written against the package: every line that must not compile says so. */
 const PAGE = `import * as L from 'leaflet'
 import { historyLayer, OfflineStore, Edits, timeline, type Change, type LayerDocument } from './types/client/index.js'
-import { Clock } from './types/client/history/index.js'
+import { Clock } from './types/client/leaflet/history.js'
 const map = L.map('map')
 const clock = new Clock({ time: '2024' })
 const layer = historyLayer('/db', { layer: 'osm', clock, maxZoom: 8 }).addTo(map).setTime('2024-03')
@@ -67,7 +67,7 @@ describe('the type declarations of the client library', () => {
     })
     const problems = ts.getPreEmitDiagnostics(program)
     assert.deepEqual(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')), [])
-    assert.doesNotMatch(readFileSync(path.join(types, 'client/history/history-layer.d.ts'), 'utf8'), /^ +(private |protected )?_\w/m)
+    assert.doesNotMatch(readFileSync(path.join(types, 'client/leaflet/history-layer.d.ts'), 'utf8'), /^ +(private |protected )?_\w/m)
   }).timeout(120000)
 
   it('name the events that are fired', () => {

@@ -1,8 +1,8 @@
 /* global L, window -- of the page this is bundled for */
 // What the test pages hold: the controls, on Leaflet from a script tag, over a map without a server.
-import { clock } from '../../../client/clock.js'
-import { compare } from '../../../client/compare-control.js'
-import { player } from '../../../client/player.js'
+import { clock } from '../../../client/engine/clock.js'
+import { compare } from '../../../client/leaflet/compare-control.js'
+import { player } from '../../../client/timeline/player.js'
 import { timeline } from '../../../client/timeline/timeline-control.js'
 import { fakeLayer } from './fake-layer.js'
 

@@ -3,12 +3,12 @@
 import { TilecouchError } from '../../core/index.js'
 import { backoff } from '../source/wait.js'
 import { versionKey } from './image-cache.js'
-import { decodeImage } from './tile-view.js'
+import { decodeImage } from '../leaflet/tile-view.js'
 
 /**
  * @typedef {import('./resolve.js').Picture} Picture
  * @typedef {object} Item
- * @property {import('./tile-view.js').TileView} view
+ * @property {import('../leaflet/tile-view.js').TileView} view
  * @property {number} z
  * @property {number} x
  * @property {number} y

@@ -2,15 +2,15 @@
 // versions there are, IndexLoader fills it, ImageCache holds the images, Scene decides what each tile shows.
 import L from 'leaflet'
 import { tileAt, tileRanges } from '../../core/index.js'
-import { Clock } from '../clock.js'
-import { storeMixin } from '../source/store-mixin.js'
-import { ImageCache } from './image-cache.js'
-import { IndexLoader } from './index-loader.js'
-import { Preloader } from './preloader.js'
-import { ancestors, resolve, viewColumns } from './resolve.js'
-import { Scene } from './scene.js'
+import { Clock } from '../engine/clock.js'
+import { storeMixin } from './store-mixin.js'
+import { ImageCache } from '../engine/image-cache.js'
+import { IndexLoader } from '../engine/index-loader.js'
+import { Preloader } from '../engine/preloader.js'
+import { ancestors, resolve, viewColumns } from '../engine/resolve.js'
+import { Scene } from '../engine/scene.js'
 import { TileView } from './tile-view.js'
-import { VersionIndex } from './version-index.js'
+import { VersionIndex } from '../engine/version-index.js'
 
 export const historyDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
@@ -55,10 +55,10 @@ export const historyDefaults = {
 }
 
 /**
- * @typedef {import('../clock.js').Time} Time
- * @typedef {import('../clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/clock.js').Time} Time
+ * @typedef {import('../engine/clock.js').ExactTime} ExactTime
  * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
- * @typedef {import('./version-index.js').Change} Change
+ * @typedef {import('../engine/version-index.js').Change} Change
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {Omit<Partial<typeof historyDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions} HistoryLayerOptions
  *
@@ -68,11 +68,11 @@ export const historyDefaults = {
  * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they
  *   are not
  * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
- * @typedef {OwnEvents & import('../source/store-mixin.js').StoreEvents & import('../source/store-mixin.js').TileEvents}
+ * @typedef {OwnEvents & import('./store-mixin.js').StoreEvents & import('./store-mixin.js').TileEvents}
  *   HistoryLayerEvents
  */
 
-const Base = /** @type {import('../leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
+const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof historyDefaults & {layer: string} & L.GridLayerOptions, HistoryLayerEvents, typeof L.GridLayer>} */ (
   /** @type {unknown} */ (L.GridLayer.extend({ includes: storeMixin, options: historyDefaults, _followsPast: true })))
 
 /**
@@ -166,7 +166,7 @@ export class HistoryLayer extends Base {
   /**
    * The tiles in view that look different at two times.
    * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
-   * @returns {import('./version-index.js').ChangedTile[]}
+   * @returns {import('../engine/version-index.js').ChangedTile[]}
    */
   changedTiles (from, to) {
     return this._index.changedTiles(this._columns, from, to)
@@ -369,7 +369,7 @@ export class HistoryLayer extends Base {
     const extent = await offline.device.extent(layer)
     if (extent && !(this._extent?.first <= extent.first && this._extent?.last >= extent.last)) this._readExtent()
     const items = [...scene.items].filter(({ picture, shown }) => picture && shown)
-    const held = await source.holds(layer, items.map(({ picture }) => /** @type {import('./resolve.js').Picture} */ (picture).version))
+    const held = await source.holds(layer, items.map(({ picture }) => /** @type {import('../engine/resolve.js').Picture} */ (picture).version))
     items.forEach((item, at) => item.view.note(held[at] || (Boolean(offline.browse) && item.isFromDevice)))
   }
 

@@ -1,10 +1,10 @@
 // Two times, or two layers, of one place: under a handle that wipes from one to the other, faded into each other, or on
 // two maps beside each other.
 import L from 'leaflet'
-import { TilecouchError } from '../core/errors.js'
+import { TilecouchError } from '../../core/errors.js'
 import { SideMap } from './side-map.js'
-import { element, icon, write } from './timeline/dom.js'
-import { compareWords } from './timeline/words.js'
+import { element, icon, write } from '../timeline/dom.js'
+import { compareWords } from '../timeline/words.js'
 
 // shares of the width
 const STEPS = {
@@ -38,7 +38,7 @@ export const compareDefaults = {
 }
 
 /**
- * @typedef {import('./timeline/words.js').CompareWords} CompareWords
+ * @typedef {import('../timeline/words.js').CompareWords} CompareWords
  * @typedef {'swipe' | 'fade' | 'side'} CompareMode how two sides are shown
  * @typedef {Partial<typeof compareDefaults> & L.ControlOptions} CompareControlOptions
  * @typedef {L.GridLayer | L.GridLayer[] | null} Side layers with a container that can be clipped

@@ -1,8 +1,8 @@
 // Which tiles are on the device, painted over the map: what is there may be shown without a network.
 import L from 'leaflet'
-import { checkLayer, soundOf } from '../core/index.js'
-import { coverageOf } from './offline/coverage.js'
-import { leafletOptions } from './source/layer-options.js'
+import { checkLayer, soundOf } from '../../core/index.js'
+import { coverageOf } from '../offline/coverage.js'
+import { leafletOptions } from './layer-options.js'
 
 const KINDS = ['whole', 'part', 'browsed']
 const PAUSE = 700 // milliseconds between two looks while a download goes on
@@ -19,7 +19,7 @@ export const coverageDefaults = {
 }
 
 /**
- * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
  * @typedef {Omit<Partial<typeof coverageDefaults>, 'layer'> & {layer: string} & L.GridLayerOptions}
  *   CoverageLayerOptions
  *

@@ -1,9 +1,9 @@
 // Plays a clock: steps from change to change of its layers, and waits for their tiles.
 import L from 'leaflet'
-import { endOf, startOf } from '../core/times.js'
-import { TilecouchError } from '../core/errors.js'
-import { Playback } from './timeline/playback.js'
-import { stepFrom, uniteChanges, within } from './timeline/steps.js'
+import { endOf, startOf } from '../../core/times.js'
+import { TilecouchError } from '../../core/errors.js'
+import { Playback } from './playback.js'
+import { stepFrom, uniteChanges, within } from './steps.js'
 
 // events after which isShown() or changes() may differ
 const EVENTS = 'timeload load tileerror changes add remove'
@@ -27,10 +27,10 @@ export const playerDefaults = {
 }
 
 /**
- * @typedef {import('./clock.js').ExactTime} ExactTime
- * @typedef {import('./clock.js').TimeRange} TimeRange
- * @typedef {import('./clock.js').Clock} Clock
- * @typedef {import('./history/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('../engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/clock.js').TimeRange} TimeRange
+ * @typedef {import('../engine/clock.js').Clock} Clock
+ * @typedef {import('../leaflet/history-layer.js').HistoryLayer} HistoryLayer
  * @typedef {Partial<typeof playerDefaults>} PlayerOptions
  *
  * @typedef {object} PlayerEvents
@@ -45,7 +45,7 @@ export const playerDefaults = {
  * @property {{from?: ExactTime, to?: ExactTime}} rangechange it plays another range; without fields: everything
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.Evented, typeof playerDefaults, PlayerEvents, typeof L.Evented>} */ (
+const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Evented, typeof playerDefaults, PlayerEvents, typeof L.Evented>} */ (
   /** @type {unknown} */ (L.Evented.extend({ options: playerDefaults })))
 
 /** Steps a clock over the times at which the view of its layers changed, and waits for their tiles. */

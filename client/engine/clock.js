@@ -1,6 +1,6 @@
 // The time that layers and controls share. Several history layers on one clock move together.
 import L from 'leaflet'
-import { endOf } from '../core/times.js'
+import { endOf } from '../../core/times.js'
 
 /** `undefined` counts as null, so that a missing time means the newest. */
 const exact = time => time == null ? null : endOf(time)
@@ -26,7 +26,7 @@ export const clockDefaults = {
  * @property {{time: ExactTime | null, previous: ExactTime | null}} timechange it moved
  */
 
-const Base = /** @type {import('./leaflet.js').Base<L.Evented, typeof clockDefaults, ClockEvents, typeof L.Evented>} */ (
+const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Evented, typeof clockDefaults, ClockEvents, typeof L.Evented>} */ (
   /** @type {unknown} */ (L.Evented.extend({ options: clockDefaults })))
 
 /** A time that layers and controls share. */

@@ -1,13 +1,13 @@
 // The newest tiles as images made of Blobs, for a layer that also reads from the device. The device's image is shown
 // first; a newer one from the network replaces it when it is decoded.
-import { TilecouchError } from '../core/index.js'
-import { decodeImage } from './history/tile-view.js'
+import { TilecouchError } from '../../core/index.js'
+import { decodeImage } from './tile-view.js'
 
 const WHOLE_TILE = { up: 0, dx: 0, dy: 0 }
 
 /**
  * @typedef {object} NewestTile
- * @property {import('./history/tile-view.js').TileView} view
+ * @property {import('./tile-view.js').TileView} view
  * @property {L.Coords} coords
  * @property {number} z
  * @property {number} x
@@ -27,7 +27,7 @@ export class NewestTiles {
   #listeners
 
   /**
-   * @param {import('./offline/head-source.js').HeadSource} heads
+   * @param {import('../offline/head-source.js').HeadSource} heads
    * @param {{onLoad: (item: NewestTile) => void, onError: (item: NewestTile, error: any) => void}} listeners
    *   onLoad: of a tile that was ready before; onError: also of tiles that show something else meanwhile
    */
@@ -64,7 +64,7 @@ export class NewestTiles {
 
   /**
    * Tiles came to the device, became others there, or left it.
-   * @param {(tiles: NewestTile[]) => Promise<(import('./offline/database-reader.js').HeldVersion | undefined)[]>} ask
+   * @param {(tiles: NewestTile[]) => Promise<(import('../offline/database-reader.js').HeldVersion | undefined)[]>} ask
    *   what the device has now
    */
   async compareWithDevice (ask) {
@@ -120,7 +120,7 @@ export class NewestTiles {
   }
 
   /**
-   * @param {NewestTile} item @param {import('./offline/head-source.js').Head} head
+   * @param {NewestTile} item @param {import('../offline/head-source.js').Head} head
    * @param {{up: number, dx: number, dy: number}} place
    * @param {AbortSignal} signal
    * @returns {Promise<boolean>} whether it could be painted, or is no longer wanted

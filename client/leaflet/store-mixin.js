@@ -2,10 +2,10 @@
 // changes, and report when the store stops answering and when it answers again.
 import L from 'leaflet'
 import { checkLayer } from '../../core/index.js'
-import { CouchSource } from './couch-source.js'
-import { StoreHealth, followLayer } from './follow.js'
+import { CouchSource } from '../source/couch-source.js'
+import { StoreHealth, followLayer } from '../source/follow.js'
 import { leafletOptions } from './layer-options.js'
-import { retry } from './wait.js'
+import { retry } from '../source/wait.js'
 
 const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
 

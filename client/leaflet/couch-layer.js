@@ -1,10 +1,10 @@
 // The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow
 // changes.
 import L from 'leaflet'
-import { tileId } from '../core/index.js'
+import { tileId } from '../../core/index.js'
 import { NewestTiles } from './newest-tiles.js'
-import { TileView } from './history/tile-view.js'
-import { storeMixin } from './source/store-mixin.js'
+import { TileView } from './tile-view.js'
+import { storeMixin } from './store-mixin.js'
 
 export const couchDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
@@ -28,10 +28,10 @@ export const couchDefaults = {
 const grid = /** @type {any} */ (L.GridLayer.prototype)
 
 /**
- * @typedef {import('./clock.js').Time} Time
- * @typedef {import('./offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {import('../engine/clock.js').Time} Time
+ * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
  * @typedef {Omit<Partial<typeof couchDefaults>, 'layer'> & {layer: string} & L.TileLayerOptions} CouchLayerOptions
- * @typedef {import('./source/store-mixin.js').StoreEvents & import('./source/store-mixin.js').TileEvents}
+ * @typedef {import('./store-mixin.js').StoreEvents & import('./store-mixin.js').TileEvents}
  *   CouchLayerEvents
  */
 
