@@ -11,7 +11,7 @@ import { HeadWriter } from '../../core/store/head-writer.js'
 import { Extent, widen } from '../../core/store/extent.js'
 import { hasMarker, refuseForeign } from '../../core/store/marker.js'
 import { HttpCouch } from '../mirror/http.js'
-import { DatabaseReader } from '../offline/database-reader.js'
+import { DatabaseReader, isTaken } from '../offline/database-reader.js'
 import { tallyOf, typesOf } from './edit-index.js'
 
 export const uploadDefaults = {
@@ -158,7 +158,9 @@ export class Upload {
     const { rows } = await this.db.allDocs({ keys: entries.map(({ id }) => id), include_docs: true, attachments: true })
     const outcomes = new Map()
     const { layer, time } = this.edition
-    const tiles = rows.filter(({ doc }) => doc?.time === time).map(({ doc }) => {
+    // the next upload sends what was changed meanwhile, or lost its image to a compaction while it was read
+    const isWhole = ({ doc }) => doc?.time === time && !isTaken(doc._attachments?.[TILE_ATTACHMENT])
+    const tiles = rows.filter(isWhole).map(({ doc }) => {
       const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
       return {
         id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data,
@@ -278,7 +280,7 @@ export class UploadTarget extends CouchClient {
         const { _rev: rev } = this.#seen.get(id) ?? {}
         if (!rev || revs.get(id) !== rev || local.has(id)) continue
         const doc = await db.get(id, { rev, attachments: true }).catch(() => undefined)
-        if (doc) local.set(id, doc)
+        if (doc && !isTaken(doc._attachments?.[TILE_ATTACHMENT])) local.set(id, doc)
       }
     }
     return local

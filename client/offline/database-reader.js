@@ -118,9 +118,8 @@ export class DatabaseReader {
         const version = versionOf(doc)
         const image = doc._attachments?.[TILE_ATTACHMENT]
         if (!version || !image) return undefined
+        if (isTaken(image)) continue
         const blob = blobOf(image.data ?? '', image.content_type)
-        // PouchDB answers no bytes for an image that a compaction takes away while it is read
-        if (!blob.size && image.digest !== NO_BYTES) continue
         return { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
       }
       return undefined
@@ -144,6 +143,16 @@ export class DatabaseReader {
       Promise.resolve().then(() => question(this.#db)).finally(end).then(resolve, reject)
     })
   }
+}
+
+/**
+ * Whether a compaction has taken an image away while it was read: PouchDB on LevelDB answers no bytes then, and no
+ * error.
+ * @param {{digest: string, data?: any}} [image] as it was read with its bytes; none of a tile that is gone
+ */
+export function isTaken (image) {
+  if (!image || image.digest === NO_BYTES) return false
+  return !(image.data?.size ?? image.data?.length)
 }
 
 /** What a document says of a version; nothing of one that is no tile's. @returns {HeldVersion | undefined} */

@@ -160,6 +160,41 @@ onEachStore('an edition sent to a store', backend => {
     }
   })
 
+  it('leaves a tile whose image a compaction takes while it is read to the next upload', async () => {
+    const offline = await device(url)
+    const edition = await began(offline, 2024)
+    await edition.putAll([{ ...place({ x: 0 }), image: png(50) }, { ...place({ x: 1 }), image: png(51) }, { ...place({ x: 2 }), gone: true }])
+    const [{ db }] = offline.edits.databases()
+    const takes = takeOnce(db, 'allDocs', ({ rows }) => rows.map(({ doc }) => doc))
+    const progress = []
+    const first = await edition.upload({ onProgress: status => progress.push(status.tiles) })
+    assert.equal(takes(), 1)
+    assert.deepEqual([first.state, first.sent, first.unsent, first.refused, progress], ['open', 2, 1, 0, [2]])
+    assert.deepEqual([...(await contents(url)).keys()].sort(), ['osm:5:1:0', 'osm:5:2:0'], 'nothing, and no empty image')
+    const { state, sent } = await edition.upload()
+    assert.deepEqual([state, sent], ['gone', 0])
+    const arrived = await contents(url)
+    assert.deepEqual([0, 1].map(x => arrived.get(`osm:5:${x}:0`)), [50, 51].map(image => [`${T(2024)} head ${digestOf(png(image))}`]))
+    assert.equal((await store.edition('osm', T(2024))).tiles, 3)
+  })
+
+  it('asks the store for a former head whose image a compaction takes in the area', async () => {
+    await store.write([version({ x: 0, time: T(2023), image: 1 }), version({ x: 1, time: T(2023), image: 2 })])
+    await furnish(store)
+    const offline = await device(url)
+    await (await offline.areas.add({ name: 'corner', layer: 'osm', bbox: [-180, 80, -150, 85.05], zooms: 5 })).download()
+    const edition = await began(offline, 2024)
+    await edition.putAll([{ ...place({ x: 0 }), image: png(50) }, { ...place({ x: 1 }), image: png(51) }])
+    const [{ db }] = offline.databases('osm').filter(({ area }) => area)
+    const takes = takeOnce(db, 'get', doc => [doc])
+    await edition.upload()
+    assert.equal(takes(), 1)
+    const arrived = await contents(url)
+    assert.deepEqual([0, 1].map(x => arrived.get(`osm:5:${x}:0`)), [[1, 50], [2, 51]].map(
+      ([past, head]) => [`${T(2023)} past ${digestOf(png(past))}`, `${T(2024)} head ${digestOf(png(head))}`]
+    ))
+  })
+
   it('is what loads in the same order come to, whatever devices and loaders do', async function () {
     this.timeout(120000)
     const at = fc.nat(1)
@@ -210,6 +245,27 @@ onEachStore('an edition sent to a store', backend => {
     }), { numRuns: RUNS, seed: SEED })
   })
 })
+
+/**
+ * One image is taken by a compaction while a database reads it: PouchDB answers no bytes then, and no error.
+ * @param {any} db a PouchDB @param {'allDocs' | 'get'} method
+ * @param {(answer: any) => any[]} docsOf its answer
+ * @returns {() => number} how many were taken
+ */
+function takeOnce (db, method, docsOf) {
+  const read = db[method]
+  let taken = 0
+  db[method] = async (...asked) => {
+    const answer = await read.apply(db, asked)
+    const image = !taken && asked.at(-1)?.attachments && docsOf(answer).find(doc => doc?._attachments)?._attachments.tile
+    if (image) {
+      image.data = ''
+      taken++
+    }
+    return answer
+  }
+  return () => taken
+}
 
 /**
  * What loads said, on plain values: who repeats the newest has it noted there, and another content of that time may
