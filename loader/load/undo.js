@@ -15,12 +15,11 @@ export async function dropEmptyLayer (store, layer, run = '') {
   const { couch } = store
   // a store that is away stays away: the load has waited for it already
   const found = await couch.get(layerId(layer), undefined, { retries: 0 })
-  const leaves = []
+  const leaves = found ? [{ id: found._id, rev: found._rev }] : []
   for (const prefix of [editionId(layer, ''), ...statementPrefixes(layer)]) {
     for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
   }
   const tiles = await couch.page({ ...layerRange(layer), limit: 1 })
   if (tiles.length || (await store.editions(layer)).some(edition => edition.run !== run)) return
   await endLeaves(couch, leaves)
-  if (found) await endLeaves(couch, [{ id: found._id, rev: found._rev }])
 }
