@@ -130,15 +130,12 @@ export class Store {
 
   /** The figures of every layer as a whole. @returns {Promise<Map<string, Stats>>} empty without the view */
   stats () {
-    return this.#ask(local => local.stats(), async () => new Map((await this.#byZoom('group_level=1')).map(
-      ({ key: [layer], value: [size, seconds] }) =>
-        [layer, { versions: size.count, bytes: size.sum, first: seconds.min, last: seconds.max, zooms: [] }])))
+    return this.#ask(local => local.stats(), async () => new Map((await this.#byZoom('group_level=1')).map(figuresOf)))
   }
 
   /** How many tiles a layer has now. @returns {Promise<number | undefined>} */
   async countTiles (layer) {
-    const stats = await this.#ask(local => local.stats(), async () => addUp(await this.#byZoom(zoomsOf(layer))))
-    return stats.get(layer)?.tiles
+    return (await this.#zooms(layer))?.tiles
   }
 
   /**
@@ -147,14 +144,24 @@ export class Store {
    * @returns {Promise<string | undefined>}
    */
   async thumbnailUrl (layer, most) {
-    const ofStore = async () => addUp(await this.#byZoom(`${zoomsOf(layer)}&limit=1`))
-    const stats = await this.#ask(local => local.stats(), ofStore)
-    const [first] = (stats.get(layer)?.zooms ?? []).filter(({ tiles }) => tiles > 0).sort((a, b) => a.z - b.z)
+    const stats = await this.#zooms(layer, '&limit=1')
+    const [first] = (stats?.zooms ?? []).filter(({ tiles }) => tiles > 0).sort((a, b) => a.z - b.z)
     if (!first) return
     const { z, x0 = 0, x1 = 0, y0 = 0, y1 = 0, tiles, currentBytes = 0 } = first
     const isWhole = tiles === (x1 - x0 + 1) * (y1 - y0 + 1)
     if (!isWhole || currentBytes / tiles > most) return
     return this.newestUrl(layer, { z, x: (x0 + x1) >> 1, y: (y0 + y1) >> 1 })
+  }
+
+  /**
+   * The figures of a layer, with those of each zoom.
+   * @param {string} layer @param {string} [more] of the query
+   * @returns {Promise<Stats | undefined>}
+   */
+  async #zooms (layer, more = '') {
+    const query = `group_level=3&startkey=${key([layer])}&endkey=${key([layer, {}])}${more}`
+    const stats = await this.#ask(local => local.stats(), async () => addUp(await this.#byZoom(query)))
+    return stats.get(layer)
   }
 
   /** Rows of the view, which are large: four sums each. None where it was not deployed. @param {string} query */
@@ -307,7 +314,9 @@ export class Store {
   }
 }
 
-const zoomsOf = layer => `group_level=3&startkey=${key([layer])}&endkey=${key([layer, {}])}`
+/** A layer with its figures as a whole, from a row of the view. @returns {[string, Stats]} */
+const figuresOf = ({ key: [layer], value: [size, seconds] }) =>
+  [layer, { versions: size.count, bytes: size.sum, first: seconds.min, last: seconds.max, zooms: [] }]
 
 /**
  * @typedef {{tiles?: number, versions: number, bytes: number, first: number, last: number, conflicts?: number, zooms:
