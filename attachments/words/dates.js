@@ -17,7 +17,8 @@ function formatter (locale, options) {
 export function formatsOf (locale, { bytes, units }) {
   const number = lazy(() => new Intl.NumberFormat(locale))
   const one = lazy(() => new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }))
-  const [minutes, seconds] = /** @type {const} */ (['short', 'medium']).map(timeStyle => formatter(locale, { timeStyle }))
+  const minutes = formatter(locale, { timeStyle: 'short' })
+  const seconds = formatter(locale, { timeStyle: 'medium' })
   return {
     locale,
     count: value => number().format(value),
