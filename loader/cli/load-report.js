@@ -23,7 +23,7 @@ export function reportLoad (output, result, /** @type {any} */ { started, writte
 }
 
 /** How a load ended that did not come to its end. */
-export const endOf = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
+export const howEnded = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 
 export const warningLines = ({ message, advice }) => [`WARNING: ${message}`, `  ${advice}`]
 

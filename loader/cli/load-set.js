@@ -1,6 +1,6 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
 import { loadSet, openSet } from '../set.js'
-import { countLines, endOf, failureLines, rates, spentSince, warningLines } from './load-report.js'
+import { countLines, failureLines, howEnded, rates, spentSince, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LoadProgress } from './progress.js'
@@ -43,7 +43,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
       return { result, report }
     } catch (error) {
       progress?.end()
-      if (error.summary) reportSet(output, error.summary, { started, ended: endOf(error), of: length })
+      if (error.summary) reportSet(output, error.summary, { started, ended: howEnded(error), of: length })
       throw error
     }
   })

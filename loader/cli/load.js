@@ -8,7 +8,7 @@ import { estimate } from '../seed/plan.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { dryRun } from './load-dry-run.js'
-import { endOf, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
+import { howEnded, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
 import { areaIfAny, refuse, wholeNumber, zoomsOf } from './options.js'
@@ -170,7 +170,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
     } catch (error) {
       if (unsaid) output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition begins.`)
       const result = error.summary && { ...error.summary, layer: settings.layer }
-      if (result) reportLoad(output, result, { started, ended: endOf(error) })
+      if (result) reportLoad(output, result, { started, ended: howEnded(error) })
       throw error
     } finally {
       progress.end()

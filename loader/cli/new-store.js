@@ -3,7 +3,7 @@ import { isOpen, isUntouched } from '../access.js'
 import { isPublished, publish, warmIndexes } from '../publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
-import { endOf } from './load-report.js'
+import { howEnded } from './load-report.js'
 import { refuse } from './options.js'
 import { IndexProgress } from './progress.js'
 
@@ -76,7 +76,7 @@ export const fillStore = (context, options, action) => withDatabase(context, opt
   try {
     if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
   } catch (error) {
-    report(endOf(error)) // the tiles are stored
+    report(howEnded(error)) // the tiles are stored
     throw error
   }
   report()
