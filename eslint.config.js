@@ -17,14 +17,18 @@ const ownRequests = [`Property[key.name="path"] Literal[value=/^${DOCUMENTS}/]`,
   'CallExpression[callee.property.name="queries"] > Literal[value="_all_docs"]']
   .map(selector => ({ selector, message: 'use the client of core/couch: docs, leaves, bulk, page, pages, ranges, changes' }))
 
-function zone (folder, allowed) {
+// these parts of the client know no map library: leaflet/, maplibre/ and openlayers/ join them to one
+const withoutMaps = ['engine', 'source', 'offline', 'edits', 'mirror']
+const noMaps = { regex: '^(?!spark-md5$|\\.)|/(leaflet|maplibre|openlayers)/', message: `client/{${withoutMaps}}/ know no map library` }
+
+function zone (folder, allowed, ...more) {
   const forbidden = folders.filter(other => other !== folder && !allowed.includes(other)).join('|')
   const message = `${folder}/ may import ${allowed.length ? `only ${allowed.join(', ')}` : 'nothing of the project'}`
   const syntax = [{ selector: `ImportExpression > Literal[value=/^(\\.\\.\\/)+(${forbidden})\\//]`, message }, ...(['core', 'loader', 'server'].includes(folder) ? ownRequests : [])]
   return {
     files: [`${folder}/**/*.js`],
     rules: {
-      'no-restricted-imports': ['error', { patterns: [{ regex: `^(\\.\\./)+(${forbidden})/`, message }, ...(inBrowsers[folder] ? [inBrowsers[folder]] : [])] }],
+      'no-restricted-imports': ['error', { patterns: [{ regex: `^(\\.\\./)+(${forbidden})/`, message }, ...(inBrowsers[folder] ? [inBrowsers[folder]] : []), ...more] }],
       'no-restricted-syntax': ['error', ...syntax]
     }
   }
@@ -86,6 +90,7 @@ export default [
   },
   zone('core', []),
   zone('client', ['core']),
+  { ...zone('client', ['core'], noMaps), files: withoutMaps.map(part => `client/${part}/*.js`) },
   { files: ['client/build.js'], rules: { 'no-restricted-imports': 'off', 'no-restricted-syntax': 'off' } }, // runs in Node: it makes the package
   zone('attachments', ['core', 'client']),
   zone('loader', ['core']),

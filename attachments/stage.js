@@ -126,7 +126,7 @@ export class Stage extends L.Evented {
   /** Asks again for everything that did not come. A layer that has not even begun begins anew. */
   retry () {
     if (!this.doc) return
-    if (this.layer._isReady === false) this.show(this.db, this.doc)
+    if (!this.layer.history.isReady) this.show(this.db, this.doc)
     else this.layer.retry()
     this.comparison.retry()
   }

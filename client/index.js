@@ -19,7 +19,7 @@ export { CompareControl, Player, TimelineControl, compare, player, timeline } fr
  * @typedef {import('./source/couch-source.js').Column} Column
  * @typedef {import('./engine/version-index.js').Change} Change
  * @typedef {import('./engine/version-index.js').ChangedTile} ChangedTile
- * @typedef {import('./leaflet/store-mixin.js').LayerDocument} LayerDocument
+ * @typedef {import('./engine/store-link.js').LayerDocument} LayerDocument
  * @typedef {import('./leaflet/couch-layer.js').CouchLayerOptions} CouchLayerOptions
  * @typedef {import('./leaflet/history-layer.js').HistoryLayerOptions} HistoryLayerOptions
  * @typedef {import('./leaflet/coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions

@@ -42,9 +42,9 @@ export class HistoryPart extends Part {
     super(layer, view, size)
     this.moves = layer.clock === clock
     this.time = layer.getTime()
-    this.cache = layer._images
+    this.cache = layer.history.images
     this.#name = layer.options.layer
-    this.#ancestry = layer._ancestry()
+    this.#ancestry = layer.history.ancestry()
     const z = layer._zoom()
     for (const tile of this.tiles) tile.coords.z = z
     this.#columns = columnsOf(this.tiles)
@@ -77,7 +77,7 @@ export class HistoryPart extends Part {
   }
 
   async #fill (columns, signal) {
-    const { _index: known, _source: source } = this.layer
+    const { index: known, source } = this.layer.history
     const blocks = this.#index.blocks(columns)
     const asked = blocks.filter(column => !known.covers([column]))
     for (const column of blocks) if (!asked.includes(column)) this.#index.add(column, rowsOf(known, column))

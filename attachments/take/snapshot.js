@@ -151,7 +151,7 @@ export class Snapshot {
   }
 }
 
-const isHistory = layer => Boolean(layer._images && layer._source?.versions)
+const isHistory = layer => Boolean(layer.history?.source.versions)
 
 /** The maps of a picture: one, or two beside each other, or above where it is higher than wide. */
 function viewsOf (map, sideMap, { width, height }) {
@@ -170,8 +170,8 @@ function layersOf (map) {
   map.eachLayer(layer => {
     if (!(layer instanceof L.GridLayer) || !layer.getContainer()) return
     const any = /** @type {any} */ (layer)
-    if (any._isReady === false) throw new TakeError('NOT_READY')
-    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && any._doc?.format !== 'pbf'
+    if ((any.history ?? any._link)?.isReady === false) throw new TakeError('NOT_READY')
+    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && (any.history ?? any._link)?.doc?.format !== 'pbf'
     if (isSeen && (isHistory(any) || any.getTileUrl)) layers.push(any)
   })
   const level = node => Number(getComputedStyle(node).zIndex) || 0

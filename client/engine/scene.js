@@ -3,12 +3,17 @@
 import { TilecouchError } from '../../core/index.js'
 import { backoff } from '../source/wait.js'
 import { versionKey } from './image-cache.js'
-import { decodeImage } from '../leaflet/tile-view.js'
 
 /**
  * @typedef {import('./resolve.js').Picture} Picture
+ *
+ * @typedef {object} TileView what a tile of the map shows
+ * @property {(image: any, picture: Picture | null, fade: number) => void} show an image, or nothing; fade: milliseconds
+ * @property {(isFailed: boolean) => void} mark
+ * @property {(isFromDevice: boolean) => void} note
+ *
  * @typedef {object} Item
- * @property {import('../leaflet/tile-view.js').TileView} view
+ * @property {TileView} view
  * @property {number} z
  * @property {number} x
  * @property {number} y
@@ -16,7 +21,7 @@ import { decodeImage } from '../leaflet/tile-view.js'
  * @property {string | undefined} [target] names what it should show; '' nothing; undefined: not known yet
  * @property {string | undefined} [shown] names what it shows
  * @property {Picture | null} [picture] of the target
- * @property {{image: HTMLImageElement | null, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
+ * @property {{image: any, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
  *   not shown yet
  * @property {boolean} [isFromDevice] what it shows came from the device
  * @property {boolean} [pending] the index could not say what it should show
@@ -35,6 +40,7 @@ export class Scene {
   #options
   #listeners
   #isCurrent
+  #decode
   #isComplete = true
   #updating = false
   #late = false
@@ -42,19 +48,21 @@ export class Scene {
 
   /**
    * @param {import('./image-cache.js').ImageCache} store
-   * @param {(tile: {z: number, x: number, y: number}) => Picture | null | undefined} resolve
-   * @param {(item: Item) => boolean} isCurrent whether a tile is in view; Leaflet keeps others, which are left as they
-   *   are
+   * @param {{resolve: (tile: {z: number, x: number, y: number}) => Picture | null | undefined, isCurrent: (item: Item)
+   *   => boolean, decode: (image: Blob, picture: Picture) => Promise<any>}} map
+   *   isCurrent: whether a tile is in view; maps keep others, which are left as they are
    * @param {{together: number, fade: number}} options milliseconds
-   * @param {{onShown: () => void, onMissing: () => void, onOutdated: (item: Item) => void, onError: (item: Item,
-   *   error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}} listeners
-   *   onShown: every tile shows what it should; onMissing: the index lacks something; onOutdated: a version the index
-   *   names is not there
+   * @param {{onShown: () => void, onPaint: () => void, onMissing: () => void, onOutdated: (item: Item) => void,
+   *   onError: (item: Item, error: Error, isFirst: boolean) => void, onLoad: (item: Item, isFirst: boolean) => void}}
+   *   listeners
+   *   onShown: every tile shows what it should; onPaint: some tiles show something else than before, from this moment;
+   *   onMissing: the index lacks something; onOutdated: a version the index names is not there
    */
-  constructor (store, resolve, isCurrent, options, listeners) {
+  constructor (store, { resolve, isCurrent, decode }, options, listeners) {
     this.#store = store
     this.#resolve = resolve
     this.#isCurrent = isCurrent
+    this.#decode = decode
     this.#options = options
     this.#listeners = listeners
   }
@@ -145,20 +153,21 @@ export class Scene {
   async #load (item) {
     const { target, picture } = item
     try {
-      const { image, isFromDevice } = await this.#image(picture.version, item)
+      const { image, isFromDevice } = await this.#image(picture, item)
       if (item.target === target && this.#items.has(item)) this.#stage(item, image, isFromDevice)
     } catch (error) {
       if (item.target === target && this.#items.has(item) && error.name !== 'AbortError') this.#fail(item, error)
     }
   }
 
-  async #image (version, user, isSecond = false) {
+  async #image (picture, user, isSecond = false) {
+    const { version } = picture
     const blob = await this.#store.load(version, { user })
     try {
-      return { image: await decodeImage(blob), isFromDevice: this.#store.isFromDevice(blob) }
+      return { image: await this.#decode(blob, picture), isFromDevice: this.#store.isFromDevice(blob) }
     } catch {
       this.#store.forget(version)
-      if (this.#store.isFromDevice(blob) && !isSecond) return this.#image(version, user, true) // now from elsewhere
+      if (this.#store.isFromDevice(blob) && !isSecond) return this.#image(picture, user, true) // now from elsewhere
       throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
     }
   }
@@ -192,14 +201,21 @@ export class Scene {
   /** Shows staged images when it is time to, and reports when all is shown. */
   #showStaged () {
     if (this.#updating) return
-    let [waiting, keeping] = [false, false]
+    let [waiting, keeping, changed] = [false, false, false]
     for (const item of this.#items) {
       if (item.staged && item.shown === undefined) this.#show(item) // nothing older to keep
       if (item.target === undefined || item.target === item.shown || item.staged || item.failed) continue
       waiting = true
       keeping ||= item.shown !== undefined
     }
-    if (!waiting || this.#late) for (const item of this.#items) if (item.staged) this.#show(item)
+    if (!waiting || this.#late) {
+      for (const item of this.#items) {
+        if (!item.staged) continue
+        this.#show(item)
+        changed = true
+      }
+    }
+    if (changed) this.#listeners.onPaint()
     if (keeping && !this.#late) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     if (waiting) return
     clearTimeout(this.#timer)

@@ -4,7 +4,8 @@ import L from 'leaflet'
 import { tileId } from '../../core/index.js'
 import { NewestTiles } from './newest-tiles.js'
 import { TileView } from './tile-view.js'
-import { storeMixin } from './store-mixin.js'
+import { StoreLink } from '../engine/store-link.js'
+import { gridMixin } from './grid-mixin.js'
 
 export const couchDefaults = {
   /** @type {string | undefined} name of the layer in the store; required */
@@ -31,12 +32,12 @@ const grid = /** @type {any} */ (L.GridLayer.prototype)
  * @typedef {import('../engine/clock.js').Time} Time
  * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
  * @typedef {Omit<Partial<typeof couchDefaults>, 'layer'> & {layer: string} & L.TileLayerOptions} CouchLayerOptions
- * @typedef {import('./store-mixin.js').StoreEvents & import('./store-mixin.js').TileEvents}
+ * @typedef {import('./grid-mixin.js').StoreEvents & import('./grid-mixin.js').TileEvents}
  *   CouchLayerEvents
  */
 
 const Base = /** @type {import('./leaflet.js').Base<L.TileLayer, typeof couchDefaults & {layer: string} & L.TileLayerOptions, CouchLayerEvents, typeof L.TileLayer>} */ (
-  /** @type {unknown} */ (L.TileLayer.extend({ includes: storeMixin, options: couchDefaults })))
+  /** @type {unknown} */ (L.TileLayer.extend({ includes: gridMixin, options: couchDefaults })))
 
 /**
  * The newest tiles of a layer. What the layer document says (zooms, bounds, tile size, attribution) holds unless an
@@ -48,8 +49,17 @@ export class CouchLayer extends Base {
     super('', options)
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
     this.title = options?.layer
-    this._openStore(db, options)
-    this.setUrl(this._source.template(this.options.layer), true)
+    this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
+    this._link = new StoreLink(db, this.options, {
+      fire: (type, about) => this.fire(type, about),
+      setLayer: (doc, before) => this._setLayer(doc, before),
+      onReady: () => { if (this._map) this._resetView() },
+      onTilesChanged: tiles => this._onTilesChanged(tiles),
+      onDeviceChanged: () => this._onDeviceChanged(),
+      retry: () => this.retry(),
+      refresh: () => this.refresh()
+    })
+    this.setUrl(this._link.source.template(this.options.layer), true)
     this._revs = new Map() // id -> newest revision, of tiles that changed while this was on the map
     this._renewed = new WeakSet() // images that got another source
     this._turns = new WeakMap() // image -> the last attempt to give it one
@@ -57,20 +67,20 @@ export class CouchLayer extends Base {
     /** With `offline`: shows images made of bytes. @type {NewestTiles | undefined} */
     this._heads = undefined
     if (!this.options.offline) return
-    this._heads = new NewestTiles(this._source.heads, {
+    this._heads = new NewestTiles(this._link.source.heads, {
       onLoad: ({ view, coords }) => this.fire('tileload', { tile: view.el, coords }),
-      onError: (item, error) => this._onTileTrouble(error)
+      onError: (item, error) => this._link.onTileTrouble(error)
     })
   }
 
   onAdd (map) {
     super.onAdd(map)
-    this._startStore()
+    this._link.start()
     return this
   }
 
   onRemove (map) {
-    this._stopStore()
+    this._link.end()
     super.onRemove(map)
     return this
   }
@@ -106,7 +116,7 @@ export class CouchLayer extends Base {
   /** Reads the layer document and all tiles again. */
   refresh () {
     if (!this._map) return this
-    if (this.options.tilejson) this._readLayer()
+    if (this.options.tilejson) this._link.readLayer()
     this._heads?.refresh(undefined, { fresh: true })
     if (!this._heads) for (const { el, coords } of Object.values(this._tiles)) this._renew(el, coords, { fresh: true })
     return this
@@ -133,14 +143,12 @@ export class CouchLayer extends Base {
   }
 
   _update (center) {
-    if (this._isReady) super._update(center)
+    if (this._link.isReady) super._update(center)
   }
 
   _idOf ({ x, y }) {
     return tileId(this.options.layer, this._getZoomForUrl(), x, y)
   }
-
-  _onFollowing () {}
 
   _onTilesChanged (tiles) {
     const changed = new Set()

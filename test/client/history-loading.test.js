@@ -71,7 +71,7 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
     assert.ok(before > tiles)
     await page.evaluate(options => {
       const { layer } = /** @type {any} */ (window)
-      layer._preloader.run = () => {} // nothing new, to see the old end
+      layer.options.preload = 0 // nothing new, to see the old end
       layer.setTime(options)
     }, T(1).replace('00Z', '01Z'))
     hold.open()

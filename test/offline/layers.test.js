@@ -18,7 +18,7 @@ async function settled (page, isRight, value) {
   await page.waitForFunction(([rule, given]) => {
     const { see, layer } = /** @type {any} */ (window)
     const picture = see.picture()
-    return Object.keys(picture).length && layer._isReady && new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
+    return Object.keys(picture).length && (layer.history ?? layer._link).isReady && new Function('picture', 'given', `return (${rule})(picture, given)`)(picture, given)
   }, [isRight.toString(), value])
   return page.evaluate(() => /** @type {any} */ (window).see.picture())
 }

@@ -1,0 +1,439 @@
+// The time engine: which version each tile in view shows, at any time, without a flicker. It joins these parts:
+// StoreLink asks the store, VersionIndex knows which versions there are, IndexLoader fills it, ImageCache holds the
+// images, Scene decides what each tile shows. It knows no map library: those give it a surface to draw on.
+import { Clock } from './clock.js'
+import { Emitter } from './emitter.js'
+import { ImageCache } from './image-cache.js'
+import { IndexLoader } from './index-loader.js'
+import { Preloader } from './preloader.js'
+import { ancestors, resolve } from './resolve.js'
+import { Scene } from './scene.js'
+import { StoreLink } from './store-link.js'
+import { VersionIndex } from './version-index.js'
+
+const FEED_TIME = 200 // milliseconds that the first look at the history waits for the feed of changes to begin
+
+export const engineDefaults = {
+  /** @type {string | undefined} name of the layer in the store; required */
+  layer: undefined,
+  /**
+   * @type {Time | null | undefined} where the clock is set: a Date, an ISO text (a part such as '2024-03' means its
+   * end), or null for the newest
+   */
+  time: undefined,
+  /** @type {Clock | undefined} a Clock to share with other layers; its own unless given */
+  clock: undefined,
+  /** follow the changes of the store: new versions appear by themselves */
+  live: false,
+  /** milliseconds in which a tile turns into its next version; 0 switches at once */
+  fade: 0,
+  /** milliseconds that tiles of a step wait for the slower ones, so that all change at once */
+  together: 400,
+  /** changes before and after the present time that are fetched in advance */
+  preload: 2,
+  /** bytes fetched in advance at most, at one time */
+  preloadSize: 4 * 1024 * 1024,
+  /** bytes of images kept */
+  cacheSize: 64 * 1024 * 1024,
+  /** entries of the version index kept */
+  versions: 200000,
+  /** images fetched at the same time */
+  requests: 6,
+  /** for an image before it counts as failed; it is tried again later all the same */
+  attempts: 3,
+  /** zooms in which a tile is enlarged: beyond the layer's last one, and where deeper tiles are missing */
+  overzoom: 3,
+  /** read the layer's document for zooms, bounds, tile size and attribution */
+  tilejson: true,
+  /** milliseconds until a request counts as unanswered */
+  timeout: 30000,
+  /** @type {OfflineStore | undefined} an OfflineStore, to read from the device as well */
+  offline: undefined,
+  /** @type {'device' | 'network' | 'only'} with `offline`: 'device' first, 'network' first, or 'only' the device */
+  read: 'device',
+  /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
+  fetchOptions: {}
+}
+
+/**
+ * @typedef {import('./clock.js').Time} Time
+ * @typedef {import('./clock.js').ExactTime} ExactTime
+ * @typedef {import('./resolve.js').Picture} Picture
+ * @typedef {import('./scene.js').Item} Item
+ * @typedef {import('./version-index.js').Change} Change
+ * @typedef {import('./store-link.js').LayerDocument} LayerDocument
+ * @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {Omit<Partial<typeof engineDefaults>, 'layer'> & {layer: string}} EngineOptions
+ *
+ * @typedef {object} Surface what a map library does for the engine
+ * @property {(image: Blob, picture: Picture) => Promise<any>} decode gives an image that can be painted in the next
+ *   frame; what it rejects counts as damaged
+ * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer the layer's document was read,
+ *   or is another now: zooms, bounds, tile size, attribution; null: `tilejson` is false
+ * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for
+ * @property {() => void} [onTime] before tiles change: those kept outside of the view may show another time
+ * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
+ *   frame
+ * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
+ *
+ * @typedef {object} EngineEvents
+ * @property {{time: ExactTime | null}} timechange the clock moved
+ * @property {{time: ExactTime | null}} timeload every tile in view shows this time
+ * @property {{changes: Change[] | null}} changes the times at which the present view changed are known; null while they
+ *   are not
+ * @property {{first?: ExactTime, last?: ExactTime}} extent the first and last time of the whole layer
+ * @property {{layer: LayerDocument}} layerload the layer's document was read
+ * @property {{error: import('../../core/index.js').TilecouchError}} storeerror the store does not answer, or not as it
+ *   should; it is asked until it does
+ * @property {{}} storeback the store answers again
+ * @property {{}} loading a tile was added that shows nothing yet
+ * @property {{tile: Item}} tileload
+ * @property {{tile: Item, error: Error}} tileerror a tile did not load; it is tried again by itself
+ * @property {{}} add it is on a map
+ * @property {{}} remove it is on no map any more
+ */
+
+/** @extends {Emitter<EngineEvents>} */
+export class HistoryEngine extends Emitter {
+  isOnMap = false
+  #surface
+  #link
+  #loader
+  #preloader
+  #scene
+  /** @type {Column[]} */
+  #columns = []
+  /** @type {{first: string, last: string} | null} */
+  #extent = null
+  /** @type {ExactTime | null} the time that the tiles show */
+  #time = null
+  /** @type {{columns: Column[], generation: number, list: Change[]} | null} */
+  #changes = null
+  /** @type {Change[] | null} */
+  #reportedChanges = null
+  #lacksTiles = false
+  /** until the feed of changes has begun, or takes too long @type {ReturnType<typeof setTimeout> | undefined} */
+  #awaitsFeed
+
+  /** @param {any} db address of the database, or a source @param {EngineOptions} options @param {Surface} surface */
+  constructor (db, options, surface) {
+    super()
+    /** @type {typeof engineDefaults & {layer: string}} */
+    this.options = isComplete(options) ? options : { ...engineDefaults, ...options }
+    this.#surface = surface
+    this.#link = new StoreLink(db, this.options, {
+      fire: (type, about) => this.fire(type, about),
+      followsPast: true,
+      setLayer: (doc, before) => surface.setLayer(doc, before),
+      onReady: () => surface.onReady?.(),
+      onFollowing: () => this.#onFollowing(),
+      onTilesChanged: tiles => this.#onTilesChanged(tiles),
+      onDeviceChanged: () => this.#onDeviceChanged(),
+      retry: () => this.retry(),
+      refresh: () => this.refresh()
+    })
+    /** the one given to it, or its own @readonly @type {Clock} */
+    this.clock = this.options.clock ?? new Clock()
+    if (this.options.time !== undefined) this.clock.setTime(this.options.time)
+    /** the known versions @readonly */
+    this.index = new VersionIndex({ limit: this.options.versions })
+    this.#loader = new IndexLoader(this.source, this.options.layer, this.index, { onKnown: () => this.#onKnown(), ...this.#link.reports('index') })
+    /** the images of versions @readonly */
+    this.images = new ImageCache(this.source, this.options)
+    this.#preloader = new Preloader(this.images, times => this.#neededAt(times), this.options)
+    this.#scene = new Scene(this.images, {
+      resolve: tile => this.pictureAt(tile, this.getTime()),
+      isCurrent: item => this.isInView(item),
+      decode: surface.decode
+    }, this.options, {
+      onShown: () => {
+        this.fire('timeload', { time: this.getTime() })
+        this.#preloader.run(this.changes() ?? [], this.getTime())
+      },
+      onPaint: () => surface.paint?.(),
+      onMissing: () => this.#onMissing(),
+      onOutdated: ({ picture }) => { if (picture) this.#onTilesChanged([picture.version]) },
+      onError: (item, error, isFirst) => {
+        this.#link.onTileTrouble(error)
+        if (isFirst) item.ready(error)
+        this.fire('tileerror', { tile: item, error, isFirst })
+      },
+      onLoad: (item, isFirst) => {
+        if (item.picture && !item.isFromDevice) this.#link.onTile()
+        if (isFirst) item.ready()
+        this.fire('tileload', { tile: item, isFirst })
+      }
+    })
+  }
+
+  /** @returns {any} reads the tiles */
+  get source () {
+    return this.#link.source
+  }
+
+  /** @returns {LayerDocument | null} the layer's document, once it was read */
+  get doc () {
+    return this.#link.doc
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.#link.title
+  }
+
+  /** @returns {boolean} whether tiles can be asked for: the layer's document was read */
+  get isReady () {
+    return this.#link.isReady
+  }
+
+  /** It is on a map now. */
+  start () {
+    this.isOnMap = true
+    this.#time = this.getTime()
+    this.clock.on('timechange', this.#onTime)
+    const { live, offline } = this.options
+    if (live && !offline) this.#awaitsFeed = setTimeout(() => this.#stopAwaiting(), FEED_TIME)
+    this.#link.start()
+    this.#readExtent()
+    this.fire('add')
+  }
+
+  /** It is on no map any more: everything that runs ends, and all tiles are forgotten. */
+  stop () {
+    this.isOnMap = false
+    this.clock.off('timechange', this.#onTime)
+    clearTimeout(this.#awaitsFeed)
+    this.#awaitsFeed = undefined
+    this.#link.end()
+    this.#loader.stop()
+    this.#preloader.drop()
+    this.#scene.close()
+    this.#columns = []
+    this.fire('remove')
+  }
+
+  /**
+   * What is in view from now on.
+   * @param {Column[]} columns
+   * @param {() => void} [onView] before tiles change: those that left the view may be dropped
+   */
+  setView (columns, onView) {
+    // maps update more often than the view changes
+    if (JSON.stringify(columns) !== JSON.stringify(this.#columns)) this.#columns = columns
+    onView?.()
+    this.#want()
+    this.#scene.update()
+    this.#reportChanges()
+  }
+
+  /** A tile that the map shows from now on. @param {Item} tile */
+  add (tile) {
+    this.#scene.add(tile)
+    this.fire('loading')
+  }
+
+  /** @param {Item} tile */
+  remove (tile) {
+    this.#scene.remove(tile)
+  }
+
+  /** @param {{z: number, x: number, y: number}} tile */
+  isInView (tile) {
+    return this.#columns.some(({ z, x, y0, y1 }) => z === tile.z && x === tile.x && y0 <= tile.y && tile.y <= y1)
+  }
+
+  /** Whether a tile shows the version of the present time. @param {Item} tile */
+  isRight (tile) {
+    return this.#scene.isRight(tile)
+  }
+
+  /** @returns {ExactTime | null} the clock's time; null is the newest */
+  getTime () {
+    return this.clock.getTime()
+  }
+
+  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
+  setTime (time) {
+    this.clock.setTime(time)
+    return this
+  }
+
+  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
+  changes () {
+    if (!this.isOnMap || !this.isReady || !this.index.covers(this.#columns)) return null
+    const { generation } = this.index
+    if (this.#changes?.columns !== this.#columns || this.#changes.generation !== generation) {
+      this.#changes = { columns: this.#columns, generation, list: this.index.changes(this.#columns) }
+    }
+    return this.#changes.list
+  }
+
+  /** @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or without tiles */
+  extent () {
+    return this.#extent
+  }
+
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
+  isShown () {
+    return this.isReady && (!this.isOnMap || this.#time === this.getTime()) && this.#scene.isShown
+  }
+
+  /**
+   * The tiles in view that look different at two times.
+   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
+   */
+  changedTiles (from, to) {
+    return this.index.changedTiles(this.#columns, from, to)
+  }
+
+  /** How often each tile in view changed after it first appeared; null while that is not known. */
+  changesByTile () {
+    return this.changes() && this.index.changesByTile(this.#columns)
+  }
+
+  /** @returns {Version[]} of one tile, oldest first, as far as they are known */
+  versionsAt (z, x, y) {
+    return this.index.versions(z, x, y)
+  }
+
+  /** @returns {Version | null} of one tile as of the clock's time */
+  shownAt (z, x, y) {
+    return this.index.at(z, x, y, this.getTime()) ?? null
+  }
+
+  /**
+   * @param {{z: number, x: number, y: number}} tile @param {ExactTime | null} time
+   * @returns {Picture | null | undefined} what it shows then; null: nothing; undefined: that is not known
+   */
+  pictureAt (tile, time) {
+    if (this.#isVector && !this.#surface.drawsVectors) return null
+    return resolve(this.index, tile, time, this.ancestry())
+  }
+
+  /** How far up an image is looked for where a tile has none. */
+  ancestry () {
+    const { overzoom } = this.options
+    const most = this.#isVector ? 0 : Math.max(overzoom, this.source.limits?.enlarged ?? 0)
+    return { overzoom: most, minzoom: this.doc?.minzoom ?? 0 }
+  }
+
+  /**
+   * Fetches what the view needs at these times, in the background.
+   * @param {(ExactTime | null)[]} times
+   * @param {AbortSignal} [signal] ends it early
+   */
+  async preload (times, signal) {
+    if (!this.isOnMap) return
+    await this.#preloader.load(times, AbortSignal.any([this.#link.stop.signal, ...(signal ? [signal] : [])]))
+  }
+
+  /** Tries again now what failed. */
+  retry () {
+    this.#loader.retry()
+    this.#scene.retry()
+    return this
+  }
+
+  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
+  refresh () {
+    if (!this.isOnMap) return this
+    if (this.options.tilejson) this.#link.readLayer()
+    this.#loader.expireAll()
+    this.#want()
+    this.#readExtent()
+    return this
+  }
+
+  get #isVector () {
+    return this.doc?.format === 'pbf'
+  }
+
+  #want () {
+    if (this.#awaitsFeed !== undefined) return
+    this.#loader.want(
+      this.#lacksTiles ? [...this.#columns, ...ancestors(this.#columns, this.ancestry())] : this.#columns
+    )
+  }
+
+  #stopAwaiting () {
+    clearTimeout(this.#awaitsFeed)
+    this.#awaitsFeed = undefined
+    this.#want()
+  }
+
+  // some tiles of the view are missing: from now on their ancestors are requested as well
+  #onMissing () {
+    if (this.#lacksTiles || !this.index.covers(this.#columns)) return
+    this.#lacksTiles = true
+    this.#want()
+  }
+
+  #onKnown () {
+    this.#scene.update()
+    this.#reportChanges()
+  }
+
+  #reportChanges () {
+    const changes = this.changes()
+    if (changes === this.#reportedChanges) return
+    this.#reportedChanges = changes
+    this.fire('changes', { changes })
+  }
+
+  #onTime = ({ time, previous }) => {
+    this.#preloader.drop()
+    this.#preloader.forward = time === null || (previous !== null && time > previous)
+    this.#surface.onTime?.()
+    this.#time = time
+    this.fire('timechange', { time })
+    this.#scene.update({ announce: true })
+  }
+
+  #neededAt (times) {
+    const needed = new Set()
+    for (const time of times) {
+      for (const item of this.#scene.items) if (this.isInView(item)) needed.add(this.pictureAt(item, time)?.version)
+    }
+    return [...needed].filter(version => version && !this.images.has(version))
+  }
+
+  /** Tiles came to the device, became others there, or left it. */
+  async #onDeviceChanged () {
+    const { layer } = this.options
+    const offline = /** @type {OfflineStore} */ (this.options.offline)
+    await this.#loader.readDevice()
+    this.#scene.retry()
+    const extent = await offline.device.extent(layer)
+    const known = this.#extent
+    if (extent && !(known && known.first <= extent.first && known.last >= extent.last)) this.#readExtent()
+    const items = [...this.#scene.items].filter(({ picture, shown }) => picture && shown)
+    const held = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
+    items.forEach((item, at) => item.view.note(held[at] || (Boolean(offline.browse) && Boolean(item.isFromDevice))))
+  }
+
+  async #readExtent () {
+    const extent = await this.#link.ask('extent', signal => this.source.extent(this.options.layer, signal))
+    if (extent === undefined) return
+    this.#extent = extent
+    this.fire('extent', { ...extent })
+  }
+
+  #onFollowing () {
+    if (this.#awaitsFeed !== undefined) return this.#stopAwaiting()
+    if (this.index.size || this.#loader.isBusy) this.refresh() // what changed between the first look and now
+  }
+
+  #onTilesChanged (tiles) {
+    for (const { z, x, y } of tiles) this.#loader.expire(z, x, y)
+    this.#want()
+    this.#readExtent()
+  }
+}
+
+/**
+ * Those of a Leaflet layer are: it may change them later.
+ * @returns {options is typeof engineDefaults & {layer: string}}
+ */
+const isComplete = options => Object.keys(engineDefaults).every(name => name in options)

@@ -1,0 +1,205 @@
+// What every layer needs of its store: its document, its changes, what the device has of it, and whether the store
+// answers. It knows no map library.
+import { checkLayer } from '../../core/index.js'
+import { CouchSource } from '../source/couch-source.js'
+import { StoreHealth, followLayer } from '../source/follow.js'
+import { retry } from '../source/wait.js'
+
+const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
+
+/**
+ * @typedef {object} LayerDocument TileJSON 3.0 fields, and the store's own
+ * @property {string} layer
+ * @property {string} [name]
+ * @property {string} [description]
+ * @property {string} [attribution]
+ * @property {number} [minzoom]
+ * @property {number} [maxzoom]
+ * @property {[number, number, number, number]} [bounds] west, south, east, north in degrees
+ * @property {[number, number, number]} [center] longitude, latitude, zoom
+ * @property {string} [format]
+ * @property {number} [tileSize]
+ *
+ * @typedef {object} LinkOptions
+ * @property {string} layer
+ * @property {boolean} live
+ * @property {boolean} tilejson
+ * @property {number} timeout
+ * @property {RequestInit} fetchOptions
+ * @property {import('../offline/offline-store.js').OfflineStore} [offline]
+ * @property {'device' | 'network' | 'only'} read
+ *
+ * @typedef {object} LinkOwner the layer
+ * @property {(type: string, about?: Record<string, any>) => void} fire
+ * @property {boolean} [followsPast] versions that are loaded for a time in the past are followed, too
+ * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer its document was read, or is
+ *   another now; null: it is not to be read
+ * @property {() => void} [onReady] after `setLayer`, when everybody was told: tiles can be asked for
+ * @property {() => void} [onFollowing] nothing that changes from now on is missed
+ * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
+ * @property {() => void} onDeviceChanged
+ * @property {() => void} retry
+ * @property {() => void} refresh
+ */
+
+export class StoreLink {
+  /** the layer's document, once it was read @type {LayerDocument | null} */
+  doc = null
+  /** Whether `setLayer` was called. */
+  isReady = false
+  /** Ends what runs while the layer is on a map. */
+  stop = new AbortController()
+  #options
+  #owner
+  #health
+  #reading = new AbortController()
+  #isAwaiting = false
+
+  /**
+   * @param {any} db an address, or a source; need not be named with `offline`, whose store is asked then
+   * @param {LinkOptions} options @param {LinkOwner} owner
+   */
+  constructor (db, options, owner) {
+    checkLayer(options.layer)
+    this.#options = options
+    this.#owner = owner
+    const { timeout, fetchOptions, offline, read, layer } = options
+    const couch = db && typeof db === 'object' ? db : offline && db == null ? undefined : new CouchSource(db, { timeout, fetchOptions })
+    /** reads the tiles @type {any} */
+    this.source = offline ? offline.source({ layer, read, couch }) : couch
+    this.#health = new StoreHealth({
+      onError: error => owner.fire('storeerror', { error }),
+      onBack: () => {
+        owner.fire('storeback')
+        this.#onBack()
+      }
+    })
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.doc?.name ?? this.#options.layer
+  }
+
+  /** The layer is on a map. */
+  start () {
+    this.stop = new AbortController()
+    const { signal } = this.stop
+    const { tilejson, live, layer, offline } = this.#options
+    if (tilejson) this.readLayer()
+    else this.#take(null)
+    if (live) {
+      followLayer(this.source, layer, {
+        signal,
+        past: this.#owner.followsPast,
+        onStart: () => this.#owner.onFollowing?.(),
+        onChanges: changes => {
+          if (changes.layer && tilejson) this.readLayer()
+          if (changes.tiles.length) this.#owner.onTilesChanged(changes.tiles)
+        },
+        ...this.reports('changes')
+      })
+    }
+    globalThis.addEventListener('online', () => this.#owner.retry(), { signal })
+    if (offline) this.#followDevice(offline, signal)
+  }
+
+  end () {
+    this.stop.abort()
+  }
+
+  /** Listeners for a part that asks the store. @param {string} part */
+  reports (part) {
+    const onBack = () => {
+      this.#health.ok(part)
+      // if they still fail they will say so again; what the device answers says nothing of the store
+      if (!this.#options.offline || part === 'network' || part === 'changes') this.#health.ok('tiles')
+    }
+    return { onError: error => this.#health.fail(part, error), onBack }
+  }
+
+  /**
+   * Asks the store until it answers; undefined when the layer was taken from the map before.
+   * @template T
+   * @param {string} part @param {(signal: AbortSignal) => Promise<T>} task @param {AbortSignal} [own]
+   */
+  async ask (part, task, own) {
+    const signal = own ?? this.stop.signal
+    const { onError, onBack } = this.reports(part)
+    try {
+      return await retry(() => task(signal), { signal, onError, onDone: onBack })
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  /** Reads the layer's document. */
+  async readLayer () {
+    this.#reading.abort()
+    this.#reading = new AbortController()
+    const doc = await this.ask('layer', signal => this.source.layer(this.#options.layer, signal), AbortSignal.any([this.stop.signal, this.#reading.signal]))
+    if (doc) this.#take(doc)
+  }
+
+  /** A tile came. */
+  onTile () {
+    this.#health.ok('tiles')
+  }
+
+  /**
+   * A tile failed. If most tiles come from the device, no other request would notice that the store is back: ask until
+   * it is.
+   */
+  async onTileTrouble (/** @type {any} */ error) {
+    if (error.code !== 'UNREACHABLE') return
+    this.#health.fail('tiles', error)
+    if (this.#isAwaiting || !this.source.probe || this.stop.signal.aborted) return
+    this.#isAwaiting = true
+    await this.ask('network', signal => this.source.probe(signal))
+    this.#isAwaiting = false
+  }
+
+  #take (doc) {
+    const before = this.doc
+    this.doc = doc
+    this.#owner.setLayer(doc, before)
+    this.isReady = true
+    if (doc) this.#owner.fire('layerload', { layer: doc })
+    this.#owner.onReady?.()
+  }
+
+  /** The store is back. */
+  #onBack () {
+    const { offline, read } = this.#options
+    if (offline && read === 'network') this.#owner.refresh() // what was shown was the device's
+    else this.#owner.retry()
+  }
+
+  /** Looks again at what the device has when that changes, and asks the store when it is known to answer. */
+  #followDevice (offline, signal) {
+    let timer
+    const readMissing = () => { if (!this.isReady && this.#options.tilejson) this.readLayer() }
+    const onTiles = ({ layer }) => {
+      if (layer !== undefined && layer !== this.#options.layer) return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        readMissing()
+        this.#owner.onDeviceChanged()
+      }, GATHER_TIME)
+    }
+    const onOnline = ({ online }) => {
+      if (!online) return
+      readMissing()
+      const { isGood } = this.#health
+      for (const part of ['network', 'tiles']) this.#health.ok(part)
+      if (isGood || !this.#health.isGood) this.#onBack() // else it was reported
+    }
+    offline.on('tiles', onTiles)
+    offline.on('online', onOnline)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      offline.off('tiles', onTiles)
+      offline.off('online', onOnline)
+    }, { once: true })
+  }
+}
