@@ -83,7 +83,12 @@ const parametersOf = node => node.parameters.map(parameter => {
   return `${parameter.name.getText()}${tag?.isBracketed ? '?' : ''}: ${type}`
 }).join(', ')
 
-const optionsOf = declaration => declaration.initializer.properties.map(property => {
+/** The literal behind a name, which may be another file's. */
+const literalOf = expression => ts.isIdentifier(expression)
+  ? resolved(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(expression))).valueDeclaration.initializer
+  : expression
+
+const optionsOf = declaration => literalOf(declaration.initializer).properties.map(property => {
   const own = ts.getJSDocType(property)
   const type = own ? line(own.getText()).replace(/ \| undefined$/, '') : typeText(checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(property.initializer)), property)
   return { name: property.name.getText(), type, value: property.initializer.getText(), meaning: meaningOf(property) }
