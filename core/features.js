@@ -1,0 +1,284 @@
+// The features of vector tiles, and which of them were added, removed or changed between two times.
+//
+//   const differ = new FeatureDiff()
+//   for (const { z, x, y, before, after } of tiles) differ.add({ z, x, y }, before, after) // unpacked: see unzipTile
+//   const geojson = { type: 'FeatureCollection', features: [...differ.features()] }
+//
+// A feature is matched by its id, over all tiles that were added; without an id, or where an id is repeated in a layer
+// of a tile, by its geometry and attributes within its tile. Not in core/index.js: a map without vector tiles does not
+// need the decoder.
+import { VectorTile } from '@mapbox/vector-tile'
+import { PbfReader } from 'pbf'
+
+const DIGITS = 9 // of a degree: a tenth of a millimetre
+const KINDS = /** @type {const} */ ([undefined, 'Point', 'LineString', 'Polygon']) // by the types of vector tiles
+const OWN = ['change', 'source_layer', 'before'] // properties of a difference
+
+/**
+ * @typedef {'added' | 'removed' | 'changed'} FeatureChange
+ *
+ * @typedef {object} Difference GeoJSON
+ * @property {'Feature'} type
+ * @property {number} [id]
+ * @property {Record<string, any>} properties the later attributes (of removed features the earlier), `change`,
+ *   `source_layer`, and of changed features `before`: the earlier attributes. An attribute of such a name gets a `_`
+ *   in front
+ * @property {{type: string, coordinates?: any[], geometries?: any[]}} geometry the later one in the tiles that differ;
+ *   the earlier one if no part of the feature is left in them
+ *
+ * @typedef {object} Decoded a feature of a tile
+ * @property {number} [id]
+ * @property {string} shape type, extent and points: equal texts are equal geometries
+ * @property {string} attributes sorted: equal texts are equal attributes
+ * @property {import('@mapbox/vector-tile').VectorTileFeature} feature
+ *
+ * @typedef {[earlier: Decoded | undefined, later: Decoded | undefined]} Match one side at least
+ *
+ * @typedef {object} Joined what the tiles say of a feature with an id
+ * @property {[any, any]} properties earlier and later, where there are any
+ * @property {[Parts, Parts]} parts
+ * @property {{z: number, x: number, y: number}[]} beyond neighbours that may hold more of it
+ *
+ * @typedef {Map<'Point' | 'LineString' | 'Polygon', any[]>} Parts type -> coordinates
+ */
+
+/** @param {Uint8Array} bytes of a vector tile, gzipped or not @returns {Promise<Uint8Array>} */
+export async function unzipTile (bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes
+  const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+/**
+ * @param {Uint8Array} bytes unpacked
+ * @returns {Map<string, Decoded[]>} source layer -> features; throws if the tile is damaged
+ */
+function readFeatures (bytes) {
+  const { layers } = new VectorTile(new PbfReader(bytes))
+  return new Map(Object.entries(layers).map(([name, layer]) =>
+    [name, Array.from({ length: layer.length }, (_, index) => decode(layer.feature(index)))]))
+}
+
+/** @param {import('@mapbox/vector-tile').VectorTileFeature} feature @returns {Decoded} */
+function decode (feature) {
+  const { id, type, extent, properties } = feature
+  const lines = feature.loadGeometry().map(line => line.map(({ x, y }) => `${x},${y}`).join(' '))
+  const attributes = Object.keys(properties).sort().map(key => [key, typeof properties[key], String(properties[key])])
+  return { id, shape: `${type}/${extent} ${lines.join(';')}`, attributes: JSON.stringify(attributes), feature }
+}
+
+/**
+ * A text that is the same for two tiles with the same features, however they were encoded. The order of layers, of
+ * features and of tables has no meaning; the extent and the order of points have.
+ * @param {Uint8Array} bytes unpacked
+ * @returns {string | undefined} nothing if numbers are too large to be compared
+ */
+export function canonicalText (bytes) {
+  const isExact = value => !Number.isInteger(value) || Number.isSafeInteger(value)
+  const layers = [...readFeatures(bytes)]
+  const features = layers.flatMap(([, list]) => list.map(({ feature }) => feature))
+  if (!features.every(({ id, properties }) => [id, ...Object.values(properties)].every(isExact))) return undefined
+  return JSON.stringify(layers.sort(([a], [b]) => a < b ? -1 : 1).map(([name, list]) =>
+    [name, list.map(({ id, shape, attributes }) => `${id} ${shape} ${attributes}`).sort()]))
+}
+
+export class FeatureDiff {
+  #usesIds
+  /** @type {Set<string>} */
+  #added = new Set()
+  /** @type {Map<string, {joined: Map<number, Joined>, same: Set<number>, loose: Difference[]}>} */
+  #layers = new Map()
+  /** Differences that are kept, at most: parts of features, before those of one id are joined. */
+  size = 0
+
+  /**
+   * @param {{ids?: boolean}} [options] ids: false if the encoder only numbers features, so that an id means another
+   *   feature in the next edition
+   */
+  constructor ({ ids = true } = {}) {
+    this.#usesIds = ids
+  }
+
+  /**
+   * Compares a tile of two times. All tiles must be of one zoom. A tile that is the same at both times may be added
+   * too, with the same array twice: a feature that only grew into another tile is then known as changed.
+   * @param {{z: number, x: number, y: number}} tile
+   * @param {Uint8Array} [before] unpacked; nothing if there is no tile
+   * @param {Uint8Array} [after]
+   */
+  add (tile, before, after) {
+    const earlier = before ? readFeatures(before) : new Map()
+    const later = before === after ? earlier : after ? readFeatures(after) : new Map()
+    this.#added.add(nameOf(tile))
+    for (const name of new Set([...earlier.keys(), ...later.keys()])) {
+      if (!this.#layers.has(name)) this.#layers.set(name, { joined: new Map(), same: new Set(), loose: [] })
+      this.#compare(name, earlier.get(name) ?? [], later.get(name) ?? [], tile)
+    }
+  }
+
+  /** @param {string} name @param {Decoded[]} earlier @param {Decoded[]} later */
+  #compare (name, earlier, later, tile) {
+    const repeated = new Set([...repeatedIds(earlier), ...repeatedIds(later)])
+    const isLoose = (/** @type {Decoded} */ { id }) => !this.#usesIds || id === undefined || repeated.has(id)
+    const [olds, news] = [earlier, later].map(list =>
+      new Map(list.filter(one => !isLoose(one)).map(one => [/** @type {number} */ (one.id), one])))
+    for (const id of new Set([...olds.keys(), ...news.keys()])) this.#join(name, id, [olds.get(id), news.get(id)], tile)
+    if (earlier === later) return
+    for (const match of matchLoose(earlier.filter(isLoose), later.filter(isLoose))) this.#addLoose(name, match, tile)
+  }
+
+  /** @param {string} name @param {number} id @param {Match} match */
+  #join (name, id, match, tile) {
+    const { joined, same } = /** @type {any} */ (this.#layers.get(name))
+    const [old, now] = match
+    if (old && now && old.shape === now.shape && old.attributes === now.attributes) {
+      same.add(id)
+      return
+    }
+    const all = joined.get(id) ?? { properties: [undefined, undefined], parts: [new Map(), new Map()], beyond: [] }
+    joined.set(id, all)
+    match.forEach((one, side) => {
+      if (!one) return
+      this.size++
+      all.properties[side] ??= one.feature.properties
+      addPart(all.parts[side], one.feature, tile)
+      all.beyond.push(...neighboursOf(one.feature, tile))
+    })
+  }
+
+  /** @param {string} name @param {Match} match */
+  #addLoose (name, [old, now], tile) {
+    const parts = new Map()
+    addPart(parts, /** @type {Decoded} */ (now ?? old).feature, tile)
+    if (!parts.size) return
+    this.size++
+    const properties = [old?.feature.properties, now?.feature.properties]
+    this.#layers.get(name)?.loose.push(difference(name, undefined, properties, parts))
+  }
+
+  /**
+   * Tiles that were not added and may hold more of a feature that looks added or removed. Adding them as well decides
+   * whether it only grew or shrank.
+   * @returns {{z: number, x: number, y: number}[]}
+   */
+  neighbours () {
+    const found = new Map()
+    for (const { joined, same } of this.#layers.values()) {
+      for (const [id, { properties, beyond }] of joined) {
+        if (same.has(id) || (properties[0] && properties[1])) continue
+        for (const tile of beyond) if (!this.#added.has(nameOf(tile))) found.set(nameOf(tile), tile)
+      }
+    }
+    return [...found.values()]
+  }
+
+  /** The differences, layer by layer. @returns {Generator<Difference>} */
+  * features () {
+    for (const name of [...this.#layers.keys()].sort()) {
+      const { joined, same, loose } = /** @type {any} */ (this.#layers.get(name))
+      for (const [id, { properties: [old, now], parts: [earlier, later] }] of joined) {
+        const parts = later.size ? later : earlier
+        // what is only in the margins of the tiles belongs to their neighbours
+        if (parts.size) yield difference(name, id, same.has(id) ? [old ?? now, now ?? old] : [old, now], parts)
+      }
+      yield * loose
+    }
+  }
+}
+
+const nameOf = ({ z, x, y }) => `${z}/${x}/${y}`
+
+function repeatedIds (features) {
+  const seen = new Set()
+  return features.map(({ id }) => id).filter(id => seen.size === seen.add(id).size)
+}
+
+/**
+ * Pairs of one geometry, and what is left over on either side. Of those with the same geometry and attributes nothing
+ * is said.
+ * @param {Decoded[]} earlier @param {Decoded[]} later
+ * @returns {Match[]}
+ */
+function matchLoose (earlier, later) {
+  const exact = pair(earlier, later, ({ shape, attributes }) => `${shape} ${attributes}`)
+  const byAttributes = (a, b) => a.attributes < b.attributes ? -1 : 1
+  const [olds, news] = [exact.removed, exact.added].map(list => list.sort(byAttributes))
+  const { pairs, removed, added } = pair(olds, news, one => one.shape)
+  return [
+    ...pairs,
+    ...removed.map(one => /** @type {Match} */ ([one, undefined])),
+    ...added.map(one => /** @type {Match} */ ([undefined, one]))
+  ]
+}
+
+/** @param {Decoded[]} earlier @param {Decoded[]} later @param {(one: Decoded) => string} keyOf */
+function pair (earlier, later, keyOf) {
+  /** @type {Map<string, Decoded[]>} */
+  const waiting = new Map()
+  for (const one of earlier) waiting.get(keyOf(one))?.push(one) ?? waiting.set(keyOf(one), [one])
+  /** @type {Match[]} */
+  const pairs = []
+  /** @type {Decoded[]} */
+  const added = []
+  for (const one of later) {
+    const old = waiting.get(keyOf(one))?.shift()
+    if (old) pairs.push([old, one])
+    else added.push(one)
+  }
+  return { pairs, removed: [...waiting.values()].flat(), added }
+}
+
+/** Columns and rows, counted from the tile, that a feature reaches. */
+function reach (feature) {
+  const [x1, y1, x2, y2] = feature.bbox()
+  const from = low => low <= 0 ? -1 : 0
+  const to = high => high >= feature.extent ? 1 : 0
+  const isInside = x1 < feature.extent && y1 < feature.extent && x2 >= 0 && y2 >= 0
+  return { left: from(x1), top: from(y1), right: to(x2), bottom: to(y2), isInside }
+}
+
+function neighboursOf (feature, { z, x, y }) {
+  const { left, top, right, bottom } = reach(feature)
+  const side = 2 ** z
+  const found = []
+  for (let dx = left; dx <= right; dx++) {
+    for (let dy = top; dy <= bottom; dy++) {
+      if ((dx || dy) && y + dy >= 0 && y + dy < side) found.push({ z, x: (x + dx + side) % side, y: y + dy })
+    }
+  }
+  return found
+}
+
+/** Adds the geometry of a feature, unless it lies in the margin of its tile alone. @param {Parts} parts */
+function addPart (parts, feature, { z, x, y }) {
+  const kind = KINDS[feature.type]
+  if (!kind || !reach(feature).isInside) return
+  const { type, coordinates } = /** @type {any} */ (feature.toGeoJSON(x, y, z).geometry)
+  const own = type === kind ? [coordinates] : coordinates
+  // vector tiles have the outer ring clockwise, RFC 7946 counterclockwise
+  if (kind === 'Polygon') for (const ring of own.flat()) ring.reverse()
+  if (own.length) parts.set(kind, [...parts.get(kind) ?? [], ...own])
+}
+
+/** @param {string} name @param {number | undefined} id @param {any[]} sides attributes @param {Parts} parts */
+function difference (name, id, [old, now], parts) {
+  const change = !old ? 'added' : !now ? 'removed' : 'changed'
+  const entries = Object.entries(now ?? old).map(([key, value]) => [OWN.includes(key) ? `_${key}` : key, value])
+  const own = { change, source_layer: name, ...(change === 'changed' && { before: { ...old } }) }
+  return /** @type {Difference} */ ({
+    type: 'Feature',
+    ...(id !== undefined && { id }),
+    properties: { ...Object.fromEntries(entries), ...own },
+    geometry: geometryOf(parts)
+  })
+}
+
+/** @param {Parts} parts */
+function geometryOf (parts) {
+  const geometries = [...parts].map(([kind, list]) => list.length === 1
+    ? { type: kind, coordinates: rounded(list[0]) }
+    : { type: `Multi${kind}`, coordinates: rounded(list) })
+  return geometries.length === 1 ? geometries[0] : { type: 'GeometryCollection', geometries }
+}
+
+const rounded = value => Array.isArray(value) ? value.map(rounded) : +value.toFixed(DIGITS)

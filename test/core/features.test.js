@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { xToLon, yToLat } from '../../core/index.js'
+import { FeatureDiff, canonicalText, unzipTile } from '../../core/features.js'
+import { encodeTile } from '../support/vector-tile.js'
+
+// a view of 3 x 3 tiles of zoom 4, of 64 units with a margin of 8
+const [Z, X, Y, SIDE, EXTENT, MARGIN] = [4, 5, 6, 3, 64, 8]
+const WIDTH = SIDE * EXTENT
+const tiles = Array.from({ length: SIDE * SIDE }, (_, at) => ({ z: Z, x: X + at % SIDE, y: Y + Math.floor(at / SIDE) }))
+
+/** A feature of the model is a box (of no width or height: a point or a line) in units of the view, half open. */
+function cut ({ id, box: [x1, y1, x2, y2], kind }, { x, y }) {
+  const [left, top] = [(x - X) * EXTENT, (y - Y) * EXTENT]
+  const clip = (value, from) => Math.min(Math.max(value - from, -MARGIN), EXTENT + MARGIN)
+  const [a, b, c, d] = [clip(x1, left), clip(y1, top), clip(x2, left), clip(y2, top)]
+  const isOutside = x2 - left < -MARGIN || x1 - left >= EXTENT + MARGIN || y2 - top < -MARGIN || y1 - top >= EXTENT + MARGIN
+  if (isOutside) return undefined
+  const ring = [[a, b], [c, b], [c, d], [a, d]]
+  const type = x1 === x2 && y1 === y2 ? 'Point' : x1 === x2 || y1 === y2 ? 'LineString' : 'Polygon'
+  const lines = type === 'Point' ? [[[a, b]]] : type === 'LineString' ? [[[a, b], [c, d]]] : [ring]
+  return { id, type, lines, properties: { kind } }
+}
+
+function encode (features, tile, other) {
+  const cutOut = features.map(feature => cut(feature, tile)).filter(Boolean)
+  return cutOut.length ? encodeTile({ things: cutOut }, { extent: EXTENT, other }) : undefined
+}
+
+const coordinate = fc.integer({ min: 0, max: WIDTH - 1 })
+const kinds = fc.constantFrom('a', 'b', 'c')
+const boxes = fc.tuple(coordinate, coordinate, coordinate, coordinate)
+  .map(([a, b, c, d]) => [Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d)])
+const withIds = fc.uniqueArray(fc.record({ id: fc.integer({ min: 1, max: 12 }), box: boxes, kind: kinds }), { selector: ({ id }) => id, maxLength: 10 })
+// two times of which most is the same
+const twoTimes = fc.tuple(withIds, withIds, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 })).map(([before, other, keep]) => {
+  const kept = before.filter(({ id }) => keep[id - 1])
+  return [before, [...kept, ...other.filter(({ id }) => !kept.some(one => one.id === id))]]
+})
+
+const text = value => JSON.stringify(value)
+
+describe('differences of features', () => {
+  it('agree with a model for features with ids that lie in several tiles', () => {
+    fc.assert(fc.property(twoTimes, fc.boolean(), ([before, after], onlyDiffering) => {
+      const expected = {}
+      for (let id = 1; id <= 12; id++) {
+        const [old, now] = [before, after].map(list => list.find(one => one.id === id))
+        if (text(old) !== text(now)) expected[id] = [!old ? 'added' : !now ? 'removed' : 'changed', (now ?? old).kind, old && now ? old.kind : undefined]
+      }
+      const differ = new FeatureDiff()
+      const add = (tile, isNeeded) => {
+        const [one, other] = [encode(before, tile), encode(after, tile, true)]
+        const isSame = text(before.map(each => cut(each, tile))) === text(after.map(each => cut(each, tile)))
+        if (isNeeded || !isSame) differ.add(tile, one, isSame ? one : other)
+      }
+      for (const tile of tiles) add(tile, !onlyDiffering)
+      for (const tile of differ.neighbours()) if (tiles.some(other => text(other) === text(tile))) add(tile, true)
+      const found = Object.fromEntries([...differ.features()].map(({ id, properties }) => [id, [properties.change, properties.kind, properties.before?.kind]]))
+      assert.deepEqual(found, expected)
+    }), { seed: 21, numRuns: 400 })
+  })
+
+  it('agree with a model for features without ids, of which neighbouring tiles repeat those in the margin', () => {
+    const points = fc.array(fc.record({ at: fc.constantFrom([1, 1], [60, 60], [63, 70], [64, 64], [100, 3], [127, 127], [130, 64]), kind: kinds }), { maxLength: 12 })
+    fc.assert(fc.property(points, points, (before, after) => {
+      const boxed = list => list.map(({ at: [x, y], kind }) => ({ box: [x, y, x, y], kind }))
+      // at each place: equal ones cancel out, of the others as many as can be are changed
+      const expected = []
+      for (const place of new Set([...before, ...after].map(({ at }) => text(at)))) {
+        const [olds, news] = [before, after].map(list => list.filter(({ at }) => text(at) === place).map(({ kind }) => kind))
+        for (const kind of [...olds]) if (news.includes(kind)) [olds, news].forEach(list => list.splice(list.indexOf(kind), 1))
+        const changed = Math.min(olds.length, news.length)
+        expected.push(...Array(changed).fill('changed'), ...Array(olds.length - changed).fill('removed'), ...Array(news.length - changed).fill('added'))
+      }
+      const differ = new FeatureDiff()
+      for (const tile of tiles) differ.add(tile, encode(boxed(before), tile), encode(boxed(after), tile, true))
+      assert.deepEqual([...differ.features()].map(({ properties }) => properties.change).sort(), expected.sort())
+      assert.deepEqual(differ.neighbours(), [], 'nothing has an id')
+    }), { seed: 22, numRuns: 400 })
+  })
+
+  const point = (id, x, properties = {}) => ({ ...(id !== undefined && { id }), type: 'Point', lines: [[[x, 10]]], properties })
+  const compare = (before, after, options) => {
+    const differ = new FeatureDiff(options)
+    differ.add({ z: 0, x: 0, y: 0 }, before && encodeTile(before), after && encodeTile(after))
+    return [...differ.features()]
+  }
+
+  it('are GeoJSON with the attributes of both times', () => {
+    const line = { id: 7, type: 'LineString', lines: [[[0, 2048], [2048, 2048]]] }
+    const [found, ...others] = compare({ roads: [{ ...line, properties: { name: 'A1', lanes: 2 } }] }, { roads: [{ ...line, properties: { name: 'A1', lanes: 3, toll: true } }] })
+    assert.deepEqual(found, {
+      type: 'Feature', id: 7,
+      properties: { name: 'A1', lanes: 3, toll: true, change: 'changed', source_layer: 'roads', before: { name: 'A1', lanes: 2 } },
+      geometry: { type: 'LineString', coordinates: [[-180, 0], [0, 0]] }
+    })
+    assert.deepEqual(others, [])
+    const [named] = compare(undefined, { roads: [point(1, 5, { change: 'x', before: 'y', source_layer: 'z' })] })
+    assert.deepEqual(named.properties, { change: 'added', source_layer: 'roads', _change: 'x', _before: 'y', _source_layer: 'z' }, 'attributes of these names are kept')
+  })
+
+  it('have polygons with holes as RFC 7946 winds them, and one geometry for the parts in all tiles', () => {
+    const ring = (from, to) => [[from, from], [to, from], [to, to], [from, to]]
+    const lake = { id: 3, type: 'Polygon', lines: [ring(0, 64), ring(16, 32).reverse()] }
+    const differ = new FeatureDiff()
+    differ.add({ z: 1, x: 0, y: 0 }, undefined, encodeTile({ water: [lake] }, { extent: 64 }))
+    differ.add({ z: 1, x: 1, y: 0 }, undefined, encodeTile({ water: [lake] }, { extent: 64 }))
+    const [{ geometry }] = [...differ.features()]
+    assert.equal(geometry.type, 'MultiPolygon')
+    assert.equal(geometry.coordinates.length, 2)
+    const area = points => points.reduce((sum, [x, y], at) => sum + x * points[(at + 1) % points.length][1] - points[(at + 1) % points.length][0] * y, 0)
+    for (const [outer, hole] of geometry.coordinates) assert.ok(area(outer) > 0 && area(hole) < 0)
+    const [west, north] = [xToLon(0.25, 1), yToLat(0.25, 1)].map(degrees => +degrees.toFixed(9))
+    assert.ok(geometry.coordinates[0][1].some(([lon, lat]) => lon === west && lat === north), 'where the hole begins')
+  })
+
+  it('do not rely on ids that a layer repeats, or that only number the features', () => {
+    const repeated = compare({ poi: [point(1, 5), point(1, 9)] }, { poi: [point(1, 9), point(1, 13)] })
+    assert.deepEqual(repeated.map(({ id, properties }) => [id, properties.change]), [[undefined, 'removed'], [undefined, 'added']])
+    const [before, after] = [{ poi: [point(1, 5), point(2, 9)] }, { poi: [point(1, 3), point(2, 5), point(3, 9)] }]
+    assert.equal(compare(before, after).length, 3)
+    assert.deepEqual(compare(before, after, { ids: false }).map(({ properties }) => properties.change), ['added'])
+  })
+
+  it('say the same of a layer that came or went as a whole, and of a tile that did', () => {
+    const changesOf = list => list.map(({ properties }) => `${properties.source_layer} ${properties.change}`)
+    assert.deepEqual(changesOf(compare({ a: [point(1, 5)] }, { b: [point(1, 5)] })), ['a removed', 'b added'])
+    assert.deepEqual(changesOf(compare({ a: [point(1, 5)] }, undefined)), ['a removed'])
+    assert.deepEqual(compare({ a: [point(1, 5)], b: [] }, { a: [point(1, 5)] }), [])
+  })
+
+  it('refuse a damaged tile', () => {
+    assert.throws(() => new FeatureDiff().add({ z: 0, x: 0, y: 0 }, new Uint8Array([0x1a, 0x05, 0x78, 0x02, 0x12, 0x09, 0x01])))
+  })
+})
+
+describe('the canonical text of a vector tile', () => {
+  const features = fc.array(fc.record({
+    id: fc.option(fc.integer({ min: 0, max: 2 ** 40 }), { nil: undefined }),
+    type: fc.constantFrom('Point', 'LineString', 'Polygon'),
+    lines: fc.array(fc.array(fc.tuple(fc.integer({ min: -99, max: 4200 }), fc.integer({ min: -99, max: 4200 })), { minLength: 3, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+    properties: fc.dictionary(fc.constantFrom('name', 'kind', '__proto__', 'n'), fc.oneof(fc.string(), fc.integer({ min: 0, max: 1e6 }), fc.boolean(), fc.constantFrom(0.5, -1.25)))
+  }), { maxLength: 5 })
+
+  it('is the same however the features were encoded, and another for other features', () => {
+    fc.assert(fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), features), fc.dictionary(fc.constantFrom('a', 'b'), features), (one, other) => {
+      assert.equal(canonicalText(encodeTile(one)), canonicalText(encodeTile(one, { other: true })))
+      assert.equal(canonicalText(encodeTile(one)) === canonicalText(encodeTile(other, { other: true })), meaning(one) === meaning(other))
+    }), { seed: 23, numRuns: 400 })
+
+    // what the model takes for the same: the sorted features of every layer that has any; points have no lines
+    function meaning (layers) {
+      const plain = ({ id, type, lines, properties }) => text([id, type, type === 'Point' ? lines.flat() : lines, Object.entries(properties).sort()])
+      return text(Object.entries(layers).filter(([, list]) => list.length).map(([name, list]) => [name, list.map(plain).sort()]).sort())
+    }
+  })
+
+  it('tells values of other types and another extent apart, and does not guess at numbers beyond 2^53', () => {
+    const tile = (value, extent, id) => canonicalText(encodeTile({ a: [{ id, type: 'Point', lines: [[[1, 1]]], properties: { value } }] }, { extent }))
+    assert.notEqual(tile(1), tile('1'))
+    assert.notEqual(tile(true), tile('true'))
+    assert.notEqual(tile(1), tile(1, 8192))
+    assert.equal(tile(2 ** 60), undefined)
+    assert.equal(tile(1, 4096, 2 ** 60), undefined)
+  })
+})
+
+it('a tile is unpacked where it is gzipped', async () => {
+  const bytes = encodeTile({ a: [] })
+  assert.deepEqual([await unzipTile(gzipSync(bytes)), await unzipTile(bytes)], [bytes, bytes])
+})
