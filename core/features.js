@@ -37,7 +37,6 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
  * @typedef {object} Joined what the tiles say of a feature with an id
  * @property {[any, any]} properties earlier and later, where there are any
  * @property {[Parts, Parts]} parts
- * @property {{z: number, x: number, y: number}[]} beyond neighbours that may hold more of it
  *
  * @typedef {Map<'Point' | 'LineString' | 'Polygon', any[]>} Parts type -> coordinates
  */
@@ -84,8 +83,6 @@ export function canonicalText (bytes) {
 
 export class FeatureDiff {
   #usesIds
-  /** @type {Set<string>} */
-  #added = new Set()
   /** @type {Map<string, {joined: Map<number, Joined>, same: Set<number>, loose: Difference[]}>} */
   #layers = new Map()
   /** Differences that are kept, at most: parts of features, before those of one id are joined. */
@@ -100,8 +97,8 @@ export class FeatureDiff {
   }
 
   /**
-   * Compares a tile of two times. All tiles must be of one zoom. A tile that is the same at both times may be added
-   * too, with the same array twice: a feature that only grew into another tile is then known as changed.
+   * Compares a tile of two times. All tiles must be of one zoom. Those that are the same at both times may be added
+   * too, with the same array twice: a feature that is in them and got another part elsewhere is changed, not added.
    * @param {{z: number, x: number, y: number}} tile
    * @param {Uint8Array} [before] unpacked; nothing if there is no tile
    * @param {Uint8Array} [after]
@@ -109,7 +106,6 @@ export class FeatureDiff {
   add (tile, before, after) {
     const earlier = before ? readFeatures(before) : new Map()
     const later = before === after ? earlier : after ? readFeatures(after) : new Map()
-    this.#added.add(nameOf(tile))
     for (const name of new Set([...earlier.keys(), ...later.keys()])) {
       if (!this.#layers.has(name)) this.#layers.set(name, { joined: new Map(), same: new Set(), loose: [] })
       this.#compare(name, earlier.get(name) ?? [], later.get(name) ?? [], tile)
@@ -135,14 +131,13 @@ export class FeatureDiff {
       same.add(id)
       return
     }
-    const all = joined.get(id) ?? { properties: [undefined, undefined], parts: [new Map(), new Map()], beyond: [] }
+    const all = joined.get(id) ?? { properties: [undefined, undefined], parts: [new Map(), new Map()] }
     joined.set(id, all)
     match.forEach((one, side) => {
       if (!one) return
       this.size++
       all.properties[side] ??= one.feature.properties
       addPart(all.parts[side], one.feature, tile)
-      all.beyond.push(...neighboursOf(one.feature, tile))
     })
   }
 
@@ -154,22 +149,6 @@ export class FeatureDiff {
     this.size++
     const properties = [old?.feature.properties, now?.feature.properties]
     this.#layers.get(name)?.loose.push(difference(name, undefined, properties, parts))
-  }
-
-  /**
-   * Tiles that were not added and may hold more of a feature that looks added or removed. Adding them as well decides
-   * whether it only grew or shrank.
-   * @returns {{z: number, x: number, y: number}[]}
-   */
-  neighbours () {
-    const found = new Map()
-    for (const { joined, same } of this.#layers.values()) {
-      for (const [id, { properties, beyond }] of joined) {
-        if (same.has(id) || (properties[0] && properties[1])) continue
-        for (const tile of beyond) if (!this.#added.has(nameOf(tile))) found.set(nameOf(tile), tile)
-      }
-    }
-    return [...found.values()]
   }
 
   /** The differences, layer by layer. @returns {Generator<Difference>} */
@@ -185,8 +164,6 @@ export class FeatureDiff {
     }
   }
 }
-
-const nameOf = ({ z, x, y }) => `${z}/${x}/${y}`
 
 function repeatedIds (features) {
   const seen = new Set()
@@ -228,31 +205,16 @@ function pair (earlier, later, keyOf) {
   return { pairs, removed: [...waiting.values()].flat(), added }
 }
 
-/** Columns and rows, counted from the tile, that a feature reaches. */
-function reach (feature) {
+/** Whether any of a feature lies in its tile, not only in the margin around it. */
+function isInside (feature) {
   const [x1, y1, x2, y2] = feature.bbox()
-  const from = low => low <= 0 ? -1 : 0
-  const to = high => high >= feature.extent ? 1 : 0
-  const isInside = x1 < feature.extent && y1 < feature.extent && x2 >= 0 && y2 >= 0
-  return { left: from(x1), top: from(y1), right: to(x2), bottom: to(y2), isInside }
-}
-
-function neighboursOf (feature, { z, x, y }) {
-  const { left, top, right, bottom } = reach(feature)
-  const side = 2 ** z
-  const found = []
-  for (let dx = left; dx <= right; dx++) {
-    for (let dy = top; dy <= bottom; dy++) {
-      if ((dx || dy) && y + dy >= 0 && y + dy < side) found.push({ z, x: (x + dx + side) % side, y: y + dy })
-    }
-  }
-  return found
+  return x1 < feature.extent && y1 < feature.extent && x2 >= 0 && y2 >= 0
 }
 
 /** Adds the geometry of a feature, unless it lies in the margin of its tile alone. @param {Parts} parts */
 function addPart (parts, feature, { z, x, y }) {
   const kind = KINDS[feature.type]
-  if (!kind || !reach(feature).isInside) return
+  if (!kind || !isInside(feature)) return
   const { type, coordinates } = /** @type {any} */ (feature.toGeoJSON(x, y, z).geometry)
   const own = type === kind ? [coordinates] : coordinates
   // vector tiles have the outer ring clockwise, RFC 7946 counterclockwise
