@@ -42,6 +42,8 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   TARGET_UNKNOWN: { status: 422, text: d => `unknown kind of target ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },
   TARGET_EXISTS: { status: 409, text: d => `${show(d.value)} exists already${d.why ? `: ${d.why}` : ''}`, advice: 'Name another target, or replace it with --force.' },
   TARGET_UNWRITABLE: { status: 422, text: d => `cannot write ${show(d.value)}: ${d.why}` },
+  NOT_VECTOR_TILES: { status: 422, text: d => `the tile ${d.value} is an image: only vector tiles have features`, advice: 'For images, `tilecouch diff FROM TO --geojson FILE` writes polygons of the tiles that differ.' },
+  TOO_MANY_FEATURES: { status: 422, text: d => `more than ${d.most} features differ, and all must be in memory`, advice: 'Compare a part: --bbox, --polygon, or a smaller --zoom.' },
   NOTHING_TO_EXPORT: { status: 404, text: d => `no tiles to export from ${d.layer}${d.why ? `: ${d.why}` : ''}`, advice: 'Check the time, --zoom, --bbox and --polygon; `tilecouch info` shows what the layer has.' },
   EXPORT_FORBIDDEN: { status: 403, text: d => `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid archives of them`, advice: 'If the provider permits it, add --i-have-permission.' },
 

@@ -1,7 +1,9 @@
 // tilecouch diff
 import path from 'node:path'
+import { some } from '../../core/index.js'
 import { diff } from '../diff/index.js'
-import { GeoJsonReport, ListReport } from '../diff/reports.js'
+import { FeatureChanges } from '../diff/features.js'
+import { FeatureReport, GeoJsonReport, ListReport } from '../diff/reports.js'
 import { referenceOf } from '../diff/sides.js'
 import { formatOf } from '../export/target.js'
 import { schemes } from '../sources/index.js'
@@ -22,6 +24,8 @@ export function addDiffCommand (program, run) {
     .option('--report <file>')
     .option('--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any')
     .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
+    .option('--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output')
+    .option('--without-ids', 'with --features: match features by geometry, because their ids only number them')
     .option('--export <target>', 'write only what changed to a folder, .mbtiles or .zip, for `tilecouch load` elsewhere')
     .option('--format <format>')
     .option('--scheme <scheme>')
@@ -32,6 +36,7 @@ export function addDiffCommand (program, run) {
 Examples:
   tilecouch diff osm@2023 osm@2024
   tilecouch diff osm@2023 osm --bbox 5.9,45.8,10.5,47.8 --zoom 10-14 --geojson changed.geojson
+  tilecouch diff roads@2023 roads --bbox 7.4,46.9,7.5,47 --features changed.geojson
   tilecouch diff osm@2024-03-01 osm@2024-04-01 --export march.mbtiles
   tilecouch diff osm@2024 osm-2024.mbtiles --exit-code
   tilecouch diff osm http://edge:5984/tiles --exit-code
@@ -47,7 +52,7 @@ async function diffCommand (context, options, from, to) {
   const { zoom, scheme, format, force, iHavePermission: permission, export: target } = options
   const wanted = { area: await areaIfAny(options), zooms: zoomsOf(zoom), signal }
   return withPatientStore(context, options, async store => {
-    const reports = await openReports(options, `${from} -> ${to}`, output)
+    const reports = await openReports(options, { store, name: `${from} -> ${to}`, signal }, output)
     const files = Object.values(reports)
     const { layer } = [from, to].map(referenceOf).find(Boolean) ?? {}
     const progress = new LayerProgress(output, store, layer, wanted)
@@ -59,10 +64,12 @@ async function diffCommand (context, options, from, to) {
           onProgress: ({ tiles, different }) => progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
         })
         for (const each of files) await each.finish()
-        return compared
+        return { ...compared, ...(reports.featureList && { features: reports.featureList.changes.summary }) }
       }, (found, seconds, how) => report(output, { ...found, seconds }, { ...options, ...reports }, how))
       const isDifferent = options.exitCode && differenceOf(summary)
-      return summary.missing || summary.export?.missing || isDifferent ? 1 : 0
+      const { missing: parts = 0, unreadable = [] } = summary.features ?? {}
+      const isPart = summary.missing || summary.export?.missing || parts || unreadable.length
+      return isPart || isDifferent ? 1 : 0
     } catch (error) {
       for (const each of files) await each.discard()
       throw error
@@ -70,35 +77,44 @@ async function diffCommand (context, options, from, to) {
   })
 }
 
-async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, everyZoom }, output) {
+async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, everyZoom, features, withoutIds }, output) {
   if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
   if (everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
-  if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
+  if (withoutIds && features === undefined) refuse('--without-ids', true, 'it goes with --features')
+  for (const [option, value] of [['--report', file], ['--features', features]]) {
+    if (value === '-' && output.json) refuse(option, value, 'with --json standard output is for the result')
+  }
+  if (file === '-' && features === '-') refuse('--features', features, 'standard output is for --report')
   if (geojson === '-') refuse('--geojson', geojson, 'name a file: it is rewritten when a deeper zoom is found')
   if (target === undefined && format !== undefined) refuse('--format', format, 'it goes with --export')
   if (target !== undefined && await formatOf(target, format) === 'mbtiles' && scheme === 'tms') {
     refuse('--scheme', scheme, 'MBTiles always counts rows from the south')
   }
-  const names = [target, file, geojson].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
-  if (new Set(names).size < names.length) refuse('--report, --geojson, --export', names[0], 'each needs its own name')
+  const names = [target, file, geojson, features].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
+  if (new Set(names).size < names.length) refuse('--report, --geojson, --features, --export', names[0], 'each needs its own name')
 }
 
-async function openReports ({ report: file, geojson, everyZoom }, name, { stdout }) {
-  /** @type {{lines?: ListReport, polygons?: GeoJsonReport}} */
+async function openReports (options, { store, name, signal }, { stdout }) {
+  const { report: file, geojson, everyZoom, features, withoutIds } = options
+  /** @type {{lines?: ListReport, polygons?: GeoJsonReport, featureList?: FeatureReport}} */
   const reports = {}
   try {
     if (file !== undefined) reports.lines = await ListReport.open(file, stdout)
     if (geojson !== undefined) reports.polygons = await GeoJsonReport.open(geojson, { name, everyZoom })
+    if (features !== undefined) {
+      const changes = new FeatureChanges(store, { ids: !withoutIds, signal })
+      reports.featureList = await FeatureReport.open(features, stdout, { name, changes })
+    }
     return reports
   } catch (error) {
-    await reports.lines?.discard()
+    for (const each of Object.values(reports)) await each.discard()
     throw error
   }
 }
 
 const differenceOf = ({ tiles }) => tiles.added + tiles.removed + tiles.changed
 
-function report (output, summary, { report: file, geojson, polygons }, how) {
+function report (output, summary, { report: file, geojson, polygons, features }, how) {
   const { from, to, tiles, bytes: size, zooms, missing, seconds, export: exported } = summary
   const different = differenceOf(summary)
   const share = `${different ? count(different) : 'none'} of ${plural(different + tiles.same, 'tile')}`
@@ -119,8 +135,21 @@ function report (output, summary, { report: file, geojson, polygons }, how) {
     const zoom = polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
     lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${zoom}`)
   }
-  if (file === '-') output.note(lines.join('\n'))
+  if (summary.features) lines.push('', ...featureLines(summary.features, features))
+  if (file === '-' || features === '-') output.note(lines.join('\n'))
   else output.result(summary, lines)
+}
+
+function featureLines ({ zoom, tiles, layers, missing, unreadable }, file) {
+  const rowOf = ([layer, { added, removed, changed }]) => [layer, added, removed, changed]
+  const rows = Object.entries(layers).map(rowOf)
+  const from = zoom === undefined ? '' : ` of ${plural(tiles, 'tile')} of zoom ${zoom}`
+  return [
+    `${file === '-' ? 'features' : `${file}: features`}${from}${rows.length ? '' : ': none differ'}`,
+    ...(rows.length ? table(['source layer', 'added', 'removed', 'changed'], rows) : []),
+    ...(missing ? [`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`] : []),
+    ...(unreadable.length ? [`  not compared, because they are damaged: ${some(unreadable)}`] : [])
+  ]
 }
 
 function exportLines ({ target, tiles, bytes: size, gone, kept, missing, time }, layer, how) {

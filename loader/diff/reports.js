@@ -118,6 +118,49 @@ export class GeoJsonReport {
   discard () { return this.#out.discard() }
 }
 
+/**
+ * Features of vector tiles that differ, as a FeatureCollection. Written at the end: a feature may lie in several tiles.
+ */
+export class FeatureReport {
+  #out
+  #name
+  changes
+
+  /**
+   * @param {string} file @param {NodeJS.WritableStream} stdout what `-` means
+   * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
+   */
+  static open = async (file, stdout, options) =>
+    new FeatureReport(file === '-' ? new Stream(stdout) : await AtomicFile.open(file), options)
+
+  /**
+   * @param {AtomicFile | Stream} out
+   * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
+   */
+  constructor (out, { name, changes }) {
+    this.#out = out
+    this.#name = name
+    this.changes = changes
+  }
+
+  /** @param {import('./changes.js').Change} change */
+  add (change) { return this.changes.add(change) }
+
+  async finish () {
+    await this.changes.finish()
+    await this.#out.write(`{"type":"FeatureCollection","name":${JSON.stringify(this.#name)},"features":[`)
+    let separator = ''
+    for (const feature of this.changes.features()) {
+      await this.#out.write(`${separator}\n${JSON.stringify(feature)}`)
+      separator = ','
+    }
+    await this.#out.write('\n]}\n')
+    await this.#out.finish()
+  }
+
+  discard () { return this.#out.discard() }
+}
+
 const BUFFER = 65536 // characters collected before they are written
 
 /** A text file that gets its final name only when it is complete. */

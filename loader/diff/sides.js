@@ -22,6 +22,7 @@ const READ_AHEAD = 16 // tiles of an archive read and digested at once
  * @property {string} [layer]
  * @property {boolean} [current]
  * @property {string} [digest]
+ * @property {() => Promise<Uint8Array | null> | Uint8Array | null} [read] of a file
  *
  * @typedef {object} Wanted
  * @property {import('../../core/area.js').Area} [area]
@@ -134,5 +135,5 @@ const isTile = ({ z, x, y }) => z <= MAX_ZOOM && x < 2 ** z && y >= 0 && y < 2 *
 
 async function digest ({ z, x, y, gone, read }) {
   const bytes = gone || !isTile({ z, x, y }) ? null : await read()
-  return bytes ? { z, x, y, size: bytes.length, digest: digestOf(bytes) } : null
+  return bytes ? { z, x, y, size: bytes.length, digest: digestOf(bytes), read } : null
 }
