@@ -35,8 +35,10 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
  * @typedef {[earlier: Decoded | undefined, later: Decoded | undefined]} Match one side at least
  *
  * @typedef {object} Joined what the tiles say of a feature with an id
- * @property {[any, any]} properties earlier and later, where there are any
- * @property {[Parts, Parts]} parts
+ * @property {Record<string, any>} [old] earlier attributes
+ * @property {Record<string, any>} [now] later attributes
+ * @property {Parts} earlier empty if there are later ones
+ * @property {Parts} later
  *
  * @typedef {Map<'Point' | 'LineString' | 'Polygon', any[]>} Parts type -> coordinates
  */
@@ -131,14 +133,14 @@ export class FeatureDiff {
       same.add(id)
       return
     }
-    const all = joined.get(id) ?? { properties: [undefined, undefined], parts: [new Map(), new Map()] }
+    const all = joined.get(id) ?? { earlier: new Map(), later: new Map() }
     joined.set(id, all)
-    match.forEach((one, side) => {
-      if (!one) return
-      this.size++
-      all.properties[side] ??= one.feature.properties
-      addPart(all.parts[side], one.feature, tile)
-    })
+    this.size++
+    all.old ??= old?.feature.properties
+    all.now ??= now?.feature.properties
+    if (now) addPart(all.later, now.feature, tile)
+    if (all.later.size) all.earlier.clear()
+    else if (old) addPart(all.earlier, old.feature, tile)
   }
 
   /** @param {string} name @param {Match} match */
@@ -155,7 +157,7 @@ export class FeatureDiff {
   * features () {
     for (const name of [...this.#layers.keys()].sort()) {
       const { joined, same, loose } = /** @type {any} */ (this.#layers.get(name))
-      for (const [id, { properties: [old, now], parts: [earlier, later] }] of joined) {
+      for (const [id, { old, now, earlier, later }] of joined) {
         const parts = later.size ? later : earlier
         // what is only in the margins of the tiles belongs to their neighbours
         if (parts.size) yield difference(name, id, same.has(id) ? [old ?? now, now ?? old] : [old, now], parts)

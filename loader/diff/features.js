@@ -9,7 +9,7 @@ import { diff } from './index.js'
 export const featureDefaults = {
   batch: 50, // tiles read together
   batchBytes: 1e6, // bytes of them, unless one tile has more
-  most: 500_000 // parts of features that differ: they stay in memory until the last tile is read
+  most: 250_000 // parts of features that differ: they stay in memory until the last tile is read
 }
 
 const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
