@@ -123,6 +123,31 @@
     }
   }
 
+  // the newest style up to the time; the row of the layer itself comes before all of them
+  function style (ref, text) {
+    return {
+      path: '_list/style/versions/styles',
+      query: {
+        include_docs: 'true',
+        descending: 'true',
+        limit: '1',
+        startkey: JSON.stringify([ref.layer, ref.time === undefined ? {} : ref.time + '\ufff0']),
+        endkey: JSON.stringify([ref.layer]),
+        reference: text,
+        theme: String(query.theme || '')
+      },
+      headers: { 'X-Tilecouch-Base': base() }
+    }
+  }
+
+  // of a style of exactly this time: its sprite, or glyphs of the first font of a stack
+  function styleFile (id, parts) {
+    var name = /^sprite(@2x)?\.(json|png)$/.test(parts[0]) && parts.length === 1 ? parts
+      : parts[0] === 'glyphs' && /^\d{1,7}-\d{1,7}\.pbf$/.test(parts[2]) ? [parts[0], parts[1].split(',')[0], parts[2]] : null
+    if (!name || /\//.test(name[1])) return fail(404, 'NOT_FOUND', 'nothing here: a style has sprite.json, sprite.png and glyphs/FONT/0-255.pbf')
+    return { path: '../../style:' + id + '/' + name.map(encodeURIComponent).join('/'), query: {} }
+  }
+
   function database (rest) {
     if (rest.indexOf('..') >= 0 || rest.indexOf('.') >= 0) return fail(404, 'NOT_FOUND', 'nothing here: no document has such a name')
     var read = req.method === 'GET' || req.method === 'HEAD' || (req.method === 'POST' && READS.test(rest.join('/')))
@@ -143,10 +168,14 @@
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
     return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
   }
+  if (path[0] === 'styles' && (path.length === 3 || path.length === 5) && /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(path[1])) {
+    return styleFile(path[1], path.slice(2))
+  }
   var ref = reference(path.length === 1 ? single[1] : path[0])
   if (ref.error) return ref.error
   if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] }, headers: { 'X-Tilecouch-Base': base() } }
   if (path.length === 2 && path[1] === 'times.json') return times(ref)
+  if (path.length === 2 && path[1] === 'style.json') return style(ref, path[0])
   if (path.length === 4) return tile(ref, path.slice(1), tms)
   return fail(404, 'NOT_FOUND', 'nothing here: tiles are at layer/z/x/y.png or layer@time/z/x/y.png')
 })

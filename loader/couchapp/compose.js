@@ -2,6 +2,7 @@
 // tools: it refuses files that it does not understand, since a file that is silently left out is missed only in
 // production.
 import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
@@ -49,8 +50,8 @@ const contentTypes = {
  * @returns {Promise<DesignDocument[]>}
  */
 export async function compose (folder = root) {
-  const designs = await readTree(path.join(folder, '_design'), { wanted: true })
-  const views = await readTree(path.join(folder, 'views'))
+  const designs = await readTree(path.join(folder, '_design'), folder, { wanted: true })
+  const views = await readTree(path.join(folder, 'views'), folder)
   const names = new Set([...Object.keys(designs), ...Object.keys(views)])
   const isOwn = path.resolve(folder) === path.resolve(root)
   const attachments = await (isOwn ? ownAttachments() : readAttachments(path.join(folder, 'attachments')))
@@ -101,15 +102,33 @@ function frozen (value) {
 }
 
 /** A folder as an object: folders nest, file names without extension are keys. */
-async function readTree (folder, { wanted = false } = {}) {
+async function readTree (folder, top, { wanted = false } = {}) {
   const tree = {}
   for (const { name, file, stat } of await entries(folder, wanted)) {
     const extension = path.extname(name)
     const key = stat.isDirectory() ? name : name.slice(0, name.length - extension.length)
     if (Object.hasOwn(tree, key)) fail(file, `two sources for "${key}"`)
-    tree[key] = stat.isDirectory() ? await readTree(file) : parseFile(file, extension, await readFile(file, 'utf8'))
+    if (stat.isDirectory()) tree[key] = await readTree(file, top)
+    else tree[key] = parseFile(file, extension, withModules(await readFile(file, 'utf8'), file, top))
   }
   return tree
+}
+
+const CODE = /^ *\/\/ !code (\S+)$/gm
+
+/**
+ * A design function with modules inside: a line `// !code core/style.js` becomes the code of that file, which imports
+ * nothing. So does couchapp.
+ * @param {string} text @param {string} file that it is of @param {string} top folder that the names are in
+ */
+export function withModules (text, file, top = root) {
+  return text.replace(CODE, (_, name) => {
+    const module = path.join(top, name)
+    if (!existsSync(module)) fail(file, `no such file: ${name}`)
+    const code = readFileSync(module, 'utf8')
+    if (/^import\b/m.test(code)) fail(file, `${name} imports something, which no design function can`)
+    return code.replace(/^export (?=var|function)/gm, '').trim()
+  })
 }
 
 function parseFile (file, extension, text) {

@@ -55,7 +55,7 @@ describe('composing design documents', () => {
 
   it('gives the same bytes every time, wherever the folder is', async () => {
     const copy = path.join(folder.dir, 'elsewhere')
-    for (const part of ['_design', 'views']) cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
+    for (const part of ['_design', 'views', 'core/style.js']) cpSync(path.join(root, part), path.join(copy, part), { recursive: true })
     const designs = docs => JSON.stringify(docs.map(({ _attachments, couchapp, ...doc }) => doc))
     const here = await compose()
     assert.equal(JSON.stringify(await compose()), JSON.stringify(here))
@@ -65,6 +65,14 @@ describe('composing design documents', () => {
   it('strips the comments before a function, which query servers would trip over, and a semicolon', async () => {
     const dir = folder.write({ ...small, 'views/a/all/map.js': `// why\n\n/* how,\n   and how much */\n  // more\n${MAP};\n` })
     assert.equal((await compose(dir))[0].views.all.map, MAP)
+  })
+
+  it('puts the code of a module where a function names it', async () => {
+    const module = 'export var one = 1\n\n/** Adds. */\nexport function add (a) { return a + one }\n'
+    const dir = folder.write({ ...small, 'core/sum.js': module, 'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n  emit(add(doc.n), null)\n})\n' })
+    assert.equal((await compose(dir))[0].views.all.map, '(function (doc) {\nvar one = 1\n\n/** Adds. */\nfunction add (a) { return a + one }\n  emit(add(doc.n), null)\n})')
+    await refuses({ ...small, 'views/a/all/map.js': '(function (doc) {\n  // !code core/none.js\n})' }, /no such file: core\/none\.js/)
+    await refuses({ ...small, 'core/sum.js': `import x from 'x'\n${module}`, 'views/a/all/map.js': '(function (doc) {\n  // !code core/sum.js\n})' }, /core\/sum\.js imports something/)
   })
 
   it('refuses two sources for one key', async () => {

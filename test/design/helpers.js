@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
+import { withModules } from '../../loader/couchapp/compose.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** @param {string} file from the root of the project */
-export const source = file => readFileSync(path.join(root, file), 'utf8')
+/** A design function, with the modules inside as the composer puts them there. @param {string} file from the root of the project */
+export const source = file => withModules(readFileSync(path.join(root, file), 'utf8'), file)
 
 // what comes out of another realm has other prototypes, which deepEqual tells apart
 const plain = value => value === undefined ? undefined : JSON.parse(JSON.stringify(value))

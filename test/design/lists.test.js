@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { styleAt } from '../../core/index.js'
 import { runList } from './helpers.js'
 
 const T1 = '2024-01-01T00:00:00Z'
@@ -53,6 +54,42 @@ describe('the list that redirects to the version as of a time', () => {
     const gone = runList('at', [{ ...past, value: { ...value, gone: true } }], {})
     assert.deepEqual([gone.code, gone.json.error], [404, 'TILE_NOT_FOUND'])
     assert.match(gone.json.reason, new RegExp(T1))
+  })
+})
+
+describe('the list that makes a style', () => {
+  const layer = { _id: 'layer:osm', type: 'layer', layer: 'osm', format: 'pbf', vector_layers: [{ id: 'water', fields: { name: 'String' } }] }
+  const stored = {
+    _id: `style:osm@${T1}`, type: 'style', layer: 'osm', time: T1,
+    style: { version: 8, sources: { osm: { type: 'vector', url: 'couch://osm' }, old: { type: 'raster', tiles: ['couch://relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}'] } }, layers: [] },
+    _attachments: { 'sprite.json': {}, 'sprite.png': {}, 'glyphs/Noto Sans/0-255.pbf': {} }
+  }
+  const style = (doc, query, base = '') => runList('style', doc ? [{ id: doc._id, key: [], value: null, doc }] : [], query, { 'X-Tilecouch-Base': base })
+
+  it('says the same as core', () => {
+    for (const doc of [layer, stored]) {
+      for (const query of [{ reference: 'osm' }, { reference: 'osm@2024', theme: 'dark' }]) {
+        for (const base of ['', 'https://maps.example.org/_rewrite/']) {
+          const { code, headers, json } = style(doc, query, base)
+          assert.deepEqual([code, headers['Cache-Control']], [200, 'private, max-age=0, must-revalidate'])
+          assert.deepEqual(json, styleAt(doc, { base, time: query.reference.split('@')[1], theme: query.theme }))
+        }
+      }
+    }
+  })
+
+  it('names the tiles, the sprite and the glyphs of that time', () => {
+    const { json } = style(stored, { reference: 'osm@2024' }, 'http://h/')
+    assert.deepEqual(json.sources, { osm: { type: 'vector', url: 'http://h/osm@2024.json' }, old: { type: 'raster', tiles: ['http://h/relief@2019/{z}/{x}/{y}.png', 'https://x.org/{z}/{x}/{y}'] } })
+    assert.deepEqual([json.sprite, json.glyphs], [`http://h/styles/osm@${T1}/sprite`, `http://h/styles/osm@${T1}/glyphs/{fontstack}/{range}.pbf`])
+    assert.equal(style(layer, { reference: 'osm' }).json.sources.osm.url, '../osm.json', 'relative to the style')
+  })
+
+  it('answers 404 where there is no layer, or nobody knows what it holds', () => {
+    assert.deepEqual([style(undefined, {}).code, style(undefined, {}).json.error], [404, 'LAYER_NOT_FOUND'])
+    for (const doc of [{ ...layer, vector_layers: undefined }, { ...stored, style: undefined }]) {
+      assert.deepEqual([style(doc, {}).code, style(doc, {}).json.error], [404, 'STYLE_UNKNOWN'])
+    }
   })
 })
 

@@ -75,6 +75,29 @@ describe('rewrites', () => {
     assert.equal(rewritten('/osm/times.json?z=4').query.group_level, '3')
   })
 
+  it('show the style of a layer, as of a time', () => {
+    const { path, query, headers } = rewritten('/osm@2024-03/style.json?theme=dark')
+    assert.equal(path, '_list/style/versions/styles')
+    assert.deepEqual(query, {
+      include_docs: 'true', descending: 'true', limit: '1', startkey: '["osm","2024-03\ufff0"]', endkey: '["osm"]', reference: 'osm@2024-03', theme: 'dark'
+    })
+    assert.deepEqual(headers, { 'X-Tilecouch-Base': '' })
+    assert.deepEqual(rewritten('/osm/style.json').query, { ...query, startkey: '["osm",{}]', reference: 'osm', theme: '' })
+    assert.equal(errorOf(rewritten('/Osm/style.json')), 'BAD_LAYER')
+    assert.equal(errorOf(rewritten('/osm@2024-13/style.json')), 'BAD_TIME')
+  })
+
+  it('show the sprite and the glyphs of one style', () => {
+    const style = 'osm@2024-03-01T00:00:00Z'
+    for (const name of ['sprite.json', 'sprite.png', 'sprite@2x.json', 'sprite@2x.png']) assert.equal(target(`/styles/${style}/${name}`), `/tiles/style:${style}/${encodeURIComponent(name)}`)
+    assert.equal(target(`/styles/${style}/glyphs/Noto%20Sans%20Regular/0-255.pbf`), `/tiles/style:${style}/glyphs/Noto%20Sans%20Regular/0-255.pbf`)
+    assert.equal(target(`/styles/${style}/glyphs/Noto%20Sans%20Bold,Arial/256-511.pbf`), `/tiles/style:${style}/glyphs/Noto%20Sans%20Bold/256-511.pbf`, 'the first font of a stack')
+    for (const path of ['sprite.gif', 'style', 'glyphs/A/0-255.json', 'glyphs/A', 'glyphs/..%2f..%2fx/0-255.pbf', 'sprite.json/x/y']) {
+      assert.equal(errorOf(rewritten(`/styles/${style}/${path}`)), 'NOT_FOUND', path)
+    }
+    assert.deepEqual(rewritten('/styles/1/0/0.png'), { path: '../../styles:1:0:0/tile', query: {} }, 'a layer may be called so')
+  })
+
   it('serve the viewer, and redirect to where its relative links hold', () => {
     assert.deepEqual(rewritten('/'), { path: 'index.html', query: {} })
     assert.deepEqual(rewritten('/?layer=osm'), { path: 'index.html', query: {} })
@@ -122,7 +145,7 @@ describe('rewrites', () => {
   })
 
   it('answer whatever is asked with a target below the database, or a JSON error', () => {
-    const part = fc.oneof(fc.constantFrom('..', '.', 'osm', 'db', 'tms', '1.0.0', '_users', 'times.json', 'osm.json', '1', '0.png', 'osm@2024', '%2e%2e'), fc.string({ maxLength: 6 }))
+    const part = fc.oneof(fc.constantFrom('..', '.', 'osm', 'db', 'styles', 'style.json', 'glyphs', 'osm@2024-03-01T00:00:00Z', '0-255.pbf', 'tms', '1.0.0', '_users', 'times.json', 'osm.json', '1', '0.png', 'osm@2024', '%2e%2e'), fc.string({ maxLength: 6 }))
     fc.assert(fc.property(fc.array(part, { maxLength: 7 }), parts => {
       const answer = rewritten('/' + parts.map(encodeURIComponent).join('/'))
       if (answer.code) {

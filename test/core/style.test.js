@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
+import { coloursOf, defaultStyle, layerDocument } from '../../core/index.js'
+
+const vectorLayers = [
+  { id: 'place', fields: { 'name:en': 'String', name: 'String', rank: 'Number' } },
+  { id: 'roads', fields: { name: 'String', class: 'String' } },
+  { id: 'water', fields: { name: 'String' } },
+  { id: 'boundaries', fields: {} },
+  { id: 'buildings' },
+  { id: 'landcover', fields: { kind: 'String' } },
+  { id: 'fires', fields: { label: 'String' } },
+  { id: 'trees_2020', fields: {} }
+]
+const town = layerDocument('town', { name: 'The town', format: 'pbf', center: [8.5, 47.4, 12], vector_layers: vectorLayers })
+const faults = style => validateStyleMin(style).map(({ message }) => message)
+const idsOf = ({ layers }, type) => layers.filter(one => one.type === type).map(({ id }) => id)
+const at = (style, id) => style.layers.find(one => one.id === id)
+
+describe('the default style of a layer', () => {
+  for (const theme of /** @type {const} */ (['light', 'dark'])) {
+    it(`is a valid style of MapLibre for vector tiles, ${theme}`, () => {
+      const style = defaultStyle(town, { theme })
+      assert.deepEqual(faults(style), [])
+      assert.deepEqual(style.sources, { town: { type: 'vector', url: 'couch://town' } })
+      assert.equal(style.name, 'The town')
+      assert.deepEqual([style.center, style.zoom], [[8.5, 47.4], 12])
+      assert.equal(style.glyphs, undefined, 'MapLibre then writes with the fonts of the device')
+      for (const { paint } of style.layers) assert.ok(!JSON.stringify(paint ?? {}).includes('undefined') && !JSON.stringify(paint ?? {}).includes('null'))
+    })
+  }
+
+  it('draws areas, lines and points of every source layer, each by its geometry', () => {
+    const style = defaultStyle(town)
+    for (const { id } of vectorLayers) {
+      assert.deepEqual(at(style, `${id}/circle`).filter, ['==', ['geometry-type'], 'Point'])
+      assert.equal(at(style, `${id}/line`)['source-layer'], id)
+      if (id !== 'boundaries') assert.deepEqual(at(style, `${id}/fill`).filter, ['==', ['geometry-type'], 'Polygon'])
+    }
+    assert.equal(at(style, 'boundaries/fill'), undefined, 'the area of a country would hide the map')
+    assert.deepEqual(at(style, 'boundaries/line').filter, ['!', ['==', ['geometry-type'], 'Point']])
+  })
+
+  it('puts land at the bottom, then water, buildings and roads, and labels above all', () => {
+    const style = defaultStyle(town)
+    assert.deepEqual(idsOf(style, 'fill'), ['landcover/fill', 'water/fill', 'fires/fill', 'trees_2020/fill', 'buildings/fill', 'roads/fill', 'place/fill'])
+    const types = style.layers.map(({ type }) => type)
+    const order = ['background', 'fill', 'line', 'circle', 'symbol']
+    assert.deepEqual(types, [...types].sort((a, b) => order.indexOf(a) - order.indexOf(b)))
+    assert.deepEqual(idsOf(style, 'symbol').slice(-1), ['place/name'], 'MapLibre gives room to the labels of the last layer first')
+  })
+
+  it('writes a label where there is a name, in the language of the place first', () => {
+    const style = defaultStyle(town)
+    assert.deepEqual(idsOf(style, 'symbol').sort(), ['fires', 'place', 'roads', 'water'].flatMap(id => [`${id}/line-name`, `${id}/name`]))
+    assert.deepEqual(at(style, 'place/name').layout['text-field'], ['to-string', ['coalesce', ['get', 'name'], ['get', 'name:en']]])
+    assert.deepEqual(at(style, 'fires/name').layout['text-field'], ['to-string', ['get', 'label']])
+  })
+
+  it('gives a name the same colour in every layer, and different colours to different names', () => {
+    const own = Object.fromEntries(coloursOf(town).map(({ id, colour }) => [id, colour]))
+    const alone = coloursOf({ layer: 'x', vector_layers: [{ id: 'fires' }] })
+    assert.deepEqual(alone, [{ id: 'fires', colour: own.fires }])
+    assert.equal(new Set(Object.values(own)).size, vectorLayers.length)
+    const twelve = coloursOf({ layer: 'x', vector_layers: Array.from({ length: 12 }, (_, n) => ({ id: `survey ${n}` })) })
+    const hues = twelve.map(({ colour }) => Number(/\d+/.exec(colour)?.[0])).sort((a, b) => a - b)
+    for (const [n, hue] of hues.entries()) assert.ok(n === 0 || hue - hues[n - 1] >= 15, `hues ${hues}`)
+  })
+
+  it('knows water, roads and woods by their names in common schemas', () => {
+    const hue = (id, theme) => Number(/\d+/.exec(coloursOf({ vector_layers: [{ id }] }, theme)[0].colour)?.[0])
+    for (const theme of /** @type {const} */ (['light', 'dark'])) {
+      for (const id of ['water', 'ocean', 'waterway', 'water_polygons', 'Lakes', 'sea']) assert.ok(Math.abs(hue(id, theme) - 210) < 10, id)
+      for (const id of ['park', 'forest', 'Wood']) assert.ok(Math.abs(hue(id, theme) - 115) < 25, id)
+      for (const id of ['roads', 'transportation', 'streets']) assert.equal(hue(id, theme), 36, id)
+    }
+  })
+
+  it('is nothing for vector tiles of which nobody said what is in them', () => {
+    for (const vector of [undefined, [], [{}], [{ id: 5 }], [null]]) assert.equal(defaultStyle({ layer: 'town', format: 'pbf', vector_layers: vector }), undefined)
+  })
+
+  it('takes whatever a document of another program may say', () => {
+    const odd = [{ id: 'a' }, { id: 'a' }, { id: '__proto__', fields: { name: '' } }, { id: 'toString', fields: 'name' }, { id: 'x/line' }, { id: 'x' }, { id: '', fields: {} }, { id: 'n', fields: null }]
+    const style = defaultStyle({ layer: 'town', format: 'pbf', vector_layers: odd })
+    assert.deepEqual(faults(style), [])
+    assert.equal(new Set(style.layers.map(({ id }) => id)).size, style.layers.length)
+    assert.deepEqual(idsOf(style, 'symbol'), ['__proto__/line-name', '__proto__/name'])
+  })
+
+  it('of images is a raster, with tiles of their size', () => {
+    const style = defaultStyle(layerDocument('aerial', { format: 'jpg', tileSize: 512 }), { source: { tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19 } })
+    assert.deepEqual(faults(style), [])
+    assert.deepEqual(style.sources.aerial, { type: 'raster', tiles: ['https://a.example.org/{z}/{x}/{y}.jpg'], maxzoom: 19, tileSize: 512 })
+    assert.deepEqual(style.layers.map(({ id }) => id), ['background', 'raster'])
+    assert.equal(defaultStyle(layerDocument('aerial')).sources.aerial.tileSize, 256)
+  })
+
+  it('of heights is a hillshade', () => {
+    for (const encoding of ['terrarium', 'mapbox']) {
+      const style = defaultStyle({ ...layerDocument('relief', { format: 'png' }), encoding }, { theme: 'dark' })
+      assert.deepEqual(faults(style), [])
+      assert.deepEqual(style.sources.relief, { type: 'raster-dem', url: 'couch://relief', tileSize: 256, encoding })
+      assert.deepEqual(style.layers.map(({ type }) => type), ['background', 'hillshade'])
+    }
+  })
+})
