@@ -1,8 +1,8 @@
-// Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore what has a fault.
-// Manifests, blocks and removals are checked in store/records.js. validate_doc_update.js refuses the same; a test
-// compares both.
+// Checks documents of layers, editions and styles as they are stored: readers use `faultIn` first and ignore what has a
+// fault. Manifests, blocks and removals are checked in store/records.js. validate_doc_update.js refuses the same; a
+// test compares both.
 import { TilecouchError } from './errors.js'
-import { editionId, isLayer, isTileId, layerId } from './ids.js'
+import { editionId, isLayer, isTileId, layerId, styleId } from './ids.js'
 import { layerFields } from './layers.js'
 import { isExactTime } from './times.js'
 import { flag, isShallow, listOf, object, text, whole } from './values.js'
@@ -33,6 +33,17 @@ const editionFields = {
   upload: object
 }
 
+/** A style as MapLibre takes it, as far as a store looks at it. */
+export const isStyle = value =>
+  object(value) && value.version === 8 && object(value.sources) && listOf(object)(value.layers)
+
+const styleFields = {
+  time: isExactTime,
+  stored: isExactTime,
+  style: isStyle,
+  digest: text(100) // of the style and its files
+}
+
 /**
  * @typedef {object} Kind
  * @property {Record<string, (value: any) => boolean>} fields
@@ -54,7 +65,8 @@ export const named = {
       return renaming === layer ? 'renaming names the layer itself' : undefined
     }
   },
-  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) }
+  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) },
+  style: { fields: styleFields, needs: ['time', 'style'], most: 1_048_576, id: ({ layer, time }) => styleId(layer, time) }
 }
 
 /**
@@ -111,7 +123,7 @@ export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
 /**
  * The documents without a fault.
  * @param {any[]} docs
- * @param {'layer' | 'edition'} type
+ * @param {'layer' | 'edition' | 'style'} type
  * @param {(doc: any, why: string) => void} [onFault] called with the others
  */
 export function soundOf (docs, type, onFault) {

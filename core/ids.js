@@ -11,7 +11,7 @@ const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
  * No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses.
  * validate_doc_update.js has the same names.
  */
-export const RESERVED = new Set(['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'])
+export const RESERVED = new Set(['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'db'])
 const UNREADABLE = new Set(['layer', 'edition']) // older stores may have layers of the other names
 
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
@@ -77,14 +77,17 @@ export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
 /** What was taken out by a removal. */
 export const removedId = (layer, run) => `removed:${layer}:${run}`
 
-const OF_LAYER = /^(?:(layer):([^:@]+)|(edition):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
+/** The style of a layer from a time on. Without a time: how the ids of all of them begin. */
+export const styleId = (layer, time = '') => `style:${layer}@${time}`
+
+const OF_LAYER = /^(?:(layer):([^:@]+)|(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
 
 /**
  * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A
  * block has the zoom, column and row of its place.
  * @param {string} id
- * @returns {{kind: 'layer' | 'edition' | 'manifest' | 'block' | 'removed', layer: string, time?: string, z?: number,
- *   x?: number, y?: number} | undefined}
+ * @returns {{kind: 'layer' | 'edition' | 'style' | 'manifest' | 'block' | 'removed', layer: string, time?: string,
+ *   z?: number, x?: number, y?: number} | undefined}
  */
 export function parseDocumentId (id) {
   const parts = OF_LAYER.exec(id)

@@ -38,6 +38,8 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   NO_TIME_IN_NAME: { status: 422, text: d => `no time in the name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Use names such as tiles-2023-06-01/ or survey_20240301.mbtiles.' },
   ARCHIVE_INVALID: { status: 422, text: d => `${show(d.file)} is damaged or of another format: ${d.why}`, advice: 'Download or create it again; `tilecouch check` lists its faults.' },
 
+  BAD_STYLE: { status: 422, text: d => `bad style ${show(d.file)}: ${d.why}`, advice: 'Nothing was stored. See docs/styles.md for what a style may name.' },
+
   // where tiles go
   TARGET_UNKNOWN: { status: 422, text: d => `unknown kind of target ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },
   TARGET_EXISTS: { status: 409, text: d => `${show(d.value)} exists already${d.why ? `: ${d.why}` : ''}`, advice: 'Name another target, or replace it with --force.' },
@@ -63,6 +65,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   NOT_CONFIRMED: { status: 409, text: d => `nothing was removed: ${d.why}`, advice: 'Look first with --dry-run. At a terminal the command asks; in scripts add --yes.' },
   BAD_SETTING: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for the viewer: ${d.why}`, advice: 'See `tilecouch settings --help`, and docs/viewer.md for the fields.' },
   LAYER_EXISTS: { status: 409, text: d => `the layer ${show(d.layer)} exists already`, advice: 'Use another name; or merge both with `tilecouch copy`, and remove the old one.' },
+  STYLE_TAKEN: { status: 409, text: d => `there is another style for ${d.layer}@${d.time} already`, advice: 'Stored styles never change. Use a later --time; or remove that one first: `tilecouch remove LAYER --style TIME`.' },
   NO_EDITION: { status: 404, text: d => d.others?.length ? `several editions in ${d.layer}@${d.time}: ${d.others.join(', ')}` : `no edition ${d.layer}@${d.time}`, advice: 'Name one edition exactly: `tilecouch info LAYER` lists them.' },
   FILLING: { status: 503, text: () => 'this edge is still being filled', advice: 'Try again later, or use its origin.' },
   WOULD_BE_PUBLIC: { status: 409, text: d => `${d.where} is public, but ${d.url} is private`, advice: 'Make the mirror private (its _security), or name a new database, which is private. To publish the copy, add --public.' },

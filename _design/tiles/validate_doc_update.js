@@ -1,6 +1,6 @@
 // Nothing invalid gets in, whoever writes: the loader, another program, or a replica. Kept short: it is called once a document.
 (function (newDoc, oldDoc, userCtx, secObj) {
-  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'db'] // as in core/ids.js
+  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'db'] // as in core/ids.js
 
   function forbid (reason) { throw ({ forbidden: reason }) }
 
@@ -34,7 +34,15 @@
 
   function checkAttachments (isTile) {
     var types = { 'image/png': 1, 'image/jpeg': 1, 'image/webp': 1, 'image/avif': 1, 'application/vnd.mapbox-vector-tile': 1 }
+    var isStyle = newDoc.type === 'style'
+    if (isStyle && Object.keys(newDoc._attachments || {}).length > 2000) forbid('a style has at most 2000 files')
     for (var name in newDoc._attachments || {}) {
+      if (isStyle) {
+        var own = /^sprite(@2x)?\.json$/.test(name) ? 'application/json' : /^sprite(@2x)?\.png$/.test(name) ? 'image/png' : /^glyphs\/[^/,]{1,100}\/\d{1,7}-\d{1,7}\.pbf$/.test(name) ? 'application/x-protobuf' : ''
+        if (!own || newDoc._attachments[name].content_type !== own) forbid('the files of a style are sprite.json, sprite.png, the same with @2x, and glyphs/FONT/0-255.pbf')
+        if (newDoc._attachments[name].length > 4194304) forbid('a file of a style is at most 4194304 bytes')
+        continue
+      }
       var digests = name === 'digests' && newDoc.type === 'block' && newDoc._attachments.digests
       if (digests && digests.length > 32773) forbid('the digests of a block are at most 32773 bytes')
       if (digests && digests.content_type === 'application/octet-stream') continue
@@ -84,6 +92,7 @@
       case 'box': return is(value, 'each lon') && value.length === 4 && is(value[1], 'lat') && is(value[3], 'lat') && value[1] <= value[3]
       case 'zooms': return is(value, 'object') && is(value.min, 'whole 0 30') && is(value.max, 'whole 0 30') && value.min <= value.max
       case 'area': return is(value, 'object') && is(value.boxes, 'each box') && value.boxes.length <= 100 && (value.polygon ? is(value.polygon, 'object') : value.boxes.length > 0)
+      case 'style': return is(value, 'object') && value.version === 8 && is(value.sources, 'object') && is(value.layers, 'each object')
       case 'baseline': return is(value, 'object') && is(value.runs, 'each run') && is(value.differing, 'each tile')
       case 'light': return is(value, 'hex') && luminance('#d9ecef') / luminance(value) >= 4.5
       case 'dark': return is(value, 'hex') && luminance(value) / luminance('#17424b') >= 4.5
@@ -140,6 +149,7 @@
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,
         backfilled: count, unchanged: count, failed: count, gone: count, bytes: count, blocks: count, baseline: 'baseline', from: 'object', upload: 'object'
       },
+      style: { time: 'time', stored: 'time', style: 'style', digest: 'text 100' },
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
       block: { z: 'whole 0 30', x: count, y: count },
@@ -153,7 +163,7 @@
     }
   }
 
-  // of layers, editions, manifests, blocks and removals
+  // of layers, editions, styles, manifests, blocks and removals
   function checkNamed () {
     var type = newDoc.type
     if (!isLayer(newDoc.layer)) forbid('the layer of a ' + type + ' must be a name like osm, and none of ' + RESERVED.join(', '))
@@ -169,15 +179,17 @@
       if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
     } else {
       if (type !== 'removed' && newDoc.time === undefined) forbid('time must be like 2024-03-01T00:00:00Z')
-      if (type !== 'edition' && newDoc.run === undefined) forbid('run must be like 20240301T101500123-4f9k')
+      if (type === 'style' && newDoc.style === undefined) forbid('a style has the field style')
+      if (type !== 'edition' && type !== 'style' && newDoc.run === undefined) forbid('run must be like 20240301T101500123-4f9k')
       if (type === 'manifest' && (newDoc.blocks === undefined) === (newDoc.parts === undefined)) forbid('a manifest has either blocks or parts')
       if (type !== 'removed') id += '@' + newDoc.time
-      if (type !== 'edition') id += ':' + newDoc.run
+      if (type !== 'edition' && type !== 'style') id += ':' + newDoc.run
       if (type === 'manifest' && newDoc.part !== undefined) id += ':' + newDoc.part
     }
     if (newDoc._id !== id) forbid('the id must be ' + id)
     // what a load said is a fact, and what a removal took out is only ended once
     if (oldDoc && !oldDoc._deleted && (type === 'manifest' || type === 'block')) forbid('a ' + type + ' never changes')
+    if (oldDoc && !oldDoc._deleted && type === 'style' && !wasEndedBetween()) forbid('a style never changes')
   }
 
   // a store that names its own writers has no others
@@ -195,10 +207,10 @@
     return
   }
   var type = newDoc.type
-  checkSize(type === 'tile' ? 16384 : type === 'manifest' || type === 'removed' ? 1048576 : type === 'block' ? 4096 : 262144)
+  checkSize(type === 'tile' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
-  else if (type === 'layer' || type === 'edition' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
-  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, manifest, block or removed')
+  else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block or removed')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   else checkFields()
   checkAttachments(type === 'tile')

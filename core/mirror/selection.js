@@ -83,7 +83,7 @@ export class Selection {
     const document = parseDocumentId(id)
     if (!document || !this.#hasLayer(document.layer)) return false
     const { kind, z, x, y } = document
-    if (kind === 'layer' || kind === 'edition') return true
+    if (kind === 'layer' || kind === 'edition' || kind === 'style') return true
     // a mirror without a past needs no manifests; one of an area needs only its blocks
     return !this.current && (kind !== 'block' || this.#touchesBlock(z, x, y))
   }

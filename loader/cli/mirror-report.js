@@ -4,7 +4,7 @@ import { ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents that were refused, in what programs read
 const KINDS = {
-  layers: 'layer', editions: 'edition', heads: 'tile', past: 'past version', marker: 'marker of the store',
+  layers: 'layer', editions: 'edition', styles: 'style', heads: 'tile', past: 'past version', marker: 'marker of the store',
   others: 'other document'
 }
 

@@ -108,7 +108,7 @@ async function startPlace ({ source, target, id, dryRun }, now) {
 
 /** Ids of the selection, and some more. */
 async function * idsOf (couch, selection, signal) {
-  const kinds = ['layer', 'edition', 'manifest', 'block', 'removed']
+  const kinds = ['layer', 'edition', 'style', 'manifest', 'block', 'removed']
     .map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
   const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
   for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id

@@ -76,7 +76,7 @@ function expression ({ layers, area, zooms, current }) {
   const kinds = [
     STORE_ID,
     `layer:${names}`,
-    `edition:${names}${TIME}`,
+    `(?:edition|style):${names}${TIME}`,
     ...(current ? [] : [runs, `block:${names}:${blocksOf(area, zooms)}:[0-9A-Za-z_-]{12}`]),
     `${names}:${tiles}${current ? '' : `(?:${TIME})?`}`
   ]

@@ -65,5 +65,6 @@ function kindOf (id) {
   if (isTileId(id)) return id.includes('@') ? 'past' : 'heads'
   if (id.startsWith('layer:')) return 'layers'
   if (id === STORE_ID) return 'marker'
+  if (id.startsWith('style:')) return 'styles'
   return id.startsWith('edition:') ? 'editions' : 'others'
 }

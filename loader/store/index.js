@@ -13,6 +13,7 @@ import {
 } from './reader.js'
 import { layerStats } from './stats.js'
 import { list, listHeads, listNamed, listTiles } from './list.js'
+import { getStyle, getStyleFile, putStyle, styles } from './styles.js'
 import { writeVersions } from './writer.js'
 
 export const WRITER_ROLE = 'tilecouch-writer'
@@ -137,6 +138,16 @@ export class Store {
   editions (layer) { return editions(this.couch, layer) }
   edition (layer, time) { return getEdition(this.couch, layer, time) }
   putEdition (layer, time, fields) { return putEdition(this.couch, layer, time, fields) }
+
+  // styles
+  /** @param {string} layer @param {string} [time] as written @param {{signal?: AbortSignal}} [options] */
+  style (layer, time, { signal } = {}) { return getStyle(this.couch, layer, time, signal) }
+  /** @param {string} layer */
+  styles (layer) { return styles(this.couch, layer) }
+  /** @param {string} layer @param {Parameters<typeof putStyle>[2]} given @param {{signal?: AbortSignal}} [options] */
+  putStyle (layer, given, { signal } = {}) { return putStyle(this.couch, layer, given, signal) }
+  /** @param {string} layer @param {string} time @param {string} name @param {{signal?: AbortSignal}} [options] */
+  styleFile (layer, time, name, { signal } = {}) { return getStyleFile(this.couch, layer, time, name, signal) }
 
   // writing
   /** @param {Parameters<typeof writeVersions>[1]} versions @param {Parameters<typeof writeVersions>[2]} [options] */

@@ -22,6 +22,7 @@ import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
 import { tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
+import { style } from './routes/style.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
 import { loadFiles, viewer } from './routes/viewer.js'
 import { TileService } from './tiles/index.js'
@@ -39,6 +40,7 @@ const CLIENT_ROUTES = {
   tilejson: unlessIncomplete(tilejson),
   versions: unlessIncomplete(versions),
   times: unlessIncomplete(times),
+  style: unlessIncomplete(style),
   wmts,
   db,
   file: viewer

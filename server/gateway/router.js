@@ -10,12 +10,14 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number}} AskedVersions
  * @typedef {{kind: 'tilejson', layer: string, time?: string}} AskedTileJson
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
+ * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
+ *   file: of the style of exactly this time
  * @typedef {{kind: 'wmts', path: string[], query: URLSearchParams}} AskedWmts
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics'}} AskedState
- * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedWmts | AskedDb | AskedFile | AskedState}
- *   Asked
+ * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedWmts | AskedDb | AskedFile |
+ *   AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -29,6 +31,9 @@ const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
+const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+const SPRITE = /^sprite(@2x)?\.(json|png)$/
+const RANGE = /^\d{1,7}-\d{1,7}\.pbf$/
 const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
 
 /** @param {string | undefined} target as the request line has it @returns {Asked} */
@@ -62,14 +67,29 @@ function parseAny (method, target) {
   }
   if (parts[0] === 'quadkey' && parts.length === 3) return quadkey(reference(parts[1]), parts[2])
   // a layer may be called wmts too
-  if (parts[0] === 'wmts' && parts.length !== 4 && parts[1] !== 'times.json') {
+  if (parts[0] === 'wmts' && parts.length !== 4 && !/^(times|style)\.json$/.test(parts[1])) {
     return { kind: 'wmts', path: parts.slice(1), query: new URLSearchParams(search) }
+  }
+  if (parts[0] === 'styles' && STYLE.test(parts[1])) {
+    const file = styleFile(parts.slice(2))
+    if (file !== undefined) return { kind: 'style', ...reference(parts[1]), file }
   }
   if (parts.length === 1) return single(parts[0])
   const ref = reference(parts[0])
   if (parts.length === 2 && parts[1] === 'times.json') return times(ref, new URLSearchParams(search))
+  if (parts.length === 2 && parts[1] === 'style.json') {
+    return { kind: 'style', ...ref, theme: new URLSearchParams(search).get('theme') ?? undefined }
+  }
   if (parts.length === 4) return xyz(ref, parts.slice(1), false)
   throw new TilecouchError('NOT_FOUND')
+}
+
+/** A sprite, or a range of glyphs: of several fonts, the first one's. @param {string[]} parts */
+function styleFile ([name, stack = '', range = '', ...more]) {
+  if (more.length) return undefined
+  if (stack === '') return SPRITE.test(name) ? name : undefined
+  const [font] = stack.split(',')
+  return name === 'glyphs' && RANGE.test(range) && !font.includes('/') ? `glyphs/${font}/${range}` : undefined
 }
 
 /** Path and query. Proxies may send complete URLs. */

@@ -42,3 +42,18 @@ export function ignoreRejection (work) {
   work.catch(() => {})
   return work
 }
+
+/** Reads under way, by store and question. @type {WeakMap<object, Map<string, Promise<any>>>} */
+const reads = new WeakMap()
+
+/** One read for all who ask the same while it lasts. @param {object} store @param {string} key */
+export function readOnce (store, key, read) {
+  const underWay = reads.get(store) ?? new Map()
+  reads.set(store, underWay)
+  let answer = underWay.get(key)
+  if (!answer) {
+    answer = read().finally(() => underWay.delete(key))
+    underWay.set(key, answer)
+  }
+  return answer
+}

@@ -5,7 +5,7 @@ import { loadDesign } from '../design/helpers.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const isNamed = ({ type }) => type === 'layer' || type === 'edition'
+const isNamed = ({ type }) => type === 'layer' || type === 'edition' || type === 'style'
 const faultOf = doc => isNamed(doc) ? faultIn(doc) : faultInRecord(doc)
 
 /** As CouchDB hands it over: parsed from JSON. */
@@ -24,7 +24,7 @@ describe('documents of layers that mean harm', () => {
   const hostile = hostileDocuments(17)
 
   it('are many, of every kind', () => {
-    for (const type of ['layer', 'edition', 'manifest', 'removed', 'block']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
   it('have a fault each, which is said in few words', () => {
@@ -89,7 +89,7 @@ describe('documents of layers that mean harm', () => {
   })
 
   it('may name a prototype', () => {
-    const [layer, , manifest] = goodDocuments('osm')
+    const [layer, , , manifest] = goodDocuments('osm')
     assert.match(faultInRecord({ ...manifest, blocks: JSON.parse('{"__proto__":["abcdefghijkl"]}') }) ?? '', /bad blocks/)
     const { faults, valid } = examine(JSON.parse('{"__proto__":{"ttl":5},"_id":"layer:osm","type":"layer","layer":"osm"}'))
     assert.deepEqual([faults, valid.ttl], [[], undefined])

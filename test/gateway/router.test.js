@@ -70,6 +70,18 @@ describe('the router', () => {
     assert.deepEqual(ask('/osm/times.json?z=10&bbox=170%2C-10%2C-170%2C10'), { kind: 'times', layer: 'osm', bbox: [170, -10, -170, 10], z: 10 })
   })
 
+  it('knows the style of a layer, its sprite and its glyphs', () => {
+    assert.deepEqual(ask('/osm/style.json'), { kind: 'style', layer: 'osm', time: undefined, theme: undefined })
+    assert.deepEqual(ask('/osm@2024-03/style.json?theme=dark'), { kind: 'style', layer: 'osm', time: '2024-03', theme: 'dark' })
+    const time = '2024-03-01T00:00:00Z'
+    const file = name => ({ kind: 'style', layer: 'osm', time, file: name })
+    assert.deepEqual(ask(`/styles/osm@${time}/sprite@2x.png`), file('sprite@2x.png'))
+    assert.deepEqual(ask(`/styles/osm@${time}/glyphs/Noto%20Sans%20Regular,Arial/0-255.pbf`), file('glyphs/Noto Sans Regular/0-255.pbf'))
+    assert.deepEqual(ask('/styles/1/0/1.png').kind, 'tile')
+    assert.equal(refusal('/styles/osm@2024-02-30T00:00:00Z/sprite.png'), 'BAD_TIME')
+    for (const name of ['sprite.gif', 'sprite', 'x/sprite.png', 'glyphs', 'glyphs/A/0.pbf', 'glyphs/A/0-255.pbf/x', 'glyphs/..%2f../0-255.pbf']) assert.ok(refusal(`/styles/osm@${time}/${name}`), name)
+  })
+
   it('knows the viewer, health, metrics, WMTS and the database', () => {
     assert.deepEqual(ask('/'), { kind: 'file', name: 'index.html' })
     assert.deepEqual(ask(''), { kind: 'file', name: 'index.html' })
@@ -158,6 +170,8 @@ describe('the router and the rewrites of CouchDB', () => {
       assert.ok(endOf(time).startsWith(prefix) && `${time}Z`.startsWith(prefix), `${target}: ${prefix}`)
     } else if (kind === 'versions') assert.deepEqual([theirs.path, JSON.parse(theirs.query.startkey)], ['_list/versions/versions/by_tile', [layer, z, x, y]])
     else if (kind === 'tilejson') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
+    else if (kind === 'style' && asked.file) assert.equal(theirs.path, `../../style:${layer}@${time}/${asked.file.split('/').map(encodeURIComponent).join('/')}`)
+    else if (kind === 'style') assert.deepEqual([theirs.query.reference, theirs.query.theme], [time === undefined ? layer : `${layer}@${time}`, asked.theme ?? ''])
     else if (kind === 'times') assert.equal(theirs.query.layer, layer)
     else if (kind === 'db') assert.match(theirs.path, /^\.\.\/\.\.\//, target) // no layer can be reached by this name
     else assert.fail(`${target}: ${kind}`)
@@ -182,6 +196,14 @@ describe('the router and the rewrites of CouchDB', () => {
 
   it('make the same of TileJSON', () => {
     fc.assert(fc.property(reference, ref => compare(`/${ref}.json`)), { numRuns: 2000 })
+  })
+
+  it('make the same of styles and their files', () => {
+    const parts = fc.array(fc.constantFrom('sprite.json', 'sprite@2x.png', 'sprite.gif', 'glyphs', 'Noto%20Sans', 'A,B', '0-255.pbf', 'style.json', '1'), { minLength: 1, maxLength: 3 })
+    fc.assert(fc.property(reference, fc.constantFrom('', '?theme=dark', '?theme='), (ref, query) => compare(`/${ref}/style.json${query}`)), { numRuns: 1000 })
+    fc.assert(fc.property(reference, parts, (ref, some) => {
+      if (some.length !== 2) compare(`/styles/${ref}/${some.join('/')}`)
+    }), { numRuns: 2000 })
   })
 
   it('make the same of the times of a view', () => {

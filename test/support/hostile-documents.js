@@ -85,6 +85,15 @@ const kinds = {
       upload: but(isObject)
     }
   },
+  style: {
+    make: (layer, { time }) => ({ _id: `style:${layer}@${time}`, type: 'style', layer, time, stored: T, digest: 'x', style: { version: 8, sources: { a: { type: 'vector', url: `couch://${layer}` } }, layers: [{ id: 'b', type: 'background' }] } }),
+    bad: {
+      time: [...times, undefined],
+      stored: times,
+      digest: [...but(isText), 'x'.repeat(101)],
+      style: [...odd, undefined, { version: 7, sources: {}, layers: [] }, { version: 8, sources: [], layers: [] }, { version: 8, sources: {}, layers: {} }, { version: 8, sources: {}, layers: [5] }, { version: 8, layers: [] }, { version: 8, sources: {}, layers: [], name: 'x'.repeat(1_100_000) }]
+    }
+  },
   manifest: {
     make: (layer, { time, run }) => ({
       _id: `manifest:${layer}@${time}:${run}`, type: 'manifest', layer, time, run, complete: true, tiles: 4, root: 'a'.repeat(32), area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 },
@@ -147,7 +156,7 @@ export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted
     }
     for (const value of names) docs.push({ ...make(name()), layer: value })
     docs.push({ ...make(name()), [`f${'x'.repeat(5000)}`]: 1 })
-    docs.push({ ...make(name()), ...Object.fromEntries(list(100, 0).map((_, at) => [`field${at}`, { at: 'x'.repeat(kind === 'manifest' || kind === 'removed' ? 11_000 : 4000) }])) })
+    docs.push({ ...make(name()), ...Object.fromEntries(list(100, 0).map((_, at) => [`field${at}`, { at: 'x'.repeat(kind === 'manifest' || kind === 'removed' || kind === 'style' ? 11_000 : 4000) }])) })
   }
   const next = random(seed)
   const order = docs.map(doc => ({ doc, at: next() })).sort((a, b) => a.at - b.at).map(({ doc }) => doc)

@@ -64,7 +64,7 @@ function restrictFeed (visitor, request, body, res, names) {
   }
   // by id and not by field: a deleted document has no fields left
   const one = `(?:${allowed.join('|')})`
-  const ours = { _id: allowed.length ? { $regex: `^(?:layer:${one}$|edition:${one}@|${one}:)` } : { $in: [] } }
+  const ours = { _id: allowed.length ? { $regex: `^(?:layer:${one}$|(?:edition|style):${one}@|${one}:)` } : { $in: [] } }
   const query = new URLSearchParams(request.query)
   query.set('filter', '_selector')
   const theirs = filter === '_selector' ? body?.selector : undefined
@@ -109,7 +109,8 @@ export const isAccessError = error =>
 
 /** Views whose keys begin with the layer, and whose values name no other document. */
 const VIEWS = new Set([
-  'versions/by_tile', 'versions/by_time', 'versions/by_zoom', 'versions/by_area', 'versions/rest_by_area', 'versions/conflicts'
+  'versions/by_tile', 'versions/by_time', 'versions/by_zoom', 'versions/by_area', 'versions/rest_by_area', 'versions/conflicts',
+  'versions/styles'
 ])
 
 /** The document of the store itself, and the couchapp, which is no secret. */
@@ -191,9 +192,9 @@ const primaryIndex = {
   range (start, end) {
     if (typeof start !== 'string' || typeof end !== 'string') return null
     // all ids between two that begin alike begin like them
-    const [one, other] = [start, end].map(text => /^(?:(edition|manifest|block|removed):)?([^:;@]+)([:;@])/.exec(text))
+    const [one, other] = [start, end].map(text => /^(?:(edition|style|manifest|block|removed):)?([^:;@]+)([:;@])/.exec(text))
     if (one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2])) {
-      const hasTime = /^(edition|manifest)$/.test(one[1])
+      const hasTime = /^(edition|style|manifest)$/.test(one[1])
       if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set([one[2]]) }
     }
     // layer documents of all layers: these are few, and short

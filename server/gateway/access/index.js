@@ -141,6 +141,7 @@ const PROTECTIONS = {
   tilejson: ofLayer,
   versions: ofLayer,
   times: ofLayer,
+  style: ofLayer,
   wmts: withVisitor,
   db: withVisitor,
   metrics: ofAll,

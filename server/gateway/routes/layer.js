@@ -3,6 +3,7 @@ import { tileId, tileJson, tileRanges } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { cacheControlWith } from '../addresses.js'
 import { sendJson } from '../responses.js'
+import { readOnce } from '../shared-work.js'
 
 const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
@@ -46,21 +47,6 @@ function checkSize (bbox, z) {
   const why = `${columns} columns and ${tiles} tiles at zoom ${z}, and a view has ${MOST_COLUMNS} and ${MOST_TILES} ` +
     'at most; leave the box out for the whole zoom'
   throw new TilecouchError('BAD_BBOX', { value: bbox.join(), why })
-}
-
-/** Reads under way, by store and question. @type {WeakMap<object, Map<string, Promise<any>>>} */
-const reads = new WeakMap()
-
-/** One read for all who ask the same while it lasts. */
-function readOnce (store, key, read) {
-  const underWay = reads.get(store) ?? new Map()
-  reads.set(store, underWay)
-  let answer = underWay.get(key)
-  if (!answer) {
-    answer = read().finally(() => underWay.delete(key))
-    underWay.set(key, answer)
-  }
-  return answer
 }
 
 /**

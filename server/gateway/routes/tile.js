@@ -85,6 +85,10 @@ export class CachePolicy {
     return this.#missing
   }
 
+  get steady () {
+    return this.#steady
+  }
+
   /**
    * No address with a time has the same bytes for ever: a version may be removed, filled in or resolved.
    * Addresses that do are below /db, with a revision.

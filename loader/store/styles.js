@@ -1,0 +1,90 @@
+// Styles of layers: documents that never change, each the style from one time on. There is no head: the newest up to a
+// time counts, so that two writers cannot lose each other's.
+import { checkLayer, checkSound, endOf, faultIn, now, soundOf, styleId } from '../../core/index.js'
+import { encodeId } from '../../core/couch/client.js'
+import { TilecouchError } from '../errors.js'
+
+/**
+ * @typedef {Record<string, {type: string, bytes: Buffer}>} StyleFiles by name: sprite.png, glyphs/Noto Sans/0-255.pbf
+ * @typedef {{version: 8, sources: Record<string, any>, layers: any[]} & Record<string, any>} MapStyle
+ * @typedef {{_id: string, layer: string, time: string, style: MapStyle, digest?: string, stored?: string,
+ *   _attachments?: Record<string, {length: number}>}} StyleDocument
+ */
+
+/**
+ * The style of a layer as of a time.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {string} [time] as written; without it the newest
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<StyleDocument | undefined>} nothing if none is stored
+ */
+export async function getStyle (couch, layer, time, signal) {
+  const start = styleId(checkLayer(layer))
+  const startkey = time === undefined ? `${start}~` : styleId(layer, endOf(time))
+  const query = { startkey, endkey: start, descending: true, limit: 1, include_docs: true }
+  const [row] = await couch.page(query, signal)
+  return row?.doc ? checkSound(row.doc) : undefined
+}
+
+/** All styles of a layer, oldest first. @returns {Promise<StyleDocument[]>} */
+export async function styles (couch, layer) {
+  const start = styleId(checkLayer(layer))
+  const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true })
+  return soundOf(rows.map(({ doc }) => doc), 'style')
+}
+
+/**
+ * Stores a style from a time on. If the same style counts at that time already, nothing is written.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer
+ * @param {{time: string, style: MapStyle, files?: StyleFiles, digest: string}} given time: exact; digest: of the style
+ *   and its files
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{id: string, time: string, isNew: boolean}>} the document that counts at that time
+ */
+export async function putStyle (couch, layer, { time, style, files = {}, digest }, signal) {
+  const id = styleId(checkLayer(layer), time)
+  const doc = {
+    _id: id,
+    type: 'style',
+    layer,
+    time,
+    stored: now(),
+    style,
+    digest,
+    ...(Object.keys(files).length && {
+      _attachments: Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
+        [name, { content_type: type, data: bytes }]))
+    })
+  }
+  const why = faultIn(doc)
+  if (why) throw new TilecouchError('BAD_DOCUMENT', { id, why })
+  const before = await getStyle(couch, layer, time, signal)
+  if (before?.digest === digest) return { id: before._id, time: before.time, isNew: false }
+  if (before?.time !== time) {
+    const [{ error, reason }] = await couch.write([doc], signal)
+    if (!error) return { id, time, isNew: true }
+    if (error !== 'conflict') throw refusal(couch, id, reason || error)
+    const there = await couch.get(id, signal) // another writer was quicker
+    if (there?.digest === digest) return { id, time, isNew: false }
+  }
+  throw new TilecouchError('STYLE_TAKEN', { layer, time })
+}
+
+const refusal = (couch, id, reason) => /type must be (?!.*\bstyle\b)/.test(reason)
+  ? new TilecouchError('STORE_OUTDATED', { url: couch.url, what: 'styles' })
+  : new TilecouchError('REFUSED', { id, reason })
+
+/**
+ * A file of a style: an image or the description of its sprite, or a range of glyphs.
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} layer @param {string} time exact
+ * @param {string} name as attached
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Buffer | undefined>}
+ */
+export async function getStyleFile (couch, layer, time, name, signal) {
+  const path = [encodeId(styleId(layer, time)), ...name.split('/').map(encodeURIComponent)].join('/')
+  return couch.find({ path, raw: true, signal })
+}
