@@ -145,7 +145,7 @@
     var name = /^sprite(@2x)?\.(json|png)$/.test(parts[0]) && parts.length === 1 ? parts
       : parts[0] === 'glyphs' && /^\d{1,7}-\d{1,7}\.pbf$/.test(parts[2]) ? [parts[0], parts[1].split(',')[0], parts[2]] : null
     if (!name || /\//.test(name[1])) return fail(404, 'NOT_FOUND', 'nothing here: a style has sprite.json, sprite.png and glyphs/FONT/0-255.pbf')
-    return { path: '../../style:' + id + '/' + name.map(encodeURIComponent).join('/'), query: {} }
+    return reference(id).error || { path: '../../style:' + id + '/' + name.map(encodeURIComponent).join('/'), query: {} }
   }
 
   function database (rest) {

@@ -2,7 +2,7 @@
 // meanwhile.
 import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
-  layerDocument, layerId, pastRange, selector, tileBounds
+  layerDocument, layerId, pastRange, selector, styleId, tileBounds
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
@@ -42,6 +42,7 @@ export async function verifyLayer (store, layer, { time, area, zooms, decode, si
   const isWhole = !area && !zooms
   const doc = await checkLayerDocument(couch, layer, report)
   const editions = await checkEditions(couch, layer, report)
+  await checkStyles(couch, layer, report)
   const { faults } = report
   const walk = new LayerWalk({ couch, layer, doc, editions, area, zooms, asOfTime, signal, report, afterPage })
   const tileSize = doc?.tileSize ?? TILE_SIZE
@@ -222,6 +223,18 @@ async function checkEditions (couch, layer, report) {
     else if (failed) report.add('failed-edition', _id, `${failed} of ${tiles} tiles`)
     return !why
   })
+}
+
+async function checkStyles (couch, layer, report) {
+  const start = styleId(layer)
+  const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true, conflicts: true })
+  for (const { doc } of rows) {
+    if (!doc) continue
+    const { _id, _rev, _conflicts, type } = doc
+    if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
+    const why = type === 'style' ? faultIn(doc) : `type ${JSON.stringify(type)}`
+    if (why) report.add('bad-style', _id, why)
+  }
 }
 
 function faultInEdition (doc) {

@@ -1,11 +1,11 @@
 // tilecouch remove
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { checkLayer, endOf, parseTilePath, startOf } from '../../core/index.js'
+import { checkLayer, endOf, parseTilePath, startOf, styleId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { compact } from '../compact.js'
 import { openRegular } from '../regular-file.js'
-import { removeEdition, removeLayer, removeTiles } from '../remove/index.js'
+import { removeEdition, removeLayer, removeStyle, removeTiles } from '../remove/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
@@ -19,7 +19,7 @@ const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the n
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addRemoveCommand (program, run) {
   program.command('remove')
-    .description('remove tiles of a layer, versions of a time, an edition or the whole layer')
+    .description('remove tiles of a layer, versions of a time, an edition, a style or the whole layer')
     .argument('<layer>')
     .option('--bbox <w,s,e,n>')
     .option('--polygon <file>')
@@ -28,6 +28,7 @@ export function addRemoveCommand (program, run) {
     .option('--since <time>')
     .option('--until <time>')
     .option('--edition <time>', 'an edition: every version of its time; tiles show again what they showed before')
+    .option('--style <time>', 'a style; maps of later times show the style before it')
     .option('--all')
     .option('--purge')
     .option('--compact <when>', '', 'auto')
@@ -42,6 +43,7 @@ Examples:
   tilecouch remove osm --edition 2024-03-01 --dry-run
   tilecouch remove osm --bbox 5.9,45.8,10.5,47.8 --zoom 15-18
   tilecouch remove osm --until 2019
+  tilecouch remove osm --style 2024-03-01
   tilecouch remove osm --tiles wrong.txt
   tilecouch remove osm --all --dry-run
   tilecouch remove osm --all --purge --compact always --yes`)
@@ -53,6 +55,7 @@ async function removeCommand (context, options, layer) {
   checkLayer(layer)
   const { dryRun = false, purge = false } = options
   const when = WHEN[options.compact] ?? refuse('--compact', options.compact, 'it is auto, always or never')
+  if (options.style !== undefined) return removeStyleCommand(context, options, layer)
   const which = await whichOf(options)
   const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
   return withPatientStore(context, options, async store => {
@@ -81,6 +84,30 @@ async function removeCommand (context, options, layer) {
   })
 }
 
+async function removeStyleCommand (context, options, layer) {
+  const { output, signal } = context
+  const { style: written, dryRun = false, purge = false } = options
+  const others = ['edition', 'all', 'tiles', 'since', 'until', 'bbox', 'polygon', 'zoom']
+  if (others.some(name => options[name] !== undefined)) refuse('--style', written, 'it is a whole style: leave out other options')
+  const confirm = confirmation(context, options, layer)
+  return withPatientStore(context, options, async store => {
+    const [start, end] = [startOf(written), endOf(written)]
+    const times = (await store.styles(layer)).map(({ time }) => time).filter(time => time >= start && time <= end)
+    if (times.length > 1) refuse('--style', written, `there are ${count(times.length)} styles, such as ${times[0]} and ${times[1]}: name one`)
+    const time = times[0] ?? start // one that is not valid is removed as well
+    if (!await store.couch.get(styleId(layer, time))) throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: written })
+    output.note(`${dryRun ? 'Would remove' : 'Removing'} the style ${layer}@${time}`)
+    if (dryRun) return void output.result({ layer, time, dryRun }, [])
+    await confirm()
+    const { styles, refused, changed, named } = await removeStyle(store, layer, time, { purge, signal })
+    output.result({ layer, time, styles, refused, changed, named }, [
+      ...(styles ? [`Removed the style ${layer}@${time}`] : []),
+      ...named.map(({ id, reason }) => `${id}: ${reason}`)
+    ])
+    return refused + changed ? 1 : 0
+  })
+}
+
 /** What is to be removed: exactly one kind. */
 async function whichOf (options) {
   const { edition, all, tiles, since, until } = options
@@ -91,7 +118,7 @@ async function whichOf (options) {
   if (edition !== undefined && some) refuse('--edition', edition, 'it is the whole edition: leave out other options')
   if (tiles !== undefined && (area || zooms)) refuse('--tiles', tiles, 'it names the tiles: leave out areas and zooms')
   if (!all && !some && edition === undefined) {
-    const why = 'name what to remove: --bbox, --polygon, --zoom, --tiles, --since, --until, --edition or --all'
+    const why = 'name what to remove: --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
     refuse('--all', false, why)
   }
   for (const [option, time] of [['--since', since], ['--until', until]]) if (time === '') refuse(option, time, 'it is no time')

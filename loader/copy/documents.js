@@ -1,8 +1,8 @@
-// Copies the documents of a layer: its own, those of its editions, manifests and removals. The copy keeps the terms of
-// use.
+// Copies the documents of a layer: its own, those of its editions, manifests, removals and styles. The copy keeps the
+// terms of use.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId
+  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId, styleId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
@@ -104,6 +104,38 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
       written++
       return doc
     })
+  }
+  return written
+}
+
+/**
+ * Copies styles with their sprites and glyphs; where the target has another one for the same time, that one stays. In
+ * them, the name of the layer becomes its new one.
+ * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
+ * @param {{from: string, to: string, time?: string}} how
+ * @returns {Promise<number>} written
+ */
+export async function copyStyles (source, target, { from, to, time }) {
+  const own = new RegExp(`^couch://${from}(?=[@/]|$)`)
+  const rename = value => typeof value === 'string' ? value.replace(own, `couch://${to}`) : value
+  let written = 0
+  for (const { _id: id, time: at } of await source.styles(from)) {
+    if (time !== undefined && at > time) continue
+    const [[{ doc }], [there]] = await Promise.all([
+      source.couch.docs([id], { attachments: true }), target.couch.docs([styleId(to, at)])
+    ])
+    if (!doc || there.doc) continue
+    const { _attachments: files = {}, ...fields } = fieldsOf(doc)
+    const sources = Object.fromEntries(Object.entries(fields.style.sources).map(([name, value]) => [name, {
+      ...value,
+      ...(value?.url !== undefined && { url: rename(value.url) }),
+      ...(Array.isArray(value?.tiles) && { tiles: value.tiles.map(rename) })
+    }]))
+    const attachments = Object.fromEntries(Object.entries(files).map(([name, { content_type: type, data }]) =>
+      [name, { content_type: type, data }]))
+    const style = { ...fields.style, sources }
+    const copy = { ...fields, _id: styleId(to, at), layer: to, style, _attachments: attachments }
+    if ((await target.couch.writeAll([copy])).get(copy._id)) written++
   }
   return written
 }

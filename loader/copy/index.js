@@ -5,7 +5,7 @@ import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { dropEmptyLayer } from '../load/undo.js'
 import { everyTile, settleAll } from '../store/settle.js'
-import { copyEditions, copyManifests, layerOf, writeLayer } from './documents.js'
+import { copyEditions, copyManifests, copyStyles, layerOf, writeLayer } from './documents.js'
 import { TileCopier, copyDefaults } from './tiles.js'
 
 /**
@@ -74,6 +74,7 @@ export async function copyAll (store, from, to, options) {
     }
     if (!dryRun && (isWhole || isNew)) await settleCopy(store.couch, to, { copied, isNew, tally, signal })
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
+    if (isWhole || (isNew && !dryRun)) tally.styles = await copyStyles(source, store, { from, to, time })
   } catch (error) {
     if (!there && !dryRun) await dropEmptyLayer(store, to).catch(() => {}) // the first error is the one to report
     throw Object.assign(error, { summary: { from, to, ...tally } })
@@ -109,6 +110,7 @@ export class Tally {
   extended = 0 // heads that existed, and expire later now
   moved = 0 // versions that another program wrote while they were copied
   editions = 0 // written
+  styles = 0 // written
   failed = 0
   /** @type {{id: string, code: string, reason: string}[]} the first */
   failures = []

@@ -10,6 +10,7 @@ import { endLeaves, readTiles } from '../remove/documents.js'
 import { revisionsFrom, statementPrefixes } from '../remove/index.js'
 import { Remover } from '../remove/remover.js'
 import { fieldsOf } from '../store/revisions.js'
+import { copyStyles } from './documents.js'
 import { Tally, copyAll, isEmptyLayer } from './index.js'
 import { extensionOf, hasVersion } from './tiles.js'
 
@@ -53,7 +54,7 @@ export async function moveLayer (store, from, to, { dryRun = false, purge, signa
       const copied = await copyAll(store, from, to, {
         source: store, renaming: true, dryRun, signal, limits, onProgress: ({ tiles, bytes }) => onProgress?.({ step: 'copy', tiles, bytes })
       })
-      for (const field of ['versions', 'bytes', 'extended', 'editions']) total[field] += copied[field]
+      for (const field of ['versions', 'bytes', 'extended', 'editions', 'styles']) total[field] += copied[field]
       const { failed, failures, unchanged } = copied
       Object.assign(total, { failed, failures, unchanged, tiles: Math.max(total.tiles, copied.tiles) })
       if (dryRun) return total
@@ -104,7 +105,10 @@ async function endDocuments (store, from, to) {
   const times = (await store.editions(from)).map(({ time }) => time)
   for (const idOf of [...times.map(time => layer => editionId(layer, time)), layerId]) {
     const [here, there] = (await couch.docs([from, to].map(idOf))).map(({ doc }) => doc)
-    if (idOf === layerId) await endStatements(couch, from)
+    if (idOf === layerId) {
+      await copyStyles(store, store, { from, to }) // one may have been stored meanwhile
+      await endStatements(couch, from)
+    }
     const { renaming, ...fields } = fieldsOf(there ?? {})
     const { baseline, from: _, ...own } = fieldsOf(here ?? {}) // an edition's are not copied
     if (here && !isDeepStrictEqual({ ...own, layer: to }, fields)) return false

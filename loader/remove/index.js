@@ -2,7 +2,7 @@
 // deletion.
 import { batchesOf } from '../../core/batches.js'
 import {
-  AFTER, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, tileId
+  AFTER, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, styleId, tileId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
@@ -17,8 +17,8 @@ const PAGE = 2000 // rows of an edition a request
 
 /**
  * Removes a whole layer by the primary index, and so also documents that no view has, such as tiles of other programs
- * and a past without its head. Past versions first, then heads, editions, manifests, blocks and removals, the layer's
- * document last.
+ * and a past without its head. Past versions first, then heads, editions, manifests, blocks, removals and styles, the
+ * layer's document last.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {import('./remover.js').RemoverOptions} [options]
@@ -73,8 +73,12 @@ export async function removeLayer (store, layer, options = {}) {
   return { ...tally, editions: ended, left: others.size }
 }
 
-/** How the ids of a layer's statements and removals begin: manifests first, without which blocks count for nothing. */
-export const statementPrefixes = layer => [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`]
+/**
+ * How the ids of a layer's statements, removals and styles begin: manifests first, without which blocks count for
+ * nothing.
+ */
+export const statementPrefixes = layer =>
+  [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
 export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
@@ -187,6 +191,20 @@ export async function removeEdition (store, layer, time, options = {}) {
   return finish(remover, layer, [time], run)
 }
 
+/**
+ * Removes a style with its sprite and glyphs. Maps of later times show the style before it.
+ * @param {import('../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} time exact
+ * @param {import('./remover.js').RemoverOptions} [options]
+ * @returns {Promise<Tally & {styles: number}>}
+ */
+export async function removeStyle (store, layer, time, options = {}) {
+  const remover = new Remover(store, options)
+  const styles = await endDocuments(remover, [styleId(checkLayer(layer), time)])
+  return { ...await remover.finish(), styles }
+}
+
 /** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
 async function * documentsAt (couch, layer, time, signal) {
   const range = { startkey: [layer, time], endkey: [layer, time, {}] }
@@ -225,7 +243,7 @@ async function finish (remover, layer, times, run) {
   return { ...await remover.finish(), editions }
 }
 
-/** Deletes editions, manifests and layers. @param {Remover} remover @param {string[]} ids */
+/** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
 async function endDocuments (remover, ids, isMeant = () => true) {
   let removed = 0
   for (let at = 0; at < ids.length; at += BATCH) {

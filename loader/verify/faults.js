@@ -149,6 +149,7 @@ export const faults = {
     fix: 'type and name become those of the id; swapped zooms those of the tiles; other fields are left',
     reason: 'the id and the tiles say it'
   }),
+  'bad-style': fault('a style whose id or fields are not valid', { advice: 'Remove it with `tilecouch remove LAYER --style TIME`, and store it again.' }),
   'bad-edition': fault('an edition whose id, time or counts are not valid', { advice: 'Run that load again with `--time`: it writes the edition again. Delete one whose id is not valid.' }),
   'unfinished-edition': warning('an edition whose load did not end', { advice: 'Run that load again with `--time` and the time of the edition: it resumes.' }),
   'failed-edition': warning('an edition some of whose tiles could not be loaded', { advice: 'Run that load again with `--time` and the time of the edition: it names them, with the reasons.' }),
