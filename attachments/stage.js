@@ -3,7 +3,7 @@
 import L from 'leaflet'
 import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
-import { TimelineControl } from '../client/timeline/timeline-control.js'
+import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { setZone, timelineWords } from './format.js'
 import { LayerStack } from './stack.js'

@@ -11,7 +11,7 @@ const client = path.join(root, 'client')
 export const entries = {
   index: 'client/index.js',
   history: 'client/leaflet/history.js',
-  timeline: 'client/timeline/index.js',
+  timeline: 'client/leaflet/timeline.js',
   offline: 'client/offline/index.js',
   edits: 'client/edits/index.js',
   mirror: 'client/mirror/index.js'

@@ -8,7 +8,7 @@ export { Edits } from './edits/index.js'
 export { HistoryLayer, historyLayer } from './leaflet/history-layer.js'
 export { Mirror, mirror } from './mirror/index.js'
 export { OfflineStore } from './offline/index.js'
-export { CompareControl, Player, TimelineControl, compare, player, timeline } from './timeline/index.js'
+export { CompareControl, Player, Timeline, TimelineControl, compare, player, timeline } from './leaflet/timeline.js'
 
 /**
  * @typedef {import('./engine/clock.js').Time} Time
@@ -25,8 +25,10 @@ export { CompareControl, Player, TimelineControl, compare, player, timeline } fr
  * @typedef {import('./leaflet/coverage-layer.js').CoverageLayerOptions} CoverageLayerOptions
  * @typedef {import('./leaflet/coverage-layer.js').CoverageCounts} CoverageCounts
  * @typedef {import('./timeline/player.js').PlayerOptions} PlayerOptions
- * @typedef {import('./timeline/timeline-control.js').TimelineControlOptions} TimelineControlOptions
- * @typedef {import('./timeline/timeline-control.js').TimeZone} TimeZone
+ * @typedef {import('./timeline/layers.js').TimedLayer} TimedLayer
+ * @typedef {import('./timeline/timeline.js').TimelineOptions} TimelineOptions
+ * @typedef {import('./timeline/timeline.js').TimeZone} TimeZone
+ * @typedef {import('./leaflet/timeline-control.js').TimelineControlOptions} TimelineControlOptions
  * @typedef {import('./timeline/words.js').TimelineWords} TimelineWords
  * @typedef {import('./timeline/words.js').CompareWords} CompareWords
  * @typedef {import('./leaflet/compare-control.js').CompareControlOptions} CompareControlOptions

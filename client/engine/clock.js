@@ -1,6 +1,6 @@
 // The time that layers and controls share. Several history layers on one clock move together.
-import L from 'leaflet'
 import { endOf } from '../../core/times.js'
+import { Emitter } from './emitter.js'
 
 /** `undefined` counts as null, so that a missing time means the newest. */
 const exact = time => time == null ? null : endOf(time)
@@ -26,15 +26,15 @@ export const clockDefaults = {
  * @property {{time: ExactTime | null, previous: ExactTime | null}} timechange it moved
  */
 
-const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Evented, typeof clockDefaults, ClockEvents, typeof L.Evented>} */ (
-  /** @type {unknown} */ (L.Evented.extend({ options: clockDefaults })))
-
-/** A time that layers and controls share. */
-export class Clock extends Base {
+/**
+ * A time that layers and controls share.
+ * @extends {Emitter<ClockEvents>}
+ */
+export class Clock extends Emitter {
   /** @param {ClockOptions} [options] */
   constructor (options) {
     super()
-    L.Util.setOptions(this, options)
+    this.options = { ...clockDefaults, ...options }
     this._time = exact(this.options.time)
   }
 

@@ -1,58 +1,76 @@
-// Events with Leaflet's names (on, off, once), for classes that run without Leaflet.
+// Events as Leaflet's classes have them (on, once, off, fire), for classes that run without Leaflet.
+
+/**
+ * @template E events: name -> fields
+ * @template {string} K
+ * @typedef {K extends keyof E ? {type: K, target: any} & E[K] : any} EventOf of several types in one text: any
+ */
 
 /** @template E events: name -> fields */
 export class Emitter {
-  /** @type {Map<string, Map<(event: any) => void, {isOnce: boolean}>>} */
-  #listeners = new Map()
+  /** @type {Map<string, Set<{listener: (event: any) => void, context: any, isOnce: boolean}>>} by type */
+  _listeners = new Map()
 
   /**
    * @template {string} K
    * @param {K} types one or several, with spaces between
-   * @param {(event: K extends keyof E ? {type: K} & E[K] : any) => void} listener
+   * @param {(event: EventOf<E, K>) => void} listener added once, however often it is given with the same context
+   * @param {any} [context] its `this`
    */
-  on (types, listener) {
-    return this.#add(types, listener, false)
+  on (types, listener, context) {
+    return this._add(types, listener, context, false)
   }
 
   /**
    * @template {string} K
-   * @param {K} types @param {(event: K extends keyof E ? {type: K} & E[K] : any) => void} listener
+   * @param {K} types @param {(event: EventOf<E, K>) => void} listener @param {any} [context]
    */
-  once (types, listener) {
-    return this.#add(types, listener, true)
+  once (types, listener, context) {
+    return this._add(types, listener, context, true)
   }
 
-  /** @param {string} types @param {(event: any) => void} [listener] all of them when none is named */
-  off (types, listener) {
+  /**
+   * @param {string} types @param {(event: any) => void} [listener] all of them when none is named
+   * @param {any} [context] the one that it was added with
+   */
+  off (types, listener, context) {
     for (const type of typesIn(types)) {
-      if (listener) this.#listeners.get(type)?.delete(listener)
-      else this.#listeners.delete(type)
+      const entry = this._find(type, listener, context)
+      if (!listener) this._listeners.delete(type)
+      else if (entry) this._listeners.get(type)?.delete(entry)
     }
     return this
   }
 
   /** Whether there are listeners. @param {string} type */
   listens (type) {
-    return Boolean(this.#listeners.get(type)?.size)
+    return Boolean(this._listeners.get(type)?.size)
   }
 
-  /** @param {string} type @param {Record<string, any>} [about] */
-  fire (type, about = {}) {
-    for (const [listener, { isOnce }] of [...this.#listeners.get(type) ?? []]) {
-      if (isOnce) this.off(type, listener)
+  /** @param {string} type @param {Record<string, any>} [about] fields of the event */
+  fire (type, about) {
+    for (const entry of [...this._listeners.get(type) ?? []]) {
+      if (!this._listeners.get(type)?.has(entry)) continue // another listener removed it
+      if (entry.isOnce) this._listeners.get(type)?.delete(entry)
       try {
-        listener({ type, ...about })
+        entry.listener.call(entry.context ?? this, { ...about, type, target: this })
       } catch (error) {
         reportLater(error)
       }
     }
+    return this
   }
 
-  #add (types, listener, isOnce) {
+  _find (type, listener, context) {
+    return [...this._listeners.get(type) ?? []].find(entry => entry.listener === listener && entry.context === context)
+  }
+
+  _add (types, listener, context, isOnce) {
     if (typeof listener !== 'function') throw new TypeError(`no function listens to ${types}`)
     for (const type of typesIn(types)) {
-      if (!this.#listeners.has(type)) this.#listeners.set(type, new Map())
-      this.#listeners.get(type)?.set(listener, { isOnce })
+      if (this._find(type, listener, context)) continue
+      if (!this._listeners.has(type)) this._listeners.set(type, new Set())
+      this._listeners.get(type)?.add({ listener, context, isOnce })
     }
     return this
   }

@@ -132,11 +132,12 @@ export class OfflineStore extends Emitter {
   /**
    * @template {string} K
    * @param {K} types
-   * @param {(event: K extends keyof OfflineStoreEvents ? {type: K} & OfflineStoreEvents[K] : any) => void} listener
+   * @param {(event: import('../engine/emitter.js').EventOf<OfflineStoreEvents, K>) => void} listener
+   * @param {any} [context]
    */
-  on (types, listener) {
+  on (types, listener, context) {
     if (/\bonline\b/.test(types) && this.isOnline === undefined) this.#connection.probe()
-    return super.on(types, listener)
+    return super.on(types, listener, context)
   }
 
   /** What a layer reads from. @param {Omit<ConstructorParameters<typeof OfflineSource>[0], 'offline'>} options */

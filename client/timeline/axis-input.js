@@ -6,7 +6,7 @@ const SNAP = { mouse: 8, touch: 14 } // pixels within which a change is meant
 const CLICK = 4 // pixels a pointer may slip and still not drag
 
 /**
- * @param {any} control the TimelineControl
+ * @param {any} control the Timeline
  * @param {any} parts of makeAxis
  * @param {AbortSignal} signal ends all listening
  */

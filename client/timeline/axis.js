@@ -11,7 +11,7 @@ const HOVER_DISTANCE = 8 // pixels from the pointer to the bar it means
 
 const slider = (name, label, children) => element('div', { class: `tilecouch-timeline-${name}`, role: 'slider', tabindex: 0, 'aria-label': label, 'aria-orientation': 'horizontal', 'data-drag': name }, children)
 
-/** @param {any} control the TimelineControl */
+/** @param {any} control the Timeline */
 export function makeAxis (control) {
   const { _words: words } = control
   const paths = Object.fromEntries(['later', 'past', 'current', 'hover', 'marks'].map(name => [name, svg('path', { class: `tilecouch-${name}` })]))

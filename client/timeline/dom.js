@@ -82,18 +82,26 @@ export function rename (button, name, label) {
   button.replaceChildren(icon(name))
 }
 
+/** Events of these types on an element never reach a map around it: it is not dragged, zoomed or turned. */
+const OF_MAPS = ['pointerdown', 'mousedown', 'touchstart', 'dblclick', 'contextmenu', 'wheel']
+
+/** @param {HTMLElement} content */
+export function keepFromMap (content) {
+  for (const type of OF_MAPS) content.addEventListener(type, event => event.stopPropagation(), { passive: true })
+}
+
 /**
- * Puts an element into the dock of a map. Several share one.
+ * Puts an element into the strip along an edge of a map. Several share one.
+ * @param {HTMLElement} container of the map
+ * @param {HTMLElement} corners where the map has its own controls
+ * @param {HTMLElement} content
  * @param {'top' | 'bottom'} edge
  * @returns {() => void} takes it out again
  */
-export function dock (map, content, edge) {
-  const container = map.getContainer()
-  const corners = /** @type {any} */ (map)._controlContainer // where Leaflet's own controls are
-  let strip = corners.querySelector(`:scope > .tilecouch-dock-${edge}`)
+export function dock (container, corners, content, edge) {
+  let strip = /** @type {any} */ (corners.querySelector(`:scope > .tilecouch-dock-${edge}`))
   if (!strip) {
-    strip = document.createElement('div')
-    strip.className = `tilecouch-dock tilecouch-dock-${edge}`
+    strip = element('div', { class: `tilecouch-dock tilecouch-dock-${edge}` })
     corners.append(strip)
   }
   strip.append(content)

@@ -1,7 +1,8 @@
 // Plays a clock: steps from change to change of its layers, and waits for their tiles.
-import L from 'leaflet'
 import { endOf, startOf } from '../../core/times.js'
 import { TilecouchError } from '../../core/errors.js'
+import { Emitter } from '../engine/emitter.js'
+import { enginesOf, onMap } from './layers.js'
 import { Playback } from './playback.js'
 import { stepFrom, uniteChanges, within } from './steps.js'
 
@@ -30,7 +31,7 @@ export const playerDefaults = {
  * @typedef {import('../engine/clock.js').ExactTime} ExactTime
  * @typedef {import('../engine/clock.js').TimeRange} TimeRange
  * @typedef {import('../engine/clock.js').Clock} Clock
- * @typedef {import('../leaflet/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('./layers.js').TimedLayer} TimedLayer
  * @typedef {Partial<typeof playerDefaults>} PlayerOptions
  *
  * @typedef {object} PlayerEvents
@@ -45,24 +46,24 @@ export const playerDefaults = {
  * @property {{from?: ExactTime, to?: ExactTime}} rangechange it plays another range; without fields: everything
  */
 
-const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Evented, typeof playerDefaults, PlayerEvents, typeof L.Evented>} */ (
-  /** @type {unknown} */ (L.Evented.extend({ options: playerDefaults })))
-
-/** Steps a clock over the times at which the view of its layers changed, and waits for their tiles. */
-export class Player extends Base {
-  /** @param {Clock} clock @param {HistoryLayer | HistoryLayer[]} layers @param {PlayerOptions} [options] */
+/**
+ * Steps a clock over the times at which the view of its layers changed, and waits for their tiles.
+ * @extends {Emitter<PlayerEvents>}
+ */
+export class Player extends Emitter {
+  /** @param {Clock} clock @param {TimedLayer | TimedLayer[]} layers @param {PlayerOptions} [options] */
   constructor (clock, layers, options) {
     super()
-    L.Util.setOptions(this, options)
+    this.options = { ...playerDefaults, ...options }
     /** the one it moves @type {Clock} */
     this.clock = clock
-    this._layers = /** @type {any[]} */ (listOf(layers))
+    this._engines = enginesOf(layers)
     const { speed, pace, loop, range } = this.options
     this._playback = new Playback({
       times: () => this._times(),
       getTime: () => this.clock.getTime(),
       setTime: time => this.clock.setTime(time),
-      isShown: () => this._active().every(layer => layer.isShown()),
+      isShown: () => onMap(this._engines).every(engine => engine.isShown()),
       emit: (type, data) => this._onPlayback(type, data),
       now: () => performance.now(),
       setTimeout: (run, milliseconds) => setTimeout(run, milliseconds),
@@ -162,14 +163,14 @@ export class Player extends Base {
 
   /**
    * Other layers to play, and another clock if they have one.
-   * @param {HistoryLayer | HistoryLayer[]} layers @param {Clock} [clock]
+   * @param {TimedLayer | TimedLayer[]} layers @param {Clock} [clock]
    */
   setLayers (layers, clock) {
     clock ??= this.clock
     const { playing } = this._playback
     if (playing) this._listen('off')
     this.clock = clock
-    this._layers = listOf(layers)
+    this._engines = enginesOf(layers)
     if (playing) {
       this._listen('on')
       this._playback.moved()
@@ -179,19 +180,14 @@ export class Player extends Base {
 
   _go (choose) {
     this.pause()
-    const { changes } = uniteChanges(this._active().map(layer => layer.changes()))
+    const { changes } = uniteChanges(onMap(this._engines).map(engine => engine.changes()))
     const time = choose(changes.map(change => change.time))
     if (time !== undefined) this.clock.setTime(time)
     return this
   }
 
-  // layers that are not on the map change nothing there, and are not waited for
-  _active () {
-    return this._layers.filter(layer => layer._map)
-  }
-
   _times () {
-    const { changes, complete } = uniteChanges(this._active().map(layer => layer.changes()))
+    const { changes, complete } = uniteChanges(onMap(this._engines).map(engine => engine.changes()))
     return complete ? changes.map(change => change.time) : null
   }
 
@@ -203,7 +199,7 @@ export class Player extends Base {
   }
 
   _listen (onOff) {
-    for (const layer of this._layers) layer[onOff](EVENTS, this._onEvent, this)
+    for (const engine of this._engines) engine[onOff](EVENTS, this._onEvent, this)
     this.clock[onOff]('timechange', this._onMoved, this)
   }
 
@@ -216,8 +212,6 @@ export class Player extends Base {
   }
 }
 
-const listOf = layers => Array.isArray(layers) ? [...layers] : [layers]
-
 const interval = speed => 1000 / checkPositive('speed', speed)
 
 const checkPace = pace => pace == null ? null : checkPositive('pace', pace)
@@ -227,5 +221,5 @@ function checkPositive (option, value) {
   return value
 }
 
-/** @param {Clock} clock @param {HistoryLayer | HistoryLayer[]} layers @param {PlayerOptions} [options] */
+/** @param {Clock} clock @param {TimedLayer | TimedLayer[]} layers @param {PlayerOptions} [options] */
 export const player = (clock, layers, options) => new Player(clock, layers, options)

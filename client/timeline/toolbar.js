@@ -12,7 +12,7 @@ const PACES = { // seconds of the map's time that may pass in one
 const SHORTEST = 2 // seconds: a pace that shows all of the time in less is not offered
 const LONGEST = 1200 // seconds
 
-/** @param {any} control the TimelineControl @returns {{elements: HTMLElement[], render: (state: any) => void}} */
+/** @param {any} control the Timeline @returns {{elements: HTMLElement[], render: (state: any) => void}} */
 export function makeToolbar (control) {
   const { player, options, _words: words } = control
   const transport = element('div', { class: 'tilecouch-timeline-transport', role: 'group', 'aria-label': words.transport })
@@ -49,7 +49,7 @@ export function makeToolbar (control) {
     zones.element
   ])
   const more = iconButton('more', words.more, () => {
-    const open = control.getContainer().classList.toggle('tilecouch-open')
+    const open = control.element.classList.toggle('tilecouch-open')
     write(more, { 'aria-expanded': String(open) })
   }, 'tilecouch-more')
   write(more, { 'aria-expanded': 'false', 'aria-controls': tools.id })

@@ -214,7 +214,7 @@ describe('comparing two layers', function () {
 
   it('undoes all when it goes', async () => {
     const page = await open()
-    const listeners = () => page.evaluate(() => [map, left, right].map(each => Object.values(each._events ?? {}).reduce((sum, list) => sum + list.length, 0)))
+    const listeners = () => page.evaluate(() => [map, left, right].map(each => tilecouch.listeners(each)))
     await page.evaluate(() => control.remove())
     const before = await listeners()
     await page.evaluate(() => control.addTo(map).remove())

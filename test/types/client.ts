@@ -69,7 +69,6 @@ class Logged extends HistoryLayer {
   }
 }
 new Logged(db, { layer: 'daylight' }).setTime(null)
-Clock.include({ now () { return new Date() } })
 
 // ---- player
 const plays: Player = player(shared, [past], { speed: 4, loop: true, range: { from: '2024', to: new Date() } })

@@ -3,7 +3,7 @@
 import { clock } from '../../../client/engine/clock.js'
 import { compare } from '../../../client/leaflet/compare-control.js'
 import { player } from '../../../client/timeline/player.js'
-import { timeline } from '../../../client/timeline/timeline-control.js'
+import { timeline } from '../../../client/leaflet/timeline-control.js'
 import { fakeLayer } from './fake-layer.js'
 
 const makeMap = (options = {}) => L.map('map', { center: [20, 10], zoom: 3, fadeAnimation: false, ...options })
@@ -22,4 +22,8 @@ function scene ({ times = null, extent = undefined, time = null, options = {}, m
   Object.assign(window, { map, clock: own, layer, control, said })
 }
 
-Object.assign(window, { tilecouch: { clock, compare, player, timeline, fakeLayer, map: makeMap, scene } })
+/** How many listeners one of Leaflet's objects has, or one of ours. */
+const listeners = ({ _events: ofLeaflet = {}, _listeners: ours = new Map() }) =>
+  [...Object.values(ofLeaflet), ...ours.values()].reduce((sum, list) => sum + (list.length ?? list.size), 0)
+
+Object.assign(window, { tilecouch: { clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })

@@ -1,10 +1,14 @@
-// The timeline: when the view of the map changed, and the way through it.
-import L from 'leaflet'
+// The timeline: when the view of the map changed, and the way through it. A plain element; the controls of the map
+// libraries hold one each:
+//   const timeline = new Timeline(layer, { timeZone: 'local' }).appendTo(document.body)
+//   timeline.player.play()
 import { fromSeconds } from '../../core/times.js'
+import { Emitter } from '../engine/emitter.js'
 import { player } from './player.js'
 import { makeAxis } from './axis.js'
-import { dock, element, write } from './dom.js'
+import { dock, element, keepFromMap, write } from './dom.js'
 import { listenToKeys, listenToPointers } from './axis-input.js'
+import { enginesOf, onMap } from './layers.js'
 import { uniteChanges, uniteExtents } from './steps.js'
 import { airy, axisOf, clampSpan, domainOf, followSpan, zoomSpan } from './time-scale.js'
 import { makeToolbar } from './toolbar.js'
@@ -22,10 +26,6 @@ const meantTime = ({ end, dragging, meant }, { range, time }) => end ? range[end
 const inSeconds = ms => ms === null ? null : fromSeconds(Math.round(ms / 1000))
 
 export const timelineDefaults = {
-  /** @type {L.ControlPosition} anything at the bottom: along the lower edge of the map; at the top: along the upper */
-  position: 'bottomleft',
-  /** @type {HTMLElement | null} an element to be in instead of the map */
-  container: null,
   /** steps a second while playing */
   speed: 2,
   /** @type {number | null} seconds of the map's time that pass in one while playing, instead of `speed` */
@@ -47,90 +47,111 @@ export const timelineDefaults = {
 }
 
 /**
+ * @typedef {import('../engine/clock.js').Clock} Clock
  * @typedef {import('../engine/clock.js').ExactTime} ExactTime
  * @typedef {import('../engine/clock.js').TimeRange} TimeRange
- * @typedef {import('../leaflet/history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('./layers.js').TimedLayer} TimedLayer
  * @typedef {import('./words.js').TimelineWords} TimelineWords
  * @typedef {'utc' | 'local' | (string & {})} TimeZone in which times are shown; or a name such as `Europe/Berlin`
- * @typedef {Partial<typeof timelineDefaults>} TimelineControlOptions
+ * @typedef {Partial<typeof timelineDefaults>} TimelineOptions
  *
- * @typedef {object} TimelineControlEvents
+ * @typedef {object} TimelineEvents
  * @property {{from?: ExactTime, to?: ExactTime}} rangechange another range was chosen; without fields: none
  * @property {{timeZone: TimeZone}} zonechange `setTimeZone` was called, or the user chose another
  */
 
-const Base = /** @type {import('../leaflet/leaflet.js').Base<L.Control & L.Evented, typeof timelineDefaults, TimelineControlEvents, typeof L.Control>} */ (
-  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineDefaults })))
+let timelines = 0
 
-/** When the view of the map changed, and the way through it. */
-export class TimelineControl extends Base {
-  /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+/**
+ * When the view of the map changed, and the way through it.
+ * @extends {Emitter<TimelineEvents>}
+ */
+export class Timeline extends Emitter {
+  /** @param {TimedLayer | TimedLayer[]} layers several share a clock @param {TimelineOptions} [options] */
   constructor (layers, options) {
-    super(options)
+    super()
+    this.options = { ...timelineDefaults, ...options }
     const { speed, pace, loop, range, timeZone, words } = this.options
     this._words = /** @type {TimelineWords} */ ({ ...timelineWords, ...words })
-    this.layers = Array.isArray(layers) ? [...layers] : [layers]
-    /** that of its layers */
-    this.clock = this.layers[0].clock
+    this.layers = [layers].flat()
+    this._engines = enginesOf(layers)
+    /** that of its layers @type {Clock} */
+    this.clock = this._engines[0].clock
     /** its player: to listen to and to control */
     this.player = player(this.clock, this.layers, { speed, pace, loop, range })
     this.player.on('rangechange', event => this._onRange(event))
-    this.id = L.Util.stamp(this)
+    this.id = ++timelines
     this.zone = zoneOf(timeZone, this._words.locale)
     this._changes = this._axis = /** @type {any} */ (null)
-    // made when it is put on a map
-    this._axisView = this._toolbar = this._ended = this._observer = /** @type {any} */ (undefined)
+    /** null while it is not on a page @type {AbortController | null} */
+    this._ended = null
+    this._axisView = makeAxis(this)
+    this._toolbar = makeToolbar(this)
+    this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
+    /** all that is seen of it @type {HTMLElement} */
+    this.element = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1 },
+      [...this._toolbar.elements, ...this._axisView.elements, this._spoken])
+    keepFromMap(this.element)
+    this._observer = new ResizeObserver(() => this._measure())
   }
 
-  addTo (map) {
-    super.addTo(map)
-    const { container, position } = this.options
-    if (container) {
-      this._container.classList.remove('leaflet-control')
-      container.append(this._container)
-    } else this._undock = dock(map, this._container, position.startsWith('top') ? 'top' : 'bottom')
+  /** Into an element of the page. @param {HTMLElement} parent */
+  appendTo (parent) {
+    this.remove()
+    parent.append(this.element)
+    return this._begin()
+  }
+
+  /**
+   * Along an edge of a map, as wide as the map. Several share one strip there, and `--tilecouch-dock-bottom` (or
+   * `-top`) of the container says how high that is.
+   * @param {HTMLElement} container of the map
+   * @param {{edge?: 'top' | 'bottom', corners?: HTMLElement}} [options] corners: where the map has its own controls
+   */
+  dock (container, { edge = 'bottom', corners = container } = {}) {
+    this.remove()
+    this._undock = dock(container, corners, this.element, edge)
+    return this._begin()
+  }
+
+  /** Off the page, paused; it can be put there again. */
+  remove () {
+    if (!this._ended) return this
+    this.player.pause()
+    this._listen('off')
+    this._ended.abort()
+    this._ended = null
+    this._observer.disconnect()
+    this._undock?.()
+    this.element.remove()
+    this._undock = this.hovered = this._pending = this.state = this.width = undefined
+    clearTimeout(this._speaking)
+    for (const frame of ['_frame', '_seeking']) {
+      cancelAnimationFrame(this[frame])
+      this[frame] = null
+    }
+    return this
+  }
+
+  _begin () {
+    this._ended = new AbortController()
+    listenToPointers(this, this._axisView, this._ended.signal)
+    listenToKeys(this, this._axisView, this.element, this._ended.signal)
+    this._listen('on')
     this._observer.observe(this._axisView.root)
     this._measure()
     return this
   }
 
-  onAdd () {
-    this._ended = new AbortController()
-    this._axisView = makeAxis(this)
-    this._toolbar = makeToolbar(this)
-    this._spoken = element('div', { class: 'tilecouch-spoken', role: 'status', 'aria-live': 'polite' })
-    const container = this._container = element('div', { class: 'tilecouch-timeline', role: 'group', 'aria-label': this._words.timeline, tabindex: -1 },
-      [...this._toolbar.elements, ...this._axisView.elements, this._spoken])
-    L.DomEvent.disableClickPropagation(container).disableScrollPropagation(container)
-    listenToPointers(this, this._axisView, this._ended.signal)
-    listenToKeys(this, this._axisView, container, this._ended.signal)
-    this._observer = new ResizeObserver(() => this._measure())
-    this._listen('on')
-    return container
-  }
-
-  onRemove () {
-    this.player.pause()
-    this._listen('off')
-    this._ended.abort()
-    this._observer.disconnect()
-    this._undock?.()
-    this._undock = this.hovered = this._pending = this.state = this.width = undefined
-    clearTimeout(this._speaking)
-    for (const frame of ['_frame', '_seeking']) {
-      L.Util.cancelAnimFrame(this[frame])
-      this[frame] = null
-    }
-  }
-
-  /** Other layers, on their own clock, in the place of those it had. @param {HistoryLayer | HistoryLayer[]} layers */
+  /** Other layers, on their own clock, in the place of those it had. @param {TimedLayer | TimedLayer[]} layers */
   setLayers (layers) {
-    if (this._map) this._listen('off')
-    this.layers = Array.isArray(layers) ? [...layers] : [layers]
-    this.clock = this.layers[0].clock
+    if (this._ended) this._listen('off')
+    this.layers = [layers].flat()
+    this._engines = enginesOf(layers)
+    this.clock = this._engines[0].clock
     this.player.pause().setLayers(this.layers, this.clock)
     this.span = this.problem = null
-    if (this._map) this._listen('on')
+    if (this._ended) this._listen('on')
     return this.refresh()
   }
 
@@ -206,12 +227,12 @@ export class TimelineControl extends Base {
   seek (ms, { soon = false } = {}) {
     this._pending = { time: inSeconds(ms) }
     if (!soon) return this.flush()
-    this._seeking ??= L.Util.requestAnimFrame(this.flush, this)
+    this._seeking ??= requestAnimationFrame(() => this.flush())
     return this
   }
 
   flush () {
-    if (this._seeking) L.Util.cancelAnimFrame(this._seeking)
+    if (this._seeking) cancelAnimationFrame(this._seeking)
     this._seeking = null
     const pending = this._pending
     this._pending = null
@@ -230,45 +251,45 @@ export class TimelineControl extends Base {
 
   // draws with the next frame
   refresh () {
-    if (this._map) this._frame ??= L.Util.requestAnimFrame(this.render, this)
+    if (this._ended) this._frame ??= requestAnimationFrame(() => this.render())
     return this
   }
 
   render () {
-    if (this._frame) L.Util.cancelAnimFrame(this._frame)
+    if (this._frame) cancelAnimationFrame(this._frame)
     this._frame = null
-    if (!this._map) return
+    if (!this._ended) return
     const state = this.state = this._compute()
     if (state.hover) state.hover.time = meantTime(state.hover, state)
-    this._container.classList.toggle('tilecouch-busy', state.busy)
-    this._container.classList.toggle('tilecouch-zoomed', state.zoomed)
-    this._container.classList.toggle('tilecouch-single', Boolean(state.only))
+    this.element.classList.toggle('tilecouch-busy', state.busy)
+    this.element.classList.toggle('tilecouch-zoomed', state.zoomed)
+    this.element.classList.toggle('tilecouch-single', Boolean(state.only))
     this._toolbar.render(state)
     this._axisView.render(state)
     // a button that went out of use under the focus would leave the keyboard nowhere
     const focused = /** @type {any} */ (document.activeElement)
-    if (this._container.contains(focused) && (focused.disabled || focused.hidden)) {
+    if (this.element.contains(focused) && (focused.disabled || focused.hidden)) {
       this._axisView.thumb.focus({ preventScroll: true })
     }
   }
 
   /** What is to be shown now. The same lists make the same changes and axis again: drawing depends on them. */
   _compute () {
-    const layers = this.layers.filter((/** @type {any} */ layer) => layer._map)
-    const lists = layers.map(layer => layer.changes())
+    const engines = onMap(this._engines)
+    const lists = engines.map(engine => engine.changes())
     if (lists.length !== this._changes?.lists.length || lists.some((list, i) => list !== this._changes.lists[i])) {
       const { changes, complete } = uniteChanges(lists)
       this._changes = { lists, changes, complete, times: changes.map(change => Date.parse(change.time)) }
     }
     const { changes, complete, times } = this._changes
     const { _words: words } = this
-    const extent = uniteExtents(layers.map(layer => layer.extent()))
+    const extent = uniteExtents(engines.map(engine => engine.extent()))
     const domain = domainOf(extent, changes)
     const zoomedTo = this.span && domain && clampSpan(this.span, domain)
     const span = zoomedTo ?? domain
     const playing = this.player.isPlaying()
     // a device that goes on without the store is no problem
-    const problem = complete && layers.some(layer => layer.options?.offline) ? null : this.problem
+    const problem = complete && engines.some(engine => engine.options?.offline) ? null : this.problem
     return {
       changes, complete, times, domain, span, playing, problem,
       time: this.clock.getTime(),
@@ -280,8 +301,8 @@ export class TimelineControl extends Base {
       range: this.getRange(),
       hover: this.hovered,
       waiting: playing && this.waiting,
-      busy: !complete || !layers.every(layer => layer.isShown()),
-      message: capital(!layers.length ? words.notOnMap
+      busy: !complete || !engines.every(engine => engine.isShown()),
+      message: capital(!engines.length ? words.notOnMap
         : changes.length ? '' : problem ?? (complete ? words.nothing : domain ? '' : words.loading))
     }
   }
@@ -303,9 +324,9 @@ export class TimelineControl extends Base {
   }
 
   _listen (onOff) {
-    for (const layer of this.layers) {
-      layer[onOff](LAYER_EVENTS, this.refresh, this)
-      layer[onOff]('storeerror storeback', this._onStore, this)
+    for (const engine of this._engines) {
+      engine[onOff](LAYER_EVENTS, this.refresh, this)
+      engine[onOff]('storeerror storeback', this._onStore, this)
     }
     this.clock[onOff]('timechange', this._onTime, this)
     this.player[onOff](PLAYER_EVENTS, this._onPlayer, this)
@@ -338,6 +359,3 @@ export class TimelineControl extends Base {
     this.fire('rangechange', from ? { from, to } : {})
   }
 }
-
-/** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
-export const timeline = (layers, options) => new TimelineControl(layers, options)

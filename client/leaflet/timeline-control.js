@@ -1,0 +1,59 @@
+// The timeline as a control of Leaflet.
+import L from 'leaflet'
+import { delegate } from '../timeline/delegate.js'
+import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+
+export const timelineControlDefaults = {
+  /** @type {L.ControlPosition} anything at the bottom: along the lower edge of the map; at the top: along the upper */
+  position: 'bottomleft',
+  /** @type {HTMLElement | null} an element to be in instead of the map */
+  container: null,
+  ...timelineDefaults
+}
+
+/**
+ * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('../timeline/timeline.js').TimelineEvents} TimelineControlEvents
+ * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
+ */
+
+const Base = /** @type {import('./leaflet.js').Base<L.Control & Timeline, typeof timelineControlDefaults, TimelineControlEvents, typeof L.Control>} */ (
+  /** @type {unknown} */ (L.Control.extend({ includes: L.Evented.prototype, options: timelineControlDefaults })))
+
+/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+export class TimelineControl extends Base {
+  /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+  constructor (layers, options) {
+    super(options)
+    this._timeline = new Timeline(layers, this.options)
+    this._timeline.on('rangechange zonechange', event => this.fire(event.type, event))
+  }
+
+  addTo (map) {
+    super.addTo(map)
+    const { container, position } = this.options
+    if (container) {
+      this._container.classList.remove('leaflet-control')
+      this._timeline.appendTo(container)
+    } else {
+      const edge = position.startsWith('top') ? 'top' : 'bottom'
+      this._timeline.dock(map.getContainer(), { edge, corners: map._controlContainer })
+    }
+    return this
+  }
+
+  onAdd () {
+    L.DomEvent.disableClickPropagation(this._timeline.element)
+    return this._timeline.element
+  }
+
+  remove () {
+    this._timeline.remove()
+    return super.remove()
+  }
+}
+
+delegate(TimelineControl, Timeline, '_timeline', ['clock', 'element', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+
+/** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+export const timeline = (layers, options) => new TimelineControl(layers, options)
