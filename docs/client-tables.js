@@ -3,17 +3,17 @@
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-/** Methods that Leaflet calls, and documents for every layer and control. */
-const LEAFLETS = new Set(['onAdd', 'onRemove', 'createTile', 'getTileUrl', 'addTo'])
+/** Methods that Leaflet calls, and documents for every layer and control; and what a control calls of what it holds. */
+const LEAFLETS = new Set(['onAdd', 'onRemove', 'createTile', 'getTileUrl', 'addTo', 'appendTo', 'dock', 'remove'])
 
 /** Leaflet's reference, where a class begins. */
-const LEAFLET = { 'L.Evented': 'evented', 'L.GridLayer': 'gridlayer', 'L.TileLayer': 'tilelayer', 'L.Control': 'control' }
+const LEAFLET = { 'L.GridLayer': 'gridlayer', 'L.TileLayer': 'tilelayer', 'L.Control': 'control' }
 
 /**
  * @typedef {{name: string, type: string, meaning: string}} Member
  * @typedef {object} ClientClass
  * @property {string} name
- * @property {string} base of Leaflet
+ * @property {string | undefined} base of Leaflet
  * @property {string} meaning
  * @property {string} factory its name and parameters
  * @property {(Member & {value: string})[]} options value: as it is written
@@ -48,20 +48,32 @@ const variablesOf = file =>
 /** A statement of the file that declares a name. */
 const declared = (file, name) => variablesOf(file).find(declaration => declaration.name.getText() === name)
 
-/** The classes that extend one of Leaflet's. @returns {ClientClass[]} */
+const factoryOf = name => name[0].toLowerCase() + name.slice(1).replace(/Control$/, '')
+
+/** The classes with options, events and a factory. @returns {ClientClass[]} */
 export const clientClasses = () => exported.map(resolved).map(({ valueDeclaration: node }) => node)
-  .filter(node => node && ts.isClassDeclaration(node) && node.heritageClauses?.[0].getText() === 'extends Base').map(readClass)
+  .filter(node => node && ts.isClassDeclaration(node) && node.name && declared(node.getSourceFile(), factoryOf(node.name.text)))
+  .filter(node => /^extends (Base|Emitter)$/.test(node.heritageClauses?.[0].getText())).map(readClass)
   .sort((a, b) => a.name < b.name ? -1 : 1)
+
+/** The class of what a control holds, whose methods and fields it has: `delegate(Control, Held, …)` says so. */
+function heldBy (name, file) {
+  const call = file.statements.filter(ts.isExpressionStatement).map(({ expression }) => expression)
+    .find(({ expression, arguments: given }) => expression?.getText() === 'delegate' && given[0].getText() === name)
+  return call && resolved(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(call.arguments[1]))).valueDeclaration
+}
 
 /** @returns {ClientClass} */
 function readClass (node) {
   const name = node.name.text
   const file = node.getSourceFile()
-  const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base').getText())?.[1] ?? ''
-  const factory = name[0].toLowerCase() + name.slice(1).replace(/Control$/, '')
+  const base = /(L\.\w+)\.extend\(/.exec(declared(file, 'Base')?.getText())?.[1]
+  const held = heldBy(name, file)
+  const factory = factoryOf(name)
   const method = declared(file, factory).initializer
   const isPublic = text => /^[a-z]/.test(text) && !LEAFLETS.has(text)
-  const members = node.members.filter(member => ts.isMethodDeclaration(member) && isPublic(member.name.getText()))
+  const members = [node, held].flatMap(each => [...each?.members ?? []])
+    .filter(member => ts.isMethodDeclaration(member) && isPublic(member.name.getText()))
   return {
     name,
     base,
@@ -72,7 +84,7 @@ function readClass (node) {
       name: member.name.getText(), parameters: parametersOf(member), meaning: meaningOf(member),
       type: typeText(checker.getReturnTypeOfSignature(checker.getSignatureFromDeclaration(member)), member)
     })),
-    properties: propertiesOf(node),
+    properties: [node, held].flatMap(each => each ? propertiesOf(each) : []),
     events: eventsOf(`${name}Events`, file)
   }
 }
@@ -88,7 +100,8 @@ const literalOf = expression => ts.isIdentifier(expression)
   ? resolved(/** @type {ts.Symbol} */ (checker.getSymbolAtLocation(expression))).valueDeclaration.initializer
   : expression
 
-const optionsOf = declaration => literalOf(declaration.initializer).properties.map(property => {
+const optionsOf = declaration => literalOf(declaration.initializer).properties.flatMap(property => {
+  if (ts.isSpreadAssignment(property)) return optionsOf({ initializer: property.expression })
   const own = ts.getJSDocType(property)
   const type = own ? line(own.getText()).replace(/ \| undefined$/, '') : typeText(checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(property.initializer)), property)
   return { name: property.name.getText(), type, value: property.initializer.getText(), meaning: meaningOf(property) }
@@ -97,7 +110,7 @@ const optionsOf = declaration => literalOf(declaration.initializer).properties.m
 /** What the constructor assigns, where a comment says what it is. */
 function propertiesOf (node) {
   const { body } = node.members.find(ts.isConstructorDeclaration)
-  const isDescribed = statement => ts.isExpressionStatement(statement) && /^this\.[a-z]/.test(statement.getText()) &&
+  const isDescribed = statement => ts.isExpressionStatement(statement) && /^this\.(?!element)[a-z]/.test(statement.getText()) &&
     ts.getJSDocCommentsAndTags(statement.expression).length
   return body.statements.filter(isDescribed).map(({ expression }) => {
     const name = expression.left.name.text
@@ -136,9 +149,11 @@ const code = text => text && `\`${text}\``
 /** @param {ClientClass} described @param {(head: any[], rows: any[][]) => string} table */
 function reference ({ name, base, factory, meaning, options, methods, properties, events }, table) {
   const section = (title, head, rows) => rows.length ? `#### ${title}\n\n${table(head, rows)}` : ''
-  const parent = `[${base}](https://leafletjs.com/reference.html#${LEAFLET[base]})`
+  const parent = base
+    ? `It extends [${base}](https://leafletjs.com/reference.html#${LEAFLET[base]}), whose options, methods and events it has as well.`
+    : 'It has `on`, `once` and `off`, as [L.Evented](https://leafletjs.com/reference.html#evented) has them.'
   return [
-    `\`${factory}\`, class \`${name}\`. ${meaning} It extends ${parent}, whose options, methods and events it has as well.`,
+    `\`${factory}\`, class \`${name}\`. ${meaning} ${parent}`,
     section('Options', ['option', 'type', 'default', 'meaning'], options.map(option => [code(option.name), code(option.type), option.value === 'undefined' ? '' : code(option.value), option.meaning])),
     section('Methods', ['method', 'returns', 'meaning'], methods.map(method => [code(`${method.name}(${method.parameters})`), code(method.type), method.meaning])),
     section('Properties', ['property', 'type', 'meaning'], properties.map(property => [code(property.name), code(property.type), property.meaning])),

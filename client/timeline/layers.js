@@ -1,15 +1,13 @@
-// What the timeline and the player ask: layers of any map library, through their engines.
+// What the timeline and the player ask: the engines of layers, whichever map library those belong to.
 
 /**
- * @typedef {object} TimedLayer a history layer (or source) of any map library, or its engine
- * @property {import('../engine/clock.js').Clock} clock
- * @property {() => import('../engine/version-index.js').Change[] | null} changes
- * @property {() => {first: string, last: string} | null} extent
- * @property {() => boolean} isShown
+ * @typedef {import('../engine/history-engine.js').HistoryEngine} HistoryEngine
+ * @typedef {HistoryEngine | {history: HistoryEngine}} TimedLayer a history layer (or source) of any map library, or its
+ *   engine
  */
 
-/** @param {TimedLayer | TimedLayer[]} layers @returns {any[]} their engines */
-export const enginesOf = layers => [layers].flat().map((/** @type {any} */ layer) => layer.history ?? layer)
+/** @param {TimedLayer | TimedLayer[]} layers @returns {HistoryEngine[]} */
+export const enginesOf = layers => [layers].flat().map(layer => 'history' in layer ? layer.history : layer)
 
-/** Layers that are not on a map change nothing there, and are not waited for. @param {any[]} engines */
-export const onMap = engines => engines.filter(engine => engine.isOnMap ?? engine._map)
+/** Layers that are not on a map change nothing there, and are not waited for. @param {HistoryEngine[]} engines */
+export const onMap = engines => engines.filter(engine => engine.isOnMap)

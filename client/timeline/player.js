@@ -7,7 +7,7 @@ import { Playback } from './playback.js'
 import { stepFrom, uniteChanges, within } from './steps.js'
 
 // events after which isShown() or changes() may differ
-const EVENTS = 'timeload load tileerror changes add remove'
+const EVENTS = 'timeload tileerror changes add remove'
 
 /** Both ends exact; a part such as '2024' is its whole period. The order does not matter. */
 function exactRange (range) {

@@ -17,7 +17,7 @@ import { zoneOf } from './zones.js'
 
 const INSET = 12 // pixels left of the first and right of the last time
 const SPEAK_DELAY = 600 // milliseconds without a move, after which the time is announced
-const LAYER_EVENTS = 'changes extent timeload load loading tileerror add remove'
+const LAYER_EVENTS = 'changes extent timeload loading tileerror add remove'
 const PLAYER_EVENTS = 'play pause waiting step speedchange pacechange loopchange'
 
 /** A handle's own time, that of the thumb while it is dragged, or what the pointer means. */

@@ -1,4 +1,4 @@
-/* global L, PointerEvent, document, getComputedStyle, requestAnimationFrame, map, clock, layer, control, said, tilecouch -- of the page, in functions that run there */
+/* global L, PointerEvent, document, plain, counted, getComputedStyle, requestAnimationFrame, map, clock, layer, control, said, tilecouch -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { at, onControls, settled, spot } from './support/controls.js'
@@ -66,6 +66,34 @@ describe('the timeline on a map', function () {
     assert.equal(await page.locator('.tilecouch-dock').count(), 0)
     await page.locator('#place .tilecouch-timeline-axis').click({ position: { x: 10, y: 20 } })
     assert.equal(await at(page), hour(0))
+  })
+
+  it('is a plain element, for whatever shows the layer', async () => {
+    const page = await visit(DAY)
+    const made = await page.evaluate(() => {
+      control.remove()
+      const place = Object.assign(document.createElement('div'), { id: 'place' })
+      place.style.cssText = 'position: absolute; left: 100px; top: 10px; width: 600px; height: 200px; z-index: 5000'
+      document.body.append(place)
+      const counted = [clock, layer].map(each => tilecouch.listeners(each)).join()
+      const plain = new tilecouch.Timeline({ history: layer }, { timeZone: 'Asia/Tokyo' }).appendTo(place).setRange({ from: '2024', to: '2025' })
+      Object.assign(globalThis, { plain, counted, control: plain })
+      return [plain.element.parentElement === place, plain.clock === clock, plain.layers.length, plain.getRange()?.from]
+    })
+    assert.deepEqual(made, [true, true, 1, '2024-01-01T00:00:00Z'])
+    assert.equal(await text(page, 'time'), '20 Jun 2024, 10:00 GMT+9')
+    const { x, y } = await spot(page, hour(14))
+    await page.mouse.click(x, y)
+    assert.equal(await at(page), hour(14))
+    const docked = await page.evaluate(() => {
+      const place = document.getElementById('place')
+      const state = () => [place.className, place.style.getPropertyValue('--tilecouch-dock-top'), place.childElementCount]
+      const open = plain.dock(place, { edge: 'top' }) === plain && state()
+      plain.remove().remove()
+      return { open, shut: state(), left: [clock, layer].map(each => tilecouch.listeners(each)).join() === counted }
+    })
+    assert.match(docked.open[1], /^[1-9]\d+px$/)
+    assert.deepEqual(docked, { open: ['tilecouch-docked-top', docked.open[1], 1], shut: ['', '', 0], left: true })
   })
 
   it('says the time and what changed then', async () => {

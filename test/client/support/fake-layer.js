@@ -57,3 +57,6 @@ const FakeLayer = /** @type {any} */ (L.GridLayer.extend({
     this.fire('extent', extent)
   }
 }))
+
+// what the timeline asks of the engine of a layer
+Object.defineProperty(FakeLayer.prototype, 'isOnMap', { get () { return Boolean(this._map) } })

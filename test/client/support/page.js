@@ -4,6 +4,7 @@ import { clock } from '../../../client/engine/clock.js'
 import { compare } from '../../../client/leaflet/compare-control.js'
 import { player } from '../../../client/timeline/player.js'
 import { timeline } from '../../../client/leaflet/timeline-control.js'
+import { Timeline } from '../../../client/timeline/timeline.js'
 import { fakeLayer } from './fake-layer.js'
 
 const makeMap = (options = {}) => L.map('map', { center: [20, 10], zoom: 3, fadeAnimation: false, ...options })
@@ -26,4 +27,4 @@ function scene ({ times = null, extent = undefined, time = null, options = {}, m
 const listeners = ({ _events: ofLeaflet = {}, _listeners: ours = new Map() }) =>
   [...Object.values(ofLeaflet), ...ours.values()].reduce((sum, list) => sum + (list.length ?? list.size), 0)
 
-Object.assign(window, { tilecouch: { clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })
+Object.assign(window, { tilecouch: { Timeline, clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })
