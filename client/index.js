@@ -32,7 +32,7 @@ export { CompareControl, Player, Timeline, TimelineControl, compare, player, tim
  * @typedef {import('./timeline/words.js').TimelineWords} TimelineWords
  * @typedef {import('./timeline/words.js').CompareWords} CompareWords
  * @typedef {import('./leaflet/compare-control.js').CompareControlOptions} CompareControlOptions
- * @typedef {import('./leaflet/compare-control.js').CompareMode} CompareMode
+ * @typedef {import('./timeline/compare-handle.js').CompareMode} CompareMode
  * @typedef {import('./leaflet/compare-control.js').Side} Side
  * @typedef {import('./mirror/index.js').MirrorOptions} MirrorOptions
  * @typedef {import('./mirror/index.js').MirrorStatus} MirrorStatus

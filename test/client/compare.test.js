@@ -1,4 +1,4 @@
-/* global getComputedStyle, requestAnimationFrame, innerWidth, map, left, right, control, tilecouch, said -- of the page, in functions that run there */
+/* global document, getComputedStyle, requestAnimationFrame, innerWidth, map, left, right, control, tilecouch, said -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { screens } from '../viewer/browser.js'
 import { onControls } from './support/controls.js'
@@ -210,6 +210,37 @@ describe('comparing two layers', function () {
     const page = await open({ split: 0.25, words: { left: 'links' } })
     assert.match(String(await handle(page).getAttribute('aria-valuetext')), /^links on 25 %, right/)
     assert.equal(await page.evaluate(() => { try { control.setMode('upside down') } catch (error) { return error.code } }), 'BAD_OPTION')
+  })
+
+  it('has a handle that is a plain element, for whatever is compared', async () => {
+    const page = await visit()
+    await page.evaluate(() => {
+      const plain = new tilecouch.CompareHandle({ split: 0.25, leftLabel: '2020' }).setSize(400, 200)
+      plain.on('splitchange', ({ split }) => list.push(split))
+      const list = []
+      const place = document.createElement('div')
+      place.style.cssText = 'position: absolute; left: 100px; top: 50px; width: 400px; height: 200px; z-index: 5000'
+      place.append(plain.element)
+      document.body.append(place)
+      Object.assign(globalThis, { control: plain, said: list })
+    })
+    const box = /** @type {any} */ (await handle(page).boundingBox())
+    assert.equal(box.x + box.width / 2, 200)
+    assert.equal(await handle(page).getAttribute('aria-valuetext'), '2020 on 25 %, right on 75 % of the map')
+    await page.mouse.move(200, box.y + 20)
+    await page.mouse.down()
+    await page.mouse.move(300, box.y + 20)
+    await page.mouse.move(400, box.y + 20)
+    assert.deepEqual(await page.evaluate(() => said), [0.5, 0.75])
+    await page.evaluate(() => {
+      const { parentElement } = control.element
+      control.element.remove()
+      parentElement.append(control.element)
+    })
+    await page.mouse.move(390, box.y + 20)
+    assert.equal(await page.evaluate(() => control.getSplit()), 0.75, 'who was taken off the page is let go of')
+    await page.evaluate(() => control.setMode('fade').setSplit(0))
+    assert.deepEqual(await page.evaluate(() => [said.at(-1), control.getMode()]), [0, 'fade'])
   })
 
   it('undoes all when it goes', async () => {

@@ -4,6 +4,7 @@ import { clock } from '../../../client/engine/clock.js'
 import { compare } from '../../../client/leaflet/compare-control.js'
 import { player } from '../../../client/timeline/player.js'
 import { timeline } from '../../../client/leaflet/timeline-control.js'
+import { CompareHandle } from '../../../client/timeline/compare-handle.js'
 import { Timeline } from '../../../client/timeline/timeline.js'
 import { fakeLayer } from './fake-layer.js'
 
@@ -27,4 +28,4 @@ function scene ({ times = null, extent = undefined, time = null, options = {}, m
 const listeners = ({ _events: ofLeaflet = {}, _listeners: ours = new Map() }) =>
   [...Object.values(ofLeaflet), ...ours.values()].reduce((sum, list) => sum + (list.length ?? list.size), 0)
 
-Object.assign(window, { tilecouch: { Timeline, clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })
+Object.assign(window, { tilecouch: { CompareHandle, Timeline, clock, compare, player, timeline, fakeLayer, listeners, map: makeMap, scene } })
