@@ -18,6 +18,9 @@ const isBounds = value =>
   numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
 const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
+/** As the sources of map styles call them. mlt is not among them: such tiles cannot be stored. */
+export const encodings = ['terrarium', 'mapbox', 'mvt']
+
 /** Field -> what its value must be, for who writes and for who reads: see faultIn in documents.js. */
 export const layerFields = {
   // TileJSON 3.0
@@ -32,6 +35,7 @@ export const layerFields = {
   bounds: isBounds, // west, south, east, north in degrees
   center: isCenter, // longitude, latitude, zoom
   vector_layers: value => listOf(object)(value) && value.length <= 1000,
+  encoding: value => encodings.includes(value), // of heights in the pixels of terrain, or of features
   // the store's
   format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
   tileSize: whole(64, 4096), // pixels

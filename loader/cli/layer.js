@@ -20,6 +20,7 @@ export function addLayerCommand (program, run) {
     .option('--zoom-range <a-b>', 'zooms that the layer has')
     .option('--bounds <w,s,e,n>', 'box that the layer covers, in degrees')
     .option('--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf')
+    .option('--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back')
     .option('--tile-size <n>', 'width and height of a tile in pixels')
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
@@ -61,7 +62,7 @@ async function layerCommand (context, options, layer) {
 
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
-  const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, tileSize } = options
+  const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
   const { upstream, group, offline } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
@@ -73,6 +74,7 @@ async function fieldsOf (options) {
     maxzoom: zooms?.max,
     bounds: bounds === undefined ? undefined : parseBbox(bounds),
     format: tileFormat,
+    encoding: encoding === '' ? null : encoding,
     tileSize: wholeNumber('--tile-size', tileSize, 4),
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
     group: group === '' ? null : group,
@@ -90,13 +92,15 @@ function withFormat (fields) {
 }
 
 function show (output, doc) {
-  const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, offline, retention, pruned } = doc
+  const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, encoding } = doc
+  const { offline, retention, pruned } = doc
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(group ? [`in the group ${group}`] : []),
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
     ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
     ...(format ? [`tiles are ${format}`] : []),
+    ...(encoding ? [`encoding ${encoding}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',
     ...(offline === false ? ['offline downloads are forbidden'] : []),

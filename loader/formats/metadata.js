@@ -27,13 +27,15 @@ export function parseObject (text) {
 
 /** @param {Record<string, any>} metadata @returns {Record<string, any>} */
 export function layerFieldsOf (metadata) {
-  const { name, description, attribution, legend, version, format, minzoom, maxzoom, bounds, center } = metadata
+  const { name, description, attribution, legend, version, format, encoding } = metadata
+  const { minzoom, maxzoom, bounds, center } = metadata
   const candidates = {
     name,
     description,
     attribution,
     legend,
     version: version === undefined ? undefined : String(version),
+    encoding,
     format: extensionOf(format) ?? format,
     minzoom: number(minzoom),
     maxzoom: number(maxzoom),
@@ -97,6 +99,7 @@ export function metadataOf (doc, facts, { layer, time, area, scheme, metadata })
     description: doc.description,
     version: doc.version,
     legend: doc.legend,
+    encoding: doc.encoding,
     json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
     tileSize: doc.tileSize,
     [TIME_KEY]: time ?? facts.last,

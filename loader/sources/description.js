@@ -142,9 +142,11 @@ function openTiles (json, where, options) {
   // styles show a WMS as tiles
   const server = /\{bbox/i.test(url) ? wmsSettings(new URL(url)) : { type: scheme === 'tms' ? 'tms' : 'xyz', url }
   const settings = { ...server, minzoom, maxzoom, bounds: boundsOf(json.bounds) }
-  const { name, description, attribution, legend, version, vector_layers: layers } = json
+  const { name, description, attribution, legend, version, encoding, vector_layers: layers } = json
   const format = json.format ?? (layers ? 'pbf' : undefined)
-  const fields = layerFieldsOf({ name, description, attribution, legend, version, format, vector_layers: layers })
+  const fields = layerFieldsOf({
+    name, description, attribution, legend, version, format, encoding, vector_layers: layers
+  })
   return upstream.open(url, { ...options, upstream: settings, secrets, fields, isAnnounced: true })
 }
 
@@ -166,7 +168,8 @@ async function openStyle (style, where, options) {
   if (chosen.length === 1 && hasTiles(chosen[0])) {
     const [source] = chosen
     const format = source.type === 'vector' ? { format: 'pbf' } : {}
-    return openTiles({ name: style.name, ...source, ...format }, where, options)
+    const encoding = source.type === 'raster-dem' ? { encoding: source.encoding ?? 'mapbox' } : {} // as styles default
+    return openTiles({ name: style.name, ...source, ...format, ...encoding }, where, options)
   }
   const addresses = chosen.map(source => hasTiles(source) ? '' : addressOf(source.url, where))
   if (chosen.length === 1 && !where.isNested && /^https?:\/\/[^?]*(?<!\.pmtiles)(?:\?|$)/i.test(addresses[0])) {

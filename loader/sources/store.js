@@ -7,7 +7,7 @@ import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'
 
 /** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
-const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'format', 'tileSize']
+const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'encoding', 'format', 'tileSize']
 
 /** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) =>

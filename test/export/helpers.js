@@ -88,7 +88,7 @@ export async function writeTiles (store, tiles, time) {
 }
 
 export async function fillLayer (store, layer = 'osm') {
-  await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512 })
+  await store.defineLayer(layer, { name: 'Streets', attribution: '© nobody', format: 'png', tileSize: 512, encoding: 'terrarium' })
   for (const [edition, time] of EDITIONS.entries()) {
     const versions = [...places()].map(({ z, x, y }) => ({ layer, z, x, y, time, seed: change(edition, z, x, y) })).filter(({ seed }) => seed !== undefined)
       .map(({ seed, ...version }) => ({ ...version, ...(seed === null ? { gone: true } : { bytes: png(seed) }) }))

@@ -54,8 +54,8 @@ onEachStore('a layer goes out and comes in again', backend => {
           assertSame(new Map([...found].map(([key, { bytes }]) => [key, bytes])), expected(time), `the copy as of ${time}`)
           for (const [key, { time: since }] of shownAt(time)) assert.equal(found.get(key).time, since, `${key} as of ${time}`)
         }
-        const { name, attribution, format, tileSize } = await copy.layer('osm')
-        assert.deepEqual([name, attribution, format, tileSize], ['Streets', '© nobody', 'png', 512])
+        const { name, attribution, format, tileSize, encoding } = await copy.layer('osm')
+        assert.deepEqual([name, attribution, format, tileSize, encoding], ['Streets', '© nobody', 'png', 512, 'terrarium'])
       })
     })
   }

@@ -1,7 +1,7 @@
 // tilecouch settings, and the group of tilecouch layer: what the viewer shows of its operator.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { STORE_ID } from '../../core/index.js'
+import { STORE_ID, tileJson } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
@@ -137,5 +137,14 @@ onEachStore('tilecouch settings', backend => {
     assert.doesNotMatch((await layer('--group', '')).out, /group/)
     assert.ok(!('group' in await own.store.layer('land')))
     assert.match((await layer('--group', 'x'.repeat(201))).err, /bad group .*\[BAD_LAYER_FIELD\]/)
+  })
+
+  it('says how the heights of terrain are encoded, with tilecouch layer --encoding, also in its TileJSON', async () => {
+    const layer = (...argv) => runCommand(['layer', 'land', ...argv, '--db', own.url])
+    assert.match((await layer('--encoding', 'terrarium')).out, /\nencoding terrarium\n/)
+    assert.equal(tileJson(await own.store.layer('land')).encoding, 'terrarium')
+    assert.match((await layer('--encoding', 'Terrarium')).err, /bad encoding "Terrarium" .*\[BAD_LAYER_FIELD\]/)
+    assert.match((await layer('--encoding', 'mlt')).err, /BAD_LAYER_FIELD/)
+    assert.doesNotMatch((await layer('--encoding', '')).out, /encoding/)
   })
 })

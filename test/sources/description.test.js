@@ -165,6 +165,10 @@ onEachStore('a description of tiles', backend => {
       const name = serve('/style.json', style({ words: { type: 'geojson', data: {} }, map: { type: 'raster', ...tileJson({ name: undefined }), tileSize: 256 }, roads: { type: 'vector', url: `${url}/none` } }))
       const source = await open(name)
       assert.deepEqual([source.name, source.fields.attribution, source.total], [template(), '© Map', part.area.count(part.zooms)])
+      for (const [encoding, wanted] of [[undefined, 'mapbox'], ['terrarium', 'terrarium'], ['custom', undefined]]) {
+        const relief = await open(serve('/style.json', style({ relief: { type: 'raster-dem', ...tileJson({ encoding }) } })))
+        assert.equal(relief.fields.encoding, wanted, 'of heights, as styles default')
+      }
     })
 
     it('may name a TileJSON', async () => {

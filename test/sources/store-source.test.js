@@ -18,7 +18,7 @@ onEachStore('another store as a source', backend => {
     this.timeout(60000)
     url = await backend.database()
     origin = await Store.create(url)
-    await origin.defineLayer('osm', { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, ttl: 3600, format: 'png', retention: { last: 3 } })
+    await origin.defineLayer('osm', { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, ttl: 3600, format: 'png', encoding: 'mapbox', retention: { last: 3 } })
     await origin.write(square({ layer: 'osm', time: T1, z: 5, side: 12, seed: (x, y) => x * 12 + y }))
     await origin.write(square({ layer: 'osm', time: T2, z: 5, side: 12, seed: (x, y) => x < 3 ? 500 + x * 12 + y : undefined }))
     await origin.write(square({ layer: 'osm', time: T3, z: 5, side: 12, seed: x => x === 0 ? null : undefined }))
@@ -54,7 +54,7 @@ onEachStore('another store as a source', backend => {
 
   it('has the description of the layer, without settings of its store', async () => {
     const source = await openSource(url, { from: { layer: 'osm' } })
-    assert.deepEqual(source.fields, { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png' })
+    assert.deepEqual(source.fields, { name: 'Town', attribution: '© Town', minzoom: 0, maxzoom: 12, format: 'png', encoding: 'mapbox' })
     assert.doesNotMatch(JSON.stringify(source), /admin|test@|password/)
     assert.equal((await openSource(url, { layer: 'other' })).name, `other of ${as(url).replace(/\/$/, '')}`, 'the layer that is loaded, unless another is named')
   })
