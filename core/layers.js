@@ -18,6 +18,8 @@ const isBounds = value =>
   numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
 const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
+const SAME = /^(features|pixels(:\d{1,2})?)$/ // N: in which the channels of a pixel may differ
+
 /** As the sources of map styles call them. mlt is not among them: such tiles cannot be stored. */
 export const encodings = ['terrarium', 'mapbox', 'mvt']
 
@@ -44,6 +46,7 @@ export const layerFields = {
   group: text(200), // heading under which lists show it
   offline: flag, // false: its terms forbid taking areas of it along on a device
   retention: object, // which moments of its past are kept
+  same: value => typeof value === 'string' && SAME.test(value), // which tiles of a load are no change, beside equal bytes
   pruned: isExactTime, // when versions were last taken out of its past, to the day
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
@@ -87,7 +90,8 @@ export function forbiddingHost ({ upstream }) {
  */
 export function tileJson (doc, { time, base = '' } = {}) {
   const {
-    _id, _rev, _revisions, type, layer, upstream, retention, pruned, renaming, ttl, tilejson, format = 'png', ...fields
+    _id, _rev, _revisions, type, layer, upstream, retention, same, pruned, renaming, ttl, tilejson, format = 'png',
+    ...fields
   } = doc
   return {
     tilejson: '3.0.0',

@@ -5,7 +5,7 @@
 //   3. the manifest is written: from now on it counts
 //   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
 //      manifests of both
-import { checkLayer, layerId, now, parseArea, selectorOf, startOf } from '../core/index.js'
+import { checkLayer, layerId, now, parseArea, removedId, selectorOf, startOf } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
@@ -16,9 +16,12 @@ import { Georeference, whyEmpty } from './load/georeference.js'
 import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { feedPositionOf } from './load/baseline.js'
+import { SameTiles, checkSame } from './load/same.js'
 import { SourceReader } from './load/source-reader.js'
 import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
+
+const WITHDRAWN = 5000 // tiles in one document
 
 /**
  * @typedef {object} LoadOptions
@@ -35,6 +38,8 @@ import { editionDocuments } from './store/layers.js'
  * @property {string} [of] the state of the source, for the next load of it
  * @property {number} [batch]
  * @property {number} [concurrency]
+ * @property {string} [same] which tiles are no change, beside those of equal bytes: pixels, pixels:N (channels may
+ *   differ by N), features; kept in the layer document, until it is bytes
  * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
  * @property {AbortSignal} [signal]
  * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void}
@@ -54,11 +59,12 @@ import { editionDocuments } from './store/layers.js'
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, anySize,
+  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, same, anySize,
   onBegin, onFirstTiles, ...writing
 }) {
   checkLayer(layer)
   const { name } = source
+  const setting = same === undefined ? {} : { same: checkSame(same) }
   checkComplete(source, complete)
   if (!source.diff && await isEmpty(source)) throw emptySource(source)
   await refuseOutdated(store)
@@ -83,7 +89,12 @@ export async function load (store, source, {
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
   const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
   const georeference = new Georeference(source, hasOthers ? stored.bounds : undefined)
+  const how = same === undefined ? doc.same : setting.same
+  const sameTiles = how ? await SameTiles.open(store, {
+    layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)
+  }) : undefined
   const reader = new SourceReader(store, source, {
+    same: sameTiles,
     layer: doc,
     time: when,
     complete,
@@ -94,13 +105,15 @@ export async function load (store, source, {
     onKnown: tile => manifest.add(tile)
   })
   const isSelected = selectorOf(area, zooms)
+  let comparison = /** @type {any} */ (undefined)
   try {
     await reader.begin()
+    if (same !== undefined) await store.defineLayer(layer, setting)
     const position = from ?? await feedPositionOf(store.couch, signal)
     await store.putEdition(layer, when, {
       ...(title && { title }), source: name, complete, started: begun, finished: undefined, run, of, from: position
     })
-    const comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
+    comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
     const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
     onBegin?.({ layer, time: when, timeFrom, warnings })
     let areFirst = Boolean(onFirstTiles)
@@ -140,7 +153,11 @@ export async function load (store, source, {
       run: published.run,
       documents: documents + manifest.writes,
       isSelected,
-      again: only => store.write(reader.versions(only), settling)
+      again: async (only, tiles) => {
+        if (!sameTiles) return store.write(reader.versions(only), settling)
+        const later = await withdraw(statements, { time: when, run, tiles })
+        return store.write(reader.versions(only), { ...settling, run: later, onStored: undefined })
+      }
     })
     await store.defineLayer(layer, found => widen(found, georeference.extent, summary))
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
@@ -151,6 +168,7 @@ export async function load (store, source, {
     return {
       ...summary,
       ...(ignored && { ignored }),
+      ...(sameTiles && { reencoded: sameTiles.count }),
       ...(where && { where }),
       ...(warnings.length && { warnings }),
       layer,
@@ -165,6 +183,24 @@ export async function load (store, source, {
   } finally {
     await reader.close()
   }
+}
+
+/**
+ * Withdraws what this load said of tiles: it named the bytes of versions that were removed meanwhile, and the source
+ * has others that mean the same.
+ * @param {import('../core/store/statements.js').LayerStatements} statements
+ * @param {{time: string, run: string, tiles: string[]}} said
+ * @returns {Promise<string>} the run that may say something of them again
+ */
+async function withdraw (statements, { time, run, tiles }) {
+  const { couch, layer } = statements
+  for (let at = 0; at < tiles.length; at += WITHDRAWN) {
+    const own = newRun(statements.lastRun)
+    const what = { runs: [run], since: time, until: time, tiles: tiles.slice(at, at + WITHDRAWN), finished: now() }
+    await couch.update(removedId(layer, own), () => ({ type: 'removed', layer, run: own, ...what }))
+    await statements.refresh()
+  }
+  return newRun(statements.lastRun)
 }
 
 /** An edition that was loaded again without any change keeps its counts and times. */

@@ -1,5 +1,6 @@
 // tilecouch layer
 import { checkLayer, checkRetention, parseBbox, parseDuration } from '../../core/index.js'
+import { checkSame } from '../load/same.js'
 import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
@@ -22,6 +23,7 @@ export function addLayerCommand (program, run) {
     .option('--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf')
     .option('--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back')
     .option('--tile-size <n>', 'width and height of a tile in pixels')
+    .option('--same <how>')
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
     .option('--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back')
@@ -63,7 +65,7 @@ async function layerCommand (context, options, layer) {
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
   const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
-  const { upstream, group, offline } = options
+  const { upstream, group, offline, same } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
     name: title,
@@ -79,6 +81,7 @@ async function fieldsOf (options) {
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
     group: group === '' ? null : group,
     offline: offline ? null : offline,
+    same: same === undefined ? undefined : checkSame(same),
     retention: options.retention === false ? null : retentionOf(options) // replaces the whole policy
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
@@ -93,7 +96,7 @@ function withFormat (fields) {
 
 function show (output, doc) {
   const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, encoding } = doc
-  const { offline, retention, pruned } = doc
+  const { offline, same, retention, pruned } = doc
   output.result(doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(group ? [`in the group ${group}`] : []),
@@ -103,6 +106,7 @@ function show (output, doc) {
     ...(encoding ? [`encoding ${encoding}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',
+    ...(same ? [`loads compare tiles by ${same}`] : []),
     ...(offline === false ? ['offline downloads are forbidden'] : []),
     ...(retention ? ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : []),
     ...(pruned ? [`last pruned on ${pruned.slice(0, 10)}`] : [])

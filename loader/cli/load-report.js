@@ -72,7 +72,7 @@ export function countLines (result) {
   return [
     `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} changed, ` +
       `${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
-    `  ${count(result.unchanged)} unchanged`,
+    `  ${count(result.unchanged)} unchanged${result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''}`,
     ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
     ...(result.ignored ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`] : [])
   ]

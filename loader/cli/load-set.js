@@ -76,7 +76,7 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
   const parts = [
     `${count(result.created)} new`, `${count(result.advanced)} changed`,
     ...countWords({ 'into the past': result.backfilled, 'of them gone': result.gone }),
-    `${count(result.unchanged)} unchanged`, ...countWords({ failed: result.failed })
+    `${count(result.unchanged)} unchanged`, ...countWords({ 'encoded anew': result.reencoded, failed: result.failed })
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
   const warnings = (result.warnings ?? []).flatMap(warningLines)

@@ -4,6 +4,7 @@ import { checkLayer, parseDuration, parseReference, startOf } from '../../core/i
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../dated.js'
 import { emptySource, isEmpty, load } from '../load.js'
+import { checkSame } from '../load/same.js'
 import { estimate } from '../seed/plan.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
@@ -31,6 +32,7 @@ export function addLoadCommand (program, run) {
     .option('--private')
     .option('-n, --dry-run')
     .option('--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"')
+    .option('--same <how>')
     .option('--any-size', 'accept tiles with another number of pixels than the layer has')
     .option('--dated', 'the names of the sources contain times: load each source as the edition of its time')
     .option('--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one')
@@ -67,6 +69,7 @@ async function loadCommand (context, options, names) {
     ttl: options.ttl === undefined ? undefined : parseDuration(options.ttl),
     complete: options.complete,
     anySize: options.anySize,
+    same: options.same,
     batch: wholeNumber('--batch', options.batch, 6),
     concurrency: wholeNumber('--store-concurrency', options.storeConcurrency, 6),
     signal: context.signal
@@ -74,6 +77,7 @@ async function loadCommand (context, options, names) {
   const selection = {
     area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme: options.scheme, signal: context.signal
   }
+  if (options.same !== undefined) checkSame(options.same)
   checkTogether(options, names)
   if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
   const { name, ...more } = await sourceOf(context, options, names, layer)

@@ -37,6 +37,8 @@ export const meanings = {
   '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
   '--q': 'shards of a new database',
   '--rate': 'requests to the tile server, such as 10/s or 30/m (default: as the layer says)',
+  '--same': 'tiles that are no change although their bytes are: pixels, pixels:N (channels may differ by N) or features; ' +
+    'bytes: none (default: as the layer says)',
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
   '--report': 'write every finding to this file, one JSON object per line; - for standard output',
   '--since': 'only versions from this time on (2024-03: from the start of that month)',

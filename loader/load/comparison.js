@@ -87,8 +87,8 @@ export class Comparison {
    * @param {string} parts.run of the manifest
    * @param {number} parts.documents that this load has written
    * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
-   * @param {(only: (z: number, x: number, y: number) => boolean) => Promise<any>} parts.again writes some tiles of the
-   *   source once more
+   * @param {(only: (z: number, x: number, y: number) => boolean, tiles: string[]) => Promise<any>} parts.again writes
+   *   some tiles of the source once more
    * @returns {Promise<any>} the baseline of the next load, if there can be one
    */
   async end ({ run, documents, isSelected, again }) {
@@ -149,6 +149,6 @@ export class Comparison {
       }
     })
     // their bytes went with what was removed meanwhile: the source has them
-    if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`))
+    if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`), [...unknown])
   }
 }

@@ -26,10 +26,11 @@ export class SourceReader {
   /**
    * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?:
    *   AbortSignal, georeference: import('./georeference.js').Georeference,
-   *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void}} options
+   *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void,
+   *   same?: import('./same.js').SameTiles}} options
    * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store
    * already; anySize: tiles may be of another size than those of the layer; georeference: sees every tile; onKnown:
-   * told of what is in the store already
+   * told of what is in the store already; same: which tiles are not changed although their bytes are
    */
   constructor (store, source, options) {
     this.store = store
@@ -57,7 +58,9 @@ export class SourceReader {
     const { read } = first
     const bytes = (async () => read())()
     first.read = () => bytes
-    sizes.check(await bytes.catch(() => null))
+    const image = await bytes.catch(() => null)
+    sizes.check(image)
+    this.options.same?.check(image)
   }
 
   async * #all () {
@@ -97,7 +100,8 @@ export class SourceReader {
     if (bytes && isFirst) this.options.georeference.add(tile, bytes)
     else if (bytes) this.#extent.add(z, x, y)
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
-    return bytes
+    const { same } = this.options
+    return bytes && same ? same.bytesFor({ z, x, y }, bytes) : bytes
   }
 
   /** Vector tiles are stored in gzip; some programs write them without. */

@@ -40,7 +40,7 @@ const kinds = {
   layer: {
     make: layer => ({
       _id: `layer:${layer}`, type: 'layer', layer, name: 'x', minzoom: 0, maxzoom: 5, bounds: [-10, -10, 10, 10], center: [0, 0, 3], format: 'png', ttl: 60, tileSize: 256,
-      vector_layers: [{ id: 'roads', fields: { name: 'String' } }], upstream: { url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }, retention: { last: 3 }, offline: true, pruned: T, encoding: 'mapbox', later: 'small'
+      vector_layers: [{ id: 'roads', fields: { name: 'String' } }], upstream: { url: 'http://127.0.0.1:1/{z}/{x}/{y}.png' }, retention: { last: 3 }, offline: true, pruned: T, encoding: 'mapbox', same: 'pixels:3', later: 'small'
     }),
     bad: {
       name: [...but(isText), 'x'.repeat(200_000)],
@@ -61,6 +61,7 @@ const kinds = {
       retention: but(isObject),
       offline: but(value => value === true),
       pruned: times,
+      same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
       encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
       renaming: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'edition', 'Osm', 'a'.repeat(64), 'SELF'],
       later: ['x'.repeat(5000), list(5000, 1), deep(100)]

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import sharp from 'sharp'
+import { compareIds } from '../../core/index.js'
+import { check } from '../../loader/check/index.js'
+import { load } from '../../loader/load.js'
+import { publish } from '../../loader/publish.js'
+import { removeEdition } from '../../loader/remove/index.js'
+import { onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { packTile } from '../support/vector-tile.js'
+import { Store } from '../../loader/store/index.js'
+
+const [T0, T1, T2, T3] = ['2020', '2021', '2022', '2023'].map(year => `${year}-01-01T00:00:00Z`)
+const SIDE = 256
+
+/** An image of a few colours; with another seed, one pixel differs, by as much as is said. */
+function pixels (seed, by = 50) {
+  const data = Buffer.alloc(SIDE * SIDE * 4)
+  for (let at = 0; at < data.length; at += 4) data.set([(at >> 12) % 4 * 60, (at >> 6) % 4 * 60, 90, at % 5 ? 255 : 0], at)
+  if (seed) data[4 * 17 * seed + 1] += by
+  return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } })
+}
+const encoders = {
+  first: seed => pixels(seed).png({ compressionLevel: 9 }).toBuffer(),
+  other: seed => pixels(seed).png({ compressionLevel: 1, adaptiveFiltering: true }).toBuffer(),
+  palette: seed => pixels(seed).png({ palette: true, quality: 100, effort: 10, dither: 0 }).toBuffer(),
+  lossless: seed => pixels(seed).webp({ lossless: true }).toBuffer(),
+  slightly: () => pixels(3, 2).png().toBuffer()
+}
+
+const road = (id, name) => ({ id, type: 'LineString', lines: [[[0, 0], [100, id]]], properties: { name, lanes: 2 } })
+const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type: 'Point', lines: [[[5, 5]]] }] })
+
+/** @param {Record<string, () => any>} tiles place -> bytes */
+const source = (tiles, fields = {}) => /** @type {any} */ ({
+  name: 'memory', fields,
+  async * tiles () {
+    for (const [place, read] of Object.entries(tiles).sort(([a], [b]) => compareIds(a.replaceAll('/', ':'), b.replaceAll('/', ':')))) {
+      const [z, x, y] = place.split('/').map(Number)
+      yield { z, x, y, read }
+    }
+  },
+  async close () {}
+})
+
+onEachStore('tiles that were only encoded anew', backend => {
+  const folder = useFolder()
+  let store, layer
+  let made = 0
+  before(async () => {
+    store = await Store.create(await backend.database())
+    await publish(store)
+  })
+  beforeEach(() => { layer = `layer${made++}` })
+
+  const loadTiles = (tiles, time, options = {}) => load(store, source(tiles), { layer, time, ...options })
+  const images = (encoder, seeds) => Object.fromEntries(seeds.map((seed, x) => [`4/${x}/3`, () => encoders[encoder](seed)]))
+  const versionsOf = async (x = 0) => (await store.versions(layer, 4, x, 3)).map(({ time, digest }) => [time, digest])
+
+  for (const encoder of ['other', 'palette', 'lossless']) {
+    it(`make no version where pixels are compared: ${encoder}`, async () => {
+      const first = await loadTiles(images('first', [0, 1, 2]), T1, { same: 'pixels' })
+      assert.deepEqual([first.created, first.reencoded], [3, 0])
+      assert.equal((await store.layer(layer)).same, 'pixels')
+      const second = await loadTiles(images(encoder, [0, 1, 9]), T2)
+      assert.deepEqual([second.unchanged, second.advanced, second.reencoded, second.failed], [2, 1, 2, 0])
+      assert.deepEqual((await versionsOf()).map(([time]) => time), [T1])
+      assert.deepEqual((await versionsOf(2)).map(([time]) => time), [T1, T2])
+      assert.equal((await store.versions(layer, 4, 0, 3))[0].checked, T2, 'the edition confirmed it')
+    })
+  }
+
+  it('are changes unless the layer says otherwise, and again from --same bytes on', async () => {
+    await loadTiles(images('first', [0]), T1)
+    assert.equal((await loadTiles(images('other', [0]), T2)).advanced, 1)
+    assert.equal((await loadTiles(images('first', [0]), T3, { same: 'pixels' })).advanced, 0)
+    await store.defineLayer(layer, { same: null })
+    const again = await loadTiles(images('lossless', [0]), '2024-01-01T00:00:00Z', { same: 'bytes' })
+    assert.deepEqual([again.advanced, again.reencoded, (await store.layer(layer)).same], [1, undefined, undefined])
+  })
+
+  it('may differ by as much as the layer allows', async () => {
+    const slightly = { '4/0/3': encoders.slightly }
+    await loadTiles(images('first', [0]), T1)
+    for (const [time, same, changed] of [[T2, 'pixels:2', 0], [T3, 'pixels:1', 1]]) {
+      assert.equal((await loadTiles(slightly, time, { same })).advanced, changed, same)
+    }
+  })
+
+  it('do not count what is hidden, and never take 16 bits for 8', async () => {
+    const hidden = pixels(0).raw().toBuffer().then(data => {
+      for (let at = 0; at < data.length; at += 4) if (!data[at + 3]) data[at] ^= 0xff
+      return sharp(data, { raw: { width: SIDE, height: SIDE, channels: 4 } }).png().toBuffer()
+    })
+    await loadTiles(images('first', [0]), T1, { same: 'pixels' })
+    assert.equal((await loadTiles({ '4/0/3': () => hidden }, T2)).reencoded, 1)
+    const deep = value => sharp(new Uint16Array(SIDE * SIDE).fill(value), { raw: { width: SIDE, height: SIDE, channels: 1 } })
+      .toColourspace('grey16').png().toBuffer()
+    await loadTiles({ '4/9/3': () => deep(512) }, T1)
+    assert.equal((await loadTiles({ '4/9/3': () => deep(513) }, T2)).advanced, 1)
+  })
+
+  it('make no version where features are compared', async () => {
+    const tiles = (other, names) => Object.fromEntries(names.map((name, x) => [`4/${x}/3`, () => packTile(features(name), { other })]))
+    await loadTiles(tiles(false, ['B', 'C']), T1, { same: 'features' })
+    const second = await loadTiles(tiles(true, ['B', 'D']), T2)
+    assert.deepEqual([second.unchanged, second.advanced, second.reencoded], [1, 1, 1])
+  })
+
+  it('are refused before anything is written where they cannot be compared like that', async () => {
+    await assert.rejects(loadTiles(images('first', [0]), T1, { same: 'features' }), { code: 'SAME_UNFIT', message: /images/ })
+    await assert.rejects(store.layer(layer), { code: 'LAYER_NOT_FOUND' })
+    await loadTiles({ '4/0/3': () => packTile(features('B')) }, T1)
+    await assert.rejects(loadTiles({ '4/0/3': () => packTile(features('C')) }, T2, { same: 'pixels' }), { code: 'SAME_UNFIT', message: /vector tiles/ })
+    assert.equal((await store.layer(layer)).same, undefined, 'the next load is not refused')
+    await assert.rejects(loadTiles({}, T2, { same: 'pixels:999' }), { code: 'BAD_OPTION' })
+  })
+
+  it('say the same when they are loaded again, and are complete', async () => {
+    await loadTiles(images('first', [0, 1]), T1, { same: 'pixels' })
+    const first = await loadTiles(images('other', [0, 9]), T2, { complete: true })
+    const again = await loadTiles(images('other', [0, 9]), T2, { complete: true })
+    assert.deepEqual([again.unchanged, again.edition.root], [2, first.edition.root])
+    const third = await loadTiles(images('palette', [0, 9]), T2, { complete: true })
+    assert.deepEqual([third.unchanged, third.failed, third.edition.root], [2, 0, first.edition.root], 'also by a third encoder')
+  })
+
+  it('keep their bytes when the edition that brought them is removed', async () => {
+    await loadTiles(images('first', [0, 1]), T1, { same: 'pixels' })
+    await loadTiles(images('other', [0, 9]), T2)
+    const [[, digest]] = await versionsOf()
+    await removeEdition(store, layer, T1)
+    assert.deepEqual(await versionsOf(), [[T2, digest]])
+    assert.deepEqual((await store.at(layer, 4, 0, 3, T2)).bytes, await encoders.first(0))
+    await assert.rejects(store.at(layer, 4, 0, 3, T1), { code: 'TILE_NOT_FOUND' })
+  })
+
+  it('are compared with what the layer shows at their time, also in the past', async () => {
+    await loadTiles(images('first', [0]), T1, { same: 'pixels' })
+    await loadTiles(images('first', [9]), T3)
+    const middle = await loadTiles(images('other', [0]), T2)
+    assert.deepEqual([middle.backfilled, middle.reencoded], [0, 1])
+    assert.deepEqual((await versionsOf()).map(([time]) => time), [T1, T3])
+    const early = await loadTiles(images('other', [0]), T0)
+    assert.deepEqual([early.backfilled, early.reencoded], [1, 0], 'nothing is shown then')
+    assert.deepEqual((await versionsOf()).map(([time]) => time), [T0, T1, T3])
+  })
+
+  it('are written after all where what they were taken for is removed during the load', async function () {
+    this.timeout(60000)
+    await loadTiles(images('first', [0, 1, 2]), T1, { same: 'pixels' })
+    const tiles = images('other', [0, 1, 2])
+    const [last] = Object.keys(tiles).slice(-1)
+    const { [last]: read } = tiles
+    tiles[last] = async () => {
+      await removeEdition(store, layer, T1)
+      return read()
+    }
+    const second = await loadTiles(tiles, T2, { batch: 1, concurrency: 1 })
+    assert.equal(second.failed, 0)
+    for (const x of [0, 1, 2]) {
+      const { bytes } = await store.at(layer, 4, x, 3, T2)
+      assert.equal(await sharp(bytes).raw().toBuffer().then(data => data.equals(data)), true)
+    }
+    const found = await check(store, { layers: [layer] })
+    assert.deepEqual(found.layers?.[0]?.codes ?? {}, {})
+  })
+
+  it('are two loads at once that mean the same, in either order', async () => {
+    await loadTiles(images('first', [0, 1, 2, 3]), T1, { same: 'pixels' })
+    await Promise.all([loadTiles(images('other', [0, 1, 9, 8]), T3), loadTiles(images('palette', [0, 9, 9, 3]), T2)])
+    assert.deepEqual((await versionsOf(0)).map(([time]) => time), [T1])
+    for (const [x, seed] of [[0, 0], [1, 1], [2, 9], [3, 8]]) {
+      const shown = await sharp((await store.at(layer, 4, x, 3, T3)).bytes).ensureAlpha().raw().toBuffer()
+      assert.ok(shown.equals(await pixels(seed).raw().toBuffer()), `${x} as of T3`)
+    }
+  })
+
+  it('are counted by tilecouch load --same, which tilecouch layer shows and takes back', async () => {
+    const db = new URL(store.couch.access.path, await backend.url()).href
+    const write = async (name, encoder) => {
+      for (const x of [0, 1]) folder.write({ [`${name}/4/${x}/3.png`]: await encoders[encoder](x) })
+      return path.join(folder.dir, name)
+    }
+    const tilecouch = (...argv) => runCommand([...argv, '--db', db])
+    assert.equal((await tilecouch('load', await write('first', 'first'), '-l', layer, '-t', '2021', '--same', 'pixels')).code, 0)
+    assert.match((await tilecouch('load', await write('second', 'other'), '-l', layer, '-t', '2022')).out, /\n {2}2 unchanged, 2 of them encoded anew\n/)
+    assert.match((await tilecouch('layer', layer, '--title', 'Town')).out, /\nloads compare tiles by pixels\n/)
+    assert.doesNotMatch((await tilecouch('layer', layer, '--same', 'bytes')).out, /compare/)
+    for (const command of [['layer', layer], ['load', path.join(folder.dir, 'first'), '-l', layer]]) {
+      assert.match((await tilecouch(...command, '--same', 'colours')).err, /bad value "colours" for --same.*\[BAD_OPTION\]/)
+    }
+  })
+})
