@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
+import fc from 'fast-check'
 import sharp from 'sharp'
 import { compareIds } from '../../core/index.js'
 import { check } from '../../loader/check/index.js'
@@ -161,11 +162,48 @@ onEachStore('tiles that were only encoded anew', backend => {
     const second = await loadTiles(tiles, T2, { batch: 1, concurrency: 1 })
     assert.equal(second.failed, 0)
     for (const x of [0, 1, 2]) {
-      const { bytes } = await store.at(layer, 4, x, 3, T2)
-      assert.equal(await sharp(bytes).raw().toBuffer().then(data => data.equals(data)), true)
+      assert.ok((await store.at(layer, 4, x, 3, T2)).bytes.equals(await encoders.other(x)), 'as the source has it')
+      assert.deepEqual((await versionsOf(x)).map(([time]) => time), [T2])
     }
-    const found = await check(store, { layers: [layer] })
-    assert.deepEqual(found.layers?.[0]?.codes ?? {}, {})
+    assert.deepEqual((await check(store, { layers: [layer], decode: false })).kinds, {})
+  })
+
+  it('leave every time as the editions say, in any order of loads and removals', async function () {
+    this.timeout(120000)
+    const small = seed => sharp(Buffer.alloc(16 * 16 * 3, seed * 20), { raw: { width: 16, height: 16, channels: 3 } })
+    const encodings = await Promise.all([0, 1, 2].map(seed => Promise.all([
+      small(seed).png({ compressionLevel: 9 }).toBuffer(), small(seed).png({ compressionLevel: 0 }).toBuffer(), small(seed).webp({ lossless: true }).toBuffer()
+    ])))
+    const seedOf = async bytes => (await sharp(bytes).raw().toBuffer())[0] / 20
+    const places = [0, 1, 2]
+    const edition = fc.record({
+      time: fc.constantFrom(T0, T1, T2, T3),
+      seeds: fc.tuple(...places.map(() => fc.option(fc.nat(2), { nil: undefined, freq: 4 }))),
+      encoder: fc.nat(2),
+      isRemoved: fc.boolean()
+    })
+    const histories = fc.uniqueArray(edition, { selector: ({ time }) => time, minLength: 2, maxLength: 4 })
+    await fc.assert(fc.asyncProperty(histories, fc.nat(3), async (editions, removeAfter) => {
+      layer = `layer${made++}`
+      const removed = new Set()
+      for (const [index, { time, seeds, encoder }] of editions.entries()) {
+        const tiles = Object.fromEntries(places.filter(x => seeds[x] !== undefined).map(x => [`4/${x}/3`, () => encodings[seeds[x]][encoder]]))
+        if (!Object.keys(tiles).length) continue
+        await loadTiles(tiles, time, { same: 'pixels' })
+        const { time: other } = editions[removeAfter % (index + 1)]
+        const isTime = index === removeAfter && editions.find(one => one.time === other)?.isRemoved && await store.edition(layer, other)
+        if (!isTime) continue
+        await removeEdition(store, layer, other)
+        removed.add(other)
+      }
+      for (const time of [T0, T1, T2, T3]) {
+        for (const x of places) {
+          const [newest] = editions.filter(one => one.time <= time && one.seeds[x] !== undefined && !removed.has(one.time)).sort((a, b) => a.time < b.time ? 1 : -1)
+          const shown = await store.at(layer, 4, x, 3, time).catch(error => { assert.equal(error.code, 'TILE_NOT_FOUND') })
+          assert.equal(shown && await seedOf(shown.bytes), newest?.seeds[x], `${x} as of ${time}`)
+        }
+      }
+    }), { seed: 24, numRuns: 25 })
   })
 
   it('are two loads at once that mean the same, in either order', async () => {
