@@ -7,9 +7,10 @@
 // A feature is matched by its id, over all tiles that were added; without an id, or where an id is repeated in a layer
 // of a tile, by its geometry and attributes within its tile. Not in core/index.js: a map without vector tiles does not
 // need the decoder.
-import { VectorTile } from '@mapbox/vector-tile'
+import { VectorTileLayer } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 
+const LAYER = 3 << 3 | 2 // field 3 of a tile, of bytes
 const DIGITS = 9 // of a degree: a tenth of a millimetre
 const KINDS = /** @type {const} */ ([undefined, 'Point', 'LineString', 'Polygon']) // by the types of vector tiles
 const OWN = ['change', 'source_layer', 'before'] // properties of a difference
@@ -52,12 +53,23 @@ export async function unzipTile (bytes) {
 
 /**
  * @param {Uint8Array} bytes unpacked
- * @returns {Map<string, Decoded[]>} source layer -> features; throws if the tile is damaged
+ * @returns {Map<string, Decoded[]>} source layer -> features, those of two layers of one name together; throws if the
+ *   tile is damaged
  */
 function readFeatures (bytes) {
-  const { layers } = new VectorTile(new PbfReader(bytes))
-  return new Map(Object.entries(layers).map(([name, layer]) =>
-    [name, Array.from({ length: layer.length }, (_, index) => decode(layer.feature(index)))]))
+  const pbf = new PbfReader(bytes)
+  const layers = []
+  while (pbf.pos < pbf.length) {
+    const tag = pbf.readVarint()
+    if (tag === LAYER) layers.push(new VectorTileLayer(pbf, pbf.readVarint() + pbf.pos))
+    else pbf.skip(tag)
+  }
+  const features = new Map()
+  for (const layer of layers.filter(({ length }) => length)) {
+    const own = Array.from({ length: layer.length }, (_, index) => decode(layer.feature(index)))
+    features.set(layer.name, [...features.get(layer.name) ?? [], ...own])
+  }
+  return features
 }
 
 /** @param {import('@mapbox/vector-tile').VectorTileFeature} feature @returns {Decoded} */

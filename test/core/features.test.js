@@ -141,6 +141,16 @@ describe('differences of features', () => {
     assert.deepEqual(compare({ a: [point(1, 5)], b: [] }, { a: [point(1, 5)] }), [])
   })
 
+  it('are of all layers of one name', () => {
+    const [one, other] = [encodeTile({ a: [point(1, 5)] }), encodeTile({ a: [point(2, 7)] })]
+    const both = new Uint8Array([...one, ...other])
+    const differ = new FeatureDiff()
+    differ.add({ z: 0, x: 0, y: 0 }, one, both)
+    assert.deepEqual([...differ.features()].map(({ id }) => id), [2])
+    assert.notEqual(canonicalText(both), canonicalText(other))
+    assert.equal(canonicalText(both), canonicalText(encodeTile({ a: [point(1, 5), point(2, 7)] })))
+  })
+
   it('refuse a damaged tile', () => {
     assert.throws(() => new FeatureDiff().add({ z: 0, x: 0, y: 0 }, new Uint8Array([0x1a, 0x05, 0x78, 0x02, 0x12, 0x09, 0x01])))
   })

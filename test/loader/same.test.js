@@ -31,7 +31,7 @@ const encoders = {
   slightly: () => pixels(3, 2).png().toBuffer()
 }
 
-const road = (id, name) => ({ id, type: 'LineString', lines: [[[0, 0], [100, id]]], properties: { name, lanes: 2 } })
+const road = (id, name) => ({ id, type: 'LineString', lines: [[[0, 0], [100, id], [200, 5], [90, 3]]], properties: { name, lanes: 2 } })
 const features = name => ({ roads: [road(1, 'A'), road(2, name)], water: [{ type: 'Point', lines: [[[5, 5]]] }] })
 
 /** @param {Record<string, () => any>} tiles place -> bytes */
