@@ -1,11 +1,8 @@
-// Layer documents: TileJSON 3.0 fields, and what the store adds to them.
-import { TilecouchError } from './errors.js'
+// Layer documents: TileJSON 3.0 fields, and what the store adds to them. layer-document.js checks more for writers.
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './images.js'
-import { layerId, checkLayer, formatReference, isLayer } from './ids.js'
-import { checkRetention } from './retention.js'
+import { formatReference, isLayer } from './ids.js'
 import { isExactTime } from './times.js'
-import { checkUpstream, hostOf } from './upstream.js'
 import { flag, listOf, object, text, whole } from './values.js'
 
 const LONG = 100_000 // characters of a text, which may hold the image of a legend
@@ -49,37 +46,6 @@ export const layerFields = {
   same: value => typeof value === 'string' && SAME.test(value), // which tiles of a load are no change, beside equal bytes
   pruned: isExactTime, // when versions were last taken out of its past, to the day
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
-}
-
-/**
- * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
- * themselves which field is wrong.
- */
-const checked = { upstream: checkUpstream, retention: checkRetention }
-
-/** @param {string} layer @param {Record<string, any>} [fields] */
-export function layerDocument (layer, fields = {}) {
-  checkLayer(layer)
-  const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === undefined || value === null) continue
-    const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
-    if (!isValid) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
-    checked[field]?.(value)
-    doc[field] = value
-  }
-  return doc
-}
-
-/**
- * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or
- * areas on a device. Nothing where nobody says so.
- * @param {Record<string, any>} doc a layer document
- */
-export function forbiddingHost ({ upstream }) {
-  if (!upstream) return undefined
-  const { seed, url } = checkUpstream(upstream)
-  return seed ? undefined : hostOf(url)
 }
 
 /**

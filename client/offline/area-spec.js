@@ -1,7 +1,7 @@
 // What an area consists of: reads what a page asks for into plain values that can be stored, and checks that the layer
 // permits it.
 import { TilecouchError, checkLayer, parseArea, parseBbox, parseZooms, startOf } from '../../core/index.js'
-import { forbiddingHost } from '../../core/layers.js'
+import { forbiddingHost } from '../../core/layer-document.js'
 import { Selection } from '../../core/mirror/index.js'
 
 /**

@@ -1,0 +1,38 @@
+// Makes layer documents, and reads the terms of their upstreams. Apart from layers.js: who only reads layers loads no
+// rules of upstreams and retention.
+import { TilecouchError } from './errors.js'
+import { checkLayer, layerId } from './ids.js'
+import { layerFields } from './layers.js'
+import { checkRetention } from './retention.js'
+import { checkUpstream, hostOf } from './upstream.js'
+
+/**
+ * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
+ * themselves which field is wrong.
+ */
+const checked = { upstream: checkUpstream, retention: checkRetention }
+
+/** @param {string} layer @param {Record<string, any>} [fields] */
+export function layerDocument (layer, fields = {}) {
+  checkLayer(layer)
+  const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue
+    const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
+    if (!isValid) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    checked[field]?.(value)
+    doc[field] = value
+  }
+  return doc
+}
+
+/**
+ * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or
+ * areas on a device. Nothing where nobody says so.
+ * @param {Record<string, any>} doc a layer document
+ */
+export function forbiddingHost ({ upstream }) {
+  if (!upstream) return undefined
+  const { seed, url } = checkUpstream(upstream)
+  return seed ? undefined : hostOf(url)
+}
