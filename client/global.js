@@ -1,5 +1,5 @@
 // For script tags: hangs the classes and factories on the global L, where Leaflet's plugins are looked for.
-import L from 'leaflet'
+import L from './leaflet/version.js'
 import * as client from './index.js'
 
 const {

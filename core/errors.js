@@ -63,6 +63,9 @@ export const catalogue = {
   EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first; edits.list() lists those that were not sent or discarded.' },
   QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, choose a smaller one or fewer zooms, or free space on the device, then download again: it continues.' },
 
+  // a page
+  LEAFLET_VERSION: { status: 501, text: d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`, advice: 'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is not supported yet.' },
+
   // the couchapp
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
   ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },

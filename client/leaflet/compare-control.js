@@ -1,6 +1,6 @@
 // Two times, or two layers, of one place in Leaflet: under a handle that wipes from one to the other, faded into each
 // other, or on two maps beside each other.
-import L from 'leaflet'
+import L from './version.js'
 import { CompareHandle, compareDefaults } from '../timeline/compare-handle.js'
 import { delegate } from '../timeline/delegate.js'
 import { element } from '../timeline/dom.js'

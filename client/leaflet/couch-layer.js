@@ -1,6 +1,6 @@
 // The newest tiles, from plain attachment addresses: an L.TileLayer that knows its layer's document and can follow
 // changes.
-import L from 'leaflet'
+import L from './version.js'
 import { tileId } from '../../core/index.js'
 import { NewestTiles } from './newest-tiles.js'
 import { TileView } from './tile-view.js'

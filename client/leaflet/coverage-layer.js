@@ -1,5 +1,5 @@
 // Which tiles are on the device, painted over the map: what is there may be shown without a network.
-import L from 'leaflet'
+import L from './version.js'
 import { checkLayer, soundOf } from '../../core/index.js'
 import { coverageOf } from '../offline/coverage.js'
 import { leafletOptions } from './layer-options.js'

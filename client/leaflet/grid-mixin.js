@@ -1,6 +1,6 @@
 // What the couch layer and the history layer share, as a mixin of L.GridLayer: the layer's document becomes options of
 // Leaflet.
-import L from 'leaflet'
+import L from './version.js'
 import { leafletOptions } from './layer-options.js'
 
 /**

@@ -1,5 +1,5 @@
 // A Leaflet layer that shows any time of a layer's past: the time engine, drawn with Leaflet's tiles.
-import L from 'leaflet'
+import L from './version.js'
 import { tileAt, tileRanges } from '../../core/index.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
 import { viewColumns } from '../engine/resolve.js'

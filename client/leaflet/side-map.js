@@ -1,5 +1,5 @@
 // A second map over a half of another one. It shows the same place, and each follows the other.
-import L from 'leaflet'
+import L from './version.js'
 
 const HIGHEST = 30 // zoom
 const PARTS = 4 // the middles of the halves are a quarter of the map away from its own

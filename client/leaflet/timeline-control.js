@@ -1,5 +1,5 @@
 // The timeline as a control of Leaflet.
-import L from 'leaflet'
+import L from './version.js'
 import { delegate } from '../timeline/delegate.js'
 import { Timeline, timelineDefaults } from '../timeline/timeline.js'
 

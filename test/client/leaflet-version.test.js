@@ -1,0 +1,90 @@
+/* global L -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildModules, entries } from '../../client/build.js'
+import { bundle, clientBundles } from '../../loader/couchapp/bundle.js'
+import { openBrowser, openPage } from '../viewer/browser.js'
+import { servePages } from './support/listening.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const ofPackage = (name, file) => ['text/javascript', readFileSync(path.join(root, 'node_modules', name, 'dist', file), 'utf8')]
+const REFUSAL = 'tilecouch needs Leaflet 1.9, and this is Leaflet 2.0.0-alpha.1'
+
+/** Entries of the package that need Leaflet, and what they give. */
+const WITH_LEAFLET = { index: 'TimelineControl', history: 'HistoryLayer', timeline: 'CompareControl' }
+
+describe('a page with another Leaflet', function () {
+  this.timeout(60000)
+  let browser
+  let server
+
+  before(async function () {
+    browser = await openBrowser(this)
+    const folder = mkdtempSync(path.join(tmpdir(), 'tilecouch-test-'))
+    await buildModules(folder)
+    const modules = readdirSync(folder).map(name => [name, ['text/javascript', readFileSync(path.join(folder, name), 'utf8')]])
+    rmSync(folder, { recursive: true })
+    const bundles = await bundle({ 'tilecouch.js': clientBundles['tilecouch.js'], 'tilecouch.esm.js': clientBundles['tilecouch.esm.js'] })
+    const page = (...body) => ['text/html', ['<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><div id="map"></div>', ...body].join('\n')]
+    const script = leaflet => page(`<script src="${leaflet}"></script>`, '<script src="tilecouch.js"></script>')
+    const map = (leaflet, before = '') => page(before, `<script type="importmap">{ "imports": { "leaflet": ${JSON.stringify(leaflet)} } }</script>`)
+    server = await servePages({
+      ...Object.fromEntries(modules),
+      ...Object.fromEntries(Object.entries(bundles).map(([name, { bytes }]) => [name, ['text/javascript', bytes.toString()]])),
+      'leaflet-1.js': ofPackage('leaflet', 'leaflet.js'),
+      'leaflet-2-script.js': ofPackage('leaflet2', 'leaflet-global.js'),
+      'leaflet-2.js': ofPackage('leaflet2', 'leaflet.js'),
+      'script-1': script('leaflet-1.js'),
+      'script-2': script('leaflet-2-script.js'),
+      'module-1': map('data:text/javascript,export default L', '<script src="leaflet-1.js"></script>'),
+      'module-2': map('./leaflet-2.js')
+    })
+  })
+
+  after(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  async function visit (name) {
+    const view = await openPage(browser)
+    await view.page.goto(server.url + name)
+    return view
+  }
+
+  it('is told which one the script needs, and keeps its own as it was', async () => {
+    const { page, errors, close } = await visit('script-2')
+    assert.deepEqual(errors, [`TilecouchError: ${REFUSAL}`])
+    assert.deepEqual(await page.evaluate(() => [L.version, Object.keys(L).filter(name => /couch/i.test(name)), new L.Map('map').getZoom()]), ['2.0.0-alpha.1', [], undefined])
+    await close()
+  })
+
+  it('is told by every module that needs Leaflet, with a code and what to do', async () => {
+    const { page, errors, close } = await visit('module-2')
+    for (const name of [...Object.keys(WITH_LEAFLET), 'tilecouch.esm']) {
+      const error = await page.evaluate(file => import(`./${file}.js`).then(() => null, each => ({ code: each.code, message: each.message, advice: each.advice })), name)
+      assert.deepEqual([error?.code, error?.message], ['LEAFLET_VERSION', REFUSAL], name)
+      assert.match(error.advice, /npm install leaflet@1\.9/)
+    }
+    for (const name of Object.keys(entries).filter(each => !(each in WITH_LEAFLET))) {
+      assert.ok(await page.evaluate(file => import(`./${file}.js`).then(Object.keys), name), `${name} runs beside any map`)
+    }
+    assert.deepEqual(errors, [])
+    await close()
+  })
+
+  it('of version 1.9 works, as script and as module', async () => {
+    const script = await visit('script-1')
+    assert.equal(await script.page.evaluate(() => typeof L.control.timeline), 'function')
+    const module = await visit('module-1')
+    for (const [name, given] of Object.entries(WITH_LEAFLET)) {
+      assert.equal(await module.page.evaluate(([file, each]) => import(`./${file}.js`).then(all => typeof all[each]), [name, given]), 'function', name)
+    }
+    assert.deepEqual([...script.errors, ...module.errors], [])
+    await script.close()
+    await module.close()
+  })
+})
