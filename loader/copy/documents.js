@@ -125,7 +125,8 @@ export async function copyStyles (source, target, { from, to, time }) {
       source.couch.docs([id], { attachments: true }), target.couch.docs([styleId(to, at)])
     ])
     if (!doc || there.doc) continue
-    const { _attachments: files = {}, ...fields } = fieldsOf(doc)
+    const { _attachments: files = {} } = doc
+    const fields = fieldsOf(doc)
     const sources = Object.fromEntries(Object.entries(fields.style.sources).map(([name, value]) => [name, {
       ...value,
       ...(value?.url !== undefined && { url: rename(value.url) }),

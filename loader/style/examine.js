@@ -78,6 +78,12 @@ function whyNotGlyphs ({ glyphs, layers }, files) {
 /** The stacks of fonts in the value of `text-font`: a list, or an expression with lists in it. @returns {string[][]} */
 function stacksIn (value) {
   if (!Array.isArray(value)) return []
+  return value[0] !== 'literal' && value.every(one => typeof one === 'string') ? [value] : literalsIn(value)
+}
+
+/** @returns {string[][]} */
+function literalsIn (value) {
+  if (!Array.isArray(value)) return []
   if (value[0] === 'literal') return Array.isArray(value[1]) ? [value[1]] : []
-  return value.every(one => typeof one === 'string') ? [value] : value.flatMap(stacksIn)
+  return value.flatMap(literalsIn)
 }

@@ -1,0 +1,216 @@
+// Styles that are stored, and what becomes of them wherever the documents of a layer go.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
+import { backup } from '../../loader/backup/index.js'
+import { restore } from '../../loader/backup/restore.js'
+import { check } from '../../loader/check/index.js'
+import { copyLayer } from '../../loader/copy/index.js'
+import { moveLayer } from '../../loader/copy/move.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { publish } from '../../loader/publish.js'
+import { removeLayer, removeStyle } from '../../loader/remove/index.js'
+import { Store } from '../../loader/store/index.js'
+import { storeStyle } from '../../loader/style/index.js'
+import { openGateway } from '../gateway/support/stand.js'
+import { differences } from '../mirror/compare.js'
+import { as, json, onEachStore, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { png, square } from '../support/tiles.js'
+import { T1, T2, T3, folderOf, styleOf } from './files.js'
+
+onEachStore('a style', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, { published: true, fill: async store => {
+    await store.defineLayer('osm', { format: 'pbf', minzoom: 0, maxzoom: 3, vector_layers: [{ id: 'place', fields: { name: 'String' } }] })
+    await store.defineLayer('relief', { minzoom: 3, maxzoom: 3 })
+    await store.write(square({ layer: 'relief', time: T1, z: 3, side: 2, seed: () => 1 }))
+  } })
+  let number = 0
+  /** Stores a folder. */
+  function put (time, more, files = folderOf(more)) {
+    const name = `style${number++}`
+    folder.write(Object.fromEntries(Object.entries(files).map(([file, bytes]) => [`${name}/${file}`, bytes])))
+    return storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
+  }
+  const timesOf = async (layer, store = own.store) => (await store.styles(layer)).map(({ time }) => time)
+  /** From CouchDB itself, as nobody. */
+  const couch = (address, url = own.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
+
+  it('counts from its time on, and an older one goes straight into the past', async () => {
+    assert.deepEqual(await put('2023', { name: 'B' }), { layer: 'osm', time: T2, isNew: true, files: 6, bytes: 868, ignored: [] })
+    await put(T3, { name: 'C' })
+    await put('2022', { name: 'A' })
+    assert.deepEqual(await timesOf('osm'), [T1, T2, T3])
+    for (const [time, name] of [['2021', undefined], ['2022', 'A'], [T2, 'B'], ['2023-06', 'B'], ['2024', 'C'], [undefined, 'C']]) {
+      assert.equal((await own.store.style('osm', time))?.style.name, name, time)
+    }
+  })
+
+  it('that counts already is not stored again, and another one for the same time is refused', async () => {
+    await put(T1, { name: 'A' })
+    const { update_seq: before } = await own.store.info()
+    for (const time of [T1, T2]) assert.deepEqual((({ time: at, isNew }) => [at, isNew])(await put(time, { name: 'A' })), [T1, false])
+    await assert.rejects(put(T1, { name: 'B' }), { code: 'STYLE_TAKEN' })
+    await assert.rejects(put(T1, { name: 'A' }, { ...folderOf({ name: 'A' }), 'sprite.png': png(9) }), { code: 'STYLE_TAKEN' }, 'a sprite belongs to it')
+    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')
+    await put(T2, { name: 'B' })
+    assert.equal((await put(T3, { name: 'A' })).isNew, true, 'back to how it was')
+  })
+
+  it('of two writers at once, neither is lost', async () => {
+    const names = ['A', 'B', 'C', 'D']
+    const same = await Promise.allSettled(names.map(name => put(T1, { name })))
+    assert.deepEqual(same.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
+    for (const one of same) if (one.status === 'rejected') assert.equal(one.reason.code, 'STYLE_TAKEN')
+    await Promise.all(names.map((name, at) => put(`202${at + 3}-01-01`, { name: `${name}${at}` })))
+    assert.equal((await timesOf('osm')).length, 5)
+  })
+
+  it('is refused before anything is written, if it names what is not there', async () => {
+    const { update_seq: before } = await own.store.info()
+    await assert.rejects(put(T1, { sources: { roads: { type: 'vector', url: 'couch://roads' } }, layers: [] }), { code: 'BAD_STYLE' })
+    await assert.rejects(put('soon'), { code: 'BAD_TIME' })
+    await assert.rejects(storeStyle(own.store, 'roads', folder.dir), error => ['LAYER_NOT_FOUND', 'BAD_STYLE'].includes(error.code))
+    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before))
+  })
+
+  it('is served with all that belongs to it, now and as of a time, by CouchDB and a gateway alike', async function () {
+    this.timeout(30000)
+    await put(T1, { name: 'A' })
+    await put(T3, { name: 'C' })
+    const gateway = await openGateway(own.url)
+    try {
+      const bases = { couch: `${as(own.url)}/_design/tiles/_rewrite/`, gateway: `${gateway.url}/` }
+      for (const [what, base] of Object.entries(bases)) {
+        for (const [reference, name, time] of [['osm', 'C', T3], ['osm@2022', 'A', T1], [`osm@${T2}`, 'A', T1], ['osm@2024-01', 'C', T3]]) {
+          const answer = await fetch(`${base}${reference}/style.json`)
+          const style = await answer.json()
+          assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'application/json'], what)
+          const own_ = `${base}styles/osm@${time}/`
+          assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
+          assert.deepEqual(style, styleOf({
+            name,
+            sprite: `${own_}sprite`,
+            glyphs: `${own_}glyphs/{fontstack}/{range}.pbf`,
+            sources: {
+              osm: { type: 'vector', url: `${base}${reference}.json` },
+              relief: { type: 'raster', tiles: [`${base}${reference.replace('osm', 'relief')}/{z}/{x}/{y}.png`], tileSize: 256 }
+            }
+          }), what)
+          const tileJson = await (await fetch(style.sources.osm.url)).json()
+          assert.deepEqual(tileJson.tiles, [`${base}${reference}/{z}/{x}/{y}.pbf`])
+          for (const [file, type] of [['.json', 'application/json'], ['.png', 'image/png'], ['@2x.json', 'application/json'], ['@2x.png', 'image/png']]) {
+            const got = await fetch(style.sprite + file)
+            assert.deepEqual([got.status, got.headers.get('content-type')], [200, type], `${what} ${file}`)
+            assert.deepEqual(Buffer.from(await got.arrayBuffer()), Buffer.from(folderOf()[`sprite${file}`]))
+          }
+          const glyphs = style.glyphs.replace('{fontstack}', 'Noto Sans Regular,Arial').replace('{range}', '256-511')
+          const range = await fetch(glyphs)
+          assert.deepEqual([range.status, range.headers.get('content-type')], [200, 'application/x-protobuf'])
+          assert.deepEqual(Buffer.from(await range.arrayBuffer()), Buffer.from([10, 0, 2]))
+          assert.equal((await fetch(glyphs.replace('256-511', '512-767'))).status, 404)
+        }
+        const tag = (await fetch(`${base}styles/osm@${T1}/sprite.png`)).headers.get('etag')
+        assert.equal((await fetch(`${base}styles/osm@${T1}/sprite.png`, { headers: { 'if-none-match': tag } })).status, 304)
+        assert.equal((await fetch(`${base}styles/osm@${T2}/sprite.png`)).status, 404)
+      }
+      const answer = await fetch(`${gateway.url}/styles/osm@${T1}/sprite.png`)
+      assert.deepEqual([answer.headers.get('access-control-allow-origin'), /^public, max-age=300/.test(answer.headers.get('cache-control') ?? '')], ['*', true])
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  it('that nobody stored is the default one, by CouchDB and a gateway alike', async function () {
+    this.timeout(30000)
+    await own.store.defineLayer('roads', { format: 'pbf' })
+    await put(T2)
+    const gateway = await openGateway(own.url)
+    try {
+      const bases = [`${as(own.url)}/_design/tiles/_rewrite/`, `${gateway.url}/`]
+      for (const path_ of ['osm@2021/style.json', 'osm@2021/style.json?theme=dark', 'relief/style.json', 'relief@2022/style.json']) {
+        const [theirs, ours] = await Promise.all(bases.map(async base => JSON.parse((await (await fetch(base + path_)).text()).replaceAll(base, '/'))))
+        assert.deepEqual(ours, theirs, path_)
+        assert.deepEqual(validateStyleMin(ours).map(({ message }) => message), [])
+      }
+      for (const [path_, status, code] of [['roads/style.json', 404, 'STYLE_UNKNOWN'], ['nope/style.json', 404, 'LAYER_NOT_FOUND'], ['osm@24/style.json', 400, 'BAD_TIME'], ['Osm/style.json', 400, 'BAD_LAYER']]) {
+        for (const base of bases) {
+          const answer = await fetch(base + path_)
+          assert.deepEqual([answer.status, (await answer.json()).error], [status, code], base + path_)
+        }
+      }
+    } finally {
+      await gateway.close()
+    }
+  })
+
+  it('goes with its layer into mirrors, also of that layer alone and of the present, copies and backups', async function () {
+    this.timeout(60000)
+    await put(T1)
+    await put(T3, { name: 'C' })
+    for (const selection of [{}, { layers: ['osm'] }, { current: true }]) {
+      const target = await backend.database()
+      await mirror(own.url, target, selection)
+      assert.deepEqual(await timesOf('osm', await Store.open(target)), [T1, T3], JSON.stringify(selection))
+      assert.equal((await couch(`/styles/osm@${T1}/glyphs/Noto%20Sans%20Regular/0-255.pbf`, target)).status, 200)
+    }
+    const without = await backend.database()
+    await mirror(own.url, without, { layers: ['relief'] })
+    assert.deepEqual(await timesOf('osm', await Store.open(without)), [])
+
+    const { styles } = await copyLayer(own.store, 'osm', 'town')
+    assert.equal(styles, 2)
+    const copied = await (await couch('/town@2022/style.json')).json()
+    assert.ok(copied.sources.osm.url.endsWith('/town@2022.json') && copied.sprite.endsWith(`/styles/town@${T1}/sprite`))
+    assert.equal((await copyLayer(own.store, 'osm', 'town')).styles, 0)
+    await moveLayer(own.store, 'town', 'city')
+    assert.deepEqual([await timesOf('town'), await timesOf('city')], [[], [T1, T3]])
+    assert.deepEqual(Buffer.from(await (await couch(`/styles/city@${T3}/sprite.png`)).arrayBuffer()), png(1))
+
+    const file = path.join(folder.dir, 'a.tcb')
+    await backup(own.store, file)
+    const restored = await backend.database()
+    await restore([file], restored, { rights: 'give' })
+    assert.deepEqual(await differences(own.url, restored, { revpos: backend.name === 'CouchDB' }), [])
+  })
+
+  it('may be removed by itself, comes back when it is stored again, and goes with its layer', async () => {
+    await put(T1)
+    await put(T3, { name: 'C' })
+    assert.deepEqual([(await removeStyle(own.store, 'osm', T3, { dryRun: true })).styles, await timesOf('osm')], [1, [T1, T3]])
+    assert.equal((await removeStyle(own.store, 'osm', T3)).styles, 1)
+    assert.deepEqual(await timesOf('osm'), [T1])
+    assert.equal((await put(T3, { name: 'D' })).isNew, true)
+    assert.equal((await own.store.style('osm')).style.name, 'D')
+    await removeLayer(own.store, 'osm')
+    assert.deepEqual(await timesOf('osm'), [])
+    assert.equal((await couch('/osm/style.json')).status, 404)
+  })
+
+  it('never changes, and holds nothing but a style', async () => {
+    await put(T1)
+    const doc = await own.store.couch.get(`style:osm@${T1}`)
+    const send = body => json(`${own.url}/${encodeURIComponent(body._id)}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+    assert.match((await send({ ...doc, style: { ...doc.style, name: 'X' } })).reason, /a style never changes/)
+    const made = more => ({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: styleOf(), ...more })
+    const file = (name, type, data = 'AAAA') => made({ _attachments: { [name]: { content_type: type, data } } })
+    for (const [body, why] of /** @type {[any, RegExp][]} */ ([
+      [made({ style: undefined }), /has the field style/], [made({ style: { version: 7 } }), /style of this style must be/], [made({ time: '2023' }), /time of this style must be/], [made({ layer: 'relief' }), /the id must be style:relief@/],
+      [file('a.html', 'text/html'), /the files of a style are/], [file('sprite.png', 'text/html'), /the files of a style are/], [file('glyphs/../0-255.pbf', 'text/html'), /the files of a style are/],
+      [file('sprite.png', 'image/png', Buffer.alloc(4194305).toString('base64')), /at most 4194304 bytes/]
+    ])) assert.match((await send(body)).reason, why)
+    assert.equal((await send(file('sprite.png', 'image/png'))).ok, true)
+  })
+
+  it('with faults is named by check', async () => {
+    await put(T1)
+    assert.equal((await check(own.store, { layer: 'osm' })).kinds?.['bad-style'], undefined)
+    await own.store.couch.update('_design/tiles', ({ validate_doc_update: _, ...design }) => design)
+    await own.store.couch.put({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: 5 })
+    const { kinds } = await check(own.store, { layer: 'osm' })
+    assert.equal(kinds['bad-style'], 1)
+    await publish(own.store)
+  })
+})
