@@ -74,12 +74,12 @@ onEachStore('private layers', backend => {
   })
 
   it('leave everything as it is for layers that are public', async () => {
-    // TileJSON has links from the Host header: private for everybody
+    // TileJSON and styles have links from the Host header: private for everybody
     for (const path of addresses('open')) {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
         const answer = text ? await with_('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
-        if (!path.includes('_changes') && !/^\/open(@\d+)?\.json$/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
+        if (!path.includes('_changes') && !/^\/open(@\d+)?(\/style)?\.json/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
         if (/\.png$/.test(path)) assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
       }
     }
@@ -133,6 +133,8 @@ onEachStore('private layers', backend => {
     const right = token(['secret'])
     const { json } = await get(`/secret@2023.json?token=${right}`)
     assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
+    const { json: style } = await get(`/secret@2023/style.json?token=${right}`)
+    assert.deepEqual([style.sources.own.url, style.sprite, style.glyphs], ['secret@2023.json', `styles/secret@${T1}/sprite`, `styles/secret@${T1}/glyphs/{fontstack}/{range}.pbf`].map(path => `${own.gateway.url}/${path}?token=${right}`))
     const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${right}`)
     const [, template] = /template="([^"]*secret[^"]*)"/.exec(text)
     const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible').replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
@@ -140,6 +142,7 @@ onEachStore('private layers', backend => {
     assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
     for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
       assert.ok(!(await get('/secret.json', headers)).text.includes(right))
+      assert.ok(!(await get('/secret/style.json', headers)).text.includes(right))
       assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(right))
     }
     assert.ok(!(await get(`/open.json?token=${right}`)).text.includes(right))

@@ -13,6 +13,7 @@ const past = x => ({ ...head(x), _id: `osm:10:${x}:1@${T1}`, current: false, tim
 const layer = x => ({ _id: `layer:l${x}`, type: 'layer', layer: `l${x}` })
 const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${x}`, time: T1 })
 const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`, time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] } })
+const style = x => ({ _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -59,6 +60,8 @@ export const actions = {
   'delete a past version: `DELETE`': { level: 'writes', ...on(past, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
   'delete a layer: `_bulk_docs`': { level: 'writes', ...on(layer, ({ _id }, rev) => bulk([{ _id, _rev: rev, _deleted: true }])) },
   'write a layer, an edition, a manifest': { level: 'writes', act: x => bulk([layer(x), edition(x), manifest(x)]) },
+  'write a style': { level: 'writes', act: x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }) },
+  'delete a style: `DELETE`': { level: 'writes', ...on(style, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
 
   'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': { level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },
@@ -66,6 +69,8 @@ export const actions = {
   'hang a second attachment on a tile': { level: 'nobody', ...on(head, ({ _id }, rev) => ({ method: 'PUT', path: `${_id}/page.html?rev=${rev}`, body: '<p>', headers: { 'content-type': 'text/html' } })) },
   'write a page instead of an image': { level: 'nobody', act: x => put({ ...head(x), _attachments: { tile: page['page.html'] } }) },
   'hang an attachment on a layer, an edition': { level: 'nobody', act: x => put({ ...layer(x), _attachments: page }) },
+  'change a style': { level: 'nobody', ...on(style, (doc, rev) => put({ ...doc, _rev: rev, style: { ...doc.style, name: 'otherwise' } })) },
+  'hang a page on a style': { level: 'nobody', act: x => put({ ...style(x), _attachments: page }) },
   'hang an image on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: image }) },
   'write a tombstone with fields of more than 1 kB': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, note: 'x'.repeat(2000) }) },
   'hang an attachment on a tombstone': { level: 'nobody', act: x => put({ _id: `osm:10:${x}:1`, _deleted: true, _attachments: page }) },

@@ -23,6 +23,12 @@ export async function fill (store) {
       await store.write(tiles.map(([x, y]) => ({ layer, z: 3, x, y, time, bytes: image(layer, x, y, time) })))
       await store.putEdition(layer, time, { title: `edition-of-${layer}` })
     }
+    await store.putStyle(layer, {
+      time: T1,
+      digest: 'x',
+      style: { version: 8, name: `words-of-${layer}`, sources: { own: { type: 'raster', url: `couch://${layer}` } }, layers: [] },
+      files: { 'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') }, 'sprite.png': { type: 'image/png', bytes: image(layer, 0, 0, T1) }, 'glyphs/A/0-255.pbf': { type: 'application/x-protobuf', bytes: image(layer, 1, 0, T1) } }
+    })
   }
 }
 
@@ -81,9 +87,11 @@ export const addresses = layer => [
   `/${layer}/3/1/0.png`, `/${layer}@2023/3/1/0.png`, `/${layer}@${T1}/3/1/0.png`, `//${layer}/3/1/0.png`, `/%${layer.charCodeAt(0).toString(16)}${layer.slice(1)}/3/1/0.png`, `http://h/${layer}/3/1/0.png`,
   `/tms/1.0.0/${layer}/3/1/7.png`, `/tms/1.0.0/${layer}@2023/3/1/7.png`, `/quadkey/${layer}/001.png`, `/quadkey/${layer}@2023/001.png`,
   `/${layer}.json`, `/${layer}@2023.json`, `/${layer}/3/1/0.json`, `/${layer}@2023/3/1/0.json`, `/${layer}/times.json`, `/${layer}/times.json?bbox=-180,-85,180,85&z=3`,
+  `/${layer}/style.json`, `/${layer}@2023/style.json?theme=dark`, `/styles/${layer}@${T1}/sprite.png`, `/styles/${layer}@${T1}/glyphs/A,B/0-255.pbf`,
   `/wmts/${layer}/default/GoogleMapsCompatible/3/0/1.png`, `/wmts/${layer}/default/${T1}/GoogleMapsCompatible/3/0/1.png`,
   `/wmts?service=WMTS&request=GetTile&version=1.0.0&layer=${layer}&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix=3&tilerow=0&tilecol=1`,
-  `/db/${layer}:3:1:0`, `/db/${layer}:3:1:0?attachments=true`, `/db/${layer}:3:1:0/tile`, `/db/${layer}%3A3%3A1%3A0@${T1}/tile`, `/db/layer:${layer}`, `/db/edition:${layer}@${T1}`,
+  `/db/${layer}:3:1:0`, `/db/${layer}:3:1:0?attachments=true`, `/db/${layer}:3:1:0/tile`, `/db/${layer}%3A3%3A1%3A0@${T1}/tile`, `/db/layer:${layer}`, `/db/edition:${layer}@${T1}`, `/db/style:${layer}@${T1}`, `/db/style:${layer}@${T1}/sprite.png`,
+  `/db/_all_docs?startkey="style:${layer}@"&endkey="style:${layer}@~"&include_docs=true`, `/db/_design/versions/_view/styles?startkey=["${layer}"]&endkey=["${layer}",{}]`,
   `/db/_all_docs?include_docs=true&startkey="${layer}:"&endkey="${layer}%3B"`, `/db/_all_docs?keys=["${layer}:3:1:0"]&include_docs=true&attachments=true`, `/db/_all_docs?key="layer:${layer}"`,
   `/db/_all_docs?descending=true&startkey="edition:${layer}@~"&endkey="edition:${layer}@"&include_docs=true`,
   `/db/_design/versions/_view/by_tile?reduce=false&startkey=["${layer}",3]&endkey=["${layer}",3,{}]`, `/db/_design/versions/_view/by_area?startkey=["${layer}"]&endkey=["${layer}",{}]`, `/db/_design/versions/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`,

@@ -1,0 +1,64 @@
+// tilecouch style, and tilecouch remove --style, as they are typed.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { backends } from '../support/backends.js'
+import { runAtTerminal, runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { folderOf, styleOf } from './files.js'
+
+describe('tilecouch style', () => {
+  const folder = useFolder()
+  const own = useStore(backends[0], { published: true, fill: async store => {
+    await store.defineLayer('osm', { format: 'pbf' })
+    await store.defineLayer('relief')
+  } })
+  const style = (...argv) => runCommand(['style', ...argv, '--db', own.url])
+  const file = (more = {}) => {
+    folder.write({ 'style.json': JSON.stringify(styleOf(more)) })
+    return path.join(folder.dir, 'style.json')
+  }
+
+  it('stores a file or a folder, and lists what is stored', async () => {
+    assert.match((await style('osm')).out, /^No style is stored for osm: maps get the default style\. Store one with: tilecouch style osm FILE\n$/)
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).out, 'Stored the style osm@2022-01-01T00:00:00Z\n')
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2023')).out, 'Nothing new: osm@2022-01-01T00:00:00Z is the same style\n')
+    folder.write({ ...folderOf(), 'notes.txt': 'x' })
+    assert.match((await style('osm', folder.dir, '--time', '2024-03-01')).out, /^Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n {2}1 file ignored, such as notes\.txt\n$/)
+    const { out } = await style('osm')
+    assert.match(out, /^time +name +layers +files +size\n2022-01-01T00:00:00Z +Plain +2 +0 +0 B\n2024-03-01T00:00:00Z +Streets +2 +6 +868 B\n$/)
+    const listed = JSON.parse((await style('osm', '--json')).out)
+    assert.deepEqual(listed.map(({ stored, ...one }) => one), [
+      { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0, bytes: 0 }, { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6, bytes: 868 }
+    ])
+  })
+
+  it('says what is wrong, and stores nothing', async () => {
+    folder.write({ 'not.json': '{' })
+    for (const [argv, code] of /** @type {[string[], RegExp][]} */ ([
+      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/], [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/], [['roads'], /LAYER_NOT_FOUND/],
+      [['Osm', file()], /BAD_LAYER/], [['osm', file(), '--time', 'soon'], /BAD_TIME/], [['osm', file({ version: 7 })], /no style of version 8.*BAD_STYLE/]
+    ])) {
+      const { code: exit, err } = await style(...argv)
+      assert.equal(exit, 1, argv.join(' '))
+      assert.match(err, code)
+    }
+    assert.deepEqual(await own.store.styles('osm'), [])
+  })
+
+  it('is removed when that was confirmed', async () => {
+    await style('osm', file({ name: 'A' }), '--time', '2022-03-01')
+    await style('osm', file({ name: 'B' }), '--time', '2022-05-01')
+    const remove = (...argv) => runCommand(['remove', 'osm', '--db', own.url, ...argv])
+    assert.match((await remove('--style', '2022-03')).err, /NOT_CONFIRMED/)
+    assert.match((await remove('--style', '2022', '--yes')).err, /there are 2 styles, such as 2022-03-01T00:00:00Z and 2022-05-01T00:00:00Z: name one/)
+    assert.match((await remove('--style', '2021', '--yes')).err, /STYLE_NOT_FOUND/)
+    assert.match((await remove('--style', '2022-03', '--all', '--yes')).err, /it is a whole style: leave out other options/)
+    assert.match((await remove('--style', '2022-03', '--dry-run')).err, /^Would remove the style osm@2022-03-01T00:00:00Z$/m)
+    assert.equal((await own.store.styles('osm')).length, 2)
+    assert.equal((await remove('--style', '2022-03', '--yes')).out, 'Removed the style osm@2022-03-01T00:00:00Z\n')
+    const { out } = await runAtTerminal(['remove', 'osm', '--style', '2022-05-01', '--db', own.url], 'osm')
+    assert.equal(out, 'Removed the style osm@2022-05-01T00:00:00Z\n')
+    assert.deepEqual(await own.store.styles('osm'), [])
+  })
+})
