@@ -1,17 +1,18 @@
 // tilecouch layer
 import { checkLayer, checkRetention, parseBbox, parseDuration } from '../../core/index.js'
 import { checkSame } from '../load/same.js'
+import { storeStyle } from '../style/index.js'
 import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
 import { refuse, wholeNumber, zoomsOf } from './options.js'
-import { boxWords, count } from './output.js'
+import { boxWords, bytes, count, plural } from './output.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
 export function addLayerCommand (program, run) {
   const command = program.command('layer')
-    .description('create a layer or edit its settings; without options, show it')
+    .description('create a layer, edit its settings or store its style; without options, show it')
     .argument('<layer>')
     .option('--title <text>')
     .option('--description <text>', 'what the layer shows')
@@ -29,6 +30,8 @@ export function addLayerCommand (program, run) {
     .option('--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back')
     .option('--offline', 'allow offline downloads (default)')
     .option('--no-offline', 'forbid offline downloads')
+    .option('--style <file>')
+    .option('-t, --time <time>')
     .option('--private')
   addRetentionOptions(command)
     .option('--no-retention', 'no retention policy: keep the whole past')
@@ -39,6 +42,7 @@ Examples:
   tilecouch layer relief --upstream relief-wms.json --zoom-range 0-15 --bounds 5.9,45.8,10.5,47.8
   tilecouch layer osm --no-upstream
   tilecouch layer aerial --no-offline
+  tilecouch layer roads --style my-style/ --time 2024-03-01
   tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
   tilecouch layer radar --no-retention
   tilecouch layer osm`)
@@ -46,18 +50,24 @@ Examples:
 }
 
 async function layerCommand (context, options, layer) {
-  const { output } = context
+  const { output, signal } = context
+  const { style, time } = options
   checkLayer(layer)
+  if (time !== undefined && style === undefined) refuse('--time', time, 'it is the time of a style: add --style')
   const fields = await fieldsOf(options)
   if (!Object.keys(fields).length) {
     if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')
-    return withStore(context, options, async store => show(output, await store.layer(layer)))
+    return withStore(context, options, async store => {
+      if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
+      await show(output, store, await store.layer(layer))
+    })
   }
   return withDatabase(context, options, async url => {
     const store = await createStore(context, url, options)
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
     await publishNew(context, store)
-    show(output, doc)
+    if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
+    await show(output, store, doc)
     if (fields.retention) output.note(`See what a prune would remove: tilecouch prune ${layer} --dry-run`)
   }, { creates: true })
 }
@@ -94,10 +104,27 @@ function withFormat (fields) {
   return format ? { ...fields, format } : fields
 }
 
-function show (output, doc) {
+/** @param {any} output @param {Awaited<ReturnType<typeof storeStyle>>} stored */
+function note (output, { layer, time, isNew, files, bytes: size, ignored }) {
+  if (!isNew) output.note(`Nothing new: ${layer}@${time} is the same style`)
+  else output.note(`Stored the style ${layer}@${time}${files ? `, with ${plural(files, 'file')}, ${bytes(size)}` : ''}`)
+  if (ignored.length) output.note(`  ${plural(ignored.length, 'file')} ignored, such as ${ignored[0]}`)
+}
+
+/** What is said of a style. @param {import('../store/styles.js').StyleDocument} doc */
+const described = ({ time, stored, style: { name, layers }, _attachments: files = {} }) => ({
+  time,
+  ...(stored && { stored }),
+  ...(typeof name === 'string' && { name }),
+  layers: layers.length,
+  files: Object.keys(files).length
+})
+
+async function show (output, store, doc) {
+  const styles = (await store.styles(doc.layer)).map(described)
   const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, encoding } = doc
   const { offline, same, retention, pruned } = doc
-  output.result(doc, [
+  output.result(styles.length ? { ...doc, styles } : doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(group ? [`in the group ${group}`] : []),
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
@@ -109,9 +136,14 @@ function show (output, doc) {
     ...(same ? [`loads compare tiles by ${same}`] : []),
     ...(offline === false ? ['offline downloads are forbidden'] : []),
     ...(retention ? ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : []),
-    ...(pruned ? [`last pruned on ${pruned.slice(0, 10)}`] : [])
+    ...(pruned ? [`last pruned on ${pruned.slice(0, 10)}`] : []),
+    ...styles.map(styleWords)
   ])
 }
+
+/** @param {ReturnType<typeof described>} style */
+const styleWords = ({ time, name, files }) =>
+  `style from ${time} on${name ? `: ${name}` : ''}${files ? `, with ${plural(files, 'file')}` : ''}`
 
 function policyWords (retention) {
   try {

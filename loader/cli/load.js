@@ -22,7 +22,7 @@ export function addLoadCommand (program, run) {
     .argument('[source...]', 'a folder of z/x/y.ext, an .mbtiles, .pmtiles, .zip, .tar or .tar.gz; or the address of ' +
       'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)')
     .requiredOption('-l, --layer <name>')
-    .option('-t, --time <time>', 'when the map looked like this, such as 2024-03-01 (default: that of the source, else now)')
+    .option('-t, --time <time>')
     .option('--title <text>')
     .option('--ttl <duration>')
     .option('-z, --zoom <a-b>')

@@ -42,6 +42,8 @@ export const meanings = {
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
   '--report': 'write every finding to this file, one JSON object per line; - for standard output',
   '--since': 'only versions from this time on (2024-03: from the start of that month)',
+  '--style': 'a style of the layer',
+  '--time': 'from this time on, such as 2024-03-01',
   '--title': 'title that people read',
   '--ttl': 'tiles of the layer expire after this long, such as 7d',
   '--until': 'up to this time (2024-03: to the end of that month)',
@@ -63,15 +65,20 @@ const details = {
     '--private': ': with --fix, for a new store, which everybody reads otherwise'
   },
   export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
-  layer: { '--private': ': for a new store, which everybody reads otherwise' },
+  layer: {
+    '--private': ': for a new store, which everybody reads otherwise',
+    '--style': ': a MapLibre style.json, or a folder with style.json, sprite and glyphs (docs/styles.md)',
+    '--time': ': with --style (default: now)'
+  },
   load: {
     '--private': ': for a new store, which everybody reads otherwise',
+    '--time': ': when the map looked like this (default: that of the source, else now)',
     '--title': '. With --dated, {name} and {time} in it are replaced'
   },
   mirror: { '--layer': '; separate several with commas', '--since': ', and those still valid then' },
   prune: { '--all': ': all layers with a retention policy; with --expired, all layers', '--expired': ': remove them' },
   push: { '--private': ': for a new store, which everybody reads otherwise' },
-  remove: { '--all': ': the whole layer' },
+  remove: { '--all': ': the whole layer', '--style': ', by its time; maps of later times show the style before it' },
   restore: { '--yes': ': give the rights in the files (who is admin, writes, reads)' },
   settings: { '--title': ' at the top of the page' },
   seed: { '--all': ': all layers', '--expired': ': fetch them again' },

@@ -24,7 +24,6 @@ import { addPushCommand } from './push.js'
 import { addRemoveCommand } from './remove.js'
 import { addSeedCommand } from './seed.js'
 import { addSettingsCommand } from './settings.js'
-import { addStyleCommand } from './style.js'
 import { addTokenCommand } from './token.js'
 import { version, description } from '../package.js'
 
@@ -39,8 +38,7 @@ export const groups = {
   'Load tiles:': {
     load: 'load tiles as an edition of a layer',
     seed: 'fetch the tiles of an area from a tile server',
-    layer: 'create a layer, or show and change its settings',
-    style: 'store a style for a layer of vector tiles'
+    layer: 'create a layer, or show and change its settings and style'
   },
   'Look:': {
     info: 'show layers, editions and the versions of a tile',
@@ -71,7 +69,7 @@ export const groups = {
 }
 
 const commands = [
-  addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addStyleCommand, addInfoCommand, addGetCommand,
+  addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand,
   addDiffCommand, addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand,
   addExportCommand, addCopyCommand, addSettingsCommand, addPushCommand, addAccessCommand, addTokenCommand
 ]

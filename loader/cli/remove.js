@@ -28,7 +28,7 @@ export function addRemoveCommand (program, run) {
     .option('--since <time>')
     .option('--until <time>')
     .option('--edition <time>', 'an edition: every version of its time; tiles show again what they showed before')
-    .option('--style <time>', 'a style; maps of later times show the style before it')
+    .option('--style <time>')
     .option('--all')
     .option('--purge')
     .option('--compact <when>', '', 'auto')

@@ -146,6 +146,7 @@ onEachStore('documents of layers that mean harm, in a store that validates nothi
     for (const findings of Object.values(looked)) {
       const where = code => new Set(findings.filter(finding => finding.code === code).map(finding => finding.where))
       assert.equal(where('bad-edition').size, HOSTILE.filter(({ type }) => type === 'edition').length)
+      assert.equal(where('bad-style').size, HOSTILE.filter(({ type }) => type === 'style').length)
       assert.equal(where('block-damaged').size, HOSTILE.filter(({ type }) => type === 'block').length)
       assert.ok(where('bad-manifest').size > 100 && where('bad-removal').size > 100)
       assert.deepEqual(findings.filter(({ where: id, level }) => level === 'fault' && /^good:/.test(id)), [], 'the tiles are as they should be')

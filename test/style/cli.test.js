@@ -1,4 +1,4 @@
-// tilecouch style, and tilecouch remove --style, as they are typed.
+// tilecouch layer --style, and tilecouch remove --style, as they are typed.
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { backends } from '../support/backends.js'
@@ -7,42 +7,43 @@ import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { folderOf, styleOf } from './files.js'
 
-describe('tilecouch style', () => {
+describe('tilecouch layer --style', () => {
   const folder = useFolder()
   const own = useStore(backends[0], { published: true, fill: async store => {
     await store.defineLayer('osm', { format: 'pbf' })
     await store.defineLayer('relief')
   } })
-  const style = (...argv) => runCommand(['style', ...argv, '--db', own.url])
+  const layer = (...argv) => runCommand(['layer', ...argv, '--db', own.url])
+  const style = (name, file, ...argv) => layer(name, '--style', file, ...argv)
   const file = (more = {}) => {
     folder.write({ 'style.json': JSON.stringify(styleOf(more)) })
     return path.join(folder.dir, 'style.json')
   }
 
-  it('stores a file or a folder, and lists what is stored', async () => {
-    assert.match((await style('osm')).out, /^No style is stored for osm: maps get the default style\. Store one with: tilecouch style osm FILE\n$/)
-    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).out, 'Stored the style osm@2022-01-01T00:00:00Z\n')
-    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2023')).out, 'Nothing new: osm@2022-01-01T00:00:00Z is the same style\n')
+  it('stores a file or a folder, and shows what is stored', async () => {
+    assert.doesNotMatch((await layer('osm')).out, /style/)
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err, 'Stored the style osm@2022-01-01T00:00:00Z\n')
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2023')).err, 'Nothing new: osm@2022-01-01T00:00:00Z is the same style\n')
     folder.write({ ...folderOf(), 'notes.txt': 'x' })
-    assert.match((await style('osm', folder.dir, '--time', '2024-03-01')).out, /^Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n {2}1 file ignored, such as notes\.txt\n$/)
-    const { out } = await style('osm')
-    assert.match(out, /^time +name +layers +files +size\n2022-01-01T00:00:00Z +Plain +2 +0 +0 B\n2024-03-01T00:00:00Z +Streets +2 +6 +868 B\n$/)
-    const listed = JSON.parse((await style('osm', '--json')).out)
-    assert.deepEqual(listed.map(({ stored, ...one }) => one), [
-      { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0, bytes: 0 }, { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6, bytes: 868 }
+    const { out, err } = await style('osm', folder.dir, '--time', '2024-03-01', '--title', 'Roads')
+    assert.equal(err, 'Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n  1 file ignored, such as notes.txt\n')
+    assert.match(out, /^osm - Roads\n[^]*\nstyle from 2022-01-01T00:00:00Z on: Plain\nstyle from 2024-03-01T00:00:00Z on: Streets, with 6 files\n$/)
+    assert.deepEqual(JSON.parse((await layer('osm', '--json')).out).styles.map(({ stored, ...one }) => one), [
+      { time: '2022-01-01T00:00:00Z', name: 'Plain', layers: 2, files: 0 }, { time: '2024-03-01T00:00:00Z', name: 'Streets', layers: 2, files: 6 }
     ])
   })
 
   it('says what is wrong, and stores nothing', async () => {
     folder.write({ 'not.json': '{' })
-    for (const [argv, code] of /** @type {[string[], RegExp][]} */ ([
-      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/], [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/], [['roads'], /LAYER_NOT_FOUND/],
+    for (const [argv, code] of /** @type {[[string, string, ...string[]], RegExp][]} */ ([
+      [['osm', path.join(folder.dir, 'none.json')], /SOURCE_NOT_FOUND/], [['osm', path.join(folder.dir, 'not.json')], /is not JSON.*BAD_STYLE/], [['roads', file()], /LAYER_NOT_FOUND/],
       [['Osm', file()], /BAD_LAYER/], [['osm', file(), '--time', 'soon'], /BAD_TIME/], [['osm', file({ version: 7 })], /no style of version 8.*BAD_STYLE/]
     ])) {
       const { code: exit, err } = await style(...argv)
       assert.equal(exit, 1, argv.join(' '))
       assert.match(err, code)
     }
+    assert.match((await layer('osm', '--time', '2024')).err, /it is the time of a style: add --style.*BAD_OPTION/)
     assert.deepEqual(await own.store.styles('osm'), [])
   })
 

@@ -4,11 +4,9 @@ import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
 import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
-import { check } from '../../loader/check/index.js'
 import { copyLayer } from '../../loader/copy/index.js'
 import { moveLayer } from '../../loader/copy/move.js'
 import { mirror } from '../../loader/mirror/index.js'
-import { publish } from '../../loader/publish.js'
 import { removeLayer, removeStyle } from '../../loader/remove/index.js'
 import { Store } from '../../loader/store/index.js'
 import { storeStyle } from '../../loader/style/index.js'
@@ -202,15 +200,5 @@ onEachStore('a style', backend => {
       [file('sprite.png', 'image/png', Buffer.alloc(4194305).toString('base64')), /at most 4194304 bytes/]
     ])) assert.match((await send(body)).reason, why)
     assert.equal((await send(file('sprite.png', 'image/png'))).ok, true)
-  })
-
-  it('with faults is named by check', async () => {
-    await put(T1)
-    assert.equal((await check(own.store, { layer: 'osm' })).kinds?.['bad-style'], undefined)
-    await own.store.couch.update('_design/tiles', ({ validate_doc_update: _, ...design }) => design)
-    await own.store.couch.put({ _id: `style:osm@${T2}`, type: 'style', layer: 'osm', time: T2, style: 5 })
-    const { kinds } = await check(own.store, { layer: 'osm' })
-    assert.equal(kinds['bad-style'], 1)
-    await publish(own.store)
   })
 })

@@ -150,6 +150,12 @@ onEachStore('verify of a layer', backend => {
     ])
   })
 
+  it('finds what is wrong with styles', async () => {
+    const style = (time, fields) => ({ _id: `style:osm@${time}`, type: 'style', layer: 'osm', time, style: { version: 8, sources: {}, layers: [] }, ...fields })
+    await write(style(T1, {}), style('2020-01-01T00:00:00Z', { style: 5 }), style('2020-01-02T00:00:00Z', { layer: 'b' }), style('2020-01-03', {}))
+    assert.deepEqual((await check()).said, ['01T00:00:00Z', '02T00:00:00Z', '03'].map(day => `bad-style style:osm@2020-01-${day}`))
+  })
+
   it('says that there is no such layer', async () => {
     await assert.rejects(findings({ store, layer: 'relief' }), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(findings({ store, layer: 'Relief' }), { code: 'BAD_LAYER' })
