@@ -27,7 +27,7 @@ export async function fill (store) {
       time: T1,
       digest: 'x',
       style: { version: 8, name: `words-of-${layer}`, sources: { own: { type: 'raster', url: `couch://${layer}` } }, layers: [] },
-      files: { 'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') }, 'sprite.png': { type: 'image/png', bytes: image(layer, 0, 0, T1) }, 'glyphs/A/0-255.pbf': { type: 'application/x-protobuf', bytes: image(layer, 1, 0, T1) } }
+      files: { 'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') }, 'sprite.png': { type: 'image/png', bytes: image(layer, 1, 0, T1) }, 'glyphs/A/0-255.pbf': { type: 'application/x-protobuf', bytes: image(layer, 0, 0, T1) } }
     })
   }
 }
