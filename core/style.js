@@ -160,7 +160,7 @@ function vectorLayers (doc, source, theme) {
     add(points, one, 'circle', 'circle', IS_POINT, {
       paint: {
         'circle-color': colour,
-        'circle-radius': byZoom([1.5, 3, 6], 1.2),
+        'circle-radius': byZoom([2.5, 4, 7], 1.2),
         'circle-stroke-color': hsl(THEMES[theme].halo),
         'circle-stroke-width': byZoom([0.3, 0.8, 1.5], 1)
       }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
   RESERVED, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
-  parseReference, parseTileId, parseTilePath, pastRange, tileId, versionId
+  parseDocumentId, parseReference, parseTileId, parseTilePath, pastRange, styleId, tileId, versionId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
 import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
@@ -15,6 +15,9 @@ describe('ids', () => {
     assert.equal(versionId('osm', 10, 300, 412, '2023-06-01T00:00:00Z'), 'osm:10:300:412@2023-06-01T00:00:00Z')
     assert.equal(layerId('osm'), 'layer:osm')
     assert.equal(editionId('osm', '2024-03-01T00:00:00Z'), 'edition:osm@2024-03-01T00:00:00Z')
+    assert.equal(styleId('osm', '2024-03-01T00:00:00Z'), 'style:osm@2024-03-01T00:00:00Z')
+    assert.deepEqual(parseDocumentId('style:osm@2024-03-01T00:00:00Z'), { kind: 'style', layer: 'osm', time: '2024-03-01T00:00:00Z' })
+    for (const id of ['style:osm', 'style:osm@2024', 'style:1:0:0', 'style:layer@2024-03-01T00:00:00Z']) assert.equal(parseDocumentId(id), undefined, id)
   })
 
   it('come back from parsing as they went in', () => {

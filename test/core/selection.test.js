@@ -23,7 +23,7 @@ const wanted = fc.record({
 }, { requiredKeys: [] })
 
 function documentsOf (tiles) {
-  const docs = ['osm', 'day'].flatMap(layer => [{ _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${times[0]}`, type: 'edition', layer, time: times[0] }])
+  const docs = ['osm', 'day'].flatMap(layer => [{ _id: `layer:${layer}`, type: 'layer', layer }, { _id: `edition:${layer}@${times[0]}`, type: 'edition', layer, time: times[0] }, { _id: `style:${layer}@${times[1]}`, type: 'style', layer, time: times[1] }])
   const tile = ([{ layer, z, x, y }, { past, head, rev }]) => {
     const fields = { type: 'tile', layer, z, x, y }
     const older = past.filter(time => !head || time <= head)
@@ -100,7 +100,7 @@ describe('A selection', () => {
   it('asks about a thousand neighbours in two requests, and not for each', async () => {
     const docs = documentsOf(Array.from({ length: 1000 }, (_, index) => [{ layer: 'osm', z: 12, x: 2000 + Math.floor(index / 100), y: 1000 + index % 100 }, { past: times.slice(0, 2), head: times[4], rev: '2-b' }]))
     const { ids, asked } = await taken(docs, new Selection({ since: '2022' }))
-    assert.equal(ids.size, 5 + 2000)
+    assert.equal(ids.size, 7 + 2000)
     assert.deepEqual(asked, ['_all_docs/queries', '_bulk_get', '_bulk_get'])
   })
 
@@ -129,7 +129,7 @@ describe('A selection', () => {
     const strange = [
       '', ' ', 'osm', 'osm:', 'osm:1:0', 'osm:1:0:0:0', 'osm:01:0:0', 'osm:1:2:0', 'osm:1:0:-1', 'osm:1:0:1e0', 'osm:31:0:0', 'OSM:1:0:0', 'layer:1:0:0', 'edition:1:0:0',
       'osm:1:0:0@', 'osm:1:0:0@2024', 'osm:1:0:0@2024-02-30T00:00:00Z', 'osm:1:0:0@2024-01-01T00:00:00Z ', 'osm:1:0:0\n', 'osm:1:0:0@2024-01-01T00:00:00Z\n',
-      'layer:', 'layer:OSM', 'layer:layer', 'layer:osm@2024', 'layer:osm\n', 'edition:osm', 'edition:osm@', 'edition:osm@2024', 'edition:@2024-01-01T00:00:00Z', 'edition:osm@2024-01-01T00:00:00Z\n',
+      'layer:', 'layer:OSM', 'layer:layer', 'layer:osm@2024', 'layer:osm\n', 'edition:osm', 'edition:osm@', 'edition:osm@2024', 'edition:@2024-01-01T00:00:00Z', 'edition:osm@2024-01-01T00:00:00Z\n', 'style:osm', 'style:osm@', 'style:osm@2024', 'style:Osm@2024-01-01T00:00:00Z',
       '__proto__', 'constructor', 'tilecouch ', '_design/tiles', 'a'.repeat(1e6), `osm:1:0:0@${'2'.repeat(1e6)}`, 'ösm:1:0:0', '\u0000', '💣:1:0:0'
     ]
     for (const what of [{ zooms: { min: 0, max: 30 } }, { layers: ['osm'] }, { since: '2020' }, { current: true }]) {

@@ -25,6 +25,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     await store.defineLayer('osm', { name: 'Map' })
     await store.defineLayer('day')
     await store.putEdition('osm', NEW, { title: 'new' })
+    await store.putStyle('osm', { time: OLD, digest: 'x', style: { version: 8, sources: {}, layers: [] }, files: { 'sprite.json': { type: 'application/json', bytes: Buffer.from('{}') } } })
     await store.write(square({ layer: 'osm', z: 6, time: OLD, side, seed: (x, y) => x + y }))
     await store.write(square({ layer: 'osm', z: 6, time: NEW, side, seed: (x, y) => x % 3 ? x + y + 1 : null }))
     await store.write(square({ layer: 'day', z: 6, time: OLD, side: 2, seed: (x, y) => x + y }))
@@ -74,7 +75,7 @@ onEachStore('The initial fill of a new mirror', backend => {
       counts.push({ requests: asked.filter(path => !path.startsWith('_local')).length, changes, docs })
     }
     assert.deepEqual(counts[0], counts[1])
-    assert.equal(counts[0].docs, 18 + 4, 'two versions of nine tiles, two layers, an edition, the store')
+    assert.equal(counts[0].docs, 18 + 5, 'two versions of nine tiles, two layers, an edition, a style, the store')
   }).timeout(60000)
 
   it('loses no change during the fill, and stays live', async () => {
@@ -129,7 +130,7 @@ onEachStore('The initial fill of a new mirror', backend => {
     const second = await again.run()
     assert.ok(parseInt(asked[0]) > 0, 'the feed is not read from its beginning')
     assert.equal(second.deleted, 1, 'what was deleted meanwhile is deleted')
-    assert.equal(first.docs + second.docs, 2 * 36 + 1 + 4 + 1, 'tiles of two layers, what describes them, and the tombstone')
+    assert.equal(first.docs + second.docs, 2 * 36 + 1 + 5 + 1, 'tiles of two layers, what describes them, and the tombstone')
     assert.ok(!(await documentsOf(to)).some(({ _id: id }) => id === head._id))
     // a mirror that never had a document need not know that it is deleted
     assert.deepEqual(await unlikeTheFeed(wanted), [`${head._id} should not be there`])

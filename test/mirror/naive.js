@@ -16,7 +16,7 @@ export function belonging (docs, { layers, bbox, polygon, zooms, current, since 
   }
   const selects = doc => {
     if (doc.type === 'store') return true
-    if (!['layer', 'edition', 'tile'].includes(doc.type) || (layers && !layers.includes(doc.layer))) return false
+    if (!['layer', 'edition', 'style', 'tile'].includes(doc.type) || (layers && !layers.includes(doc.layer))) return false
     if (doc.type !== 'tile') return true
     if (zooms && (doc.z < zooms.min || doc.z > zooms.max)) return false
     return touches(doc) && !(current && !doc.current) && !isOld(doc)
