@@ -37,13 +37,6 @@ const editionFields = {
 export const isStyle = value =>
   object(value) && value.version === 8 && object(value.sources) && listOf(object)(value.layers)
 
-const styleFields = {
-  time: isExactTime,
-  stored: isExactTime,
-  style: isStyle,
-  digest: text(100) // of the style and its files
-}
-
 /**
  * @typedef {object} Kind
  * @property {Record<string, (value: any) => boolean>} fields
@@ -65,8 +58,25 @@ export const named = {
       return renaming === layer ? 'renaming names the layer itself' : undefined
     }
   },
-  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) },
-  style: { fields: styleFields, needs: ['time', 'style'], most: 1_048_576, id: ({ layer, time }) => styleId(layer, time) }
+  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) }
+}
+
+/**
+ * Documents of styles, apart from the others: pages that only show tiles do not load this.
+ * @type {Record<string, Kind>}
+ */
+export const styleKinds = {
+  style: {
+    fields: {
+      time: isExactTime,
+      stored: isExactTime,
+      style: isStyle,
+      digest: value => typeof value === 'string' && value.length <= 100 // of the style and its files
+    },
+    needs: ['time', 'style'],
+    most: 1_048_576,
+    id: ({ layer, time }) => styleId(layer, time)
+  }
 }
 
 /**
@@ -123,7 +133,7 @@ export const faultIn = (doc, kinds) => examine(doc, kinds).faults[0]
 /**
  * The documents without a fault.
  * @param {any[]} docs
- * @param {'layer' | 'edition' | 'style'} type
+ * @param {'layer' | 'edition'} type
  * @param {(doc: any, why: string) => void} [onFault] called with the others
  */
 export function soundOf (docs, type, onFault) {
@@ -135,9 +145,12 @@ export function soundOf (docs, type, onFault) {
   })
 }
 
-/** Refuses a document that may not be believed. @param {any} doc as it is stored @returns {any} */
-export function checkSound (doc) {
-  const why = faultIn(doc)
+/**
+ * Refuses a document that may not be believed.
+ * @param {any} doc as it is stored @param {Record<string, Kind>} [kinds] @returns {any}
+ */
+export function checkSound (doc, kinds) {
+  const why = faultIn(doc, kinds)
   if (why) throw new TilecouchError('BAD_DOCUMENT', { id: doc?._id, why })
   return doc
 }

@@ -2,7 +2,7 @@
 // meanwhile.
 import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
-  layerDocument, layerId, pastRange, selector, styleId, tileBounds
+  layerDocument, layerId, pastRange, selector, styleId, styleKinds, tileBounds
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
@@ -230,9 +230,9 @@ async function checkStyles (couch, layer, report) {
   const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true, conflicts: true })
   for (const { doc } of rows) {
     if (!doc) continue
-    const { _id, _rev, _conflicts, type } = doc
+    const { _id, _rev, _conflicts } = doc
     if (_conflicts?.length) report.add('conflict', _id, `${_rev} and ${_conflicts}`)
-    const why = type === 'style' ? faultIn(doc) : `type ${JSON.stringify(type)}`
+    const why = faultIn(doc, styleKinds)
     if (why) report.add('bad-style', _id, why)
   }
 }

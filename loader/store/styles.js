@@ -1,6 +1,6 @@
 // Styles of layers: documents that never change, each the style from one time on. There is no head: the newest up to a
 // time counts, so that two writers cannot lose each other's.
-import { checkLayer, checkSound, endOf, faultIn, now, soundOf, styleId } from '../../core/index.js'
+import { checkLayer, checkSound, endOf, faultIn, now, styleId, styleKinds } from '../../core/index.js'
 import { encodeId } from '../../core/couch/client.js'
 import { TilecouchError } from '../errors.js'
 
@@ -24,14 +24,14 @@ export async function getStyle (couch, layer, time, signal) {
   const startkey = time === undefined ? `${start}~` : styleId(layer, endOf(time))
   const query = { startkey, endkey: start, descending: true, limit: 1, include_docs: true }
   const [row] = await couch.page(query, signal)
-  return row?.doc ? checkSound(row.doc) : undefined
+  return row?.doc ? checkSound(row.doc, styleKinds) : undefined
 }
 
-/** All styles of a layer, oldest first. @returns {Promise<StyleDocument[]>} */
+/** All valid styles of a layer, oldest first. @returns {Promise<StyleDocument[]>} */
 export async function styles (couch, layer) {
   const start = styleId(checkLayer(layer))
   const rows = await couch.page({ startkey: start, endkey: `${start}~`, include_docs: true })
-  return soundOf(rows.map(({ doc }) => doc), 'style')
+  return rows.map(row => /** @type {any} */ (row.doc)).filter(doc => doc && !faultIn(doc, styleKinds))
 }
 
 /**
@@ -58,7 +58,7 @@ export async function putStyle (couch, layer, { time, style, files = {}, digest 
         [name, { content_type: type, data: bytes }]))
     })
   }
-  const why = faultIn(doc)
+  const why = faultIn(doc, styleKinds)
   if (why) throw new TilecouchError('BAD_DOCUMENT', { id, why })
   const before = await getStyle(couch, layer, time, signal)
   if (before?.digest === digest) return { id: before._id, time: before.time, isNew: false }

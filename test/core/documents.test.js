@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { examine, faultIn, soundOf } from '../../core/index.js'
+import { examine, faultIn, soundOf, styleKinds } from '../../core/index.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { loadDesign } from '../design/helpers.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
-const isNamed = ({ type }) => type === 'layer' || type === 'edition' || type === 'style'
-const faultOf = doc => isNamed(doc) ? faultIn(doc) : faultInRecord(doc)
+const isNamed = ({ type }) => type === 'layer' || type === 'edition'
+const faultOf = doc => isNamed(doc) ? faultIn(doc) : doc.type === 'style' ? faultIn(doc, styleKinds) : faultInRecord(doc)
 
 /** As CouchDB hands it over: parsed from JSON. */
 function refusalOf (doc) {
