@@ -17,7 +17,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
 
   // what a source holds
   TILE_SIZE: { status: 422, text: d => `the tile is ${d.size} x ${d.size} pixels, those of the layer ${show(d.layer)} are ${d.expected} x ${d.expected}`, advice: 'Load it as another layer. If the size of the layer is wrong, correct it with `tilecouch layer NAME --tile-size N`. --any-size loads it all the same, but GDAL cannot read such a layer.' },
-  SAME_UNFIT: { status: 422, text: d => `tiles of the layer ${show(d.layer)} cannot be compared by ${d.what}: the source has ${d.are}`, advice: 'Add --same pixels for images, --same features for vector tiles, or --same bytes to compare bytes again.' },
+  SAME_UNFIT: { status: 422, text: d => `tiles of the layer ${show(d.layer)} cannot be compared by ${d.what}: ${d.why}`, advice: 'Add --same pixels for images, --same features for vector tiles, or --same bytes to compare bytes again.' },
   FUTURE_TIME: {
     status: 409,
     text: d => d.newest

@@ -57,7 +57,7 @@ export class SameTiles {
   check (bytes) {
     const { layer, what } = this.#of
     if (!bytes?.length || isVector(bytes) === (what === 'features')) return
-    throw new TilecouchError('SAME_UNFIT', { layer, what, are: isVector(bytes) ? 'vector tiles' : 'images' })
+    throw new TilecouchError('SAME_UNFIT', { layer, what, why: `the source has ${isVector(bytes) ? 'vector tiles' : 'images'}` })
   }
 
   /**

@@ -46,7 +46,7 @@ describe('layer documents', () => {
 
 describe('TileJSON', () => {
   it('is relative to its own address, and keeps what is nobody else’s business to itself', () => {
-    const { upstream, retention, pruned, renaming, ttl, ...shown } = full
+    const { upstream, retention, same, pruned, renaming, ttl, ...shown } = full
     const doc = { ...layerDocument('osm', full), _rev: '1-a' }
     assert.deepEqual(tileJson(doc), { tilejson: '3.0.0', ...shown, scheme: 'xyz', tiles: ['osm/{z}/{x}/{y}.png'] })
   })
