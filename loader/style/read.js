@@ -11,7 +11,7 @@ export const styleLimits = {
   style: 1_000_000, // characters of a style
   file: 4_194_304, // bytes of one file, as validate_doc_update.js has it
   files: 2000, // of a style
-  bytes: 32_000_000 // of all files together
+  bytes: 16_000_000 // of all files together: a mirror has them in memory at once
 }
 
 /** What a style may have beside it: the name of a file -> its content type. @param {string} name with slashes */
