@@ -3,8 +3,8 @@
 import { chromium } from 'playwright-core'
 import { chromium as findChromium, skip } from '../support/tools.js'
 
-// the last: pages are told of the room there is, not always of 10 GiB
-export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota']
+// the last ones: pages are told of the room there is, not always of 10 GiB; WebGL without a graphics card
+export const flags = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-features=StaticStorageQuota', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** The executable, or the suite is skipped where there is none. In CI there has to be one. @returns {string} */
 export function chromiumFor (context) {

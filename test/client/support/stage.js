@@ -11,6 +11,13 @@ import { hang, history } from './gallery.js'
 import { install } from './in-page.js'
 import { at, draw, rest } from './maps.js'
 
+/**
+ * A map library: what its page consists of, what runs in it first, and what puts a layer on a map of it.
+ * @typedef {{files?: () => Promise<Record<string, [string, string]>>, install: () => void, draw: typeof draw}} Library
+ * @type {Library}
+ */
+const leaflet = { install, draw }
+
 let browser
 
 // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
@@ -19,14 +26,14 @@ const VIEW = { viewport: { width: 700, height: 500 } }
 /**
  * A suite on every store (or on the embedded one alone, where the store makes no difference).
  * @param {string} title
- * @param {{layers: string[], everywhere?: boolean}} options
+ * @param {{layers: string[], everywhere?: boolean, library?: Library}} options
  * @param {(stage: Stage) => void} body
  */
-export function onStage (title, { layers, everywhere = false }, body) {
+export function onStage (title, { layers, everywhere = false, library = leaflet }, body) {
   for (const backend of everywhere ? backends : backends.slice(0, 1)) {
     describe(`${title}${everywhere ? ` on ${backend.name}` : ''}`, function () {
       this.timeout(30000)
-      const stage = new Stage()
+      const stage = new Stage(library)
 
       before(async function () {
         browser = await openBrowser(this)
@@ -46,12 +53,18 @@ export class Stage {
   /** @type {Awaited<ReturnType<typeof openPage>>[]} */
   #views = []
   #allowed = []
+  #library
+
+  /** @param {Library} library */
+  constructor (library) {
+    this.#library = library
+  }
 
   async build (url, layers) {
     this.store = await Store.create(url)
     await hang(this.store, layers)
     await furnish(this.store)
-    this.front = await startFront(url)
+    this.front = await startFront(url, { files: this.#library.files })
   }
 
   /** Fails the test when anything was on the console but what it said would be. */
@@ -77,7 +90,7 @@ export class Stage {
   async page (options = {}) {
     const view = await openPage(browser, { ...VIEW, ...options })
     this.#views.push(view)
-    await view.page.addInitScript(install)
+    await view.page.addInitScript(this.#library.install)
     await view.page.goto(this.front.page)
     await view.page.evaluate(db => { Object.assign(window, { db }) }, this.front.url)
     return view.page
@@ -92,7 +105,7 @@ export class Stage {
    */
   async show (layer, { map = {}, wait = true, kind = 'history', page: context, ...options } = {}) {
     const page = await this.page(context)
-    await draw(page, layer, { map, kind, ...options })
+    await this.#library.draw(page, layer, { map, kind, ...options })
     if (wait) await rest(page)
     return page
   }

@@ -1,0 +1,34 @@
+// What a page of a test with MapLibre consists of: the library of the map as npm has it, and ours, which imports it.
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const dist = `${root}node_modules/maplibre-gl/dist/`
+const HTML = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="maplibre-gl.css"><link rel="stylesheet" href="tilecouch.css">
+<style>html,body,#map{height:100%;margin:0}</style><div id="map"></div>
+<script type="importmap">{"imports": {"maplibre-gl": "./maplibre-gl.mjs"}}</script>
+<script type="module">import * as maplibregl from 'maplibre-gl'; import * as tilecouch from './tilecouch.js'; Object.assign(window, { maplibregl, tilecouch })</script>`
+
+let files
+
+/** By name: content type and text. @returns {Promise<Record<string, [string, string]>>} */
+export function maplibreFiles () {
+  files ??= Promise.all([
+    build({
+      entryPoints: { tilecouch: `${root}client/maplibre/index.js`, style: `${root}client/tilecouch.css` },
+      outdir: '/out',
+      bundle: true,
+      write: false,
+      format: 'esm',
+      external: ['maplibre-gl']
+    }),
+    ...['maplibre-gl.mjs', 'maplibre-gl-shared.mjs', 'maplibre-gl-worker.mjs', 'maplibre-gl.css'].map(async name => [name, await readFile(dist + name, 'utf8')])
+  ]).then(([{ outputFiles }, ...library]) => ({
+    'index.html': ['text/html', HTML],
+    ...Object.fromEntries(library.map(([name, text]) => [name, [name.endsWith('css') ? 'text/css' : 'text/javascript', text]])),
+    'tilecouch.js': ['text/javascript', outputFiles.find(({ path }) => path.endsWith('.js')).text],
+    'tilecouch.css': ['text/css', outputFiles.find(({ path }) => path.endsWith('.css')).text]
+  }))
+  return files
+}
