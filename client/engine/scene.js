@@ -49,7 +49,7 @@ export class Scene {
   /**
    * @param {import('./image-cache.js').ImageCache} store
    * @param {{resolve: (tile: {z: number, x: number, y: number}) => Picture | null | undefined, isCurrent: (item: Item)
-   *   => boolean, decode: (image: Blob, picture: Picture) => Promise<any>}} map
+   *   => boolean, decode: (image: Blob, picture: Picture, item: Item) => Promise<any>}} map
    *   isCurrent: whether a tile is in view; maps keep others, which are left as they are
    * @param {{together: number, fade: number}} options milliseconds
    * @param {{onShown: () => void, onPaint: () => void, onMissing: () => void, onOutdated: (item: Item) => void,
@@ -164,7 +164,7 @@ export class Scene {
     const { version } = picture
     const blob = await this.#store.load(version, { user })
     try {
-      return { image: await this.#decode(blob, picture), isFromDevice: this.#store.isFromDevice(blob) }
+      return { image: await this.#decode(blob, picture, user), isFromDevice: this.#store.isFromDevice(blob) }
     } catch {
       this.#store.forget(version)
       if (this.#store.isFromDevice(blob) && !isSecond) return this.#image(picture, user, true) // now from elsewhere

@@ -41,9 +41,20 @@ export function installMapLibre ({ size = 256 } = {}) {
     return seen
   }
 
+  /** Asks for a frame, and says whether one was drawn since the last call. */
+  function isDrawn () {
+    const { map } = view
+    if (view.drawing) return view.drawing === 'done' && !(view.drawing = undefined)
+    view.drawing = 'asked'
+    map.once('render', () => { view.drawing = 'done' })
+    map.triggerRepaint()
+    return false
+  }
+
   view.see = {
     picture,
-    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && view.map.areTilesLoaded() && view.drawn,
+    /** Nothing is left to load, and what is there is drawn. */
+    isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && view.map.loaded() && !view.map.isMoving() && isDrawn(),
     /** Remembers what every frame shows, until the function it answers is called. */
     watch (map = view.map) {
       const frames = [JSON.stringify(picture(map))]
@@ -56,6 +67,14 @@ export function installMapLibre ({ size = 256 } = {}) {
         map.off('render', look)
         return frames.map(text => JSON.parse(text))
       }
+    },
+    /** Events of a layer, in order, with what is told. */
+    listen (types, layer = view.layer) {
+      const events = view.events = []
+      layer.on(types, ({ type, time, error, changes, tile }) => events.push({
+        type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+        ...(tile && { tile: `${tile.z}/${tile.x}/${tile.y}` })
+      }))
     }
   }
 }

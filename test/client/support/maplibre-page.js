@@ -1,7 +1,9 @@
+/* global window -- of the page, in functions that run there */
 // What a page of a test with MapLibre consists of: the library of the map as npm has it, and ours, which imports it.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { installMapLibre } from './maplibre-in-page.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const dist = `${root}node_modules/maplibre-gl/dist/`
@@ -32,3 +34,25 @@ export function maplibreFiles () {
   }))
   return files
 }
+
+/**
+ * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
+ * @param {import('playwright-core').Page} page
+ * @param {string} layer
+ * @param {Record<string, any>} [options] of the layer; and `map`: of the map
+ */
+async function draw (page, layer, { map = {}, kind, ...options } = {}) {
+  await page.waitForFunction(() => 'maplibregl' in window)
+  await page.evaluate(([name, mapOptions, layerOptions]) => {
+    const view = /** @type {any} */ (window)
+    view.map = new view.maplibregl.Map({
+      container: 'map', center: [0, 0], zoom: 2, fadeDuration: 0, attributionControl: false,
+      canvasContextAttributes: { preserveDrawingBuffer: true }, style: { version: 8, sources: {}, layers: [] }, ...mapOptions
+    })
+    view.layer = view.tilecouch.historyLayer(view.map, view.db, { layer: name, preload: 0, ...layerOptions })
+    view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
+  }, /** @type {any} */ ([layer, map, options]))
+}
+
+/** For onStage of stage.js. */
+export const maplibre = { files: maplibreFiles, install: installMapLibre, draw }

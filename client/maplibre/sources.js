@@ -1,0 +1,334 @@
+// The two kinds of sources that MapLibre draws a history from: images and vector tiles. MapLibre asks them for tiles,
+// as it asks its own, and each answers with what the time engine shows there. A step of the clock changes all its tiles
+// between two frames: images are decoded, and vector tiles are parsed, before that.
+import { RasterTileSource, VectorTileSource, addProtocol, addSourceType } from 'maplibre-gl'
+import { tileRanges } from '../../core/index.js'
+import { attributionHtml } from '../leaflet/layer-options.js'
+
+const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for
+const IMAGES = 'tilecouch-images'
+const VECTORS = 'tilecouch-vectors'
+const VECTOR_SIZE = 512 // pixels: the only one that MapLibre knows for vector tiles
+
+/**
+ * @typedef {import('../engine/scene.js').Item & {tile: any, image: any, isPainted: boolean, isChanged: boolean,
+ *   loading: Promise<any>, [more: string]: any}} Entry a tile, as the engine and MapLibre know it
+ * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
+ */
+
+/** The layers of the page by the name that is in the description of their sources. @type {Map<string, HistoryLayer>} */
+export const owners = new Map()
+
+/** What the addresses lead to that are being asked for. @type {Map<string, () => ImageBitmap | ArrayBuffer>} */
+const answers = new Map()
+let count = 0
+
+/** An address for the time of one request, in the place of a template of tiles. */
+function publish (answer) {
+  const number = String(++count)
+  answers.set(number, answer)
+  return { tiles: [`${SCHEME}://${number}/{z}/{x}/{y}`], withdraw: () => answers.delete(number) }
+}
+
+let isRegistered = false
+
+/** Tells MapLibre of the sources, once. */
+export function register () {
+  if (isRegistered) return
+  isRegistered = true
+  addProtocol(SCHEME, async ({ url }) => ({ data: answers.get(new URL(url).host)?.() }))
+  addSourceType(IMAGES, /** @type {any} */ (ImageSource))
+  addSourceType(VECTORS, /** @type {any} */ (VectorSource))
+}
+
+/** The description of a source that shows a layer, as in a style. @param {string} owner a key of `owners` */
+export const sourceOf = (owner, isVector) => ({ type: isVector ? VECTORS : IMAGES, owner })
+
+/** @param {any} Base a class of MapLibre @returns {any} */
+const withHistory = Base => class extends Base {
+  constructor (id, options, dispatcher, parent) {
+    super(id, options, dispatcher, parent)
+    this.tiles = []
+    /** @type {Map<any, Entry>} MapLibre's tile -> ours */
+    this._entries = new Map()
+    /** asked for since the last look @type {{z: number, x: number, y: number}[] | null} */
+    this._wanted = null
+    this._ranges = new Map()
+  }
+
+  /** The engine reads the layer's document. */
+  async load () {}
+
+  onAdd (map) {
+    this.map = map
+    this._owner = owners.get(this._options.owner)
+    this._owner?._connect(this)
+  }
+
+  onRemove () {
+    super.onRemove?.()
+    for (const tile of [...this._entries.keys()]) this.unloadTile(tile)
+    this._owner?._disconnect(this)
+  }
+
+  /** @param {import('../engine/store-link.js').LayerDocument | null} doc */
+  _describe (doc) {
+    const { minzoom = 0, maxzoom = 22, bounds, tileSize = 256, attribution } = doc ?? {}
+    Object.assign(this, {
+      minzoom, maxzoom, tileSize: this.type === 'vector' ? VECTOR_SIZE : tileSize, _bounds: bounds, _loaded: true,
+      attribution: attribution && attributionHtml(attribution)
+    })
+    for (const sourceDataType of ['metadata', 'content']) this.fire('data', { dataType: 'source', sourceDataType })
+  }
+
+  /** Whether a tile of it is drawn. */
+  _isShowing () {
+    return [...this._entries.values()].some(({ isPainted }) => isPainted)
+  }
+
+  /** Asked of every tile of the view, whenever MapLibre looks at it. */
+  hasTile (tileID) {
+    const place = this._placeOf(tileID)
+    if (!this._isWithin(place)) return false
+    if (!this._wanted) {
+      this._wanted = []
+      queueMicrotask(() => {
+        this._owner?.setView(columnsOf(this._wanted))
+        this._wanted = null
+      })
+    }
+    this._wanted.push(place)
+    return true
+  }
+
+  loadTile (tile) {
+    this._isInUse = true
+    const known = this._entries.get(tile)
+    if (!known) return this._begin(tile).loading
+    return known.isPainted ? this._again(known) : known.loading
+  }
+
+  async unloadTile (tile) {
+    const entry = this._entries.get(tile)
+    if (entry) {
+      this._entries.delete(tile)
+      this._owner?.remove(entry)
+      this._forget(entry)
+    }
+    await super.unloadTile(tile)
+  }
+
+  /**
+   * MapLibre empties its store of tiles that are out of view, which are of another time, and looks again at those that
+   * it draws. Nothing is loaded by that.
+   */
+  _refresh () {
+    this._isRefreshing = true
+    this._isInUse = false
+    this.fire('data', { dataType: 'source', sourceDataType: 'content' })
+    this._isRefreshing = false
+    if (!this._isInUse) this._owner?.setView([])
+  }
+
+  _begin (tile) {
+    const { z, x, y } = this._placeOf(tile.tileID)
+    /** @type {Entry} */
+    const entry = {
+      z, x, y, tile, image: null, isPainted: false, isChanged: false, loading: Promise.resolve(), ready: () => {},
+      view: { show: image => this._show(entry, image), mark () {}, note () {} }
+    }
+    this._entries.set(tile, entry)
+    entry.loading = this._first(entry, new Promise(resolve => { entry.ready = resolve }))
+    this._owner?.add(entry)
+    return entry
+  }
+
+  /** The first look of a tile. During a step it waits for the others: no frame shows two times. */
+  async _first (entry, ready) {
+    await ready
+    await this._owner?._stepped()
+    if (entry.tile.aborted) return
+    await this._paint(entry)
+    entry.isPainted = true
+  }
+
+  /** A tile that is drawn is asked for again. */
+  _again (entry) {
+    entry.tile.state = 'loaded'
+    const { isChanged } = entry
+    entry.isChanged = false
+    return Promise.resolve(isChanged ? undefined : { unmodified: true })
+  }
+
+  /** Of the layer: of a vector tile that MapLibre enlarges only in part, the one that is stored. */
+  _placeOf ({ canonical: { z, x, y } }) {
+    const up = Math.max(0, z - this.maxzoom)
+    return { z: z - up, x: x >> up, y: y >> up }
+  }
+
+  _isWithin ({ z, x, y }) {
+    if (!this._bounds) return true
+    if (!this._ranges.has(z)) this._ranges.set(z, tileRanges(this._bounds, z))
+    return this._ranges.get(z).some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
+  }
+}
+
+/** Draws images: each is a texture, which a step gives other pixels. */
+class ImageSource extends withHistory(RasterTileSource) {
+  /** @param {Blob} blob @param {import('../engine/resolve.js').Picture} picture */
+  async decode (blob, { up, dx, dy }) {
+    const whole = await createImageBitmap(blob)
+    if (!up) return whole
+    const [width, height] = [whole.width / 2 ** up, whole.height / 2 ** up]
+    const part = await createImageBitmap(whole, dx * width, dy * height, Math.max(width, 1), Math.max(height, 1))
+    whole.close()
+    return part
+  }
+
+  _show (entry, image) {
+    this._forget(entry)
+    entry.image = image ?? emptyImage()
+    if (!entry.isPainted) return
+    entry.isChanged = true
+    this._upload(entry)
+  }
+
+  async _paint (entry) {
+    entry.image ??= emptyImage() // it failed
+    const { tile } = entry
+    tile.texture ??= this.map.painter.getTileTexture(entry.image.width)
+    const sent = tile.texture ? null : await this._makeTexture(entry)
+    if (entry.image === sent) this._forget(entry)
+    else if (!tile.aborted) this._upload(entry)
+  }
+
+  /** MapLibre itself has to, and is given the image as the answer to a request. @returns {Promise<ImageBitmap>} */
+  async _makeTexture (entry) {
+    let sent
+    const { tiles, withdraw } = publish(() => (sent = entry.image))
+    try {
+      await RasterTileSource.prototype.loadTile.call(Object.create(this, { tiles: { value: tiles } }), entry.tile)
+    } finally {
+      withdraw()
+    }
+    return sent
+  }
+
+  _upload (entry) {
+    const { tile, image } = entry
+    tile.texture.update(image, { useMipmap: true })
+    tile.state = 'loaded'
+    this._forget(entry)
+  }
+
+  /** The image is on the graphics card, or not wanted any more. */
+  _forget (entry) {
+    if (entry.image !== empty) entry.image?.close()
+    entry.image = null
+  }
+}
+
+/** @type {ImageBitmap | undefined} what a tile without an image shows */
+let empty
+
+function emptyImage () {
+  if (empty) return empty
+  const canvas = new OffscreenCanvas(1, 1)
+  canvas.getContext('2d')
+  return (empty = canvas.transferToImageBitmap())
+}
+
+/** Draws vector tiles. MapLibre's workers parse them; the result is held back until the step is complete. */
+class VectorSource extends withHistory(VectorTileSource) {
+  /** @param {Blob} blob @param {unknown} _ @param {Entry} entry @param {string} [target] */
+  async decode (blob, _, entry, target = entry.target) {
+    const bytes = await inflate(blob)
+    // one after the other: a worker knows a tile by its number
+    const turn = entry.turn ?? Promise.resolve()
+    const parsed = turn.then(() => entry.target === target ? this._parse(entry, bytes) : null)
+    entry.turn = parsed.catch(() => {})
+    const image = await parsed
+    return image ? { ...image, blob } : new Promise(() => {}) // nobody waits for it any more
+  }
+
+  _show (entry, image) {
+    entry.image = image
+    if (!entry.isPainted) return
+    entry.isChanged = true
+    this._apply(entry)
+  }
+
+  async _paint (entry) {
+    this._apply(entry)
+  }
+
+  _apply (entry) {
+    const { tile, image } = entry
+    tile.loadVectorData(...image?.data ?? [null])
+    if (image && image.look !== entry.look) this._reparse(entry)
+    else if (image) image.data = null // it is in the tile now
+  }
+
+  /** The style changed: what is shown is parsed again for its layers. */
+  loadTile (tile) {
+    const entry = this._entries.get(tile)
+    if (!entry || this._isRefreshing) return super.loadTile(tile)
+    entry.look = {}
+    return entry.isPainted && entry.image ? this._reparse(entry) : super.loadTile(tile)
+  }
+
+  async _reparse (entry) {
+    const { image } = entry
+    const next = await this.decode(image.blob, null, entry)
+    if (entry.image !== image) return
+    entry.image = next
+    this._apply(entry)
+  }
+
+  async _parse (entry, bytes) {
+    const { tile, look } = entry
+    const { tiles, withdraw } = publish(() => bytes)
+    let data
+    tile.loadVectorData = (...given) => { data = given }
+    tile.actor = undefined // else the worker would parse again what it has
+    try {
+      await VectorTileSource.prototype.loadTile.call(Object.create(this, {
+        tiles: { value: tiles }, dispatcher: { value: sameWorker(this.dispatcher, entry) }
+      }), tile)
+    } finally {
+      delete tile.loadVectorData
+      withdraw()
+    }
+    return data && { data, look }
+  }
+
+  async unloadTile (tile) {
+    tile.actor ??= this._entries.get(tile)?.actor
+    await super.unloadTile(tile)
+  }
+
+  _forget () {}
+}
+
+/** A tile stays with its worker, which drops what it had of it. */
+const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
+  ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
+))
+
+/** The bytes of a vector tile, as MapLibre takes them: not compressed. */
+async function inflate (blob) {
+  const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer())
+  const isGzip = first === 0x1f && second === 0x8b
+  return isGzip ? new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer() : blob.arrayBuffer()
+}
+
+/** @param {{z: number, x: number, y: number}[]} tiles @returns {import('../source/couch-source.js').Column[]} */
+function columnsOf (tiles) {
+  const columns = []
+  let last
+  for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
+    if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
+    else columns.push(last = { z, x, y0: y, y1: y })
+  }
+  return columns
+}
