@@ -1,6 +1,7 @@
 // Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which
 // quarter it is.
 import { encodeIndexed } from '../../../server/demo/png.js'
+import { squareTile } from './vector-tile.js'
 
 const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
 
@@ -16,6 +17,9 @@ export function picture (step, z, x, y) {
   return encodeIndexed(pixels, SIZE, palette)
 }
 
+/** The same as a vector tile: one square. */
+const square = (step, z, x, y) => squareTile(`rgb(${step * 8 + z}, ${x * 8}, ${y * 8})`)
+
 /**
  * All versions of a layer.
  * @param {string} layer
@@ -26,7 +30,7 @@ export async function history (layer, steps) {
   const versions = []
   for (const [step, tiles] of Object.entries(steps)) {
     for (const [z, x, y, gone] of /** @type {any} */ (tiles)) {
-      versions.push({ layer, z, x, y, time: T(step), ...(gone ? { gone: true } : { bytes: await picture(+step, z, x, y) }) })
+      versions.push({ layer, z, x, y, time: T(step), ...(gone ? { gone: true } : { bytes: await (layers[layer]?.draw ?? picture)(+step, z, x, y) }) })
     }
   }
   return versions
@@ -67,6 +71,7 @@ export const layers = {
   bounded: { fields: { minzoom: 3, maxzoom: 3, bounds: [1, 1, 44, 65] }, steps: { 1: ONE } },
   // columns 7 and 0 of zoom 3
   pacific: { fields: { minzoom: 3, maxzoom: 3, bounds: [140, -40, -140, 40] }, steps: { 1: ONE, 2: [[3, 7, 3], [3, 0, 3]] } },
+  squares: { fields: { name: 'Squares', minzoom: 3, maxzoom: 3, format: 'pbf', vector_layers: [{ id: 'squares', fields: { colour: 'String' } }] }, draw: square, steps: { 1: ONE, 2: tilesOf(3, (x, y) => (x + y) % 2 === 0), 3: tilesOf(3, x => x < 4), 4: [[3, 3, 3, true]], 5: ONE } },
   vector: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: { 1: ONE, 2: [[3, 3, 3]] } }
 }
 

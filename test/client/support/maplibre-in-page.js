@@ -2,8 +2,7 @@
 // draws.
 /* global window */
 
-/** @param {{size?: number}} [options] size: of a tile, in pixels of the page */
-export function installMapLibre ({ size = 256 } = {}) {
+export function installMapLibre () {
   const view = /** @type {any} */ (window)
 
   /** Pixels of the canvas, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of an ancestor. */
@@ -16,6 +15,8 @@ export function installMapLibre ({ size = 256 } = {}) {
     return (r & 7) === z ? `${r >> 3}` : `${r >> 3}<${r & 7}.${b & 7}`
   }
 
+  view.tileSize = 256 // pixels of the page
+
   /** z/x/y -> what is to be seen there, of the tiles whose first quarter is in the window. */
   function picture (map = view.map) {
     const canvas = map.getCanvas()
@@ -23,7 +24,7 @@ export function installMapLibre ({ size = 256 } = {}) {
     const pixels = new Uint8Array(4 * canvas.width * canvas.height)
     gl.readPixels(0, 0, canvas.width, canvas.height, gl.RGBA, gl.UNSIGNED_BYTE, pixels)
     const world = 512 * 2 ** map.getZoom()
-    const z = Math.max(0, Math.round(Math.log2(world / size)))
+    const z = Math.max(0, Math.round(Math.log2(world / view.tileSize)))
     const side = world / 2 ** z
     const [w, h] = [canvas.clientWidth, canvas.clientHeight]
     const { lng, lat } = map.getCenter()
