@@ -7,7 +7,7 @@ const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachm
 
 const inBrowsers = {
   core: { group: ['node:*'], message: 'core/ runs in browsers too' },
-  client: { regex: '^(?!leaflet$|spark-md5$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet and spark-md5 alone' },
+  client: { regex: '^(?!leaflet$|maplibre-gl$|spark-md5$|\\.)', message: 'client/ runs in browsers: of packages it may import leaflet, maplibre-gl and spark-md5 alone' },
   attachments: { regex: '^(?!(leaflet|pouchdb-browser|gifenc|lean-qr|mediabunny)$|\\.)', message: 'the viewer runs in browsers: of packages it may import only those that loader/couchapp/bundle.js expects' }
 }
 

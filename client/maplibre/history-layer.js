@@ -17,42 +17,69 @@ export const historyDefaults = {
 
 /**
  * @typedef {import('maplibre-gl').Map} MapLibreMap
+ * @typedef {import('../engine/clock.js').Time} Time
+ * @typedef {import('../engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/version-index.js').Change} Change
  * @typedef {Omit<Partial<typeof historyDefaults>, 'layer'> & {layer: string}} HistoryLayerOptions
  */
 
 /**
  * The map as it was. Shows for every tile its version as of the clock's time; a step of the clock asks only for what
- * differs, and all tiles change in one frame.
+ * differs, and all tiles change in one frame. `on`, `once` and `off` listen to its events.
  */
-export class HistoryLayer extends HistoryEngine {
+export class HistoryLayer {
   /** the map that it is on @type {MapLibreMap | null} */
   map = null
   /** of its layers in the style @type {string[]} */
   layerIds = []
   /** @type {any} that MapLibre has at present */
   #source = null
-  /** @type {{promise: Promise<void>, end: () => void} | null} until the tiles of a step are there */
+  /** @type {{promise: Promise<any>, end: () => void} | null} until the tiles of a step are there */
   #step = null
   #grid = ''
+  #name = `layer-${++count}`
 
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
   constructor (db, options) {
-    const surface = /** @type {import('../engine/history-engine.js').Surface} */ ({})
-    super(db, { ...historyDefaults, ...options }, { drawsVectors: true, decode: (...given) => surface.decode(...given), setLayer () {}, onReady: () => surface.onReady?.(), onTime: () => surface.onTime?.(), paint: () => surface.paint?.() })
-    Object.assign(surface, {
+    /** @type {typeof historyDefaults & {layer: string}} */
+    this.options = { ...historyDefaults, ...options }
+    /** its time engine @readonly */
+    this.history = new HistoryEngine(db, this.options, {
+      drawsVectors: true,
       decode: (...given) => this.#source.decode(...given),
+      setLayer () {},
       onReady: () => this.#put(),
       onTime: () => this.#beginStep(),
       paint: () => this.#paint()
     })
+    /** the one given to it, or its own @readonly @type {import('../engine/clock.js').Clock} */
+    this.clock = this.history.clock
     /** of its source in the style @readonly @type {string} */
-    this.sourceId = options.id ?? options.layer
-    this.on('timeload', () => this.#step?.end())
+    this.sourceId = this.options.id ?? this.options.layer
+    this.history.on('timeload', () => this.#step?.end())
   }
 
-  /** Its time engine: itself. Layers of the other map libraries have one each. */
-  get history () {
-    return this
+  /** @type {HistoryEngine['on']} */
+  on (types, listener) {
+    this.history.on(types, listener)
+    return /** @type {any} */ (this)
+  }
+
+  /** @type {HistoryEngine['once']} */
+  once (types, listener) {
+    this.history.once(types, listener)
+    return /** @type {any} */ (this)
+  }
+
+  /** @type {HistoryEngine['off']} */
+  off (types, listener) {
+    this.history.off(types, listener)
+    return /** @type {any} */ (this)
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.history.title
   }
 
   /** The first of its layers in the style, or the one that will be. */
@@ -60,7 +87,10 @@ export class HistoryLayer extends HistoryEngine {
     return this.layerIds[0] ?? this.sourceId
   }
 
-  /** Puts it on a map, as soon as the map has a style. It stays there when the style becomes another. @param {MapLibreMap} map */
+  /**
+   * Puts it on a map, as soon as the map has a style. It stays there when the style becomes another.
+   * @param {MapLibreMap} map
+   */
   addTo (map) {
     this.remove()
     this.map = map
@@ -68,7 +98,7 @@ export class HistoryLayer extends HistoryEngine {
     owners.set(this.#name, this)
     map.on('style.load', this.#put)
     map.on('remove', this.#forget)
-    this.start()
+    this.history.start()
     return this
   }
 
@@ -80,23 +110,84 @@ export class HistoryLayer extends HistoryEngine {
     return this
   }
 
-  /** @returns {Promise<void> | undefined} the step that is going on */
+  /** @returns {ExactTime | null} the clock's time; null is the newest */
+  getTime () {
+    return this.history.getTime()
+  }
+
+  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
+  setTime (time) {
+    this.history.setTime(time)
+    return this
+  }
+
+  /** @returns {Change[] | null} when the present view changed, oldest first; null while that is not known */
+  changes () {
+    return this.history.changes()
+  }
+
+  /**
+   * @returns {{first: ExactTime, last: ExactTime} | null} of the whole layer; null while unknown, or when it has no
+   *   tiles
+   */
+  extent () {
+    return this.history.extent()
+  }
+
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
+  isShown () {
+    return this.history.isShown()
+  }
+
+  /**
+   * The tiles in view that look different at two times.
+   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
+   */
+  changedTiles (from, to) {
+    return this.history.changedTiles(from, to)
+  }
+
+  /** How often each tile in view changed after it first appeared; null while that is not known. */
+  changesByTile () {
+    return this.history.changesByTile()
+  }
+
+  /**
+   * Fetches what the view needs at these times, in the background.
+   * @param {(ExactTime | null)[]} times
+   * @param {AbortSignal} [signal] ends it early
+   */
+  async preload (times, signal) {
+    await this.history.preload(times, signal)
+  }
+
+  /** Tries again now what failed. */
+  retry () {
+    this.history.retry()
+    return this
+  }
+
+  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
+  refresh () {
+    this.history.refresh()
+    return this
+  }
+
+  /** @returns {Promise<any> | undefined} the step that is going on */
   _stepped () {
     return this.#step?.promise
   }
 
   _connect (source) {
     this.#source = source
-    source._describe(this.doc)
+    source._describe(this.history.doc)
   }
 
   _disconnect (source) {
     if (this.#source !== source) return
     this.#source = null
-    this.setView([])
+    this.history.setView([])
   }
-
-  #name = `layer-${++count}`
 
   #forget = () => {
     this.map?.off('style.load', this.#put)
@@ -104,12 +195,12 @@ export class HistoryLayer extends HistoryEngine {
     this.map = null
     owners.delete(this.#name)
     this.#step?.end()
-    this.stop()
+    this.history.stop()
   }
 
   #put = () => {
-    const { map, doc } = this
-    if (!map || !this.isReady || (map.style && !map.getStyle())) return // the style is not there yet
+    const { map, history: { doc, isReady } } = this
+    if (!map || !isReady || (map.style && !map.getStyle())) return // the style is not there yet
     const { minzoom, maxzoom, bounds, tileSize, attribution, format } = doc ?? {}
     const grid = JSON.stringify([minzoom, maxzoom, bounds, tileSize, attribution, format])
     if (grid !== this.#grid) this.#take()
@@ -135,18 +226,16 @@ export class HistoryLayer extends HistoryEngine {
   #beginStep () {
     this.#source?._refresh()
     if (this.#step || !this.#source?._isShowing()) return
-    let timer
-    /** @type {any} */
-    const step = {}
-    step.promise = new Promise(resolve => {
-      step.end = () => {
-        clearTimeout(timer)
-        this.#step = null
-        resolve(undefined)
-      }
-    })
-    timer = setTimeout(step.end, this.options.together)
-    this.#step = step
+    /** @type {() => void} */
+    let go = () => {}
+    const promise = new Promise(resolve => { go = () => resolve(undefined) })
+    const timer = setTimeout(() => this.#step?.end(), this.options.together)
+    const end = () => {
+      clearTimeout(timer)
+      this.#step = null
+      go()
+    }
+    this.#step = { promise, end }
   }
 
   #paint () {

@@ -36,7 +36,7 @@ let isRegistered = false
 export function register () {
   if (isRegistered) return
   isRegistered = true
-  addProtocol(SCHEME, async ({ url }) => ({ data: answers.get(new URL(url).host)?.() }))
+  addProtocol(SCHEME, async ({ url }) => ({ data: /** @type {any} */ (answers.get(new URL(url).host)?.()) }))
   addSourceType(IMAGES, /** @type {any} */ (ImageSource))
   addSourceType(VECTORS, /** @type {any} */ (VectorSource))
 }
@@ -51,8 +51,8 @@ const withHistory = Base => class extends Base {
     this.tiles = []
     /** @type {Map<any, Entry>} MapLibre's tile -> ours */
     this._entries = new Map()
-    /** asked for since the last look @type {{z: number, x: number, y: number}[] | null} */
-    this._wanted = null
+    /** asked for in this moment @type {{z: number, x: number, y: number}[]} */
+    this._wanted = []
     this._ranges = new Map()
   }
 
@@ -90,11 +90,11 @@ const withHistory = Base => class extends Base {
   hasTile (tileID) {
     const place = this._placeOf(tileID)
     if (!this._isWithin(place)) return false
-    if (!this._wanted) {
-      this._wanted = []
+    if (!this._wanted.length) {
       queueMicrotask(() => {
-        this._owner?.setView(columnsOf(this._wanted))
-        this._wanted = null
+        const columns = columnsOf(this._wanted)
+        this._wanted = []
+        this._owner?.history.setView(columns)
       })
     }
     this._wanted.push(place)
@@ -112,7 +112,7 @@ const withHistory = Base => class extends Base {
     const entry = this._entries.get(tile)
     if (entry) {
       this._entries.delete(tile)
-      this._owner?.remove(entry)
+      this._owner?.history.remove(entry)
       this._forget(entry)
     }
     await super.unloadTile(tile)
@@ -127,7 +127,7 @@ const withHistory = Base => class extends Base {
     this._isInUse = false
     this.fire('data', { dataType: 'source', sourceDataType: 'content' })
     this._isRefreshing = false
-    if (!this._isInUse) this._owner?.setView([])
+    if (!this._isInUse) this._owner?.history.setView([])
   }
 
   _begin (tile) {
@@ -139,7 +139,7 @@ const withHistory = Base => class extends Base {
     }
     this._entries.set(tile, entry)
     entry.loading = this._first(entry, new Promise(resolve => { entry.ready = resolve }))
-    this._owner?.add(entry)
+    this._owner?.history.add(entry)
     return entry
   }
 
@@ -204,6 +204,7 @@ class ImageSource extends withHistory(RasterTileSource) {
 
   /** MapLibre itself has to, and is given the image as the answer to a request. @returns {Promise<ImageBitmap>} */
   async _makeTexture (entry) {
+    /** @type {any} */
     let sent
     const { tiles, withdraw } = publish(() => (sent = entry.image))
     try {
@@ -324,11 +325,12 @@ async function inflate (blob) {
 
 /** @param {{z: number, x: number, y: number}[]} tiles @returns {import('../source/couch-source.js').Column[]} */
 function columnsOf (tiles) {
+  /** @type {import('../source/couch-source.js').Column[]} */
   const columns = []
-  let last
   for (const { z, x, y } of [...tiles].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
+    const last = columns.at(-1)
     if (last?.z === z && last.x === x && y <= last.y1 + 1) last.y1 = y
-    else columns.push(last = { z, x, y0: y, y1: y })
+    else columns.push({ z, x, y0: y, y1: y })
   }
   return columns
 }

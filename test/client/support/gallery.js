@@ -65,6 +65,8 @@ export const layers = {
     fields: { minzoom: 1, maxzoom: 3 },
     steps: { 1: [...tilesOf(1), ...tilesOf(2, x => x < 2)], 2: [[3, 3, 3]], 3: tilesOf(1) }
   },
+  // every step changes two zooms wholly
+  zooms: { fields: { minzoom: 2, maxzoom: 3 }, steps: { 1: [...tilesOf(2), ...ONE], 2: [...tilesOf(2), ...ONE], 3: [...tilesOf(2), ...ONE] } },
   late: { fields: { minzoom: 3, maxzoom: 3 }, steps: { 4: ONE, 5: tilesOf(3, x => x === 3) } },
   large: { fields: { minzoom: 2, maxzoom: 2, tileSize: 512 }, steps: { 1: tilesOf(2), 2: [[2, 1, 1]] } },
   // Europe or so: columns 4 and rows 2 and 3 of zoom 3

@@ -6,13 +6,14 @@ export function installMapLibre () {
   const view = /** @type {any} */ (window)
 
   /** Pixels of the canvas, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of an ancestor. */
-  function read (z, left, top, canvas, pixels) {
+  function read ({ z, x, y }, left, top, canvas, pixels) {
     const ratio = canvas.width / canvas.clientWidth
     const at = value => Math.round(value * ratio)
     const offset = 4 * (at(left) + canvas.width * (canvas.height - 1 - at(top)))
     const [r, g, b, a] = pixels.subarray(offset, offset + 4)
     if (!a) return '-'
-    return (r & 7) === z ? `${r >> 3}` : `${r >> 3}<${r & 7}.${b & 7}`
+    if ((r & 7) !== z) return `${r >> 3}<${r & 7}.${b & 7}`
+    return g >> 3 === x && b >> 3 === y ? `${r >> 3}` : `${r >> 3} of ${g >> 3}/${b >> 3}`
   }
 
   view.tileSize = 256 // pixels of the page
@@ -36,7 +37,8 @@ export function installMapLibre () {
         const [left, top] = [(column + 1 / 4) * side - west, (row + 1 / 4) * side - north]
         if (left < 1 || left > w - 1 || top < 1 || top > h - 1) continue
         const copy = Math.floor(column / 2 ** z)
-        seen[`${z}/${column - copy * 2 ** z}/${row}${copy ? `#${copy}` : ''}`] = read(z, left, top, canvas, pixels)
+        const tile = { z, x: column - copy * 2 ** z, y: row }
+        seen[`${z}/${tile.x}/${row}${copy ? `#${copy}` : ''}`] = read(tile, left, top, canvas, pixels)
       }
     }
     return seen
