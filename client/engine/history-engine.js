@@ -68,8 +68,8 @@ export const engineDefaults = {
  * @typedef {Omit<Partial<typeof engineDefaults>, 'layer'> & {layer: string}} EngineOptions
  *
  * @typedef {object} Surface what a map library does for the engine
- * @property {(image: Blob, picture: Picture, tile: Item) => Promise<any>} decode gives an image that can be painted in the next
- *   frame; what it rejects counts as damaged
+ * @property {(image: Blob, picture: Picture, tile: Item) => Promise<any>} decode gives an image that can be painted in
+ *   the next frame; what it rejects counts as damaged
  * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer the layer's document was read,
  *   or is another now: zooms, bounds, tile size, attribution; null: `tilejson` is false
  * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for

@@ -37,6 +37,7 @@ export class HistoryLayer {
   /** @type {{promise: Promise<any>, end: () => void} | null} until the tiles of a step are there */
   #step = null
   #grid = ''
+  #isPutting = false
   #name = `layer-${++count}`
 
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
@@ -205,9 +206,11 @@ export class HistoryLayer {
     const grid = JSON.stringify([minzoom, maxzoom, bounds, tileSize, attribution, format])
     if (grid !== this.#grid) this.#take()
     this.#grid = grid
-    if (map.getSource(this.sourceId)) return
+    if (this.#isPutting || map.getSource(this.sourceId)) return
+    this.#isPutting = true // a map without a style gets one now, and says so
     const isVector = format === 'pbf'
     map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
+    this.#isPutting = false
     const { before, paint, layers } = this.options
     const image = { type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }
     const own = isVector ? layers ?? vectorLayers(doc) : [image]
