@@ -1,0 +1,96 @@
+/* global window -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { seconds } from './support/front.js'
+import { T, stepAt, tilesOf } from './support/gallery.js'
+import { maplibre } from './support/maplibre-page.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const layers = [{ type: 'fill', 'source-layer': 'squares', paint: { 'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false } }]
+const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
+const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
+
+onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, stage => {
+  /** A page with tiles of 512 pixels, of which six are seen. */
+  async function show (options = {}) {
+    const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
+    await page.evaluate(() => { Object.assign(window, { tileSize: 512 }) })
+    await maplibre.draw(page, 'squares', { time: T(1), layers, together: 5000, ...options, map: { zoom: 3, ...options.map } })
+    await stage.rest(page)
+    return page
+  }
+
+  it('change in one frame, ask for the versions that differ alone, and parse no other', async () => {
+    const page = await show()
+    assert.deepEqual(stage.front.tiles(), inView)
+    stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.2, '3/4/4': 0.1 }[tile] ?? 0))
+    await page.evaluate(() => {
+      const { DecompressionStream } = window
+      Object.assign(window, { parsed: { count: 0 }, DecompressionStream: class extends DecompressionStream {
+        constructor (format) { super(format); /** @type {any} */ (window).parsed.count++ }
+      } })
+    })
+    for (const [before, step] of [[1, 2], [2, 3], [3, 4], [4, 5], [5, 1]]) {
+      const differ = inView.filter(key => {
+        const [z, x, y] = key.split('/').map(Number)
+        return stepAt('squares', before, z, x, y) !== stepAt('squares', step, z, x, y)
+      })
+      stage.front.forget()
+      await page.evaluate(() => {
+        const view = /** @type {any} */ (window)
+        view.parsed.count = 0
+        view.see.watch()
+      })
+      shows(await stage.at(page, T(step)), step)
+      const seen = await call(page, 'frames')
+      if (step !== 1) assert.deepEqual(stage.front.tiles(), differ.filter(key => step !== 4 || key !== '3/3/3'))
+      else assert.deepEqual(stage.front.requests(), [])
+      assert.equal(await call(page, 'parsed.count'), differ.length - (step === 4 ? 1 : 0))
+      assert.ok(seen.length <= 2, JSON.stringify(seen))
+      for (const picture of seen) assert.ok([before, step].some(of => JSON.stringify(expected(picture, (...tile) => String(stepAt('squares', of, ...tile)))) === JSON.stringify(picture)))
+    }
+  })
+
+  it('end at the right picture after a storm of steps', async () => {
+    const page = await show()
+    await page.evaluate(times => {
+      const { layer } = /** @type {any} */ (window)
+      for (let at = 0; at < 100; at++) layer.setTime(times[at * 7 % times.length])
+    }, [1, 2, 3, 4, 5].map(T))
+    shows(await stage.at(page, T(2)), 2)
+  })
+
+  it('take the style that they get during a step', async () => {
+    const page = await show()
+    stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3 }[tile] ?? 0))
+    await call(page, 'layer.setTime', T(5))
+    await page.evaluate(() => /** @type {any} */ (window).map.setFilter('squares', ['==', ['get', 'colour'], 'none']))
+    assert.deepEqual([...new Set(Object.values(await stage.rest(page)))], ['-'])
+    await page.evaluate(() => /** @type {any} */ (window).map.setFilter('squares', null))
+    await page.waitForFunction(() => Object.values(/** @type {any} */ (window).see.picture()).every(text => text === '5'))
+    shows(await stage.at(page, T(3)), 3)
+  })
+
+  it('are enlarged beyond the last zoom, of the time that is shown', async () => {
+    const page = await show({ map: { zoom: 9, maxZoom: 16, center: [20, 20] } })
+    for (const step of [1, 5, 2, 5]) {
+      await stage.at(page, T(step))
+      await page.waitForFunction(wanted => Object.values(/** @type {any} */ (window).see.picture()).every(text => text.startsWith(`${wanted}<3`)), stepAt('squares', step, 3, 4, 3))
+    }
+    assert.deepEqual([...new Set(stage.front.tiles())], ['3/4/3'])
+  })
+
+  it('keep the state of their features', async () => {
+    const page = await show({ layers: [{ type: 'fill', 'source-layer': 'squares', paint: { 'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false } }] })
+    const found = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([10, 10]).map(({ properties }) => properties))
+    assert.equal(found.length, 1)
+    await stage.at(page, T(5))
+    const [{ colour }] = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([710, 510]).map(({ properties }) => properties))
+    assert.equal(colour, 'rgb(43, 32, 32)')
+  })
+
+  it('are drawn by simple layers where no style is given', async () => {
+    const page = await show({ layers: undefined })
+    const drawn = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id))
+    assert.deepEqual(drawn, ['squares-squares-fill'])
+  })
+})
