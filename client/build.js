@@ -12,6 +12,8 @@ export const entries = {
   index: 'client/index.js',
   history: 'client/leaflet/history.js',
   timeline: 'client/leaflet/timeline.js',
+  maplibre: 'client/maplibre/index.js',
+  'maplibre-history': 'client/maplibre/history.js',
   offline: 'client/offline/index.js',
   edits: 'client/edits/index.js',
   mirror: 'client/mirror/index.js'
@@ -21,11 +23,11 @@ export const entries = {
 const WRITTEN = ['client/leaflet/leaflet.d.ts', 'client/global.d.ts']
 
 /**
- * ES modules for bundlers and for <script type="module">. Leaflet stays an import.
+ * ES modules for bundlers and for <script type="module">. The map libraries stay imports.
  * @param {string} folder @returns {Promise<import('esbuild').Metafile>}
  */
 export async function buildModules (folder) {
-  const [{ build }, { TARGETS }] = await Promise.all([import('esbuild'), import('../loader/couchapp/bundle.js')])
+  const [{ build }, { TARGETS, mapLibraries }] = await Promise.all([import('esbuild'), import('../loader/couchapp/bundle.js')])
   const { metafile } = await build({
     entryPoints: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, path.join(root, file)])),
     absWorkingDir: root,
@@ -36,7 +38,7 @@ export async function buildModules (folder) {
     metafile: true,
     format: 'esm',
     target: TARGETS,
-    external: ['leaflet'],
+    external: mapLibraries,
     chunkNames: 'shared-[hash]',
     legalComments: 'none',
     logLevel: 'silent',

@@ -1,7 +1,6 @@
 // A MapLibre layer that shows any time of a layer's past: the time engine, drawn by sources of its own.
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
 import { owners, register, sourceOf } from './sources.js'
-import { vectorLayers } from './vector-layers.js'
 
 export const historyDefaults = {
   ...engineDefaults,
@@ -11,8 +10,13 @@ export const historyDefaults = {
   before: undefined,
   /** @type {Record<string, any>} paint properties of its layer in the style, for images: `raster-opacity`, … */
   paint: {},
-  /** @type {any[] | undefined} of vector tiles: layers of a style, without `source`; simple ones unless given */
-  layers: undefined
+  /**
+   * @type {any[] | undefined} for vector tiles: layers of a style, without `source`; those of the default style unless
+   * given
+   */
+  layers: undefined,
+  /** @type {'light' | 'dark'} of the default style */
+  theme: 'light'
 }
 
 /**
@@ -38,6 +42,8 @@ export class HistoryLayer {
   #step = null
   #grid = ''
   #isPutting = false
+  /** @type {{doc: any, layers: any[]} | undefined} layers of the default style */
+  #defaults
   #name = `layer-${++count}`
 
   /** @param {string} db address of the database @param {HistoryLayerOptions} options */
@@ -206,17 +212,25 @@ export class HistoryLayer {
     const grid = JSON.stringify([minzoom, maxzoom, bounds, tileSize, attribution, format])
     if (grid !== this.#grid) this.#take()
     this.#grid = grid
+    const { before, paint, layers, theme } = this.options
+    const isVector = format === 'pbf'
+    if (isVector && !layers && this.#defaults?.doc !== doc) return void this.#readDefaults(doc, theme)
     if (this.#isPutting || map.getSource(this.sourceId)) return
     this.#isPutting = true // a map without a style gets one now, and says so
-    const isVector = format === 'pbf'
     map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
     this.#isPutting = false
-    const { before, paint, layers } = this.options
     const image = { type: 'raster', paint: { 'raster-fade-duration': 0, ...paint } }
-    const own = isVector ? layers ?? vectorLayers(doc) : [image]
+    const own = isVector ? layers ?? this.#defaults?.layers ?? [] : [image]
     this.layerIds = own.map(({ id }, at) => id ?? (at ? `${this.sourceId}-${at}` : this.sourceId))
     const below = before && map.getLayer(before) ? before : undefined
     own.forEach((layer, at) => map.addLayer({ ...layer, id: this.layerIds[at], source: this.sourceId }, below))
+  }
+
+  /** Pages that bring a style do not load this. */
+  async #readDefaults (doc, theme) {
+    const { defaultStyle } = await import('../../core/style.js')
+    this.#defaults = { doc, layers: defaultStyle(doc, { theme })?.layers.filter(({ type }) => type !== 'background') ?? [] }
+    this.#put()
   }
 
   #take () {

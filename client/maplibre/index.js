@@ -1,4 +1,6 @@
 // History in MapLibre GL JS: what `import … from 'tilecouch-client/maplibre'` gives.
-export { TilecouchError } from '../../core/index.js'
-export { Clock, clock } from '../engine/clock.js'
-export { HistoryLayer, historyLayer } from './history-layer.js'
+export * from './history.js'
+export { Player, player } from '../timeline/player.js'
+export { Timeline } from '../timeline/timeline.js'
+export { CompareControl, compare } from './compare-control.js'
+export { TimelineControl, timeline } from './timeline-control.js'

@@ -4,6 +4,7 @@
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType } from 'maplibre-gl'
 import { tileRanges } from '../../core/index.js'
 import { attributionHtml } from '../leaflet/layer-options.js'
+import { inflate } from './inflate.js'
 
 const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for
 const IMAGES = 'tilecouch-images'
@@ -43,6 +44,9 @@ export function register () {
 
 /** The description of a source that shows a layer, as in a style. @param {string} owner a key of `owners` */
 export const sourceOf = (owner, isVector) => ({ type: isVector ? VECTORS : IMAGES, owner })
+
+/** Whether a source of a style is one of these. */
+export const isOurs = ({ type }) => type === IMAGES || type === VECTORS
 
 /** @param {any} Base a class of MapLibre @returns {any} */
 const withHistory = Base => class extends Base {
@@ -315,13 +319,6 @@ class VectorSource extends withHistory(VectorTileSource) {
 const sameWorker = (dispatcher, entry) => Object.create(dispatcher, Object.fromEntries(
   ['getActor', 'getReadyActor'].map(name => [name, { value: () => (entry.actor ??= dispatcher[name]()) }])
 ))
-
-/** The bytes of a vector tile, as MapLibre takes them: not compressed. */
-async function inflate (blob) {
-  const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer())
-  const isGzip = first === 0x1f && second === 0x8b
-  return isGzip ? new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer() : blob.arrayBuffer()
-}
 
 /** @param {{z: number, x: number, y: number}[]} tiles @returns {import('../source/couch-source.js').Column[]} */
 function columnsOf (tiles) {

@@ -1,6 +1,6 @@
 // The files that browsers load: the viewer, and the client library for other people's pages, each as one bundle.
-// Leaflet is never inside: the viewer and script tags use the global L, ES modules import it. PouchDB is a separate
-// file.
+// The map library is never inside: the viewer and script tags use the global L of Leaflet, ES modules import theirs.
+// PouchDB is a separate file.
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,11 +19,16 @@ export const viewerBundles = {
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
+/** Packages that modules of the client library leave to the page. */
+export const mapLibraries = ['leaflet', 'maplibre-gl']
+
 /** Bundles of the client library. The store serves them as well. @type {Record<string, Bundle>} */
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
   'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-maplibre.esm.js': { entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-maplibre-history.esm.js': { entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 
@@ -105,7 +110,7 @@ async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
     define: { global: 'globalThis' }, // PouchDB's name for it
     loader: { '.svg': 'dataurl', '.png': 'dataurl' },
     tsconfigRaw: '{}', // ignores a tsconfig.json of a parent folder
-    external: leaflet === 'external' ? ['leaflet'] : [],
+    external: leaflet === 'external' ? mapLibraries : [],
     plugins
   }
   /** @type {string[]} */

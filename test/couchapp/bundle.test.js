@@ -106,9 +106,9 @@ describe('what browsers get of this project', () => {
     assert.match(context.PouchDB.version, /^9\./)
   })
 
-  it('needs Leaflet and nothing else', async () => {
+  it('needs its map library and nothing else', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
-      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), name.endsWith('.esm.js') ? ['leaflet'] : [], name)
+      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), !name.endsWith('.esm.js') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : ['leaflet'], name)
     }
   })
 
@@ -116,7 +116,9 @@ describe('what browsers get of this project', () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 300_000 && size('tilecouch.esm.js') < 300_000, 'the client library')
-    assert.ok(gzipSync(bundles['tilecouch-history.esm.js'].bytes).length <= 30_000, 'a page with one history layer')
+    for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js']) {
+      assert.ok(gzipSync(bundles[name].bytes).length <= 30_000, `a page with one history layer: ${name}`)
+    }
     assert.ok(size('viewer.js') < 228_000, 'the viewer')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 420_000, 'what the viewer loads for areas on the device')

@@ -59,10 +59,12 @@ describe('the npm package for pages', () => {
     assert.ok(Object.values(peerDependenciesMeta).every(({ optional }) => optional))
   })
 
-  it('gives a page with one history layer 30 kB beside Leaflet, and nothing of areas, editing, mirrors or the timeline', async () => {
-    const { bytes, inputs } = await loadedFor('history')
-    assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
-    assert.deepEqual(inputs.filter(name => /client\/(offline|edits|timeline)\/|client\/mirror\/(http|index|pouch)/.test(name)), [])
+  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, editing, mirrors or the timeline', async () => {
+    for (const name of ['history', 'maplibre-history']) {
+      const { bytes, inputs } = await loadedFor(name)
+      assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
+      assert.deepEqual(inputs.filter(file => /client\/(offline|edits|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), [])
+    }
   })
 
   it('keeps editing out of areas', async () => {

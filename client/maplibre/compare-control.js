@@ -1,0 +1,132 @@
+// Two times, or two layers, of one place in MapLibre: a second map lies over the first one, of which it shows what is
+// left of a handle, or as much as the handle fades it in. It follows the first map frame by frame.
+import { Map as MapLibreMap } from 'maplibre-gl'
+import { TilecouchError } from '../../core/errors.js'
+import { Emitter } from '../engine/emitter.js'
+import { CompareHandle } from '../timeline/compare-handle.js'
+import { delegate } from '../timeline/delegate.js'
+import { element } from '../timeline/dom.js'
+import { isOurs } from './sources.js'
+
+/**
+ * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {import('../timeline/compare-handle.js').CompareOptions} CompareControlOptions
+ * @typedef {HistoryLayer | HistoryLayer[] | null} Side
+ */
+
+const list = layers => layers ? [layers].flat() : []
+
+/** Knows the methods of what it holds: delegate() below adds them. @type {new () => CompareHandle} */
+const Held = /** @type {any} */ (Object)
+
+/** Two sides of a map: under a swipe handle, or faded into each other. */
+export class CompareControl extends Held {
+  /** @type {MapLibreMap | null} */
+  #map = null
+  /** over it @type {MapLibreMap | null} */
+  #upper = null
+  #box = element('div', { class: 'tilecouch-compare-upper' })
+  #place = element('div', { hidden: true }) // MapLibre puts it into a corner
+  #left
+  #right
+
+  /**
+   * @param {Side} left it is shown by the upper map alone @param {Side} right
+   * @param {CompareControlOptions} [options] `mode`: 'swipe' or 'fade'
+   */
+  constructor (left, right, options) {
+    super()
+    this.#left = list(left)
+    this.#right = list(right)
+    this._handle = new CompareHandle(options)
+    this.setMode(this._handle.getMode())
+    this._handle.on('splitchange modechange', () => this.#cut())
+  }
+
+  /** @param {MapLibreMap} map @returns {HTMLElement} */
+  onAdd (map) {
+    this.#map = map
+    const container = map.getContainer()
+    container.querySelector('.maplibregl-control-container')?.before(this.#box, this._handle.element)
+    const upper = this.#upper = new MapLibreMap({
+      container: this.#box, style: this.#style(), interactive: false, attributionControl: false,
+      maxPitch: map.getMaxPitch(), minZoom: map.getMinZoom(), maxZoom: map.getMaxZoom(),
+      renderWorldCopies: map.getRenderWorldCopies(), pixelRatio: map.getPixelRatio(), ...this.#camera()
+    })
+    for (const layer of this.#left) layer.addTo(upper)
+    for (const layer of this.#right) if (layer.map !== map) layer.addTo(map)
+    map.on('render', this.#follow)
+    map.on('resize', this.#cut)
+    map.on('style.load', this.#restyle)
+    this.#cut()
+    return this.#place
+  }
+
+  onRemove () {
+    this.#map?.off('render', this.#follow)
+    this.#map?.off('resize', this.#cut)
+    this.#map?.off('style.load', this.#restyle)
+    for (const layer of this.#left) layer.remove()
+    this.#upper?.remove()
+    this.#map = this.#upper = null
+    for (const part of [this.#box, this._handle.element, this.#place]) part.remove()
+  }
+
+  getDefaultPosition () {
+    return /** @type {const} */ ('top-left')
+  }
+
+  /** @returns {MapLibreMap | null} the map of the left side, such as for marks */
+  getUpperMap () {
+    return this.#upper
+  }
+
+  /** How the sides are shown: 'swipe' or 'fade'. @param {import('../timeline/compare-handle.js').CompareMode} mode */
+  setMode (mode) {
+    if (mode === 'side') throw new TilecouchError('BAD_OPTION', { option: 'mode', value: mode })
+    this._handle.setMode(mode)
+    return this
+  }
+
+  #camera () {
+    const map = /** @type {MapLibreMap} */ (this.#map)
+    return {
+      center: map.getCenter(), zoom: map.getZoom(), bearing: map.getBearing(), pitch: map.getPitch(),
+      roll: map.getRoll()
+    }
+  }
+
+  /** That of the map, without the layers that come from a store. */
+  #style () {
+    const given = /** @type {MapLibreMap} */ (this.#map).getStyle()
+    const { sources, layers, terrain, ...style } = given ?? { version: 8, sources: {}, layers: [] }
+    const kept = Object.fromEntries(Object.entries(sources).filter(([, source]) => !isOurs(source)))
+    return { ...style, sources: kept, layers: layers.filter(layer => !('source' in layer) || layer.source in kept) }
+  }
+
+  #restyle = () => { this.#upper?.setStyle(this.#style()) }
+
+  /** Both maps are drawn in the same frame. */
+  #follow = () => {
+    const upper = /** @type {MapLibreMap} */ (this.#upper)
+    const camera = this.#camera()
+    const isSame = camera.center.toString() === upper.getCenter().toString() && ['Zoom', 'Bearing', 'Pitch', 'Roll']
+      .every(name => upper[`get${name}`]() === camera[name.toLowerCase()])
+    if (!isSame) upper.jumpTo(camera).redraw()
+  }
+
+  #cut = () => {
+    if (!this.#map) return
+    const { clientWidth, clientHeight } = this.#map.getContainer()
+    this._handle.setSize(clientWidth, clientHeight)
+    const isFading = this.getMode() === 'fade'
+    const split = this.getSplit()
+    Object.assign(this.#box.style, { opacity: isFading ? split : 1, clipPath: isFading ? 'none' : `inset(0 ${100 * (1 - split)}% 0 0)` })
+  }
+}
+
+delegate(CompareControl, CompareHandle, '_handle', ['element'])
+delegate(CompareControl, Emitter, '_handle')
+
+/** @param {Side} left @param {Side} right @param {CompareControlOptions} [options] */
+export const compare = (left, right, options) => new CompareControl(left, right, options)

@@ -1,0 +1,58 @@
+// The timeline as a control of MapLibre.
+import { Emitter } from '../engine/emitter.js'
+import { delegate } from '../timeline/delegate.js'
+import { element } from '../timeline/dom.js'
+import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+
+export const timelineControlDefaults = {
+  /** @type {import('maplibre-gl').ControlPosition} at the bottom: along the lower edge of the map; at the top: along the upper one */
+  position: 'bottom-left',
+  /** @type {HTMLElement | null} an element to be in instead of the map */
+  container: null,
+  ...timelineDefaults
+}
+
+/**
+ * @typedef {import('./history-layer.js').HistoryLayer} HistoryLayer
+ * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
+ */
+
+/** Knows the methods of what it holds: delegate() below adds them. @type {new () => Timeline} */
+const Held = /** @type {any} */ (Object)
+
+/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+export class TimelineControl extends Held {
+  /** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+  constructor (layers, options) {
+    super()
+    this.options = { ...timelineControlDefaults, ...options }
+    this._timeline = new Timeline(layers, this.options)
+    this._place = element('div', { hidden: true }) // MapLibre puts it into a corner
+  }
+
+  /** @param {import('maplibre-gl').Map} map @returns {HTMLElement} */
+  onAdd (map) {
+    const { container, position } = this.options
+    if (container) this._timeline.appendTo(container)
+    else {
+      const corners = /** @type {HTMLElement} */ (map.getContainer().querySelector('.maplibregl-control-container'))
+      this._timeline.dock(map.getContainer(), { edge: position.startsWith('top') ? 'top' : 'bottom', corners })
+    }
+    return this._place
+  }
+
+  onRemove () {
+    this._timeline.remove()
+    this._place.remove()
+  }
+
+  getDefaultPosition () {
+    return this.options.position
+  }
+}
+
+delegate(TimelineControl, Timeline, '_timeline', ['clock', 'element', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+delegate(TimelineControl, Emitter, '_timeline')
+
+/** @param {HistoryLayer | HistoryLayer[]} layers several share a clock @param {TimelineControlOptions} [options] */
+export const timeline = (layers, options) => new TimelineControl(layers, options)
