@@ -229,7 +229,8 @@ export class HistoryLayer {
   /** Pages that bring a style do not load this. */
   async #readDefaults (doc, theme) {
     const { defaultStyle } = await import('../../core/style.js')
-    this.#defaults = { doc, layers: defaultStyle(doc, { theme })?.layers.filter(({ type }) => type !== 'background') ?? [] }
+    const layers = defaultStyle(doc, { theme })?.layers.filter(({ type }) => type !== 'background') ?? []
+    this.#defaults = { doc, layers: layers.map(layer => ({ ...layer, id: `${this.sourceId}/${layer.id}` })) }
     this.#put()
   }
 

@@ -10,6 +10,20 @@ const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(ti
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => String(stepAt('squares', step, ...tile))), `the picture of step ${step}`)
 
 onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, stage => {
+  it('are read through `couch://` addresses of a style, of one time', async () => {
+    const page = await stage.page()
+    await page.waitForFunction(() => 'maplibregl' in window)
+    await page.evaluate(async style => {
+      const { maplibregl, tilecouch, db } = /** @type {any} */ (window)
+      tilecouch.couchProtocol(db)
+      const map = new maplibregl.Map({ container: 'map', center: [10, -10], zoom: 3, style })
+      Object.assign(window, { map })
+      await new Promise(resolve => { map.once('idle', resolve) })
+    }, /** @type {any} */ ({ version: 8, sources: { squares: { type: 'vector', url: `couch://squares@${T(2)}` } }, layers: [{ id: 'squares', source: 'squares', ...layers[0] }] }))
+    const colours = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([350, 250]).map(({ properties }) => properties.colour))
+    assert.deepEqual(colours, ['rgb(19, 32, 32)'])
+  })
+
   /** A page with tiles of 512 pixels, of which six are seen. */
   async function show (options = {}) {
     const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
@@ -79,18 +93,17 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     assert.deepEqual([...new Set(stage.front.tiles())], ['3/4/3'])
   })
 
-  it('keep the state of their features', async () => {
-    const page = await show({ layers: [{ type: 'fill', 'source-layer': 'squares', paint: { 'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false } }] })
-    const found = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([10, 10]).map(({ properties }) => properties))
-    assert.equal(found.length, 1)
+  it('are found under the pointer as of the time that is shown', async () => {
+    const page = await show()
+    const colour = () => page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([710, 510]).map(({ properties }) => properties.colour))
+    assert.deepEqual(await colour(), ['rgb(11, 32, 32)'])
     await stage.at(page, T(5))
-    const [{ colour }] = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([710, 510]).map(({ properties }) => properties))
-    assert.equal(colour, 'rgb(43, 32, 32)')
+    assert.deepEqual(await colour(), ['rgb(43, 32, 32)'])
   })
 
-  it('are drawn by simple layers where no style is given', async () => {
+  it('are drawn in the default style where none is given', async () => {
     const page = await show({ layers: undefined })
     const drawn = await page.evaluate(() => /** @type {any} */ (window).map.queryRenderedFeatures([700, 500]).map(({ layer }) => layer.id))
-    assert.deepEqual(drawn, ['squares-squares-fill'])
+    assert.deepEqual(drawn, ['squares/squares/fill'])
   })
 })

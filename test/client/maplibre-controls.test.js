@@ -1,0 +1,99 @@
+/* global window, document, requestAnimationFrame -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { T } from './support/gallery.js'
+import { maplibre } from './support/maplibre-page.js'
+import { call, onStage } from './support/stage.js'
+
+onStage('controls in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
+  const box = (page, selector) => page.locator(selector).boundingBox()
+
+  it('the timeline lies along the lower edge, above which the other controls move, and goes without a trace', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      view.map.addControl(new view.maplibregl.NavigationControl(), 'bottom-right')
+      view.control = view.tilecouch.timeline(view.layer)
+      view.map.addControl(view.control)
+    })
+    const [bar, buttons] = [await box(page, '.tilecouch-timeline'), await box(page, '.maplibregl-ctrl-bottom-right .maplibregl-ctrl-group')]
+    assert.ok(bar.width > 660 && bar.y + bar.height > 480, JSON.stringify(bar))
+    assert.ok(buttons.y + buttons.height <= bar.y, 'nothing lies above each other')
+    await page.getByRole('slider', { name: 'Time' }).focus()
+    await page.keyboard.press('End')
+    assert.equal(await call(page, 'layer.getTime'), T(5))
+    await page.keyboard.press('PageDown')
+    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).map.getCenter().toArray()), [0, 0], 'its keys do not move the map')
+    await page.evaluate(() => { const { map, control } = /** @type {any} */ (window); map.removeControl(control) })
+    assert.equal(await page.locator('.tilecouch-timeline, .tilecouch-dock').count(), 0)
+  })
+
+  it('the timeline plays, tells of its range, and may be anywhere on the page', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      const container = document.body.appendChild(document.createElement('div'))
+      container.id = 'elsewhere'
+      view.control = view.tilecouch.timeline(view.layer, { container, speed: 50 })
+      view.said = []
+      view.control.on('rangechange', ({ from, to }) => view.said.push([from, to]))
+      view.map.addControl(view.control)
+      view.control.player.setRange({ from: '2024-01-02', to: '2024-01-04' })
+      view.control.player.play()
+    })
+    assert.equal(await page.locator('#elsewhere .tilecouch-timeline').count(), 1)
+    await page.waitForFunction(time => /** @type {any} */ (window).layer.getTime() >= time, T(4))
+    assert.equal((await call(page, 'said.slice')).length, 1)
+  })
+
+  /** A map with two layers of one clock each, and the handle between them. */
+  async function compare (options = {}) {
+    const page = await stage.show('steps', { time: T(5) })
+    await page.evaluate(([time, given]) => {
+      const view = /** @type {any} */ (window)
+      view.left = new view.tilecouch.HistoryLayer(view.db, { layer: 'steps', time, preload: 0 })
+      view.control = view.tilecouch.compare(view.left, view.layer, { leftLabel: 'before', rightLabel: 'now', ...given })
+      view.map.addControl(view.control)
+      view.upper = {} // what its last frame shows
+      view.control.getUpperMap().on('render', ({ target }) => { view.upper = view.see.picture(target) })
+    }, /** @type {any} */ ([T(1), options]))
+    await page.waitForFunction(() => { const { left, layer, control } = /** @type {any} */ (window); return left.isShown() && layer.isShown() && control.getUpperMap().loaded() })
+    return page
+  }
+
+  it('the comparison shows one time left of its handle and the other right of it', async () => {
+    const page = await compare()
+    await page.waitForFunction(() => {
+      const texts = Object.values(/** @type {any} */ (window).upper)
+      return texts.length > 0 && texts.every(text => text === '1')
+    })
+    assert.ok(Object.values(await call(page, 'see.picture')).every(text => text === '5'))
+    const clip = () => page.locator('.tilecouch-compare-upper').evaluate(element => element.style.clipPath)
+    assert.equal(await clip(), 'inset(0px 50% 0px 0px)')
+    await page.getByRole('slider').focus()
+    await page.keyboard.press('PageUp')
+    assert.equal(await clip(), 'inset(0px 40% 0px 0px)')
+    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['before', 'now'])
+    await page.evaluate(() => { const { map, control } = /** @type {any} */ (window); map.removeControl(control) })
+    assert.equal(await page.locator('.tilecouch-compare, .tilecouch-compare-upper').count(), 0)
+    assert.equal(await call(page, 'left.history.isOnMap'), false)
+    assert.equal(await call(page, 'layer.history.isOnMap'), true)
+  })
+
+  it('the comparison moves both maps in the same frame, and fades one into the other', async () => {
+    const page = await compare({ mode: 'fade', split: 0.25 })
+    assert.equal(await page.locator('.tilecouch-compare-upper').evaluate(element => element.style.opacity), '0.25')
+    const apart = await page.evaluate(() => new Promise(resolve => {
+      const { map, control } = /** @type {any} */ (window)
+      const upper = control.getUpperMap()
+      let [most, frames] = [0, 0]
+      upper.on('render', () => {
+        frames++
+        most = Math.max(most, Math.abs(upper.getZoom() - map.getZoom()), Math.abs(upper.getCenter().lng - map.getCenter().lng))
+      })
+      map.once('moveend', () => requestAnimationFrame(() => resolve({ most, frames, zoom: upper.getZoom(), bearing: upper.getBearing() })))
+      map.easeTo({ center: [10, 10], zoom: 2.5, bearing: 30, duration: 300 })
+    }))
+    assert.ok(apart.frames > 2, JSON.stringify(apart))
+    assert.deepEqual([apart.most, apart.zoom, apart.bearing], [0, 2.5, 30])
+  })
+})
