@@ -215,7 +215,7 @@ export class HistoryLayer {
     const { before, paint, layers, theme } = this.options
     const isVector = format === 'pbf'
     if (isVector && !layers && this.#defaults?.doc !== doc) return void this.#readDefaults(doc, theme)
-    if (this.#isPutting || map.getSource(this.sourceId)) return
+    if (this.#isPutting || (map.style && map.getSource(this.sourceId))) return
     this.#isPutting = true // a map without a style gets one now, and says so
     map.addSource(this.sourceId, /** @type {any} */ (sourceOf(this.#name, isVector)))
     this.#isPutting = false
