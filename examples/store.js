@@ -1,4 +1,4 @@
-// Every example uses this: it finds the store and loads Leaflet and tilecouch from it. In a page of your own four lines of
+// Every example uses this: it finds the store and loads tilecouch from it, and Leaflet. In a page of your own four lines of
 // HTML do the same; docs/client.md has them.
 
 /** The database: `?db=…` of the page's address, or the one that `npm start` opens. */
@@ -12,13 +12,21 @@ const load = (name, attributes) => new Promise((resolve, reject) => {
   document.head.append(element)
 })
 
-/** When the page may begin. Scripts run in the order in which they stand here. */
+/** What each map library needs of the store. Scripts run in the order in which they stand here. */
+const parts = {
+  leaflet: () => Promise.all([
+    load('link', { rel: 'stylesheet', href: `${served}leaflet.css` }),
+    load('script', { src: `${served}leaflet.js`, async: false }),
+    load('script', { src: `${served}tilecouch.js`, async: false })
+  ]),
+  maplibre: () => import(`${served}tilecouch-maplibre.esm.js`)
+}
+
+/** When the page may begin; gives what the module of tilecouch exports. */
 const ready = Promise.all([
-  load('link', { rel: 'stylesheet', href: `${served}leaflet.css` }),
-  load('link', { rel: 'stylesheet', href: `${served}tilecouch.css` }),
-  load('script', { src: `${served}leaflet.js`, async: false }),
-  load('script', { src: `${served}tilecouch.js`, async: false })
-])
+  parts[document.currentScript.dataset.library ?? 'leaflet'](),
+  load('link', { rel: 'stylesheet', href: `${served}tilecouch.css` })
+]).then(([module]) => module)
 
 ready.catch(() => {
   const says = Object.assign(document.createElement('p'), { className: 'trouble', textContent: `There is no store at ${db}. Start one with “npm start”, or name yours: ?db=http://…/tiles` })

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { Store } from '../../loader/index.js'
 import { openBrowser, openPage, screens } from '../viewer/browser.js'
 import { drawn } from './drawn.js'
-import { folder, serveExamples } from './server.js'
+import { folder, serveExamples, serveLibraries } from './server.js'
 import { openKinds } from './stores.js'
 
 const pages = (await readdir(folder)).filter(name => name.endsWith('.html') && name !== 'index.html').sort()
@@ -38,6 +38,7 @@ for (const { name, open } of openKinds) {
 
     const visit = async (example, { base = server.url, options = screens.desk } = {}) => {
       view = await openPage(browser, options)
+      await serveLibraries(view.page)
       await view.page.goto(`${base}/${example}?db=${encodeURIComponent(store.url)}`)
       await drawn(view.page)
       return view.page
@@ -67,6 +68,17 @@ for (const { name, open } of openKinds) {
       await page.keyboard.press('Home')
       await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
       await drawn(page)
+    })
+
+    it('maplibre.html says what changed, and steps', async () => {
+      const page = await visit('maplibre.html')
+      await page.getByText('3 changes in view').waitFor()
+      const before = await page.screenshot()
+      await page.getByRole('slider', { name: 'Time' }).focus()
+      await page.keyboard.press('Home')
+      await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
+      await drawn(page)
+      assert.notDeepEqual(await page.screenshot(), before)
     })
 
     it('compare.html shows two times', async () => {
