@@ -12,7 +12,8 @@ export const deepGroups = {
   // journeys in a browser, many of them at the width of a phone and of a desk
   browsers: [
     'client/clock', 'client/couch-layer', 'client/history-failures', 'client/history-loading',
-    'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live', 'client/mirror-browser',
+    'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
+    'client/maplibre-places', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser',
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
     'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
     'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/access', 'viewer/between', 'viewer/changes',
