@@ -131,4 +131,22 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     await stage.write('steps', { 6: [[3, 4, 4]] })
     await page.waitForFunction(() => /** @type {any} */ (window).see.picture()['3/4/4'] === '6')
   })
+
+  it('steps through an area of the device without a request', async () => {
+    const page = await stage.page()
+    await page.addScriptTag({ url: new URL('pouchdb.js', stage.front.page).href, type: 'module' })
+    await page.evaluate(async address => {
+      const view = /** @type {any} */ (window)
+      const { OfflineStore } = await import(address)
+      view.offline = new OfflineStore({ remote: view.db, PouchDB: view.PouchDB })
+      await view.offline.ready
+      const area = await view.offline.areas.add({ name: 'All', layer: 'steps', bbox: [-180, -84, 180, 84], zooms: '3', history: true })
+      await area.download()
+    }, new URL('offline.js', stage.front.page).href)
+    stage.front.forget()
+    await maplibre.draw(page, 'steps', { time: T(1), offline: true })
+    for (const step of [1, 2, 3, 4, 5]) shows(await stage.at(page, T(step)), 'steps', step)
+    assert.deepEqual(stage.front.requests('tile'), [])
+    assert.deepEqual(stage.front.requests('index'), [])
+  })
 })

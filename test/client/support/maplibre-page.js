@@ -18,18 +18,22 @@ let files
 export function maplibreFiles () {
   files ??= Promise.all([
     build({
-      entryPoints: { tilecouch: `${root}client/maplibre/index.js`, style: `${root}client/tilecouch.css` },
+      entryPoints: {
+        tilecouch: `${root}client/maplibre/index.js`, offline: `${root}client/offline/index.js`,
+        pouchdb: `${root}attachments/pouchdb.js`, style: `${root}client/tilecouch.css`
+      },
       outdir: '/out',
       bundle: true,
       write: false,
       format: 'esm',
+      define: { global: 'globalThis' },
       external: ['maplibre-gl']
     }),
     ...['maplibre-gl.mjs', 'maplibre-gl-shared.mjs', 'maplibre-gl-worker.mjs', 'maplibre-gl.css'].map(async name => [name, await readFile(dist + name, 'utf8')])
   ]).then(([{ outputFiles }, ...library]) => ({
     'index.html': ['text/html', HTML],
     ...Object.fromEntries(library.map(([name, text]) => [name, [name.endsWith('css') ? 'text/css' : 'text/javascript', text]])),
-    'tilecouch.js': ['text/javascript', outputFiles.find(({ path }) => path.endsWith('.js')).text],
+    ...Object.fromEntries(['tilecouch.js', 'offline.js', 'pouchdb.js'].map(name => [name, ['text/javascript', outputFiles.find(({ path }) => path.endsWith(name)).text]])),
     'tilecouch.css': ['text/css', outputFiles.find(({ path }) => path.endsWith('.css')).text]
   }))
   return files
@@ -39,19 +43,20 @@ export function maplibreFiles () {
  * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
- * @param {Record<string, any>} [options] of the layer; and `map`: of the map
+ * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `offline: true`: the OfflineStore of the
+ *   window
  */
-async function draw (page, layer, { map = {}, kind, ...options } = {}) {
+async function draw (page, layer, { map = {}, kind, offline, ...options } = {}) {
   await page.waitForFunction(() => 'maplibregl' in window)
-  await page.evaluate(([name, mapOptions, layerOptions]) => {
+  await page.evaluate(([name, mapOptions, layerOptions, isOffline]) => {
     const view = /** @type {any} */ (window)
     view.map = new view.maplibregl.Map({
       container: 'map', center: [0, 0], zoom: 2, fadeDuration: 0, attributionControl: false,
       canvasContextAttributes: { preserveDrawingBuffer: true }, style: { version: 8, sources: {}, layers: [] }, ...mapOptions
     })
-    view.layer = view.tilecouch.historyLayer(view.map, view.db, { layer: name, preload: 0, ...layerOptions })
+    view.layer = view.tilecouch.historyLayer(view.map, view.db, { layer: name, preload: 0, ...(isOffline && { offline: view.offline }), ...layerOptions })
     view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
-  }, /** @type {any} */ ([layer, map, options]))
+  }, /** @type {any} */ ([layer, map, options, offline]))
 }
 
 /** For onStage of stage.js. */
