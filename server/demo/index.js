@@ -1,8 +1,9 @@
-// The demo: two small layers of real data with a past, loaded once into an empty store.
+// The demo: small layers with a past, loaded once into an empty store. Two are images, one is vector tiles.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
 import { countries } from './places.js'
+import { FIRST_YEAR, TOWN_BOUNDS, YEARS, townLayers, townSource } from './town.js'
 import { daylightSource, forgetTiles, landSource } from './tiles.js'
 
 // the northern summer solstice of 2024: no night in the north, only night in the south
@@ -16,6 +17,10 @@ export const layers = {
   land: { name: 'Land and borders', description: 'Land, ice and country borders of the world.', attribution, ...world },
   daylight: {
     name: 'Daylight', description: 'Day, twilight and night on 20 June 2024, hour by hour.', attribution, ...world
+  },
+  tilby: {
+    name: 'Tilby, a town', description: 'A town that never was, and how it grew, year by year. Vector tiles.',
+    bounds: TOWN_BOUNDS, center: [-30, 45, 13], vector_layers: townLayers
   }
 }
 
@@ -24,9 +29,9 @@ const SURVEYED = '2018-05-21T00:00:00Z'
 
 /**
  * The editions of the demo, in the order they are loaded.
- * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number}} [size]
+ * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number, years?: number}} [size]
  */
-export function demoEditions ({ zooms = ZOOMS, hours = HOURS } = {}) {
+export function demoEditions ({ zooms = ZOOMS, hours = HOURS, years = YEARS } = {}) {
   return [
     { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) },
     ...Array.from({ length: hours }, (_, hour) => {
@@ -34,6 +39,10 @@ export function demoEditions ({ zooms = ZOOMS, hours = HOURS } = {}) {
       const before = hour ? addSeconds(time, -3600) : undefined
       const title = `${time.slice(11, 16)} UTC`
       return { layer: 'daylight', time, title, open: () => daylightSource(time, before, zooms) }
+    }),
+    ...Array.from({ length: years }, (_, index) => {
+      const year = FIRST_YEAR + index
+      return { layer: 'tilby', time: `${year}-12-31T00:00:00Z`, title: `Survey of ${year}`, open: () => townSource(year) }
     })
   ]
 }
@@ -56,13 +65,14 @@ export async function isDemoWanted (store) {
  * @param {import('../../loader/index.js').Store} store @param {object} [options]
  * @param {import('../../core/grid.js').Zooms} [options.zooms]
  * @param {number} [options.hours]
+ * @param {number} [options.years]
  * @param {AbortSignal} [options.signal]
  * @param {(event: {layer: string, title: string, done: number, editions: number, tiles: number, bytes: number}) =>
  *   void} [options.onProgress] after every batch; tiles and bytes so far
  * @returns {Promise<{tiles: number, bytes: number, editions: number}>} what was written now
  */
-export async function loadDemo (store, { zooms, hours, signal, onProgress } = {}) {
-  const editions = demoEditions({ zooms, hours })
+export async function loadDemo (store, { zooms, hours, years, signal, onProgress } = {}) {
+  const editions = demoEditions({ zooms, hours, years })
   const total = { tiles: 0, bytes: 0, editions: 0 }
   const stored = await Promise.all(Object.keys(layers).map(layer => store.editions(layer)))
   const finished = new Set(stored.flat().filter(one => one.finished).map(({ layer, time }) => `${layer}@${time}`))

@@ -6,7 +6,7 @@ import { Store } from '../../loader/index.js'
 import { demoEditions, isDemoWanted, loadDemo } from '../../server/demo/index.js'
 import { startEmbedded } from '../../server/index.js'
 
-const small = { zooms: { min: 0, max: 2 }, hours: 4 }
+const small = { zooms: { min: 0, max: 2 }, hours: 4, years: 0 }
 
 describe('loading the demo', () => {
   let folder
@@ -89,7 +89,7 @@ describe('loading the demo', () => {
 
   it('lists its editions in the order of time, each layer for itself', () => {
     const editions = demoEditions()
-    assert.equal(editions.length, 25)
+    assert.equal(editions.length, 45)
     const times = editions.filter(({ layer }) => layer === 'daylight').map(({ time }) => time)
     assert.deepEqual(times, [...times].sort())
     assert.equal(times.at(-1), '2024-06-20T23:00:00Z')

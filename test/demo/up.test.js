@@ -8,7 +8,7 @@ import { createProgram } from '../../loader/cli/program.js'
 import { findEmbedded, up } from '../../server/index.js'
 import { addUpCommand } from '../../server/up-command.js'
 
-const demoSize = { zooms: { min: 0, max: 1 }, hours: 2 }
+const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, years: 0 }
 
 describe('tilecouch up', () => {
   let folder

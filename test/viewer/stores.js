@@ -7,7 +7,7 @@ import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { findEmbedded } from '../../loader/embedded.js'
 import { up } from '../../server/index.js'
 
-export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5 }
+export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, years: 0 }
 
 export async function embeddedStore (options = {}) {
   const folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-viewer-'))
