@@ -19,9 +19,8 @@ export class LayerDetails {
     this.editions = new Editions(editions)
     this.#address = address(layer)
     this.element = element('div', { class: 'details' },
-      layer.format === 'pbf' && element('p', { class: 'hint' }, words.panel.vector),
       this.editions.element,
-      layer.format !== 'pbf' && button(words.panel.compare, onCompare, { class: 'secondary', 'data-does': 'compare' }),
+      button(words.panel.compare, onCompare, { class: 'secondary', 'data-does': 'compare' }),
       this.#facts,
       this.#address.element)
   }

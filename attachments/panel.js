@@ -1,7 +1,7 @@
 // The panel: a list of layers, by name and in groups, with a search where there are many. The chosen one opens and
 // shows its editions, its facts and its address.
 import { element, write } from '../client/timeline/dom.js'
-import { Watch, iconButton } from './dom.js'
+import { Watch, icon, iconButton } from './dom.js'
 import { byName, size, zooms } from './format.js'
 import { LayerDetails } from './layer-details.js'
 import { StackPanel } from './stack-panel.js'
@@ -169,6 +169,7 @@ class Row {
     this.thumbnail = element('span', { class: 'thumbnail', 'data-of': layer })
     this.#choice = element('button', { type: 'button', class: 'layer', 'data-layer': layer, on: { click: onChoose } },
       this.thumbnail, this.#title, this.#brief)
+    if (this.#format === 'pbf') this.thumbnail.append(icon('vector')) // a map of its own would have to draw it
     this.#over = iconButton('over', '', onOver, { 'aria-pressed': 'false', class: 'icon over' })
     this.node = element('li', null, element('div', { class: 'row' }, this.#choice, this.#over))
   }
@@ -181,7 +182,7 @@ class Row {
     write(this.#choice, { 'aria-pressed': String(isChosen) })
     write(this.#over, { 'aria-label': words.stack.over(titled), title: words.stack.over(titled) })
     this.node.classList.toggle('selected', isChosen)
-    this.#over.hidden = isChosen || layer.format === 'pbf'
+    this.#over.hidden = isChosen
     if (this.#isSeen) this.load()
   }
 

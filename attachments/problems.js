@@ -43,11 +43,11 @@ export function showProblems (stage, notices, view, onRetry, device) {
     const { doc, layer, time } = stage
     const changes = layer?.changes()
     if (!doc || !changes) return
-    if (doc.format === 'pbf') {
+    if (!stage.draws(doc)) {
       return notices.show('sight', { text: words.problems.vector })
     }
     // an enlarged tile of another zoom may stand in for one that is missing
-    const isSeen = Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
+    const isSeen = layer.isEmpty ? !layer.isEmpty() : Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
     if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
       return notices.show('sight', { text: words.problems.notHere })

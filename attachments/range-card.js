@@ -21,6 +21,9 @@ export class RangeCard {
   #outlined = true
   #compared = false
   #sides
+  /** @type {any} of a vector layer: which features differ */
+  #features = null
+  #slot = element('div')
   #parts
   /** @type {HTMLElement | null} body of the card that is open */
   #body = null
@@ -45,6 +48,7 @@ export class RangeCard {
     if ((!range && !comparing) || !layer) {
       this.#cards.close(NAME)
       this.#outlines.changed([])
+      this.#show(null)
       this.#body = null
       return
     }
@@ -57,14 +61,19 @@ export class RangeCard {
       this.#compared = comparing
       this.#outlined = !comparing
     }
-    this.#outlines.changed(tiles && this.#outlined ? tiles : [])
+    const hasFeatures = Boolean(layer.featureChanges) && isOfOne
+    this.#outlines.changed(tiles && this.#outlined && !hasFeatures ? tiles : [])
+    this.#show(hasFeatures ? layer.featureChanges : null)
+    this.#features?.update(shown, tiles, this.#outlined)
     const { between, answer, compare, outline } = this.#parts
     between.hidden = comparing
     outline.element.hidden = answer.hidden = !isOfOne
     outline.input.checked = this.#outlined
+    const label = /** @type {Text} */ (outline.element.lastChild)
+    label.data = hasFeatures ? words.features.mark : words.changed.outline
     compare.textContent = comparing ? words.compare.stop : words.compare.start
     compare.setAttribute('aria-pressed', String(comparing))
-    compare.hidden = this.#stage.doc?.format === 'pbf'
+    compare.hidden = !this.#stage.doc || !this.#stage.draws(this.#stage.doc)
     this.#sides.element.hidden = !comparing
     if (comparing) this.#sides.update()
     else this.#sides.forget()
@@ -87,7 +96,7 @@ export class RangeCard {
     if (body === this.#body) return
     this.#body = body
     const { between, answer, compare, outline } = this.#parts
-    body.append(between, this.#sides.element, answer, compare, outline.element)
+    body.append(between, this.#sides.element, answer, this.#slot, compare, outline.element)
   }
 
   #make () {
@@ -99,6 +108,13 @@ export class RangeCard {
       compare: button('', () => this.#toggle(), { class: 'primary', 'data-does': 'side' }),
       outline: toggle(words.changed.outline, on => this.outline(on))
     }
+  }
+
+  #show (features) {
+    if (features === this.#features) return
+    this.#features?.close()
+    this.#features = features
+    this.#slot.replaceChildren(...features ? [features.element] : [])
   }
 
   #toggle () {

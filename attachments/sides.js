@@ -64,8 +64,8 @@ export class Sides {
   }
 
   #write (side, doc, time, layer) {
-    const layers = this.#page.layers().filter(({ format }) => format !== 'pbf')
-      .map(one => [one.layer, one.name ?? one.layer]).sort(([, a], [, b]) => byName(a, b))
+    const layers = this.#page.layers().map(one => [one.layer, one.name ?? one.layer])
+      .sort(([, a], [, b]) => byName(a, b))
     side.layer.hidden = layers.length < 2
     fillSelect(side.layer, layers, doc.layer)
     const editions = this.#editions.get(doc.layer)

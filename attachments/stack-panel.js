@@ -31,12 +31,12 @@ export class StackPanel {
 
   /** @param {import('./store.js').Layer[]} layers in the order of the list @param {string} chosen */
   render (layers, chosen) {
-    const drawn = layers.filter(({ format }) => format !== 'pbf')
+    const bases = layers.filter(({ format }) => format !== 'pbf')
     const { templateName, base, entries } = this.#stack
-    this.element.hidden = drawn.length < 2 && !templateName
+    this.element.hidden = layers.length < 2 && !templateName
     fillSelect(this.#base, [
       ['', words.stack.noBase], ...templateName ? [[CHOSEN, templateName]] : [],
-      ...drawn.map(({ layer, name }) => [layer, name ?? layer])
+      ...bases.map(({ layer, name }) => [layer, name ?? layer])
     ], base)
     const shown = [...entries].reverse().filter(({ name }) => name !== chosen) // the highest first
     const isPlain = shown.length === 1 && shown[0].opacity === 1

@@ -137,7 +137,8 @@ export class LayerStack extends L.Evented {
 
   /** @param {string} name of a layer, '' for none, CHOSEN for the operator's template; what is not there is none */
   setBase (name) {
-    const isThere = name === CHOSEN ? typeof this.#template === 'object' : this.#docOf(name)
+    const doc = this.#docOf(name)
+    const isThere = name === CHOSEN ? typeof this.#template === 'object' : doc && doc.format !== 'pbf'
     const base = isThere ? name : ''
     if (base === this.base) return
     this.base = base
@@ -167,8 +168,8 @@ export class LayerStack extends L.Evented {
   apply () {
     const { doc, layer, comparison } = this.#stage
     if (!doc) return this.clear()
-    const others = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer)
-      .map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
+    const drawn = this.#entries.filter(({ name }) => name !== CHOSEN && name !== doc.layer && this.#isDrawn(name))
+    const others = drawn.map(entry => ({ ...entry, zIndex: this.zIndexOf(entry.name) }))
     for (const layers of this.#maps.values()) layers.apply(others, this.base === doc.layer ? '' : this.base)
     layer.setZIndex(this.zIndexOf())
     if (layer.options.opacity !== this.opacityOf() && !comparison.isFading) layer.setOpacity(this.opacityOf())
@@ -183,6 +184,14 @@ export class LayerStack extends L.Evented {
   reopen () {
     this.clear()
     this.apply()
+  }
+
+  /** Whether a layer can be drawn. If that needs something first, this is asked again when it is there. */
+  #isDrawn (name) {
+    const doc = this.#docOf(name)
+    if (!doc || this.#stage.draws(doc)) return Boolean(doc)
+    this.#stage.prepare(doc).then(() => { if (this.#stage.draws(doc)) this.apply() }, () => {})
+    return false
   }
 
   #open ({ name, opacity, zIndex }) {
@@ -202,6 +211,6 @@ export class LayerStack extends L.Evented {
   }
 
   #docOf (name) {
-    return this.#docs.find(({ layer, format }) => layer === name && format !== 'pbf')
+    return this.#docs.find(doc => doc.layer === name)
   }
 }

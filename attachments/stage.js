@@ -5,8 +5,10 @@ import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
 import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
+import { loadScript } from './device.js'
 import { setZone, timelineWords } from './format.js'
 import { LayerStack } from './stack.js'
+import { words } from './words/index.js'
 
 const FADE = 180 // milliseconds from version to version
 const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
@@ -29,6 +31,10 @@ export class Stage extends L.Evented {
   /** @type {any} */
   #offline = null
   #preload = 0
+  /** @type {any} what draws vector layers, once it was needed */
+  #vectors = null
+  /** @type {Map<string, any>} vector layer -> its style */
+  #styles = new Map()
 
   /** @param {HTMLElement} container of the timeline */
   constructor (map, container) {
@@ -92,9 +98,21 @@ export class Stage extends L.Evented {
     return Boolean(this.player?.isPlaying())
   }
 
+  /** Whether a layer can be drawn: vector tiles when what draws them is here. */
+  draws ({ layer, format }) {
+    return format !== 'pbf' || this.#styles.has(layer)
+  }
+
+  /** Loads what a layer needs to be drawn. Without WebGL, vector tiles are only known of. */
+  async prepare (doc) {
+    if (this.draws(doc) || !document.createElement('canvas').getContext('webgl2')) return
+    this.#vectors ??= await import(await loadScript('vector-script'))
+    this.#styles.set(doc.layer, await this.#vectors.readStyle(doc))
+  }
+
   /** Puts a layer on the map, in the place of the one that is there. @param {import('./store.js').Layer} doc */
   show (db, doc) {
-    if (doc.format === 'pbf') this.compare(null) // nothing of it is drawn
+    if (!this.draws(doc)) this.compare(null)
     this.comparison.pause()
     this.#retire()
     this.doc = doc
@@ -105,7 +123,7 @@ export class Stage extends L.Evented {
     layer.on(LAYER_EVENTS, this.#forward, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
     layer.addTo(this.#map)
-    if (doc.format === 'pbf') this.#dropEarlier() // nothing of it will be drawn
+    if (!this.draws(doc)) this.#dropEarlier()
     if (this.#timeline) this.#timeline.setLayers(layer)
     else this.#openTimeline(layer)
     this.stack.apply()
@@ -138,13 +156,20 @@ export class Stage extends L.Evented {
    */
   compare (left) {
     if (!left && !this.comparing) return
-    this.comparison.set(left && this.doc?.format !== 'pbf' ? left : null)
+    if (left?.doc && !this.draws(left.doc)) {
+      this.prepare(left.doc).then(() => { if (this.draws(/** @type {any} */ (left.doc))) this.compare(left) }, () => {})
+      return
+    }
+    this.comparison.set(left && this.doc && this.draws(this.doc) && this.draws(left.doc ?? this.doc) ? left : null)
     this.fire('compare')
   }
 
   /** A layer of the store that is not on the map yet. */
   open (doc, options) {
-    return new HistoryLayer(this.db, { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options })
+    const own = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
+    const style = this.#styles.get(doc.layer)
+    if (style) return new this.#vectors.VectorLayer(this.db, { ...own, doc, style, words: words.features })
+    return new HistoryLayer(this.db, own)
   }
 
   /**

@@ -7,7 +7,7 @@ const TIMEOUT = 4000 // milliseconds until a network without an answer counts as
 const PAGE = 'index.html'
 // not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
 // once where there is something on the device
-const LATER = ['offline.js', 'take.js']
+const LATER = ['offline.js', 'take.js', 'vector.js']
 // of a file, that matter to the page
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 

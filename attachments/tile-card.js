@@ -20,6 +20,8 @@ export class TileCard {
   /** @type {{z: number, x: number, y: number} | null} */
   #tile = null
   #limit = PAGE
+  /** @type {HTMLElement | null} of a vector layer, at the place that was picked */
+  #features = null
   /** @type {import('./store.js').TileDocument[]} oldest first */
   #versions = []
   #turn = 0
@@ -35,11 +37,16 @@ export class TileCard {
     this.#store = store
   }
 
-  /** @param {{z: number, x: number, y: number}} tile @param {boolean} byKey then the focus goes into the card */
-  open (tile, byKey) {
+  /**
+   * @param {{z: number, x: number, y: number}} tile @param {boolean} byKey then the focus goes into the card
+   * @param {HTMLElement | null} [features] of a vector layer, at the place
+   */
+  open (tile, byKey, features = null) {
     const isSame = this.#tile && ['z', 'x', 'y'].every(axis => this.#tile?.[axis] === tile[axis])
-    if (isSame && !byKey) return this.close()
+    const isAlike = features?.textContent === this.#features?.textContent
+    if (isSame && isAlike && !byKey) return this.close()
     this.#tile = tile
+    this.#features = features
     this.#limit = PAGE
     this.#versions = []
     this.#sources.clear()
@@ -95,6 +102,7 @@ export class TileCard {
     const more = this.#versions.length >= this.#limit
     const number = this.#versions.length
     body.replaceChildren(
+      ...this.#features ? [this.#features] : [],
       this.#shown,
       element('p', { class: 'hint' }, (more ? words.place.last : words.place.versions)(number, zoneName(this.#versions[0].time))),
       element('ul', { class: 'versions' }, ...[...this.#versions].reverse().map(version => this.#item(version))),
@@ -193,8 +201,8 @@ export class TileCard {
     }, icon('download'))
     url.then(found => { if (found) download?.setAttribute('href', found) }, () => {})
     return element('li', { class: gone ? 'gone' : null },
-      element('button', { type: 'button', 'data-version': time, on: { click: () => this.#stage.clock.setTime(time) } },
-        isDrawn ? picture(url, { width: 56, height: 56, loading: 'lazy' }) : element('span', { class: 'picture' }),
+      element('button', { type: 'button', class: isDrawn || gone ? null : 'plain', 'data-version': time, on: { click: () => this.#stage.clock.setTime(time) } },
+        isDrawn ? picture(url, { width: 56, height: 56, loading: 'lazy' }) : gone && element('span', { class: 'picture' }),
         element('span', { class: 'title' }, brief(time), current && element('em', null, words.place.newest)),
         element('span', { class: 'note' }, gone ? words.place.goneFrom : image ? '' : words.place.noImage)),
       download)

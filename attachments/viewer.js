@@ -169,7 +169,8 @@ async function follow (hash = location.hash) {
   stage.stack.setBase(known && wanted.base !== undefined ? wanted.base : ownBase())
   stage.stack.set(known && wanted.layers ? wanted.layers : [])
   stage.clock.setTime(compare ? compare.to : time)
-  if (stage.doc?.layer !== name) choose(name)
+  if (stage.doc?.layer !== name) await choose(name)
+  if (own !== following) return
   stage.comparison.mode = wanted.mode ?? 'swipe'
   stage.range = compare ? range ?? { from: compare.from, to: compare.to ?? newest(name) } : range
   const other = known && wanted.with && layers.find(({ layer }) => layer === wanted.with?.layer)
@@ -205,9 +206,16 @@ function reaches (name, range) {
   return !range || !known || (range.from <= fromSeconds(known.last) && range.to >= fromSeconds(known.first))
 }
 
-function choose (name) {
+let choosing = 0 // which layer was chosen last
+
+async function choose (name) {
   const layer = /** @type {import('./store.js').Layer} */ (layers.find(candidate => candidate.layer === name))
   const isOther = stage.doc?.layer !== name
+  const own = ++choosing
+  if (isOther && !stage.draws(layer)) {
+    await stage.prepare(layer).catch(() => {}) // then it is said that it cannot be drawn
+    if (own !== choosing) return
+  }
   document.title = `${layer.name ?? name} · ${nameOf(store.settings)}`
   byId('shown').textContent = layer.name ?? name
   tileCard.close()
@@ -259,7 +267,7 @@ async function readAllEditions () {
 function toggleComparison () {
   const { doc, comparing, range, layer } = stage
   if (comparing) return stage.compare(null)
-  if (!doc || doc.format === 'pbf') return
+  if (!doc || !stage.draws(doc)) return
   if (range) {
     stage.clock.setTime(range.to)
     return stage.compare({ time: range.from })
@@ -271,7 +279,7 @@ function toggleComparison () {
     stage.clock.setTime(null)
     return stage.compare({ time: before })
   }
-  const other = panel.sorted(layers).find(one => one.layer !== doc.layer && one.format !== 'pbf')
+  const other = panel.sorted(layers).find(one => one.layer !== doc.layer && stage.draws(one))
   if (other) return stage.compare({ doc: other, time: null })
   notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
 }
@@ -376,7 +384,7 @@ function pick (place, byKey) {
   if (isEmbedded) return
   const tile = stage.layer?.tileAt(place)
   if (!tile) return
-  tileCard.open(tile, byKey)
+  tileCard.open(tile, byKey, stage.layer.featureList?.(place))
   view.reveal(place)
 }
 

@@ -20,7 +20,7 @@ export const deepGroups = {
     'viewer/compare', 'viewer/conflicts', 'viewer/find', 'viewer/keys', 'viewer/languages', 'viewer/many',
     'viewer/offline-open', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
     'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take', 'viewer/take-embed',
-    'viewer/take-timelapse', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/viewer'
+    'viewer/take-timelapse', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/vector', 'viewer/viewer'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [

@@ -112,7 +112,7 @@ export const de = {
     keepsAsking: 'Diese Seite fragt weiter.',
     fromDevice: (isOnline, time) => `${isOnline ? 'Der Server antwortet nicht.' : 'Sie sind offline.'} Das ist, was das Gerät von der Karte hat${time ? `, Stand ${time}` : '; nicht alles davon ist da'}.`,
     failed: number => `${tiles(number)} nicht geladen. Es wird weiter versucht.`,
-    vector: 'Das sind Vektorkacheln. Diese Seite weiß, wann sie sich änderten, kann sie aber nicht zeichnen.',
+    vector: 'Das sind Vektorkacheln. Diese Seite weiß, wann sie sich änderten, aber dieser Browser kann sie nicht zeichnen: Ihm fehlt WebGL.',
     notHere: 'Von diesem Ort ist nichts auf diesem Gerät.',
     noneBefore: time => `Dieser Ort hat keine Kacheln vor dem ${time}.`,
     goThere: 'Dorthin gehen',
@@ -179,8 +179,7 @@ export const de = {
     find: 'Eine Ebene suchen',
     noMatch: text => `Keine Ebene passt zu „${text}“.`,
     zoom: zooms => `Zoom ${zooms}`,
-    compare: 'Vergleichen',
-    vector: 'Das sind Vektorkacheln: Diese Seite kennt ihre Vergangenheit, kann sie aber nicht zeichnen.'
+    compare: 'Vergleichen'
   },
   facts: {
     terms: { layer: 'Ebene', tiles: 'Kacheln', versions: 'Versionen', size: 'Größe', zooms: 'Zoomstufen', first: 'Erste', last: 'Letzte', conflicts: 'Konflikte', source: 'Quelle' },
@@ -218,6 +217,17 @@ export const de = {
     often: 'oft'
   },
 
+  features: {
+    looking: 'Wird gesucht …',
+    here: 'Hier',
+    layer: 'Ebene',
+    caption: 'Objekte, die sich unterscheiden, nach ihrer Ebene',
+    kinds: { added: 'neu', changed: 'geändert', removed: 'entfernt' },
+    alike: 'Kein Objekt ist anders.',
+    mark: 'Diese Objekte markieren',
+    save: 'Als GeoJSON speichern',
+    failed: message => `Die Objekte konnten nicht verglichen werden: ${message}.`
+  },
   changed: {
     title: 'Was sich hier änderte',
     between: ['Zwischen ', ' und ', ''],

@@ -68,7 +68,7 @@ export const en = {
     keepsAsking: 'This page keeps asking.',
     fromDevice: (isOnline, time) => `${isOnline ? 'The server does not answer.' : 'You are offline.'} This is what the device has of the map${time ? `, as of ${time}` : '; not all of it is here'}.`,
     failed: number => `${tiles(number)} did not load. Trying again.`,
-    vector: 'These are vector tiles. This page knows when they changed, and cannot draw them.',
+    vector: 'These are vector tiles. This page knows when they changed, but this browser cannot draw them: it has no WebGL.',
     notHere: 'Nothing of this place is on this device.',
     noneBefore: time => `This place has no tiles before ${time}.`,
     goThere: 'Go there',
@@ -136,8 +136,7 @@ export const en = {
     find: 'Find a layer',
     noMatch: text => `No layer matches “${text}”.`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Compare',
-    vector: 'These are vector tiles: this page knows their past, and cannot draw them.'
+    compare: 'Compare'
   },
   facts: {
     terms: { layer: 'Layer', tiles: 'Tiles', versions: 'Versions', size: 'Size', zooms: 'Zooms', first: 'First', last: 'Last', conflicts: 'Conflicts', source: 'Source' },
@@ -175,6 +174,17 @@ export const en = {
     often: 'often'
   },
 
+  features: {
+    looking: 'Looking …',
+    here: 'Here',
+    layer: 'Layer',
+    caption: 'Features that differ, by their layer',
+    kinds: { added: 'added', changed: 'changed', removed: 'removed' },
+    alike: 'No feature differs.',
+    mark: 'Mark these features',
+    save: 'Save as GeoJSON',
+    failed: message => `The features could not be compared: ${message}.`
+  },
   changed: {
     title: 'What changed here',
     between: ['Between ', ' and ', ''],

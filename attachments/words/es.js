@@ -112,7 +112,7 @@ export const es = {
     keepsAsking: 'Esta página sigue preguntando.',
     fromDevice: (isOnline, time) => `${isOnline ? 'El servidor no responde.' : 'Está sin conexión.'} Esto es lo que el dispositivo tiene del mapa${time ? `, a ${time}` : '; no está todo'}.`,
     failed: number => `${tiles(number)} sin cargar. Se sigue intentando.`,
-    vector: 'Son teselas vectoriales. Esta página sabe cuándo cambiaron, pero no puede dibujarlas.',
+    vector: 'Son teselas vectoriales. Esta página sabe cuándo cambiaron, pero este navegador no puede dibujarlas: no tiene WebGL.',
     notHere: 'No hay nada de este lugar en este dispositivo.',
     noneBefore: time => `Este lugar no tiene teselas antes del ${time}.`,
     goThere: 'Ir allí',
@@ -179,8 +179,7 @@ export const es = {
     find: 'Buscar una capa',
     noMatch: text => `Ninguna capa coincide con «${text}».`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Comparar',
-    vector: 'Son teselas vectoriales: esta página conoce su pasado, pero no puede dibujarlas.'
+    compare: 'Comparar'
   },
   facts: {
     terms: { layer: 'Capa', tiles: 'Teselas', versions: 'Versiones', size: 'Tamaño', zooms: 'Niveles', first: 'Primera', last: 'Última', conflicts: 'Conflictos', source: 'Fuente' },
@@ -218,6 +217,17 @@ export const es = {
     often: 'a menudo'
   },
 
+  features: {
+    looking: 'Buscando …',
+    here: 'Aquí',
+    layer: 'Capa',
+    caption: 'Objetos distintos, según su capa',
+    kinds: { added: 'añadidos', changed: 'modificados', removed: 'eliminados' },
+    alike: 'Ningún objeto es distinto.',
+    mark: 'Marcar estos objetos',
+    save: 'Guardar como GeoJSON',
+    failed: message => `No se pudieron comparar los objetos: ${message}.`
+  },
   changed: {
     title: 'Qué cambió aquí',
     between: ['Entre ', ' y ', ''],

@@ -112,7 +112,7 @@ export const fr = {
     keepsAsking: 'Cette page continue de demander.',
     fromDevice: (isOnline, time) => `${isOnline ? 'Le serveur ne répond pas.' : 'Vous êtes hors ligne.'} Voici ce que l’appareil a de la carte${time ? `, au ${time}` : ' ; tout n’y est pas'}.`,
     failed: number => `${tiles(number)} : chargement échoué. Nouvel essai en cours.`,
-    vector: 'Ce sont des tuiles vectorielles. Cette page sait quand elles ont changé, mais ne peut pas les dessiner.',
+    vector: 'Ce sont des tuiles vectorielles. Cette page sait quand elles ont changé, mais ce navigateur ne peut pas les dessiner : il n’a pas WebGL.',
     notHere: 'Rien de ce lieu n’est sur cet appareil.',
     noneBefore: time => `Ce lieu n’a pas de tuiles avant le ${time}.`,
     goThere: 'Y aller',
@@ -179,8 +179,7 @@ export const fr = {
     find: 'Chercher une couche',
     noMatch: text => `Aucune couche ne correspond à « ${text} ».`,
     zoom: zooms => `zoom ${zooms}`,
-    compare: 'Comparer',
-    vector: 'Ce sont des tuiles vectorielles : cette page connaît leur passé, mais ne peut pas les dessiner.'
+    compare: 'Comparer'
   },
   facts: {
     terms: { layer: 'Couche', tiles: 'Tuiles', versions: 'Versions', size: 'Taille', zooms: 'Zooms', first: 'Première', last: 'Dernière', conflicts: 'Conflits', source: 'Source' },
@@ -218,6 +217,17 @@ export const fr = {
     often: 'souvent'
   },
 
+  features: {
+    looking: 'Recherche …',
+    here: 'Ici',
+    layer: 'Couche',
+    caption: 'Objets qui diffèrent, par couche',
+    kinds: { added: 'ajoutés', changed: 'modifiés', removed: 'supprimés' },
+    alike: 'Aucun objet ne diffère.',
+    mark: 'Marquer ces objets',
+    save: 'Enregistrer en GeoJSON',
+    failed: message => `Les objets n’ont pas pu être comparés : ${message}.`
+  },
   changed: {
     title: 'Ce qui a changé ici',
     between: ['Entre le ', ' et le ', ''],

@@ -16,6 +16,7 @@ export const viewerBundles = {
   'viewer.css': { entry: 'attachments/viewer.css' },
   'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // loaded for offline areas only
   'take.js': { entry: 'attachments/take/index.js', format: 'esm', leaflet: 'global' }, // to take something away
+  'vector.js': { entry: 'attachments/vector/index.js', format: 'esm', leaflet: 'global' }, // loaded for vector layers only
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
@@ -64,8 +65,10 @@ const globalLeaflet = {
 const workersAsText = (esbuild, options, inputs) => ({
   name: 'workers as text',
   setup (build) {
-    build.onResolve({ filter: /\?worker$/ }, ({ path: name, resolveDir }) =>
-      ({ path: path.resolve(resolveDir, name.replace(/\?worker$/, '')), namespace: 'worker' }))
+    build.onResolve({ filter: /\?worker$/ }, async ({ path: name, resolveDir, kind }) => {
+      const found = await build.resolve(name.replace(/\?worker$/, ''), { resolveDir, kind })
+      return { ...found, namespace: 'worker' }
+    })
     build.onLoad({ filter: /./, namespace: 'worker' }, async ({ path: file }) => {
       const { outputFiles: [{ text }], metafile, errors, warnings } = await esbuild.build({
         ...options, entryPoints: [file], format: 'iife', write: false, metafile: true

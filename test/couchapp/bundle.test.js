@@ -71,7 +71,12 @@ describe('bundles', () => {
 describe('what browsers get of this project', () => {
   const names = { ...viewerBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
-  const brought = { 'offline.js': pouch, 'pouchdb.js': pouch, 'take.js': /(^|\/|^\(disabled\):)node_modules\/(gifenc|lean-qr|mediabunny)\// } // (disabled): left out for browsers, by the package.json of the package
+  const brought = {
+    'offline.js': pouch,
+    'pouchdb.js': pouch,
+    'take.js': /(^|\/|^\(disabled\):)node_modules\/(gifenc|lean-qr|mediabunny)\//, // (disabled): left out for browsers, by the package.json of the package
+    'vector.js': /(^|\/)node_modules\/(maplibre-gl|pbf|@mapbox\/(vector-tile|point-geometry))\//
+  }
 
   it('is attached to the design document "tiles", beside the files that are no modules', async () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles')
@@ -123,6 +128,7 @@ describe('what browsers get of this project', () => {
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 420_000, 'what the viewer loads for areas on the device')
     assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')
+    assert.ok(size('vector.js') < 1_800_000, 'what the viewer loads for vector layers: MapLibre and its worker')
     assert.ok(size('sw.js') < 4000, 'the service worker')
   })
 })

@@ -1,0 +1,199 @@
+// A vector layer as of any time, with what HistoryLayer has for Leaflet: the time engine, drawn by MapLibre in the
+// style of the layer.
+import L from 'leaflet'
+import { attributionHtml, leafletOptions } from '../../client/leaflet/layer-options.js'
+import { HistoryLayer } from '../../client/maplibre/index.js'
+import { tileAt } from '../../core/index.js'
+import { Differences } from './differences.js'
+import { FeatureChanges, featureList } from './feature-list.js'
+import { GlLayer } from './gl-layer.js'
+import { Pointer } from './pointer.js'
+import { readStyle } from './style.js'
+
+const FORWARDED = 'timechange timeload changes extent layerload storeerror storeback tileerror tileload'
+const REACH = 4 // pixels around the pointer in which a line or a point is meant
+const MOST = 20 // features that are told of one place
+
+export class VectorLayer extends GlLayer {
+  #layer
+  #doc
+  #style
+  #words
+  #dark = matchMedia('(prefers-color-scheme: dark)')
+  #stop = new AbortController()
+  #differences
+  #pointer = new Pointer(this)
+
+  /**
+   * @param {string} db
+   * @param {any} options of HistoryLayer; `doc`: the layer's document; `style`: see readStyle; `words` of the page
+   */
+  constructor (db, { doc, style, words, opacity, zIndex, fade, ...options }) {
+    super({ ...options, opacity, zIndex })
+    this.#doc = doc
+    this.#style = style
+    this.#words = words
+    this.title = doc.name ?? doc.layer
+    this.#layer = new HistoryLayer(db, { ...options, layers: style.layers })
+    this.clock = this.#layer.clock
+    this.#differences = new Differences(this)
+    /** which features differ between two times, for a card @readonly */
+    this.featureChanges = new FeatureChanges(this, words)
+    this.history.on(FORWARDED, ({ type, ...about }) => this.fire(type, about))
+  }
+
+  /** its time engine */
+  get history () {
+    return this.#layer.history
+  }
+
+  onAdd (map) {
+    super.onAdd(map)
+    const { attribution } = this.#doc
+    this.options.attribution = attribution && attributionHtml(attribution)
+    const { minZoom, maxZoom } = leafletOptions({ ...this.#doc, tileSize: 512 }, this.history.options.overzoom)
+    Object.assign(this.options, { minZoom, maxZoom })
+    map._addZoomLimit(this)
+    this.#layer.addTo(this.gl)
+    this.#stop = new AbortController()
+    const { signal } = this.#stop
+    this.#pointer.follow(map, signal)
+    this.#dark.addEventListener('change', () => this.#restyle(), { signal })
+    return this
+  }
+
+  onRemove (map) {
+    this.#stop.abort()
+    this.#layer.remove()
+    map._removeZoomLimit(this)
+    return super.onRemove(map)
+  }
+
+  getAttribution () {
+    return this.options.attribution
+  }
+
+  getTime () {
+    return this.history.getTime()
+  }
+
+  setTime (time) {
+    this.history.setTime(time)
+    return this
+  }
+
+  changes () {
+    return this.history.changes()
+  }
+
+  extent () {
+    return this.history.extent()
+  }
+
+  isShown () {
+    return this.history.isShown()
+  }
+
+  changedTiles (from, to) {
+    return this.history.changedTiles(from, to)
+  }
+
+  changesByTile () {
+    return this.history.changesByTile()
+  }
+
+  preload (times, signal) {
+    return this.history.preload(times, signal)
+  }
+
+  retry () {
+    this.history.retry()
+    return this
+  }
+
+  refresh () {
+    this.history.refresh()
+    return this
+  }
+
+  /** Whether nothing is drawn in view. */
+  isEmpty () {
+    return !this.gl?.queryRenderedFeatures({ layers: this.#ownLayers }).length
+  }
+
+  /** Small pictures of other times: they would have to be drawn by a map of their own. */
+  pictures () {
+    return []
+  }
+
+  /** The tile under a place, with its versions. */
+  tileAt (place) {
+    if (!this.gl) return null
+    const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
+    const { minzoom = 0, maxzoom = 18 } = this.#doc
+    const z = Math.min(Math.max(Math.floor(this.gl.getZoom()), minzoom), maxzoom)
+    const tile = tileAt(lng, lat, z)
+    const { x, y } = tile
+    return { ...tile, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
+  }
+
+  /**
+   * What is drawn at a place, the uppermost first, each feature once.
+   * @param {L.LatLngExpression} place
+   * @returns {{id: number | undefined, sourceLayer: string, properties: Record<string, any>}[]}
+   */
+  featuresAt (place) {
+    if (!this.gl) return []
+    const { lat, lng } = L.latLng(place)
+    const { x, y } = this.gl.project([lng, lat])
+    const box = [[x - REACH, y - REACH], [x + REACH, y + REACH]]
+    const found = new Map()
+    for (const { id, sourceLayer, properties } of this.gl.queryRenderedFeatures(box, { layers: this.#ownLayers })) {
+      const key = JSON.stringify([sourceLayer, id, properties])
+      if (found.size < MOST && !found.has(key)) found.set(key, { id, sourceLayer, properties })
+    }
+    return [...found.values()]
+  }
+
+  /** What lies at a place, for a card; nothing where there is nothing. @param {L.LatLngExpression} place */
+  featureList (place) {
+    return featureList(this.featuresAt(place), this.#words)
+  }
+
+  /**
+   * The features in view that were added, removed or changed between two times.
+   * @returns {Promise<import('./differences.js').Found>}
+   */
+  differences (from, to, signal) {
+    return this.#differences.between(from, to, signal)
+  }
+
+  /** Marks features on the map; null: none. @param {import('./differences.js').Found | null} found */
+  mark (found) {
+    this.#differences.show(found)
+  }
+
+  /** Whether the page is dark. */
+  get isDark () {
+    return this.#dark.matches
+  }
+
+  get #ownLayers () {
+    return this.#layer.layerIds.filter(id => this.gl.getLayer(id))
+  }
+
+  _files () {
+    const { sprite, glyphs } = this.#style
+    return { ...(sprite && { sprite }), ...(glyphs && { glyphs }) }
+  }
+
+  /** The page is dark now, or light: so is the default style. */
+  async #restyle () {
+    const { layers } = await readStyle(this.#doc)
+    for (const { id, paint = {} } of this.gl ? layers : []) {
+      if (!this.gl.getLayer(id)) continue
+      for (const [property, value] of Object.entries(paint)) this.gl.setPaintProperty(id, property, value)
+    }
+    this.#differences.restyle()
+  }
+}

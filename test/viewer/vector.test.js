@@ -1,0 +1,154 @@
+/* global document, location, HTMLCanvasElement, OffscreenCanvas, createImageBitmap -- of the page, in functions that run there */
+// Vector layers in the viewer: drawn by MapLibre, stepped through in time, and compared feature by feature.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { until } from '../../bench/wait.js'
+import { load } from '../../loader/index.js'
+import { demoEditions, layers } from '../../server/demo/index.js'
+import { TOWN_BOUNDS, townIn } from '../../server/demo/town.js'
+import { screens } from './browser.js'
+import { onViewer } from './stage.js'
+
+const [FIRST, LAST] = [2009, 2012]
+const PLACE = '13/45/-30'
+const SMALL = { viewport: { width: 800, height: 600 } } // there is no graphics card where tests run
+
+/** The features of two years, compared one by one. */
+function expected (from, to) {
+  const [before, after] = [townIn(from), townIn(to)]
+  const text = feature => JSON.stringify([feature.geometry, feature.properties])
+  return Object.fromEntries(Object.keys(before).map(name => {
+    const [olds, news] = [before[name], after[name]].map(list => new Map(list.map(feature => [feature.id, text(feature)])))
+    const both = [...news.keys()].filter(id => olds.has(id))
+    return [name, {
+      added: news.size - both.length, changed: both.filter(id => olds.get(id) !== news.get(id)).length, removed: olds.size - both.length
+    }]
+  }).filter(([, counts]) => Object.values(counts).some(Boolean)))
+}
+
+onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
+  before(async () => {
+    for (const { layer, time, title, open } of demoEditions()) {
+      const year = +time.slice(0, 4)
+      if (layer === 'tilby' && year >= FIRST && year <= LAST) await load(stage.store, open(), { layer, time, title, fields: layers.tilby })
+    }
+  })
+
+  /** Waits until the map stands still and all of it is drawn. */
+  async function drawn (page) {
+    await page.locator('#map .tilecouch-vector canvas').first().waitFor()
+    await page.waitForFunction(() => {
+      const timeline = document.querySelector('.tilecouch-timeline')
+      return timeline && !timeline.classList.contains('tilecouch-busy') && document.querySelector('.tilecouch-timeline-detail')?.textContent !== ''
+    })
+  }
+
+  /** Colours on the map, with how many pixels each has. */
+  async function coloursOf (page) {
+    const png = (await page.locator('#map').screenshot()).toString('base64')
+    return page.evaluate(async data => {
+      const image = await createImageBitmap(new Blob([Uint8Array.from(atob(data), letter => letter.charCodeAt(0))]))
+      const context = /** @type {any} */ (new OffscreenCanvas(image.width, image.height).getContext('2d'))
+      context.drawImage(image, 0, 0)
+      const { data: pixels } = context.getImageData(0, 0, image.width, image.height)
+      const counts = {}
+      for (let at = 0; at < pixels.length; at += 4) {
+        const colour = `${pixels[at]},${pixels[at + 1]},${pixels[at + 2]}`
+        counts[colour] = (counts[colour] ?? 0) + 1
+      }
+      return counts
+    }, png)
+  }
+
+  it('is drawn in the style that its source layers suggest, and what draws it comes only then', async () => {
+    const page = await stage.visit('#steps/3/0/0')
+    await page.locator('#map .tilecouch-tile img').first().waitFor()
+    assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('vector.js')), [])
+    await page.locator('[data-layer="tilby"]').click()
+    await drawn(page)
+    assert.equal(stage.front.requests().filter(({ path }) => path.includes('vector.js')).length, 1)
+    await page.evaluate(place => { location.hash = `#tilby/${place}` }, PLACE)
+    await drawn(page)
+    await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
+    const colours = Object.entries(await coloursOf(page)).filter(([, count]) => count > 500)
+    assert.ok(colours.length >= 4, `land, buildings, parks and roads: ${JSON.stringify(colours)}`)
+  })
+
+  it('steps through its editions, asking for the tiles that differ, each once', async () => {
+    const page = await stage.visit(`#tilby@${FIRST}-12-31T00:00:00Z/${PLACE}`, SMALL)
+    await drawn(page)
+    for (let year = FIRST; year < LAST; year++) await page.getByRole('button', { name: 'Next change' }).click()
+    await page.waitForURL(new RegExp(`#tilby@${LAST}-12-31T00:00:00Z`))
+    await drawn(page)
+    const asked = stage.front.requests('tile').map(({ path }) => path)
+    assert.ok(asked.length > 0)
+    assert.equal(new Set(asked).size, asked.length, 'no version comes twice')
+    stage.front.forget()
+    await page.getByRole('button', { name: 'Previous change' }).click()
+    await page.waitForURL(new RegExp(`#tilby@${LAST - 1}-12-31T00:00:00Z`))
+    await drawn(page)
+    assert.deepEqual(stage.front.requests('tile'), [], 'on the way back nothing is asked for')
+  })
+
+  it('tells what lies at a place, with all attributes', async () => {
+    const page = await stage.visit('#tilby/16/45/-30', SMALL)
+    await drawn(page)
+    // MapLibre parses what has come in workers
+    await until(async () => {
+      await page.mouse.move(401, 301)
+      await page.mouse.move(400, 300)
+      return page.locator('.feature-tip').count()
+    }, { what: 'a feature under the pointer' })
+    await page.mouse.click(400, 300)
+    await page.locator('.card.tile .features summary').first().waitFor()
+    const text = await page.locator('.card.tile .features').innerText()
+    assert.match(text, /building|park|road/)
+  })
+
+  it('tells which features differ between two times, marks them, and saves them as GeoJSON', async () => {
+    const [west, south, east, north] = TOWN_BOUNDS
+    const page = await stage.visit(`#tilby/13/${(south + north) / 2}/${(west + east) / 2}/${FIRST}-12-31..${LAST}-12-31`)
+    await drawn(page)
+    await page.locator('.features table').waitFor()
+    const rows = await page.locator('.features tbody tr').evaluateAll(list => list.map(row => [...row.cells].map(cell => cell.textContent)))
+    const kinds = await page.locator('.features thead th').evaluateAll(list => list.slice(1).map(cell => cell.className))
+    const found = Object.fromEntries(rows.map(([name, ...numbers]) => [name, { added: 0, changed: 0, removed: 0, ...Object.fromEntries(kinds.map((kind, at) => [kind, +numbers[at]])) }]))
+    assert.deepEqual(found, expected(FIRST, LAST))
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator('[data-does="save-features"]').click()])
+    const { features } = JSON.parse(await readFile(await download.path(), 'utf8'))
+    assert.equal(features.length, Object.values(found).flatMap(counts => Object.values(counts)).reduce((sum, count) => sum + count, 0))
+    assert.ok(features.every(({ properties, geometry }) => properties.change && properties.source_layer && geometry.coordinates))
+    const mark = page.getByRole('checkbox', { name: 'Mark these features' })
+    const count = async () => (await coloursOf(page))['15,123,63'] ?? 0
+    await page.waitForFunction(() => !document.querySelector('.tilecouch-busy'))
+    const marked = await count()
+    await mark.uncheck()
+    const unmarked = await count() // what the table has of it
+    assert.ok(marked > unmarked + 100, `${marked} and ${unmarked} pixels in the colour of what was added`)
+  })
+
+  it('is compared with itself at another time, under a handle, faded, and on two maps', async () => {
+    const page = await stage.visit(`#tilby@${FIRST}-12-31..${LAST}-12-31/${PLACE}`, SMALL)
+    await page.locator('.tilecouch-compare-handle').waitFor()
+    assert.equal(await page.locator('#map .tilecouch-vector').count(), 2)
+    await page.getByRole('button', { name: 'Fade' }).click()
+    await page.getByRole('button', { name: 'Side by side' }).click()
+    await page.locator('.tilecouch-compare .leaflet-container .tilecouch-vector canvas').waitFor()
+    await page.getByRole('button', { name: 'Stop comparing' }).click()
+    await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-vector').length === 1)
+  })
+
+  it('lies over an image layer, on a phone and in the dark as well', async () => {
+    const page = await stage.visit(`#steps/4/45/-30&layers=*,tilby:80`, { ...screens.phone, colorScheme: 'dark' })
+    await page.locator('#map .tilecouch-vector canvas').waitFor()
+    assert.equal(await page.locator('#map .tilecouch-vector').evaluate(node => node.style.opacity), '0.8')
+  })
+
+  it('is only known of where the browser has no WebGL, and the page says so', async () => {
+    const page = await stage.visit()
+    await page.addInitScript(() => { HTMLCanvasElement.prototype.getContext = () => null })
+    await page.goto(`${stage.address}#tilby/${PLACE}`)
+    await page.reload()
+    await page.getByText('this browser cannot draw them').waitFor()
+  })
+})
