@@ -1,6 +1,6 @@
 // What the panel shows of the chosen layer: its editions, its facts and its address.
 import { element } from '../client/timeline/dom.js'
-import { attributionNodes } from '../client/leaflet/layer-options.js'
+import { attributionNodes } from '../client/source/attribution.js'
 import { fromSeconds } from '../core/index.js'
 import { button } from './dom.js'
 import { Editions } from './editions.js'

@@ -3,7 +3,7 @@
 // two maps, both have them.
 import L from 'leaflet'
 import { CouchLayer } from '../client/leaflet/couch-layer.js'
-import { attributionHtml } from '../client/leaflet/layer-options.js'
+import { attributionHtml } from '../client/source/attribution.js'
 
 const OVERZOOM = 6 // zooms in which a base map is enlarged, beyond its last one
 const STEP = 10 // between the z-indexes of two layers: what is compared with one lies right below it

@@ -2,7 +2,7 @@
 import L from 'leaflet'
 import { ancestors, resolve } from '../../client/engine/resolve.js'
 import { VersionIndex } from '../../client/engine/version-index.js'
-import { attributionNodes } from '../../client/leaflet/layer-options.js'
+import { attributionNodes } from '../../client/source/attribution.js'
 import { TakeError } from './errors.js'
 import { plainImage } from './images.js'
 

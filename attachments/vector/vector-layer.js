@@ -1,7 +1,8 @@
 // A vector layer as of any time, with what HistoryLayer has for Leaflet: the time engine, drawn by MapLibre in the
 // style of the layer.
 import L from 'leaflet'
-import { attributionHtml, leafletOptions } from '../../client/leaflet/layer-options.js'
+import { leafletOptions } from '../../client/leaflet/layer-options.js'
+import { attributionHtml } from '../../client/source/attribution.js'
 import { HistoryLayer } from '../../client/maplibre/index.js'
 import { tileAt } from '../../core/index.js'
 import { Differences } from './differences.js'

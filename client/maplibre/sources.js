@@ -3,7 +3,7 @@
 // between two frames: images are decoded, and vector tiles are parsed, before that.
 import { RasterTileSource, VectorTileSource, addProtocol, addSourceType } from 'maplibre-gl'
 import { tileRanges } from '../../core/index.js'
-import { attributionHtml } from '../leaflet/layer-options.js'
+import { attributionHtml } from '../source/attribution.js'
 import { inflate } from './inflate.js'
 
 const SCHEME = 'tilecouch' // of addresses that MapLibre asks this module for

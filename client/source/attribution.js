@@ -1,0 +1,30 @@
+// What a layer says of where its tiles are from, as text and links alone.
+
+const LINK = /^https?:\/\//
+
+/**
+ * An attribution as nodes: TileJSON allows HTML, of which links and text are kept, since nothing that a store holds
+ * may become markup of the page.
+ * @returns {Node[]}
+ */
+export function attributionNodes (html) {
+  const parsed = new DOMParser().parseFromString(html, 'text/html') // runs no script, loads no image
+  const nodes = []
+  const walk = node => {
+    if (node.nodeType === Node.TEXT_NODE) nodes.push(document.createTextNode(node.data))
+    else if (node.tagName === 'A' && LINK.test(node.getAttribute('href'))) {
+      const link = document.createElement('a')
+      Object.assign(link, { href: node.getAttribute('href'), rel: 'noopener', target: '_blank', textContent: node.textContent })
+      nodes.push(link)
+    } else if (!/^(script|style)$/i.test(node.tagName ?? '')) node.childNodes.forEach(walk)
+  }
+  walk(parsed.body)
+  return nodes
+}
+
+/** The same as a text of markup, which is what map libraries take. */
+export function attributionHtml (html) {
+  const span = document.createElement('span')
+  span.append(...attributionNodes(html))
+  return span.innerHTML
+}
