@@ -60,6 +60,8 @@ export const layers = {
     fields: { minzoom: 3, maxzoom: 3 },
     steps: { 1: tilesOf(3, (x, y) => !(x === 4 && y === 3) && !(x === 3 && y === 4)), 2: [[3, 3, 3, true]], 3: [[3, 3, 3], [3, 4, 3]] }
   },
+  // two zooms, in which every step changes everything
+  depths: { fields: { minzoom: 3, maxzoom: 4 }, steps: { 1: [...ONE, ...tilesOf(4)], 2: [...ONE, ...tilesOf(4)] } },
   // the whole world at zoom 1, a half of it at 2, one tile at 3
   deep: {
     fields: { minzoom: 1, maxzoom: 3 },

@@ -1,0 +1,342 @@
+// A source of OpenLayers that shows any time of a layer's past. HistoryEngine decides what each tile shows; this hands
+// the images to the renderers, canvas and WebGL, so that all tiles of a step change in one frame.
+import DataTileSource from 'ol/source/DataTile.js'
+import { createXYZ } from 'ol/tilegrid.js'
+import { equivalent, toLonLat } from 'ol/proj.js'
+import { tileAt, tileRanges } from '../../core/index.js'
+import { HistoryEngine } from '../engine/history-engine.js'
+import { attributionHtml } from '../leaflet/layer-options.js'
+import { HistoryTile, Place } from './history-tile.js'
+import { decodeBitmap } from './decode-bitmap.js'
+import { LayerView } from './layer-view.js'
+
+const SPARE = 64 // places beside the view that keep their image, 16 MB
+const EVENTS = 'timechange timeload changes extent layerload storeerror storeback'
+
+export const sourceDefaults = {
+  /** @type {number | undefined} of the layer's document unless given, as the next three */
+  minzoom: undefined,
+  /** @type {number | undefined} tiles are enlarged beyond it */
+  maxzoom: undefined,
+  /** @type {number | undefined} pixels */
+  tileSize: undefined,
+  /** @type {[number, number, number, number] | undefined} west, south, east, north in degrees */
+  bounds: undefined,
+  /** @type {import('ol/source/Source.js').AttributionLike | undefined} of the layer's document unless given */
+  attributions: undefined,
+  /** smooth images where they are enlarged */
+  interpolate: true,
+  /** repeat the world to the left and to the right */
+  wrapX: true
+}
+
+/**
+ * @typedef {import('../engine/clock.js').Clock} Clock
+ * @typedef {import('../engine/clock.js').Time} Time
+ * @typedef {import('../engine/clock.js').ExactTime} ExactTime
+ * @typedef {import('../engine/history-engine.js').EngineOptions & Partial<typeof sourceDefaults>} HistorySourceOptions
+ * @typedef {import('../source/couch-source.js').Column} Column
+ * @typedef {import('../source/couch-source.js').Version} Version
+ * @typedef {import('ol/layer/BaseTile.js').default<any, any>} TileLayer
+ */
+
+/**
+ * The map as it was, for `ol/layer/Tile` and `ol/layer/WebGLTile`. A step of the clock asks only for the tiles that
+ * differ, and shows all of them in one frame.
+ */
+export class HistorySource extends DataTileSource {
+  /** z/x/y -> place; those in view last @type {Map<string, Place>} */
+  #places = new Map()
+  /** what the layers show of it, each on its map @type {Map<TileLayer, LayerView>} */
+  #views = new Map()
+  /** @type {Column[]} what is in view on any of them */
+  #columns = []
+  /** have another image since the last frame @type {Set<Place>} */
+  #changed = new Set()
+  /** have their first image while a step is under way @type {Set<Place>} */
+  #held = new Set()
+  /** ends the waiting of `#held` @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+  #isAdding = false
+  /** names the grid of the tiles */
+  #grid = ''
+  #repaints = 0
+  /** reprojected tiles show what was */
+  #isOutdated = false
+  #given
+
+  /** @param {string} db address of the database @param {HistorySourceOptions} options */
+  constructor (db, options) {
+    const given = { ...sourceDefaults, ...options }
+    const { attributions, interpolate, wrapX } = given
+    super({ attributions, interpolate, wrapX, transition: 0, state: 'loading', tileGrid: createXYZ() })
+    this.#given = given
+    /** its time engine @readonly */
+    this.history = new HistoryEngine(db, options, {
+      decode: decodeBitmap,
+      setLayer: doc => this.#setLayer(doc),
+      onReady: () => this.setState('ready'),
+      onTime: () => this.#onTime(),
+      paint: () => this.#paint()
+    })
+    /** the one given to it, or its own @readonly @type {Clock} */
+    this.clock = this.history.clock
+    this.history.on('timeload', () => this.#paint())
+    this.history.on(EVENTS, (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
+    this.history.on('tileload tileerror', (/** @type {any} */ { type, tile: { z, x, y }, error }) => {
+      this.dispatchEvent(/** @type {any} */ ({ type, tile: { z, x, y }, error }))
+    })
+  }
+
+  /**
+   * Shows itself in a layer, whose view of the map it has to know. `historyLayer` does so by itself.
+   * @param {TileLayer} layer with this source
+   */
+  follow (layer) {
+    if (this.#views.has(layer)) return this
+    const view = new LayerView(layer, this, {
+      onMap: () => this.#onMap(),
+      onFrame: () => { if (this.history.isReady) this.#setView() }
+    })
+    this.#views.set(layer, view)
+    if (this.history.isReady) view.limit()
+    this.#onMap()
+    return this
+  }
+
+  /** @returns {ExactTime | null} the clock's time; null is the newest */
+  getTime () {
+    return this.history.getTime()
+  }
+
+  /** Moves the clock, and with it every layer on it. An invalid time throws BAD_TIME. @param {Time | null} time */
+  setTime (time) {
+    this.history.setTime(time)
+    return this
+  }
+
+  /** When the present view changed, oldest first; null while that is not known. */
+  changes () {
+    return this.history.changes()
+  }
+
+  /** The first and last time of the whole layer; null while unknown, or when it has no tiles. */
+  extent () {
+    return this.history.extent()
+  }
+
+  /** @returns {boolean} whether every tile in view shows what it should, or has failed and reported it */
+  isShown () {
+    return this.history.isShown()
+  }
+
+  /**
+   * The tiles in view that look different at two times.
+   * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
+   */
+  changedTiles (from, to) {
+    return this.history.changedTiles(from, to)
+  }
+
+  /** How often each tile in view changed after it first appeared; null while that is not known. */
+  changesByTile () {
+    return this.history.changesByTile()
+  }
+
+  /** @returns {string} of the layer's document; until that is there the layer's name */
+  get title () {
+    return this.history.title
+  }
+
+  /**
+   * The tile under a place of the map, with its versions.
+   * @param {import('ol/coordinate.js').Coordinate} coordinate
+   * @param {import('ol/proj.js').ProjectionLike} [projection] of the coordinate; that of the tiles unless given
+   * @returns {{z: number, x: number, y: number, versions: Version[], shown: Version | null} | null}
+   */
+  tileAt (coordinate, projection) {
+    const [column] = this.#columns
+    if (!column) return null
+    const [lon, lat] = toLonLat(coordinate, projection)
+    const { z, x, y } = tileAt(lon, lat, column.z)
+    return { z, x, y, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
+  }
+
+  /**
+   * Fetches what the view needs at these times, in the background.
+   * @param {(ExactTime | null)[]} times
+   * @param {AbortSignal} [signal] ends it early
+   */
+  preload (times, signal) {
+    return this.history.preload(times, signal)
+  }
+
+  /** Tries again now what failed. */
+  retry () {
+    this.history.retry()
+    return this
+  }
+
+  /** Asks the store anew for the present view: new versions appear. `live: true` does so by itself. */
+  refresh () {
+    this.history.refresh()
+  }
+
+  getTile (z, x, y, pixelRatio, projection, tileCache) {
+    const own = /** @type {import('ol/proj/Projection.js').default} */ (this.getProjection())
+    if (projection && !equivalent(own, projection)) return this.getReprojTile_(z, x, y, projection, own, tileCache)
+    const coord = /** @type {[number, number, number] | null} */ (this.getTileCoordForTileUrlFunction([z, x, y]))
+    if (!coord || !this.#isWithin(coord)) return null
+    const tile = new HistoryTile(this.#place(coord), { tileCoord: [z, x, y], interpolate: this.getInterpolate() })
+    tile.key = this.getKey()
+    tile.addEventListener('change', /** @type {any} */ (this.handleTileChange_))
+    return tile
+  }
+
+  /** The parts of a zoom that have tiles. @returns {import('../../core/grid.js').TileRange[] | undefined} */
+  ranges (z) {
+    const bounds = this.#given.bounds ?? this.history.doc?.bounds
+    return bounds && tileRanges(bounds, z)
+  }
+
+  /** @returns {Iterable<Place>} what OpenLayers asked for */
+  get places () {
+    return this.#places.values()
+  }
+
+  /** Whether all tiles of these columns show something, or have failed. @param {Column[]} columns */
+  isCovered (columns) {
+    return columns.every(({ z, x, y0, y1 }) => {
+      for (let y = y0; y <= y1; y++) if (!this.#places.get(`${z}/${x}/${y}`)?.isSettled) return false
+      return true
+    })
+  }
+
+  #isWithin ([z, x, y]) {
+    return this.ranges(z)?.some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1) ?? true
+  }
+
+  #place ([z, x, y]) {
+    const key = `${z}/${x}/${y}`
+    let place = this.#places.get(key)
+    if (!place) {
+      place = new Place({ z, x, y }, (shown, isFirst) => this.#onShow(shown, isFirst))
+      this.#places.set(key, place)
+      this.#addLater()
+    }
+    return place
+  }
+
+  /** OpenLayers asks for the tiles of a frame one by one: they begin to load together, the middle first. */
+  #addLater () {
+    if (this.#isAdding) return
+    this.#isAdding = true
+    queueMicrotask(() => {
+      this.#isAdding = false
+      if (this.history.isOnMap && this.history.isReady) this.#setView({ isLarger: true })
+    })
+  }
+
+  #onMap () {
+    const isOnMap = [...this.#views.values()].some(view => view.map)
+    if (isOnMap && !this.history.isOnMap) this.history.start()
+    if (!isOnMap && this.history.isOnMap) {
+      this.history.stop()
+      this.#drop([...this.#places.values()])
+      this.#columns = []
+      this.#endStep()
+    }
+  }
+
+  #setView ({ isLarger = false } = {}) {
+    const columns = [...this.#views.values()].flatMap(view => view.columns(this.#timer !== undefined))
+    const isSame = JSON.stringify(columns) === JSON.stringify(this.#columns)
+    if (isSame && !isLarger) return
+    this.#columns = columns
+    this.history.setView(columns, () => {
+      this.#dropUseless()
+      this.#add()
+    })
+  }
+
+  #add () {
+    const middle = this.#columns[this.#columns.length >> 1]
+    const distance = ({ x, y }) => Math.hypot(x - middle.x, y - (middle.y0 + middle.y1) / 2)
+    const fresh = [...this.#places.values()].filter(place => !place.isAdded && this.history.isInView(place))
+    for (const place of fresh.sort((a, b) => distance(a) - distance(b))) {
+      place.isAdded = true
+      this.history.add(place)
+    }
+  }
+
+  /** Of the places beside the view some are kept, for a way back. */
+  #dropUseless () {
+    const beside = []
+    for (const [key, place] of [...this.#places]) {
+      if (this.history.isInView(place)) { // the last ones in view are the last ones to go
+        this.#places.delete(key)
+        this.#places.set(key, place)
+      } else beside.push(place)
+    }
+    const spare = new Set(beside.filter(place => place.isShown && this.history.isRight(place)).slice(-SPARE))
+    this.#drop(beside.filter(place => !spare.has(place)))
+  }
+
+  /** @param {Place[]} places */
+  #drop (places) {
+    if (!places.length) return
+    for (const place of places) {
+      this.#places.delete(`${place.z}/${place.x}/${place.y}`)
+      this.#held.delete(place)
+      if (place.isAdded) this.history.remove(place)
+      place.close()
+    }
+    for (const view of this.#views.values()) view.forget()
+  }
+
+  #onTime () {
+    this.#timer ??= setTimeout(() => this.#paint(), this.history.options.together)
+    this.#setView() // a zoom that is being left, and still seen, goes along
+    const beside = [...this.#places.values()].filter(place => !this.history.isInView(place))
+    this.#drop(beside.filter(place => !place.isAdded || !this.history.isRight(place)))
+  }
+
+  /** @param {Place} place @param {boolean} isFirst */
+  #onShow (place, isFirst) {
+    if (!isFirst) this.#changed.add(place)
+    else if (this.#timer !== undefined) this.#held.add(place) // the others still show the time before
+    else place.reveal()
+  }
+
+  #paint () {
+    this.#endStep()
+    const changed = this.#changed
+    this.#changed = new Set()
+    const views = [...this.#views.values()]
+    if (changed.size) for (const view of views) view.paint(changed)
+    this.#isOutdated ||= changed.size > 0 && views.some(view => view.isReprojected)
+    if (!this.#isOutdated || !this.isShown()) return
+    this.#isOutdated = false
+    this.setKey(`${++this.#repaints}`) // until they are made anew, OpenLayers shows the reprojected tiles of the key before
+  }
+
+  #endStep () {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const place of this.#held) place.reveal()
+    this.#held.clear()
+  }
+
+  #setLayer (doc) {
+    const given = this.#given
+    const minZoom = given.minzoom ?? doc?.minzoom ?? 0
+    const maxZoom = given.maxzoom ?? doc?.maxzoom ?? 18
+    const tileSize = given.tileSize ?? doc?.tileSize ?? 256
+    const name = JSON.stringify([minZoom, maxZoom, tileSize, doc?.bounds])
+    if (name !== this.#grid) this.#drop([...this.#places.values()]) // they are in the wrong places
+    this.#grid = name
+    this.tileGrid = createXYZ({ minZoom, maxZoom, tileSize })
+    if (!given.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
+    for (const view of this.#views.values()) view.limit()
+  }
+}

@@ -1,0 +1,109 @@
+// A place of the layer, whose image the engine decides, and the tiles of OpenLayers that show it.
+import DataTile from 'ol/DataTile.js'
+
+/** As ol/TileState.js, which OpenLayers' script for pages does not have. */
+const TileState = { IDLE: 0, LOADING: 1, LOADED: 2, ERROR: 3, EMPTY: 4 }
+
+/** One tile of the store, as HistoryEngine knows it. It holds the image that is to be seen now. */
+export class Place {
+  /** @type {ImageBitmap | HTMLCanvasElement | null} null: not known yet */
+  image = null
+  /** its image may be seen */
+  isShown = false
+  isFailed = false
+  isClosed = false
+  /** the engine knows it */
+  isAdded = false
+  /** tiles without an image @type {Set<HistoryTile>} */
+  waiting = new Set()
+  #onShow
+
+  /**
+   * @param {{z: number, x: number, y: number}} coords
+   * @param {(place: Place, isFirst: boolean) => void} onShow it has another image
+   */
+  constructor ({ z, x, y }, onShow) {
+    this.z = z
+    this.x = x
+    this.y = y
+    this.#onShow = onShow
+    this.view = {
+      show: image => this.#show(image),
+      mark: isFailed => { this.isFailed = isFailed },
+      note () {}
+    }
+  }
+
+  get isSettled () {
+    return this.isShown || this.isFailed
+  }
+
+  /** The engine calls it once, and tries again by itself what failed. @param {Error} [error] */
+  ready (error) {
+    if (error) this.#settle(TileState.ERROR)
+  }
+
+  /** Lets the first image be seen. */
+  reveal () {
+    this.isShown = true
+    this.#settle(TileState.LOADED)
+    this.waiting.clear()
+  }
+
+  /** Frees the image. No tile may show this place any more. */
+  close () {
+    this.isClosed = true
+    if (this.image instanceof ImageBitmap) this.image.close()
+    this.#settle(TileState.EMPTY) // OpenLayers waits for no more than 16 tiles at a time
+    this.waiting.clear()
+  }
+
+  /** @param {ImageBitmap | null} image */
+  #show (image) {
+    const before = this.image
+    this.image = image ?? nothing()
+    if (before instanceof ImageBitmap) before.close()
+    this.#onShow(this, !before)
+  }
+
+  #settle (state) {
+    for (const tile of [...this.waiting]) if (tile.getState() !== state) tile.setState(state)
+  }
+}
+
+/** What a place without an image shows: OpenLayers takes a loaded tile without data for a fault. */
+const nothing = () => Object.assign(document.createElement('canvas'), { width: 1, height: 1 })
+
+/** A tile of OpenLayers. Each layer has its own, and each copy of the world. */
+export class HistoryTile extends DataTile {
+  /** @param {Place} place @param {Omit<import('ol/DataTile.js').Options, 'loader'>} options */
+  constructor (place, options) {
+    super({ ...options, transition: 0, loader: () => Promise.reject(new Error('the engine loads it')) })
+    this.place = place
+    if (place.isShown) this.state = TileState.LOADED
+  }
+
+  getData () {
+    return this.place.image
+  }
+
+  /** In pixels of the image, which may be larger or smaller than the tile on the map. */
+  getSize () {
+    const { image } = this.place
+    return image ? [image.width, image.height] : super.getSize()
+  }
+
+  load () {
+    if (this.state !== TileState.IDLE && this.state !== TileState.ERROR) return
+    this.setState(TileState.LOADING)
+    if (this.place.isClosed) return this.setState(TileState.EMPTY)
+    if (this.place.isShown) return this.setState(TileState.LOADED)
+    this.place.waiting.add(this)
+    if (this.place.isFailed) this.setState(TileState.ERROR)
+  }
+
+  disposeInternal () {
+    this.place.waiting.delete(this)
+    super.disposeInternal()
+  }
+}

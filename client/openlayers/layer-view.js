@@ -1,0 +1,131 @@
+// What a layer of OpenLayers shows of a HistorySource: which columns of tiles are in view on its map, and what its
+// renderer keeps of them.
+import { inView } from 'ol/layer/Layer.js'
+import { calculateSourceResolution } from 'ol/reproj.js'
+import { equivalent, transformExtent } from 'ol/proj.js'
+import { boundingExtent, getBottomLeft, getBottomRight, getCenter, getTopLeft, getTopRight } from 'ol/extent.js'
+import { viewColumns } from '../engine/resolve.js'
+
+export class LayerView {
+  /** @type {import('ol/Map.js').default | null} */
+  map = null
+  /** whether the map has another projection than the tiles */
+  isReprojected = false
+  #layer
+  #source
+  #listeners
+  /** @type {import('ol/Map.js').FrameState | undefined} */
+  #frame
+  /** the columns that were last drawn in full @type {import('../source/couch-source.js').Column[]} */
+  #covered = []
+  /** @type {number | undefined} set by limit() */
+  #limit
+
+  /**
+   * @param {any} layer
+   * @param {import('./history-source.js').HistorySource} source
+   * @param {{onMap: () => void, onFrame: () => void}} listeners onFrame: before a frame is drawn
+   */
+  constructor (layer, source, listeners) {
+    this.#layer = layer
+    this.#source = source
+    this.#listeners = listeners
+    layer.on('change:map', () => {
+      this.#findMap()
+      listeners.onMap()
+    })
+    this.#findMap()
+  }
+
+  /** Hides the layer where OpenLayers would ask for the many tiles of a deeper zoom. */
+  limit () {
+    const grid = /** @type {import('ol/tilegrid/TileGrid.js').default} */ (this.#source.getTileGrid())
+    const most = this.#layer.getMaxResolution()
+    if (most !== Infinity && most !== this.#limit) return // the caller's own
+    const minZoom = grid.getMinZoom()
+    this.#limit = minZoom ? grid.getResolution(minZoom) * Math.SQRT2 : Infinity
+    this.#layer.setMaxResolution(this.#limit)
+  }
+
+  /**
+   * What is in view, and what the map is on its way to.
+   * @param {boolean} isStepping also the zoom that is being left, as long as it is seen
+   */
+  columns (isStepping) {
+    const frame = this.#frame
+    const state = frame?.layerStatesArray.find(({ layer }) => layer === this.#layer)
+    if (!frame || !state || !inView(state, frame.viewState)) return []
+    const { extent, nextExtent, viewState: { resolution, nextResolution, projection } } = frame
+    const found = this.#columnsOf(extent, resolution, projection)
+    if (nextExtent) found.push(...this.#columnsOf(nextExtent, nextResolution ?? resolution, projection))
+    if (this.#source.isCovered(found)) this.#covered = found
+    else if (isStepping) found.push(...this.#covered.filter(({ z }) => !found.some(column => column.z === z)))
+    return found
+  }
+
+  /** Repaints in the next frame. @param {Set<import('./history-tile.js').Place>} changed */
+  paint (changed) {
+    // as OpenLayers does for a new WebGL context: textures are made again from the images of the tiles
+    this.#layer.getRenderer()?.tileRepresentationCache?.forEach(kept => {
+      if (changed.has(kept.tile.place)) kept.setHelper(kept.helper)
+    })
+    this.#layer.changed()
+  }
+
+  /** Takes tiles of closed places out of the renderer, which would go on showing them. */
+  forget () {
+    const renderer = this.#layer.getRenderer()
+    const cache = renderer?.tileRepresentationCache ?? renderer?.getTileCache()
+    if (!cache) return
+    const found = []
+    cache.forEach((kept, key) => { if ((kept.tile ?? kept).place?.isClosed) found.push(key) })
+    if (found.length === cache.getCount()) return cache.clear() // its `remove` leaves the last one
+    for (const key of found) cache.remove(key).dispose()
+  }
+
+  #findMap () {
+    this.map?.un('precompose', this.#onFrame)
+    this.map = this.#layer.getMapInternal()
+    this.map?.on('precompose', this.#onFrame)
+    this.#frame = undefined
+    this.#covered = []
+  }
+
+  #onFrame = ({ frameState }) => {
+    this.#frame = frameState
+    this.isReprojected = !equivalent(/** @type {any} */ (this.#source.getProjection()), frameState.viewState.projection)
+    this.#listeners.onFrame()
+  }
+
+  #columnsOf (extent, resolution, projection) {
+    const { zDirection } = this.#source
+    const grid = /** @type {import('ol/tilegrid/TileGrid.js').default} */ (this.#source.getTileGrid())
+    const rangeOf = (/** @type {any} */ box, z) => {
+      const { minX, minY, maxX, maxY } = grid.getTileRangeForExtentAndZ(box, z)
+      return viewColumns({ min: { x: minX, y: minY }, max: { x: maxX, y: maxY } }, z, this.#source.ranges(z))
+    }
+    if (!this.isReprojected) {
+      const z = grid.getZForResolution(resolution, zDirection)
+      const levels = Math.min(this.#layer.getPreload(), z - grid.getMinZoom())
+      return Array.from({ length: levels + 1 }, (_, up) => rangeOf(extent, z - up)).flat()
+    }
+    // OpenLayers makes whole tiles of the other projection, and decides for each which zoom it needs: what it asked
+    // for, in the zooms of middle and corners
+    const own = /** @type {import('ol/proj/Projection.js').default} */ (this.#source.getProjection())
+    const other = this.#source.getTileGridForProjection(projection)
+    const at = other.getZForResolution(resolution, zDirection)
+    const { minX, minY, maxX, maxY } = other.getTileRangeForExtentAndZ(extent, at)
+    const ends = [other.getTileCoordExtent([at, minX, minY]), other.getTileCoordExtent([at, maxX, maxY])]
+    const whole = boundingExtent(ends.flatMap(tile => [getBottomLeft(tile), getTopRight(tile)]))
+    const zooms = [getCenter, getBottomLeft, getBottomRight, getTopLeft, getTopRight]
+      .map(of => calculateSourceResolution(own, projection, of(whole), resolution))
+      .filter(Number.isFinite).map(found => grid.getZForResolution(found, zDirection))
+    const box = transformExtent(whole, projection, own)
+    const columns = [...new Set(zooms)].flatMap(z => rangeOf(box, z))
+    return [...this.#source.places].filter(place => isInColumns(place, columns))
+      .map(({ z, x, y }) => ({ z, x, y0: y, y1: y }))
+  }
+}
+
+const isInColumns = (place, columns) =>
+  columns.some(({ z, x, y0, y1 }) => z === place.z && x === place.x && y0 <= place.y && place.y <= y1)

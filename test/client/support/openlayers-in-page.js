@@ -1,0 +1,109 @@
+/* global document, window -- of the page that this is bundled for */
+// What runs in a test page with OpenLayers: a map with a layer, and what every frame of it shows, read from its pixels.
+import Map from 'ol/Map.js'
+import TileLayer from 'ol/layer/Tile.js'
+import View from 'ol/View.js'
+import WebGLTileLayer from 'ol/layer/WebGLTile.js'
+import XYZ from 'ol/source/XYZ.js'
+import { fromLonLat } from 'ol/proj.js'
+import * as tilecouch from '../../../client/openlayers/index.js'
+
+const page = /** @type {any} */ (window)
+const STEP = 24 // pixels between two samples
+const EVENTS = ['timeload', 'changes', 'tileerror', 'storeerror', 'storeback', 'layerload', 'extent']
+const canvas = document.createElement('canvas')
+const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d', { willReadFrequently: true }))
+
+/**
+ * z/x/y -> what is to be seen there: `step` as the pictures of gallery.js say it, `step<zoom` of another zoom, `-` for
+ * nothing; several with a `+` between. Copies of the world are marked with their number.
+ */
+function picture (map, grid, { viewState: { center, resolution }, size: [width, height] }) {
+  Object.assign(canvas, { width, height })
+  for (const each of map.getViewport().querySelectorAll('canvas')) context.drawImage(each, 0, 0, width, height)
+  const { data } = context.getImageData(0, 0, width, height)
+  const z = grid.getZForResolution(resolution)
+  const seen = {}
+  for (let top = STEP / 2; top < height; top += STEP) {
+    for (let left = STEP / 2; left < width; left += STEP) {
+      const place = [center[0] + (left - width / 2) * resolution, center[1] - (top - height / 2) * resolution]
+      const [, x, y] = grid.getTileCoordForCoordAndZ(place, z)
+      if (y < 0 || y >= 2 ** z) continue
+      const copy = Math.floor(x / 2 ** z)
+      const at = 4 * (top * width + left)
+      const own = data[at] & 7
+      const text = data[at + 3] === 0 ? '-' : own === z ? `${data[at] >> 3}` : `${data[at] >> 3}<${own}`
+      const texts = seen[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
+      texts.add(text)
+    }
+  }
+  return Object.fromEntries(Object.keys(seen).sort().map(key => [key, [...seen[key]].sort().join('+')]))
+}
+
+/** In the place of a history layer: an XYZ source, as OpenLayers has it. */
+function ownLayer (url, { webgl, ...options }) {
+  return new (webgl ? WebGLTileLayer : TileLayer)({ source: new XYZ({ url, crossOrigin: 'anonymous', interpolate: false, transition: 0, ...options }) })
+}
+
+/** What is drawn by now is not complete any more: a later frame will be. */
+const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
+
+function draw (name, { own, map: view, ...options }) {
+  const map = page.map = new Map({ target: 'map', pixelRatio: 1, controls: [], view: new View({ center: [0, 0], zoom: 3, ...view }) })
+  page.events = []
+  const olLayer = page.olLayer = own
+    ? ownLayer(own, options)
+    : tilecouch.historyLayer(null, page.db, { layer: name, interpolate: false, preload: 0, ...options })
+  const layer = page.layer = olLayer.getSource()
+  for (const type of EVENTS) {
+    layer.on(type, ({ time, error, changes, tile, first, last }) => page.events.push({
+      type, ...(time !== undefined && { time }), ...(error && { code: error.code }), ...(changes !== undefined && { changes }),
+      ...(tile && { tile: `${tile.z}/${tile.x}/${tile.y}` }), ...(first && { first, last })
+    }))
+  }
+  olLayer.on('change', expectFrame)
+  map.on('rendercomplete', ({ frameState }) => { page.complete = frameState.index })
+  map.on('postrender', ({ frameState }) => {
+    if (frameState) page.last = frameState.index
+    const grid = layer.getTileGrid()
+    if (!frameState || !grid) return
+    page.drawn = picture(map, grid, frameState)
+    page.onFrame?.()
+  })
+  map.addLayer(olLayer)
+}
+
+Object.assign(page, {
+  draw,
+  expectFrame,
+  ol: { Map, View, TileLayer, WebGLTileLayer },
+  tilecouch,
+  move (place, zoom = page.map.getView().getZoom()) {
+    expectFrame()
+    page.map.getView().setCenter(fromLonLat(place))
+    page.map.getView().setZoom(zoom)
+    page.map.render()
+  },
+  /** The red of some pixels of the last frame that are not empty. */
+  colours () {
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height)
+    return Array.from({ length: data.length / 400 }, (_, at) => data.subarray(at * 400, at * 400 + 4)).filter(pixel => pixel[3]).map(([red]) => red)
+  },
+  see: {
+    picture: () => page.drawn,
+    /** Nothing is left to load, and what is there is drawn. */
+    isAtRest: (layer = page.layer) => page.complete === page.last && page.complete >= (page.least ?? 0) && (!layer.history || (layer.isShown() && layer.changes() !== null)),
+    /** Remembers what every frame shows, until `frames` of the window is called. */
+    watch () {
+      const frames = [JSON.stringify(page.drawn)]
+      page.onFrame = () => {
+        const text = JSON.stringify(page.drawn)
+        if (frames.at(-1) !== text) frames.push(text)
+      }
+      page.frames = () => {
+        page.onFrame = undefined
+        return frames.map(text => JSON.parse(text))
+      }
+    }
+  }
+})
