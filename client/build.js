@@ -14,6 +14,8 @@ export const entries = {
   timeline: 'client/leaflet/timeline.js',
   maplibre: 'client/maplibre/index.js',
   'maplibre-history': 'client/maplibre/history.js',
+  openlayers: 'client/openlayers/index.js',
+  'openlayers-history': 'client/openlayers/history.js',
   offline: 'client/offline/index.js',
   edits: 'client/edits/index.js',
   mirror: 'client/mirror/index.js'

@@ -19,6 +19,11 @@ const parts = {
     load('script', { src: `${served}leaflet.js`, async: false }),
     load('script', { src: `${served}tilecouch.js`, async: false })
   ]),
+  openlayers: () => Promise.all([
+    load('link', { rel: 'stylesheet', href: 'https://unpkg.com/ol@10.11.0/ol.css' }),
+    load('script', { src: 'https://unpkg.com/ol@10.11.0/dist/ol.js', async: false }),
+    load('script', { src: `${served}tilecouch-openlayers.js`, async: false })
+  ]),
   maplibre: () => import(`${served}tilecouch-maplibre.esm.js`)
 }
 

@@ -1,6 +1,6 @@
 // The files that browsers load: the viewer, and the client library for other people's pages, each as one bundle.
-// The map library is never inside: the viewer and script tags use the global L of Leaflet, ES modules import theirs.
-// PouchDB is a separate file.
+// The map library is never inside: the viewer and script tags use the global L or ol, ES modules import theirs. PouchDB
+// is a separate file.
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +21,7 @@ export const viewerBundles = {
 }
 
 /** Packages that modules of the client library leave to the page. */
-export const mapLibraries = ['leaflet', 'maplibre-gl']
+export const mapLibraries = ['leaflet', 'maplibre-gl', 'ol/*']
 
 /** Bundles of the client library. The store serves them as well. @type {Record<string, Bundle>} */
 export const clientBundles = {
@@ -30,6 +30,9 @@ export const clientBundles = {
   'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external' },
   'tilecouch-maplibre.esm.js': { entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external' },
   'tilecouch-maplibre-history.esm.js': { entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-openlayers.js': { entry: 'client/openlayers/global.js', format: 'iife', leaflet: 'global' },
+  'tilecouch-openlayers.esm.js': { entry: 'client/openlayers/index.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-openlayers-history.esm.js': { entry: 'client/openlayers/history.js', format: 'esm', leaflet: 'external' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 
@@ -45,12 +48,18 @@ export const TARGETS = ['chrome111', 'firefox114', 'safari16.4']
 const LEAFLET = 'if (!globalThis.L) throw new Error("tilecouch needs Leaflet: load leaflet.js first")\n' +
   'export default globalThis.L'
 
+const OPENLAYERS = 'if (!globalThis.ol) throw new Error("tilecouch needs OpenLayers: load ol.js first")\n'
+
 /** @type {import('esbuild').Plugin} */
-const globalLeaflet = {
-  name: 'leaflet is the global L',
+const globalLibraries = {
+  name: 'the global L or ol',
   setup (build) {
     build.onResolve({ filter: /^leaflet$/ }, () => ({ path: 'leaflet', namespace: 'global' }))
     build.onLoad({ filter: /^leaflet$/, namespace: 'global' }, () => ({ contents: LEAFLET, loader: 'js' }))
+    // ol/source/DataTile.js is ol.source.DataTile
+    build.onResolve({ filter: /^ol\// }, ({ path: name }) => ({ path: name, namespace: 'global' }))
+    build.onLoad({ filter: /^ol\//, namespace: 'global' }, ({ path: name }) =>
+      ({ contents: `${OPENLAYERS}module.exports = globalThis.${name.replace(/\.js$/, '').replaceAll('/', '.')}`, loader: 'js' }))
   }
 }
 
@@ -95,7 +104,7 @@ export async function bundle (bundles, folder = root) {
 
 /** @param {typeof import('esbuild')} esbuild @param {Bundle} bundle @param {string} folder */
 async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
-  const plugins = leaflet === 'global' ? [globalLeaflet] : []
+  const plugins = leaflet === 'global' ? [globalLibraries] : []
   /** @type {import('esbuild').BuildOptions & {write: false, metafile: true}} */
   const options = {
     entryPoints: [entry],

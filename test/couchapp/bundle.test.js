@@ -98,7 +98,7 @@ describe('what browsers get of this project', () => {
 
   it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, and what makes files of a map', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
-      const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:leaflet$)|(^|\/)node_modules\/spark-md5\//.test(input))
+      const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
       for (const input of packages) assert.ok(brought[name]?.test(input), `${name} holds ${input}`)
       assert.equal(packages.length > 0, Object.hasOwn(brought, name), name)
     }
@@ -113,7 +113,8 @@ describe('what browsers get of this project', () => {
 
   it('needs its map library and nothing else', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
-      assert.deepEqual(imports.filter(address => !address.startsWith('data:')), !name.endsWith('.esm.js') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : ['leaflet'], name)
+      const needed = imports.filter(address => !address.startsWith('data:')).map(address => address.replace(/\/.*/, ''))
+      assert.deepEqual([...new Set(needed)], !name.endsWith('.esm.js') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : name.includes('openlayers') ? ['ol'] : ['leaflet'], name)
     }
   })
 
@@ -121,7 +122,7 @@ describe('what browsers get of this project', () => {
     const bundles = await bundle(names)
     const size = name => bundles[name].bytes.length
     assert.ok(size('tilecouch.js') < 300_000 && size('tilecouch.esm.js') < 300_000, 'the client library')
-    for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js']) {
+    for (const name of ['tilecouch-history.esm.js', 'tilecouch-maplibre-history.esm.js', 'tilecouch-openlayers-history.esm.js']) {
       assert.ok(gzipSync(bundles[name].bytes).length <= 30_000, `a page with one history layer: ${name}`)
     }
     assert.ok(size('viewer.js') < 228_000, 'the viewer')

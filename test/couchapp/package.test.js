@@ -4,7 +4,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { buildModules, entries } from '../../client/build.js'
-import { TARGETS, clientBundles } from '../../loader/couchapp/bundle.js'
+import { TARGETS, clientBundles, mapLibraries } from '../../loader/couchapp/bundle.js'
 import { root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -60,7 +60,7 @@ describe('the npm package for pages', () => {
   })
 
   it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, editing, mirrors or the timeline', async () => {
-    for (const name of ['history', 'maplibre-history']) {
+    for (const name of ['history', 'maplibre-history', 'openlayers-history']) {
       const { bytes, inputs } = await loadedFor(name)
       assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
       assert.deepEqual(inputs.filter(file => /client\/(offline|edits|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), [])
@@ -76,7 +76,7 @@ describe('the npm package for pages', () => {
     await buildModules(folder.dir)
     const sizeOf = async contents => {
       const { outputFiles, warnings } = await build({
-        stdin: { contents, resolveDir: folder.dir }, bundle: true, minify: true, write: false, format: 'esm', target: TARGETS, external: ['leaflet'], logLevel: 'silent'
+        stdin: { contents, resolveDir: folder.dir }, bundle: true, minify: true, write: false, format: 'esm', target: TARGETS, external: mapLibraries, logLevel: 'silent'
       })
       assert.deepEqual(warnings, [])
       return outputFiles[0].contents.length

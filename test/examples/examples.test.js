@@ -70,16 +70,18 @@ for (const { name, open } of openKinds) {
       await drawn(page)
     })
 
-    it('maplibre.html says what changed, and steps', async () => {
-      const page = await visit('maplibre.html')
-      await page.getByText('3 changes in view').waitFor()
-      const before = await page.screenshot()
-      await page.getByRole('slider', { name: 'Time' }).focus()
-      await page.keyboard.press('Home')
-      await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
-      await drawn(page)
-      assert.notDeepEqual(await page.screenshot(), before)
-    })
+    for (const example of ['maplibre.html', 'openlayers.html']) {
+      it(`${example} says what changed, and steps`, async () => {
+        const page = await visit(example)
+        await page.getByText('3 changes in view').waitFor()
+        const before = await page.screenshot()
+        await page.getByRole('slider', { name: 'Time' }).focus()
+        await page.keyboard.press('Home')
+        await page.waitForFunction(() => /00:00/.test(document.querySelector('[role="slider"][aria-label="Time"]')?.getAttribute('aria-valuetext') ?? ''))
+        await drawn(page)
+        assert.notDeepEqual(await page.screenshot(), before)
+      })
+    }
 
     it('compare.html shows two times', async () => {
       const page = await visit('compare.html')

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { openBrowser, openPage } from '../viewer/browser.js'
 import { embeddedStore } from '../viewer/stores.js'
 import { drawn } from './drawn.js'
-import { serveExamples } from './server.js'
+import { serveExamples, serveLibraries } from './server.js'
 
 const text = await readFile(new URL('../../docs/client.md', import.meta.url), 'utf8')
 const snippets = [...text.matchAll(/```html\n([^]*?)```/g)].map(([, html]) => html).filter(html => html.includes('<div id="map"'))
@@ -31,12 +31,13 @@ describe('the pages of docs/client.md', function () {
   const open = async (html, headers = {}) => {
     server.pages.set('start.html', { headers, html: `<!doctype html><link rel="icon" href="data:,">${html.replaceAll('http://127.0.0.1:5984/tiles', store.url)}` })
     const view = await openPage(browser)
+    await serveLibraries(view.page)
     await view.page.goto(`${server.url}/start.html`)
     return view
   }
 
-  it('are two: scripts, and a module', () => {
-    assert.deepEqual(snippets.map(html => /importmap/.test(html)), [false, true])
+  it('are three: scripts, a module, and OpenLayers', () => {
+    assert.deepEqual(snippets.map(html => [/importmap/, /ol\.js/].findIndex(pattern => pattern.test(html))), [-1, 0, 1])
   })
 
   for (const [index, html] of snippets.entries()) {
@@ -44,7 +45,7 @@ describe('the pages of docs/client.md', function () {
       const { page, errors, close } = await open(html)
       try {
         await drawn(page)
-        assert.equal(await page.locator('.tilecouch-timeline').count(), index === 0 ? 1 : 0)
+        assert.equal(await page.locator('.tilecouch-timeline').count(), index === 1 ? 0 : 1)
       } finally {
         await close()
       }

@@ -1,0 +1,52 @@
+// The timeline as a control of OpenLayers.
+import Control from 'ol/control/Control.js'
+import { delegate } from '../timeline/delegate.js'
+import { Timeline, timelineDefaults } from '../timeline/timeline.js'
+import { sourcesOf } from './sources.js'
+
+export const timelineControlDefaults = {
+  /** @type {'top' | 'bottom'} of the map, along which it lies */
+  edge: 'bottom',
+  /** @type {HTMLElement | undefined} an element to be in instead of the map */
+  target: undefined,
+  ...timelineDefaults
+}
+
+/**
+ * @typedef {import('./sources.js').HistoryTarget} HistoryTarget
+ * @typedef {Partial<typeof timelineControlDefaults>} TimelineControlOptions
+ */
+
+const Base = /** @type {new (options: any) => Control & Timeline} */ (/** @type {unknown} */ (Control))
+
+/** When the view of the map changed, and the way through it: a `Timeline` along an edge of the map. */
+export class TimelineControl extends Base {
+  /** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
+  constructor (layers, options) {
+    const given = { ...timelineControlDefaults, ...options }
+    const held = new Timeline(sourcesOf(layers), given)
+    super({ element: held.element, target: given.target })
+    this._timeline = held
+    this._edge = given.edge
+    held.on('rangechange zonechange', (/** @type {any} */ event) => { this.dispatchEvent({ ...event }) })
+  }
+
+  setMap (map) {
+    this._timeline.remove()
+    const target = /** @type {any} */ (this).target_
+    super.setMap(map)
+    if (!map) return
+    if (target) this._timeline.appendTo(target)
+    else this._timeline.dock(map.getTargetElement(), { edge: this._edge, corners: map.getOverlayContainerStopEvent() })
+  }
+
+  setLayers (layers) {
+    this._timeline.setLayers(sourcesOf(layers))
+    return this
+  }
+}
+
+delegate(TimelineControl, Timeline, '_timeline', ['clock', 'id', 'layers', 'player', 'span', 'state', 'zone'])
+
+/** @param {HistoryTarget | HistoryTarget[]} layers several share a clock @param {TimelineControlOptions} [options] */
+export const timeline = (layers, options) => new TimelineControl(layers, options)
