@@ -14,6 +14,7 @@ export const deepGroups = {
     'client/clock', 'client/couch-layer', 'client/history-failures', 'client/history-loading',
     'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
     'client/maplibre-places', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser',
+    'client/openlayers-controls', 'client/openlayers-places', 'client/openlayers-steps',
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
     'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
     'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/access', 'viewer/between', 'viewer/changes',

@@ -22,7 +22,7 @@ const OF_LAYERS = [
  * @param {import('ol/Map.js').default | null} map the layer is added to it
  * @param {string} db address of the database
  * @param {HistoryLayerOptions} options webgl: a WebGLTile layer instead of one on a canvas
- * @returns {TileLayer<HistorySource> | WebGLTileLayer}
+ * @returns {import('ol/layer/BaseTile.js').default<HistorySource, any>}
  */
 export function historyLayer (map, db, { webgl = false, ...options }) {
   const given = Object.entries(options)

@@ -38,6 +38,7 @@ export const sourceDefaults = {
  * @typedef {import('../source/couch-source.js').Column} Column
  * @typedef {import('../source/couch-source.js').Version} Version
  * @typedef {import('ol/layer/BaseTile.js').default<any, any>} TileLayer
+ * @typedef {Exclude<keyof import('../engine/history-engine.js').EngineEvents, 'add' | 'remove' | 'loading'>} EventType
  */
 
 /**
@@ -71,6 +72,12 @@ export class HistorySource extends DataTileSource {
     const { attributions, interpolate, wrapX } = given
     super({ attributions, interpolate, wrapX, transition: 0, state: 'loading', tileGrid: createXYZ() })
     this.#given = given
+    /** @type {DataTileSource['on'] & ((type: EventType | EventType[], listener: (event: any) => void) => import('ol/events.js').EventsKey)} */
+    this.on
+    /** @type {DataTileSource['once'] & ((type: EventType | EventType[], listener: (event: any) => void) => import('ol/events.js').EventsKey)} */
+    this.once
+    /** @type {DataTileSource['un'] & ((type: EventType | EventType[], listener: (event: any) => void) => void)} */
+    this.un
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
       decode: decodeBitmap,
@@ -194,18 +201,18 @@ export class HistorySource extends DataTileSource {
   }
 
   /** The parts of a zoom that have tiles. @returns {import('../../core/grid.js').TileRange[] | undefined} */
-  ranges (z) {
+  _ranges (z) {
     const bounds = this.#given.bounds ?? this.history.doc?.bounds
     return bounds && tileRanges(bounds, z)
   }
 
   /** @returns {Iterable<Place>} what OpenLayers asked for */
-  get places () {
+  get _places () {
     return this.#places.values()
   }
 
   /** Whether all tiles of these columns show something, or have failed. @param {Column[]} columns */
-  isCovered (columns) {
+  _isCovered (columns) {
     return columns.every(({ z, x, y0, y1 }) => {
       for (let y = y0; y <= y1; y++) if (!this.#places.get(`${z}/${x}/${y}`)?.isSettled) return false
       return true
@@ -213,7 +220,7 @@ export class HistorySource extends DataTileSource {
   }
 
   #isWithin ([z, x, y]) {
-    return this.ranges(z)?.some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1) ?? true
+    return this._ranges(z)?.some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1) ?? true
   }
 
   #place ([z, x, y]) {

@@ -58,7 +58,7 @@ export class LayerView {
     const { extent, nextExtent, viewState: { resolution, nextResolution, projection } } = frame
     const found = this.#columnsOf(extent, resolution, projection)
     if (nextExtent) found.push(...this.#columnsOf(nextExtent, nextResolution ?? resolution, projection))
-    if (this.#source.isCovered(found)) this.#covered = found
+    if (this.#source._isCovered(found)) this.#covered = found
     else if (isStepping) found.push(...this.#covered.filter(({ z }) => !found.some(column => column.z === z)))
     return found
   }
@@ -102,7 +102,7 @@ export class LayerView {
     const grid = /** @type {import('ol/tilegrid/TileGrid.js').default} */ (this.#source.getTileGrid())
     const rangeOf = (/** @type {any} */ box, z) => {
       const { minX, minY, maxX, maxY } = grid.getTileRangeForExtentAndZ(box, z)
-      return viewColumns({ min: { x: minX, y: minY }, max: { x: maxX, y: maxY } }, z, this.#source.ranges(z))
+      return viewColumns({ min: { x: minX, y: minY }, max: { x: maxX, y: maxY } }, z, this.#source._ranges(z))
     }
     if (!this.isReprojected) {
       const z = grid.getZForResolution(resolution, zDirection)
@@ -122,7 +122,7 @@ export class LayerView {
       .filter(Number.isFinite).map(found => grid.getZForResolution(found, zDirection))
     const box = transformExtent(whole, projection, own)
     const columns = [...new Set(zooms)].flatMap(z => rangeOf(box, z))
-    return [...this.#source.places].filter(place => isInColumns(place, columns))
+    return [...this.#source._places].filter(place => isInColumns(place, columns))
       .map(({ z, x, y }) => ({ z, x, y0: y, y1: y }))
   }
 }
