@@ -42,7 +42,7 @@ for (const webgl of [false, true]) {
     })
 
     it('shows the one picture or the other in every frame, though some tiles are slow', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), together: 5000 })
+      const page = await stage.show('steps', { webgl, time: T(1), together: 1900 })
       stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
       for (const step of STEPS.slice(1)) {
         const seen = await frames(page, () => stage.at(page, T(step)))
@@ -68,7 +68,7 @@ for (const webgl of [false, true]) {
     })
 
     it('ends at the right picture after a storm of steps, with no version asked for twice', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), together: 10000 })
+      const page = await stage.show('steps', { webgl, time: T(1), together: 1900 })
       stage.front.forget()
       stage.front.rule(() => seconds(0.03))
       const seen = await frames(page, async () => {
@@ -162,7 +162,7 @@ onStage('the way of OpenLayers itself', { layers: ['steps'], library: openlayers
         figures.mixed += seen.length - 2
       }
       assert.equal(figures.requests, 4 * Object.keys(await stage.rest(page)).length)
-      assert.ok(figures.mixed >= 4)
+      assert.ok(figures.mixed >= 1)
     })
   }
 })
