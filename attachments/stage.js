@@ -50,7 +50,7 @@ export class Stage extends L.Evented {
       this.fire('stack')
     })
     this.clock.on('timechange', () => {
-      if (this.layer) this.layer.options.preload = this.#preload = PRELOAD // who only looks does not pay for it
+      if (this.layer) this.layer.history.options.preload = this.#preload = PRELOAD // who only looks does not pay for it
       this.comparison.label()
       this.fire('time')
     })
