@@ -17,6 +17,7 @@ import { ManifestWriter } from './load/manifest.js'
 import { missingTiles } from './load/missing.js'
 import { feedPositionOf } from './load/baseline.js'
 import { SameTiles, checkSame } from './load/same.js'
+import { SourceLayers } from './load/source-layers.js'
 import { SourceReader } from './load/source-reader.js'
 import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
@@ -72,7 +73,7 @@ export async function load (store, source, {
   const when = time ? startOf(time) : source.time ?? begun
   const timeFrom = /** @type {TimeFrom} */ (time ? 'option' : source.time ? 'source' : 'clock')
   // fields of the source fill gaps; those of the operator count
-  const own = { ...fields, ...(ttl !== undefined && { ttl }) }
+  const own = /** @type {Record<string, any>} */ ({ ...fields, ...(ttl !== undefined && { ttl }) })
   const isNew = !await store.couch.get(layerId(layer))
   /** @type {Record<string, any>} */
   let stored = {}
@@ -93,8 +94,11 @@ export async function load (store, source, {
   const sameTiles = how ? await SameTiles.open(store, {
     layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)
   }) : undefined
+  const isListed = (own.vector_layers ?? source.fields?.vector_layers)?.length && doc.vector_layers?.length
+  const sourceLayers = isListed ? undefined : new SourceLayers()
   const reader = new SourceReader(store, source, {
     same: sameTiles,
+    sourceLayers,
     layer: doc,
     time: when,
     complete,
@@ -159,7 +163,10 @@ export async function load (store, source, {
         return store.write(reader.versions(only), { ...settling, run: later, onStored: undefined })
       }
     })
-    await store.defineLayer(layer, found => widen(found, georeference.extent, summary))
+    await store.defineLayer(layer, found => {
+      const widened = widen(found, georeference.extent, summary)
+      return sourceLayers?.complete(widened) ?? widened
+    })
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
     if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source

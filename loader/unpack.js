@@ -69,7 +69,8 @@ export async function inspectWhole (bytes) {
   return inspectTile(bytes, { gunzip: inside })
 }
 
-async function insideOf (bytes) {
+/** Unpacks gzip that is mostly small: without another thread, up to a limit. */
+export async function insideOf (bytes) {
   try {
     return zlib.gunzipSync(bytes, { maxOutputLength: unpackDefaults.small })
   } catch (error) {

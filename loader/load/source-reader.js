@@ -27,10 +27,11 @@ export class SourceReader {
    * @param {{layer: Record<string, any>, time: string, complete: boolean, again: boolean, anySize?: boolean, signal?:
    *   AbortSignal, georeference: import('./georeference.js').Georeference,
    *   onKnown: (tile: {z: number, x: number, y: number, digest: string | null}) => void,
-   *   same?: import('./same.js').SameTiles}} options
+   *   same?: import('./same.js').SameTiles, sourceLayers?: import('./source-layers.js').SourceLayers}} options
    * layer: its document; complete: what turns out not to be there is remembered; again: some of it may be in the store
    * already; anySize: tiles may be of another size than those of the layer; georeference: sees every tile; onKnown:
-   * told of what is in the store already; same: which tiles are not changed although their bytes are
+   * told of what is in the store already; same: which tiles are not changed although their bytes are; sourceLayers:
+   * sees every vector tile, unless somebody said what is in them
    */
   constructor (store, source, options) {
     this.store = store
@@ -97,8 +98,10 @@ export class SourceReader {
     const bytes = this.#isRawVector(given, ext) ? await pack(given) : given
     this.#sizes?.check(bytes)
     this.#extent.tileSize = this.#sizes?.expected
-    if (bytes && isFirst) this.options.georeference.add(tile, bytes)
-    else if (bytes) this.#extent.add(z, x, y)
+    if (bytes && isFirst) {
+      this.options.georeference.add(tile, bytes)
+      await this.options.sourceLayers?.add(tile, bytes)
+    } else if (bytes) this.#extent.add(z, x, y)
     else if (bytes === null && this.options.complete) (await (this.absent ??= Spool.open())).add(z, x, y)
     const { same } = this.options
     return bytes && same ? same.bytesFor({ z, x, y }, bytes) : bytes

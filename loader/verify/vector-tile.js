@@ -7,12 +7,16 @@ const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7] // geometry commands
 const [POINT, LINE, POLYGON] = [1, 2, 3] // feature types
 /** Field of a value -> how it is written. */
 const VALUES = { 1: BYTES, 2: FIXED32, 3: FIXED64, 4: VARINT, 5: VARINT, 6: VARINT, 7: VARINT }
+/** Field of a value -> its type, as the metadata of MBTiles calls it. */
+const TYPES = { 1: 'String', 2: 'Number', 3: 'Number', 4: 'Number', 5: 'Number', 6: 'Number', 7: 'Boolean' }
 
 class Damaged extends Error {}
 
 const damaged = why => new Damaged(why)
 
 const MOST_ODD = 10 // remarks on one tile
+const MOST_TABLE = 10_000 // keys of a layer that are read for its fields, and values
+const LONGEST_NAME = 200 // bytes of a source layer or field that is listed
 
 /** What was found so far. */
 class Found {
@@ -113,6 +117,73 @@ export function checkVectorTile (bytes) {
     damage = error.message
   }
   return { layers: found.layers, features: found.features, ...(damage && { damage }), odd: [...found.odd] }
+}
+
+/**
+ * The source layers of a tile, and the fields that their features have, with the type of the first value of each.
+ * Names that are empty or very long are left out.
+ * @param {Uint8Array} bytes unpacked
+ * @returns {Map<string, Map<string, string>>} empty if it cannot be decoded
+ */
+export function readSourceLayers (bytes) {
+  const found = new Map()
+  try {
+    const tile = new Reader(bytes)
+    while (tile.next()) {
+      if (tile.field === 3) readFields(tile.inner('a layer'), found)
+      else tile.skip()
+    }
+  } catch (error) {
+    if (!(error instanceof Damaged)) throw error
+    found.clear()
+  }
+  return found
+}
+
+function readFields (layer, found) {
+  const { at, end } = layer
+  const keys = []
+  const types = []
+  let name = ''
+  while (layer.next()) {
+    if (layer.field === 1) name = shortText(layer, 'the name of a layer')
+    else if (layer.field === 3 && keys.length < MOST_TABLE) keys.push(shortText(layer, 'a key'))
+    else if (layer.field === 4 && types.length < MOST_TABLE) types.push(typeOf(layer.inner('a value')))
+    else layer.skip()
+  }
+  if (!name) return
+  const fields = found.get(name) ?? new Map()
+  found.set(name, fields)
+  const wanted = new Set(keys.filter(key => key && !fields.has(key)))
+  const again = new Reader(layer.bytes, at, end)
+  while (wanted.size && again.next()) {
+    if (again.field !== 2) again.skip()
+    else {
+      for (const [key, value] of tagsOf(again.inner('a feature'))) {
+        const type = types[value]
+        if (type && wanted.delete(keys[key])) fields.set(keys[key], type)
+      }
+    }
+  }
+}
+
+function shortText (reader, what) {
+  const text = reader.text(what)
+  return text.length > LONGEST_NAME ? '' : Buffer.from(text).toString()
+}
+
+const typeOf = value => value.next() ? TYPES[value.field] : undefined
+
+/** @returns {Generator<[key: number, value: number]>} */
+function * tagsOf (feature) {
+  while (feature.next()) {
+    if (feature.field !== 2) {
+      feature.skip()
+      continue
+    }
+    const tags = feature.inner('tags')
+    while (tags.at < tags.end) yield [tags.varint(), tags.varint()]
+  }
 }
 
 function checkLayer (layer, names, found) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { checkVectorTile } from '../../loader/verify/vector-tile.js'
+import { checkVectorTile, readSourceLayers } from '../../loader/verify/vector-tile.js'
 import { seeded } from '../loader/helpers.js'
 import { varint } from '../sources/pmtiles-writer.js'
+import { encodeTile } from '../support/vector-tile.js'
 import { field, packed, rawVectorTile, varintField } from './helpers.js'
 
 /** A tile of one layer: its head, then what is given. */
@@ -29,6 +30,18 @@ describe('a vector tile', () => {
 
   it('may have its keys and values behind the features that refer to them', () => {
     sound(layer(field(2, Buffer.concat([field(2, packed(0, 0)), varintField(3, 1), field(4, packed(9, 0, 0))])), field(3, 'a'), field(4, field(1, 'b'))))
+  })
+
+  it('names its source layers with the fields that their features have, in whichever order they are written', () => {
+    const features = [{ id: 1, type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties: { name: 'a', wet: true, deep: -7, wide: 1.5 } }]
+    for (const other of [false, true]) {
+      const found = readSourceLayers(encodeTile({ water: features, land: [] }, { other }))
+      assert.deepEqual([...found.keys()].sort(), ['land', 'water'])
+      assert.deepEqual(Object.fromEntries(found.get('water') ?? []), { name: 'String', wet: 'Boolean', deep: 'Number', wide: 'Number' })
+    }
+    const unused = layer(field(3, 'unused'), field(4, field(1, 'b')), feature(1, 9, 0, 0))
+    assert.deepEqual([...readSourceLayers(unused)], [['water', new Map()]])
+    assert.deepEqual(readSourceLayers(layer(field(3, 'a'), field(4, field(1, 'b')), field(2, field(2, packed(0, 0))).subarray(0, -1))), new Map(), 'of a damaged tile nothing')
   })
 
   const damage = {

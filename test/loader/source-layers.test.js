@@ -1,0 +1,124 @@
+// What a load says of its vector tiles in `vector_layers`: their source layers and fields.
+import assert from 'node:assert/strict'
+import { layerDocument } from '../../core/layer-document.js'
+import { defaultStyle } from '../../core/style.js'
+import { load, openSource } from '../../loader/index.js'
+import { SourceLayers, sourceLayersDefaults } from '../../loader/load/source-layers.js'
+import { onEachStore } from '../support/backends.js'
+import { useStore } from '../support/store.js'
+import { png } from '../support/tiles.js'
+import { encodeTile, packTile } from '../support/vector-tile.js'
+import { useFolder } from './helpers.js'
+
+const feature = properties => ({ type: /** @type {const} */ ('Point'), lines: [[[1, 1]]], properties })
+const tileOf = layers => packTile(Object.fromEntries(Object.entries(layers).map(([name, all]) => [name, all.map(feature)])))
+const summary = layers => layers?.map(({ id, fields, minzoom, maxzoom }) => [id, Object.entries(fields).map(String).join(' '), minzoom, maxzoom])
+
+onEachStore('the tiles of a load', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, { published: true })
+  const loadFiles = async (files, time, metadata) => {
+    const name = folder.write({ ...files, ...(metadata && { 'metadata.json': JSON.stringify(metadata) }) })
+    const source = await openSource(name)
+    try {
+      return await load(own.store, source, { layer: 'osm', time })
+    } finally {
+      await source.close?.()
+    }
+  }
+  const listed = async () => summary((await own.store.layer('osm')).vector_layers)
+
+  it('say which source layers they have, with fields and zooms, so that the layer has a style', async () => {
+    await loadFiles({
+      '0/0/0.pbf': tileOf({ water: [{ name: 'Rhine' }, { depth: 2.5, salty: false }] }),
+      '2/1/1.pbf': tileOf({ roads: [{ ref: 'A1' }], water: [{ name: 7 }] }),
+      '2/1/2.pbf': encodeTile({ places: [feature({ name: 'Bern' })] })
+    }, '2023')
+    assert.deepEqual(await listed(), [
+      ['places', 'name,String', 2, 2], ['roads', 'ref,String', 2, 2],
+      ['water', 'depth,Number name,String salty,Boolean', 0, 2]
+    ])
+    assert.ok(defaultStyle(await own.store.layer('osm'))?.layers.some(layer => layer['source-layer'] === 'water'))
+  })
+
+  it('add to what the layer says, which stays, and change nothing if they have nothing new', async () => {
+    await own.store.defineLayer('osm', { vector_layers: [{ id: 'water', description: 'wet', fields: { name: 'in German' }, minzoom: 3 }, { id: 'air' }] })
+    const tile = tileOf({ water: [{ name: 'Rhine', wide: true }], land: [{}] })
+    await loadFiles({ '2/0/0.pbf': tile }, '2023')
+    const first = await own.store.layer('osm')
+    assert.deepEqual(first.vector_layers, [
+      { id: 'water', description: 'wet', fields: { name: 'in German', wide: 'Boolean' }, minzoom: 2 }, { id: 'air' },
+      { id: 'land', fields: {}, minzoom: 2, maxzoom: 2 }
+    ])
+    const { _rev: rev } = await own.store.couch.get('layer:osm')
+    await loadFiles({ '2/0/0.pbf': tile }, '2024')
+    assert.equal((await own.store.couch.get('layer:osm'))._rev, rev)
+  })
+
+  it('are not asked where the source says it', async () => {
+    const vector = [{ id: 'water', fields: {} }]
+    await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023', { format: 'pbf', json: JSON.stringify({ vector_layers: vector }) })
+    assert.deepEqual((await own.store.layer('osm')).vector_layers, vector)
+  })
+
+  it('say nothing of a layer of images', async () => {
+    await own.store.defineLayer('osm', { format: 'png' })
+    await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }), '2/0/1.png': png(1) }, '2023')
+    assert.equal(await listed(), undefined)
+  })
+
+  it('fill a list that is empty, as in an export of a layer that had none', async () => {
+    await loadFiles({ '2/0/0.pbf': tileOf({ land: [{}] }) }, '2023', { format: 'pbf', json: '{"vector_layers":[]}' })
+    assert.deepEqual(await listed(), [['land', '', 2, 2]])
+  })
+
+  it('may be damaged: then they say nothing, and the others do', async () => {
+    const cut = tileOf({ water: [{}] })
+    await loadFiles({ '2/0/0.pbf': encodeTile({ bad: [feature({ a: 1 })] }).subarray(0, -3), '2/0/1.pbf': cut }, '2023')
+    assert.deepEqual(await listed(), [['water', '', 2, 2]])
+  })
+
+  it('cannot make the layer document too large, whatever they have', async function () {
+    this.timeout(20000)
+    const wide = index => Object.fromEntries(Array.from({ length: 400 }, (_, field) => [`${'f'.repeat(150)}${index}-${field}`, 1]))
+    const many = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`layer ${index}`, [index === 700 ? wide(index) : {}]]))
+    await loadFiles({ '2/0/0.pbf': tileOf(many), '2/0/1.pbf': tileOf({ wide: [wide(1)], '': [{}], ['n'.repeat(500)]: [{}] }) }, '2023')
+    const { vector_layers: layers } = await own.store.layer('osm')
+    assert.ok(layers.length > 50 && layers.length <= 1000)
+    assert.ok(JSON.stringify(layers).length <= sourceLayersDefaults.size)
+    assert.ok(layers.every(({ id, fields }) => id && id.length < 300 && Object.keys(fields).length <= sourceLayersDefaults.fields))
+  })
+})
+
+describe('the source layers of a load', () => {
+  const complete = async (tiles, doc = {}) => {
+    const layers = new SourceLayers()
+    for (const [z, bytes] of tiles) await layers.add({ z }, bytes)
+    return layers.complete(layerDocument('osm', { format: 'pbf', ...doc }))
+  }
+
+  it('are read from a part of many tiles: the first, some of the others, and the larger ones', async () => {
+    const [plain, larger] = [tileOf({ land: [{}] }), tileOf({ peaks: [{ name: 'a rare thing, in a tile that has more than the others' }] })]
+    const layers = new SourceLayers()
+    for (let at = 0; at < 5000; at++) await layers.add({ z: 9 }, at === 2600 ? larger : plain)
+    assert.deepEqual(layers.complete({ format: 'pbf' }).vector_layers?.map(({ id }) => id), ['land', 'peaks'])
+    assert.ok(layers.decoded < 120, `${layers.decoded} tiles`)
+  })
+
+  it('keep a layer document as it is that has no room for them', async () => {
+    const doc = { legend: 'x'.repeat(100_000), description: 'x'.repeat(100_000), attribution: 'x'.repeat(49_900) }
+    assert.equal((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], doc)).vector_layers, undefined)
+    const full = Array.from({ length: 1000 }, (_, index) => ({ id: `l${index}` }))
+    assert.equal((await complete([[1, tileOf({ land: [{}] })]], { vector_layers: full })).vector_layers.length, 1000)
+  })
+
+  it('leave alone what is listed in a way that nobody knows', async () => {
+    const odd = [{ id: 'land', fields: 'all' }, { fields: {} }, { id: { a: 1 } }]
+    assert.deepEqual((await complete([[1, tileOf({ land: [{ name: 'x' }] })]], { vector_layers: odd })).vector_layers, odd)
+  })
+
+  it('may be called like what every object has', async () => {
+    const { vector_layers: layers } = await complete([[1, tileOf({ ['__proto__']: [{ ['__proto__']: 1, constructor: 2 }] })]])
+    assert.deepEqual(JSON.stringify(layers), '[{"id":"__proto__","fields":{"__proto__":"Number","constructor":"Number"},"minzoom":1,"maxzoom":1}]')
+  })
+})
