@@ -7,6 +7,8 @@ import { toBase64 } from '../mirror/digest.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { DatabaseReader, versionOf } from '../offline/database-reader.js'
 
+/** Another tab has written since, and a compaction has taken what was there. */
+const REPLACED = Symbol('replaced')
 const MAX_ATTEMPTS = 8 // rounds of conflict with other tabs before a tile is given up as contended
 
 /**
@@ -51,22 +53,23 @@ export class EditWriter {
    * Decides and writes until no other tab comes between.
    * @template {Place} T
    * @param {T[]} drafts @param {(draft: T, own: TileDocuments) => Promise<any[] | TilecouchError>} decide what is to be
-   *   written
+   *   written; may throw REPLACED
    */
   async #settle (drafts, decide) {
     const problems = new Map()
     let pending = drafts
     for (let attempt = 1; pending.length; attempt++) {
       const own = await this.#own(pending)
-      const work = await Promise.all(pending.map(
-        async draft => ({ draft, docs: await decide(draft, /** @type {TileDocuments} */ (own.get(draft.id))) })
-      ))
+      const work = await Promise.all(pending.map(async draft => {
+        const docs = await decide(draft, /** @type {TileDocuments} */ (own.get(draft.id))).catch(again)
+        return { draft, docs }
+      }))
       for (const { draft, docs } of work) if (docs instanceof Error) problems.set(draft, docs)
       const writing = work.filter(({ docs }) => Array.isArray(docs) && docs.length)
       const failed = await this.#bulk(writing.flatMap(({ docs }) => /** @type {any[]} */ (docs)))
-      pending = writing.filter(
-        ({ docs }) => /** @type {any[]} */ (docs).some(({ _id: id }) => failed.has(id))
-      ).map(({ draft }) => draft)
+      const isOpen = ({ docs }) =>
+        docs === REPLACED || (Array.isArray(docs) && docs.some(({ _id: id }) => failed.has(id)))
+      pending = work.filter(isOpen).map(({ draft }) => draft)
       if (attempt >= MAX_ATTEMPTS) for (const draft of pending.splice(0)) problems.set(draft, new TilecouchError('CONTENDED', { id: draft.id, attempts: attempt }))
     }
     return drafts.map(draft => problems.get(draft))
@@ -123,9 +126,11 @@ export class EditWriter {
     return (await this.#whole(doc))._attachments.tile.data === draft.bytes
   }
 
-  /** With the image. */
-  #whole (doc) {
-    return this.#ask(() => this.#db.get(doc._id, { rev: doc._rev, attachments: true }))
+  /** With the image. Throws REPLACED if it is not there any more. */
+  async #whole ({ _id: id, _rev: rev }) {
+    const doc = await this.#ask(() => DatabaseReader.of(this.#db).whole(id, { rev }))
+    if (!doc) throw REPLACED
+    return doc
   }
 
   /** @returns {Promise<any[]>} in their order, undefined for those that do not exist */
@@ -151,6 +156,12 @@ export class EditWriter {
       throw this.#peer.explain(error)
     }
   }
+}
+
+/** @param {any} error */
+function again (error) {
+  if (error === REPLACED) return error
+  throw error
 }
 
 const deleted = ({ _id, _rev }) => ({ _id, _rev, _deleted: true })

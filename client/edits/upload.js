@@ -11,7 +11,7 @@ import { HeadWriter } from '../../core/store/head-writer.js'
 import { Extent, widen } from '../../core/store/extent.js'
 import { hasMarker, refuseForeign } from '../../core/store/marker.js'
 import { HttpCouch } from '../mirror/http.js'
-import { DatabaseReader, isTaken } from '../offline/database-reader.js'
+import { DatabaseReader } from '../offline/database-reader.js'
 import { tallyOf, typesOf } from './edit-index.js'
 
 export const uploadDefaults = {
@@ -155,12 +155,12 @@ export class Upload {
   async #sendBatch (batch, entries) {
     if (this.stop.signal.aborted) throw new TilecouchError('ABORTED')
     const began = performance.now()
-    const { rows } = await this.db.allDocs({ keys: entries.map(({ id }) => id), include_docs: true, attachments: true })
+    const ids = entries.map(({ id }) => id)
+    const docs = await DatabaseReader.of(this.db).docs(ids, { attachments: true })
     const outcomes = new Map()
     const { layer, time } = this.edition
     // the next upload sends what was changed meanwhile, or lost its image to a compaction while it was read
-    const isWhole = ({ doc }) => doc?.time === time && !isTaken(doc._attachments?.[TILE_ATTACHMENT])
-    const tiles = rows.filter(isWhole).map(({ doc }) => {
+    const tiles = [...docs.values()].filter(doc => doc.time === time).map(doc => {
       const { _id: id, z, x, y, _attachments: { [TILE_ATTACHMENT]: image } = /** @type {any} */ ({}) } = doc
       return {
         id: headId(id), layer, z, x, y, time, type: image?.content_type, bytes: image?.data,
@@ -279,8 +279,8 @@ export class UploadTarget extends CouchClient {
       for (const id of ids) {
         const { _rev: rev } = this.#seen.get(id) ?? {}
         if (!rev || revs.get(id) !== rev || local.has(id)) continue
-        const doc = await db.get(id, { rev, attachments: true }).catch(() => undefined)
-        if (doc && !isTaken(doc._attachments?.[TILE_ATTACHMENT])) local.set(id, doc)
+        const doc = await DatabaseReader.of(db).whole(id, { rev }).catch(() => undefined)
+        if (doc) local.set(id, doc)
       }
     }
     return local

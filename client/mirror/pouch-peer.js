@@ -1,13 +1,15 @@
 // A PouchDB as a side of a replication, in IndexedDB in a browser or LevelDB in Node.
 import { TilecouchError } from '../../core/index.js'
-import { generation } from '../../core/mirror/index.js'
+import { generation, hasItsBytes } from '../../core/mirror/index.js'
 import { rewrite } from '../../core/rewrite.js'
-import { toBase64, unpack } from './digest.js'
+import { digestOf, toBase64, unpack } from './digest.js'
 
 /** Errors of PouchDB for documents that it will never take. */
 const UNWRITABLE = new Set(['doc_validation', 'bad_request', 'illegal_docid', 'missing_id', 'badarg'])
 // a PouchDB that meets a full device closes for good: other requests at that moment get this error
 const FULL = /quota|no space left|enospc|database connection is closing/i
+
+const DAMAGED = { error: 'damaged', reason: 'the bytes of an attachment do not match their digest' }
 
 /** In Node PouchDB stores Buffers and knows no Blobs; in browsers it is the other way round. */
 const isNode = Boolean(globalThis.process?.versions?.node) && globalThis.document === undefined
@@ -76,15 +78,20 @@ export class PouchPeer {
       else failed.push({ id, rev, error: error?.name ?? 'not_found', reason: error?.reason ?? 'missing' })
     }
     let bytes = 0
-    for (const { _attachments: attachments = {} } of found) {
-      for (const attachment of Object.values(attachments)) {
+    const whole = []
+    for (const doc of found) {
+      const attachments = /** @type {any[]} */ (Object.values(doc._attachments ?? {}))
+      for (const attachment of attachments) {
         attachment.data = await toBytes(attachment.data)
         attachment.length = attachment.data.length
         bytes += attachment.length
       }
+      // what a compaction takes while it is read comes without bytes, and without an error
+      if (attachments.every(attachment => hasItsBytes(attachment, digestOf))) whole.push(doc)
+      else failed.push({ id: doc._id, rev: doc._rev, ...DAMAGED })
     }
     if (bytes > most && asked.length > 1) throw new TilecouchError('ANSWER_TOO_LARGE', { host: this.name, most })
-    return { docs: found, bytes, failed }
+    return { docs: whole, bytes, failed }
   }
 
   /**

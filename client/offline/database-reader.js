@@ -36,11 +36,18 @@ export class DatabaseReader {
     return reader
   }
 
-  /** Documents by id, those that are there. @returns {Promise<Map<string, any>>} */
-  async docs (ids) {
+  /**
+   * Documents by id, those that are there.
+   * @param {string[]} ids
+   * @param {{attachments?: boolean}} [options] attachments: with their bytes, as base64; a document whose image was
+   *   taken is left out
+   * @returns {Promise<Map<string, any>>}
+   */
+  async docs (ids, { attachments = false } = {}) {
     if (!ids.length) return new Map() // PouchDB never answers that
-    const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))
-    return new Map(rows.filter(({ doc }) => doc).map(({ id, doc }) => [id, doc]))
+    const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true, attachments }))
+    const isThere = ({ doc }) => doc && !(attachments && isTaken(doc))
+    return new Map(rows.filter(isThere).map(({ id, doc }) => [id, doc]))
   }
 
   /** Their revisions. @returns {Promise<Map<string, string>>} */
@@ -112,15 +119,25 @@ export class DatabaseReader {
    * @returns {Promise<{blob: Blob, version: HeldVersion} | undefined>}
    */
   async image (id, rev) {
+    const doc = await this.whole(id, { rev, binary: true })
+    const version = versionOf(doc)
+    const image = doc?._attachments?.[TILE_ATTACHMENT]
+    if (!version || !image) return undefined
+    const blob = blobOf(image.data ?? '', image.content_type)
+    return { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+  }
+
+  /**
+   * A document with the bytes of its attachments.
+   * @param {string} id
+   * @param {{rev?: string, binary?: boolean}} [options] rev: the newest unless it is named; binary: not as base64
+   * @returns {Promise<any>} nothing if it is not there, or its image is taken
+   */
+  async whole (id, { rev, binary = false } = {}) {
     try {
       for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
-        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
-        const version = versionOf(doc)
-        const image = doc._attachments?.[TILE_ATTACHMENT]
-        if (!version || !image) return undefined
-        if (isTaken(image)) continue
-        const blob = blobOf(image.data ?? '', image.content_type)
-        return { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary }))
+        if (!isTaken(doc)) return doc
       }
       return undefined
     } catch (error) {
@@ -146,11 +163,12 @@ export class DatabaseReader {
 }
 
 /**
- * Whether a compaction has taken an image away while it was read: PouchDB on LevelDB answers no bytes then, and no
- * error.
- * @param {{digest: string, data?: any}} [image] as it was read with its bytes; none of a tile that is gone
+ * Whether a compaction has taken the image of a tile away while it was read: PouchDB on LevelDB answers no bytes then,
+ * and no error.
+ * @param {any} doc as it was read with its bytes
  */
-export function isTaken (image) {
+function isTaken ({ _attachments: attachments }) {
+  const image = attachments?.[TILE_ATTACHMENT]
   if (!image || image.digest === NO_BYTES) return false
   return !(image.data?.size ?? image.data?.length)
 }

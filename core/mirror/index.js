@@ -1,7 +1,7 @@
 // Replication of tile stores, for Node and browsers.
 export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from './checkpoint.js'
 export { FailureStreak, RevisionCopier, newCopyTally } from './copier.js'
-export { CouchPeer, checkDigests } from './peer.js'
+export { CouchPeer, checkDigests, hasItsBytes } from './peer.js'
 export { askQueries } from '../couch/queries.js'
 export { Replication, replicationDefaults } from './replication.js'
 export { compareRevs, generation, isParentOf, parentOf, winnerFirst } from './revisions.js'

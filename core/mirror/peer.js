@@ -146,14 +146,14 @@ const docsIn = rows => rows.flatMap(({ doc }) => doc ?? [])
  */
 export function checkDigests (docs, digestOf) {
   for (const { _id: id, _attachments: attachments = {} } of docs) {
-    for (const { data, digest } of Object.values(attachments)) {
-      if (data === undefined || !digest?.startsWith('md5-')) continue
-      if (digestOf(data) !== digest) {
-        throw new TilecouchError('BAD_ANSWER', {
-          url: '_bulk_get',
-          why: `the bytes of ${id} do not match their digest`
-        })
-      }
-    }
+    if (Object.values(attachments).every(attachment => hasItsBytes(attachment, digestOf))) continue
+    throw new TilecouchError('BAD_ANSWER', { url: '_bulk_get', why: `the bytes of ${id} do not match their digest` })
   }
 }
+
+/**
+ * Whether the bytes of an attachment are those that its digest names. One without bytes is not compared.
+ * @param {{data?: any, digest?: string}} attachment @param {(data: any) => string} digestOf as CouchDB writes it
+ */
+export const hasItsBytes = ({ data, digest }, digestOf) =>
+  data === undefined || !digest?.startsWith('md5-') || digestOf(data) === digest

@@ -10,7 +10,7 @@ import { Store } from '../../loader/index.js'
 import { startLink } from '../mirror/link.js'
 import { backends, json, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
-import { PouchDB, everything, usePouches } from './support/pouches.js'
+import { PouchDB, everything, takeImages, usePouches } from './support/pouches.js'
 
 const T = year => `${year}-01-01T00:00:00Z`
 const SIDE = 10
@@ -127,6 +127,25 @@ describe('a store taken into a PouchDB', () => {
     const status = await mirror(own, db, { onRefused: one => refused.push(one.id) })
     assert.deepEqual([refused, status.refused, status.docs], [['b'], 1, 2])
     assert.deepEqual(Object.keys(await everything(db)), ['a', 'c'])
+  })
+
+  it('gives an image on only with its bytes, where a compaction takes it while it is read', async () => {
+    const [from, to] = [pouch(), pouch()]
+    await mirror(url, from)
+    const takes = takeImages(from, 'bulkGet', ({ results }) => results.map(({ docs: [{ ok }] }) => ok), 2)
+    const { refused } = await mirror(from, to)
+    assert.deepEqual([takes(), refused], [2, 0])
+    assert.deepEqual(await everything(to), await everything(from))
+  })
+
+  it('gives no image on whose bytes never match its digest, and names it', async () => {
+    const [from, to] = [pouch(), pouch()]
+    await mirror(url, from)
+    const isBad = doc => doc?._id === 'osm:5:2:3'
+    takeImages(from, 'bulkGet', ({ results }) => results.map(({ docs: [{ ok }] }) => ok).filter(isBad), Infinity)
+    const copying = mirror(from, to, { limits: { tries: 2, retryDelay: 1 } })
+    await assert.rejects(copying, ({ code, message }) => code === 'NO_ANSWER' && /osm:5:2:3: the bytes .* digest/.test(message))
+    assert.equal(await to.get('osm:5:2:3').catch(({ status }) => status), 404)
   })
 
   it('takes no sides that are none', () => {

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { inspectTile, parseTileId, tileBounds } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { png } from '../support/tiles.js'
+import { takeImages } from '../client/support/pouches.js'
 import { madeOn, useDevices } from './support/devices.js'
 
 const SEED = +(process.env.TILECOUCH_SEED ?? 2026)
@@ -67,6 +68,35 @@ describe('an edition made on a device', () => {
     assert.deepEqual(versions.map(({ time, _attachments: { tile } }) => [time, tile.digest]), [[T(2024), digestOf(png(3))], [T(2025), digestOf(png(4))]])
     const { tiles, bytes, unsent } = await edition.status()
     assert.deepEqual([tiles, bytes, unsent], [1, png(3).length, 1])
+  })
+
+  it('moves a version only with its image, where a compaction takes that while it is read', async () => {
+    const { offline, edition } = await begin(2024)
+    await edition.put(5, 1, 2, png(1))
+    const newer = await offline.edits.begin({ layer: 'osm', time: T(2025) })
+    const [{ db }] = offline.edits.databases()
+    const images = async () => (await madeOn(offline)).get(ID).map(({ time, _attachments: { tile } }) => [time, tile.digest])
+    const all = [[T(2024), digestOf(png(1))], [T(2025), digestOf(png(2))]]
+    const { get } = db
+    // more often than it is read again at once: then the documents are read anew
+    const moved = takeImages(db, 'get', doc => [doc], 6)
+    await newer.put(5, 1, 2, png(2))
+    assert.deepEqual([moved(), await images()], [6, all])
+    db.get = get
+    const back = takeImages(db, 'get', doc => [doc])
+    await newer.remove(5, 1, 2)
+    assert.deepEqual([back(), await images()], [1, all.slice(0, 1)])
+  })
+
+  it('waits for the next try where its former version cannot be read at all', async () => {
+    const { offline, edition } = await begin(2024)
+    await edition.put(5, 1, 2, png(1))
+    const newer = await offline.edits.begin({ layer: 'osm', time: T(2025) })
+    const [{ db }] = offline.edits.databases()
+    takeImages(db, 'get', doc => [doc], Infinity)
+    await assert.rejects(newer.put(5, 1, 2, png(2)), { code: 'CONTENDED' })
+    const [{ time, _attachments: { tile } }, ...more] = (await madeOn(offline)).get(ID)
+    assert.deepEqual([time, tile.digest, more], [T(2024), digestOf(png(1)), []])
   })
 
   it('believes bytes, whatever a Blob says of itself', async () => {
