@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { validateStyleMin } from '@maplibre/maplibre-gl-style-spec'
+import { until } from '../../bench/wait.js'
 import { backup } from '../../loader/backup/index.js'
 import { restore } from '../../loader/backup/restore.js'
 import { copyLayer } from '../../loader/copy/index.js'
 import { moveLayer } from '../../loader/copy/move.js'
+import { load, openSource } from '../../loader/index.js'
 import { mirror } from '../../loader/mirror/index.js'
 import { removeLayer, removeStyle } from '../../loader/remove/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -16,6 +18,7 @@ import { as, json, onEachStore, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { png, square } from '../support/tiles.js'
+import { packTile } from '../support/vector-tile.js'
 import { T1, T2, T3, folderOf, styleOf } from './files.js'
 
 onEachStore('a style', backend => {
@@ -138,6 +141,20 @@ onEachStore('a style', backend => {
           const answer = await fetch(base + path_)
           assert.deepEqual([answer.status, (await answer.json()).error], [status, code], base + path_)
         }
+      }
+      // as STYLE_UNKNOWN advises: a load lists what is in the tiles
+      const files = folder.write({ 'tiles/1/0/0.pbf': packTile({ lakes: [{ type: 'Point', lines: [[[1, 1]]], properties: { name: 'Como' } }] }) })
+      const source = await openSource(path.join(files, 'tiles'))
+      await load(own.store, source, { layer: 'roads' })
+      await source.close()
+      for (const base of bases) {
+        const find = async () => {
+          const answer = await fetch(base + 'roads/style.json')
+          return answer.status === 200 && answer.json()
+        }
+        const style = await until(find)
+        assert.deepEqual(validateStyleMin(style).map(({ message }) => message), [])
+        assert.ok(style.layers.some(layer => layer['source-layer'] === 'lakes'), base)
       }
     } finally {
       await gateway.close()
