@@ -228,7 +228,7 @@ function addressOf (text, place) {
   var match = typeof text === 'string' ? INSIDE.exec(text) : null
   if (!match) return text
   var time = match[2] || (place.time ? '@' + place.time : '')
-  return place.base + match[1] + time + (match[3] || '.json') + place.query
+  return place.base + match[1] + time + (match[3] || place.end) + place.query
 }
 
 function storedStyle (doc, place) {
@@ -252,12 +252,14 @@ function storedStyle (doc, place) {
  * default style.
  * @param {Record<string, any>} doc the style document that counts at that time; if there is none, the layer document
  * @param {{base?: string, time?: string, theme?: Theme, query?: string}} [options] base: of the addresses, relative to
- *   the style unless given; time: as written, if any; query: such as `?token=…`
+ *   the style unless given, `couch://` for programs that read such addresses; time: as written, if any; query: such as
+ *   `?token=…`
  * @returns {Style | undefined} nothing if the document says too little: see defaultStyle
  */
 export function styleAt (doc, options) {
   var own = options || {}
-  var place = { base: own.base || '../', time: own.time, query: own.query || '' }
+  var base = own.base || '../'
+  var place = { base: base, time: own.time, query: own.query || '', end: base === 'couch://' ? '' : '.json' }
   if (doc.type === 'style') return doc.style && typeof doc.style === 'object' ? storedStyle(doc, place) : undefined
   return defaultStyle(doc, { theme: own.theme, source: { url: addressOf('couch://' + doc.layer, place) } })
 }

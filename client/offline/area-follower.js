@@ -81,7 +81,7 @@ export class AreaFollower {
     const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
     const answer = await this.#store.couch.changes(query, {
       // by id: what is deleted has no fields left
-      selector: { _id: { $regex: `^(layer:(${names})$|edition:(${names})@|(${names}):)` } },
+      selector: { _id: { $regex: `^(layer:(${names})$|(edition|style):(${names})@|(${names}):)` } },
       retries: 0,
       timeout: poll + silence,
       signal

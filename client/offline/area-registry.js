@@ -20,7 +20,8 @@ const PREFIX = 'area:'
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes
- * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total]
+ * @property {number} [styles] bytes of styles and their files
+ * @property {{tiles: number, versions: number, bytes: number, styles?: number, transfer: number}} [total]
  * @property {number} failed
  * @property {string} [updated] when it lacked nothing
  * @property {boolean} live

@@ -80,13 +80,14 @@ export class AreaTransfer {
       onProgress: figures => this.#onProgress(figures),
       onFailed: () => { run.failed++ }
     })
-    const { failed, changed, isComplete, held } = await transfer.run()
+    const { failed, changed, isComplete, held, styles } = await transfer.run()
     store.reportOnline(true)
     await area.update(doc => ({
       ...doc,
       ...held,
+      styles,
       state: isComplete ? 'complete' : 'incomplete',
-      total: isComplete ? { transfer: 0, ...doc.total, ...held } : doc.total,
+      total: isComplete ? { transfer: 0, ...doc.total, ...held, styles } : doc.total,
       failed: failed.length,
       updated: isComplete ? new Date().toISOString() : doc.updated,
       error: failed[0]?.error,

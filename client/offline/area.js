@@ -17,8 +17,9 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
  * @property {number} tiles on the device
  * @property {number} versions
  * @property {number} bytes of images on the device
- * @property {{tiles: number, versions: number, bytes: number, transfer: number}} [total] what it will be, once that is
- *   known
+ * @property {number} styles bytes of styles on the device, with their sprites and glyphs
+ * @property {{tiles: number, versions: number, bytes: number, styles?: number, transfer: number}} [total] what it will
+ *   be, once that is known
  * @property {number} failed tiles that did not come; the next download tries them again
  * @property {number} [rate] bytes a second, during a transfer
  * @property {number} [remaining] seconds, during a transfer
@@ -88,9 +89,9 @@ export class Area {
 
   /** Its status in plain values. @returns {AreaStatus} */
   status () {
-    const { tiles, versions, bytes, total, failed, updated, live, error, reason } = this.#doc
+    const { tiles, versions, bytes, styles = 0, total, failed, updated, live, error, reason } = this.#doc
     const known = {
-      tiles, versions, bytes, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress
+      tiles, versions, bytes, styles, total, failed, rate: undefined, remaining: undefined, ...this.#remoteProgress
     }
     return { state: this.state, ...this.#run?.status(known) ?? known, updated, live, ...(error && { error, reason }) }
   }

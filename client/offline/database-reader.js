@@ -146,6 +146,18 @@ export class DatabaseReader {
     }
   }
 
+  /** Another attachment than an image. @returns {Promise<Blob | undefined>} */
+  async attachment (id, name) {
+    try {
+      const { _attachments: attachments } = await this.#ask(db => db.get(id, { attachments: true, binary: true }))
+      const { data, content_type: type } = attachments[name]
+      return new Blob([data], { type })
+    } catch (error) {
+      if (error.status === 404) return undefined
+      throw error
+    }
+  }
+
   /** @param {(db: any) => Promise<any>} question */
   #ask (question) {
     return new Promise((resolve, reject) => {

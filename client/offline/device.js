@@ -1,7 +1,10 @@
 // Everything on the device, read as one store: the edits first, then the areas. Areas may overlap and be of different
 // ages.
-import { isTileId, layerId, parseTileId, soundOf, tileId, toSeconds, versionId } from '../../core/index.js'
+import {
+  endOf, isTileId, layerId, parseTileId, soundOf, styleAt, styleId, tileId, toSeconds, versionId
+} from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
+import { styleFileOn, styleOn } from './area-styles.js'
 import { DatabaseReader, versionOf } from './database-reader.js'
 
 const HEAD_ATTEMPTS = 3 // at a head that has become another one between two questions, while its area is refreshed
@@ -49,6 +52,37 @@ export class Device {
     const databases = await this.databases(layer)
     const found = await this.#askEach(databases, async reader => (await reader.docs([id])).get(id))
     return newestDocument(found.flatMap((doc, at) => soundOf([doc], 'layer').map(() => ({ doc, area: databases[at].area }))))
+  }
+
+  /**
+   * The style of a layer: a stored one if the device has one of that time, else the default one. Its addresses in the
+   * store begin with `couch://`: `couch://osm@2024` is the TileJSON of a layer, `couch://osm@2024/{z}/{x}/{y}.pbf` are
+   * its tiles, `couch://styles/osm@TIME/NAME` are files (see styleFile).
+   * @param {string} layer @param {string} [time] as written; without it the newest
+   * @param {{theme?: import('../../core/style.js').Theme}} [options] of the default style
+   * @returns {Promise<{style: import('../../core/style.js').Style, time?: string} | undefined>} time: of a stored style;
+   *   nothing if the device has neither
+   */
+  async style (layer, time, { theme } = {}) {
+    const until = time === undefined ? undefined : endOf(time)
+    const found = await this.#askEach(await this.databases(layer), reader => styleOn(reader, layer, until))
+    const kept = found.reduce((best, one) => one && (!best || one.time > best.time) ? one : best, undefined)
+    const doc = kept ? { ...kept, _attachments: kept.files } : await this.layer(layer)
+    const style = doc && styleAt(doc, { base: 'couch://', time, theme })
+    return style && { style, ...(kept && { time: kept.time }) }
+  }
+
+  /**
+   * A file of a stored style.
+   * @param {string} layer @param {string} time exactly that of the style
+   * @param {string} name `sprite@2x.png`, `glyphs/Noto Sans Regular/0-255.pbf`; of a list of fonts the first one counts
+   * @returns {Promise<Blob | undefined>} nothing if the device does not have it, such as glyphs that no label needs
+   */
+  async styleFile (layer, time, name) {
+    const id = styleId(layer, time)
+    const file = name.replace(/^(glyphs\/[^/,]*),[^/]*/, '$1')
+    const found = await this.#askEach(await this.databases(layer), reader => styleFileOn(reader, id, file))
+    return found.find(blob => blob)
   }
 
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */

@@ -3,27 +3,31 @@
 import { isTileId } from '../../core/index.js'
 import { askQueries } from '../../core/couch/queries.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
+import { bytesOfStyles, fetchStyles } from './area-styles.js'
 import { BY_AREA, REST_BY_AREA, StoreListing, isHead, selectedRows } from './store-listing.js'
 
 const BY_ZOOM = '_design/versions/_view/by_zoom'
 
-/** @typedef {{tiles: number, versions: number, bytes: number, transfer: number, requests: number}} Estimate */
+/**
+ * @typedef {{tiles: number, versions: number, bytes: number, styles: number, transfer: number, requests: number}}
+ *   Estimate
+ */
 
 /**
  * @param {import('../mirror/http.js').HttpCouch} couch
  * @param {import('../../core/mirror/index.js').Selection} selection of one layer
  * @param {{signal?: AbortSignal, limits?: Partial<typeof import('./store-listing.js').listingDefaults>}} [options]
- * @returns {Promise<Estimate>} tiles: places with an image now, or ever; versions: documents of tiles; bytes: of
- *   images; transfer: of bodies,
- *   the listing, documents and images as _bulk_get answers them. Places whose head was deleted, but not its past, are
- *   not among the tiles
+ * @returns {Promise<Estimate>} tiles: places with an image now, or ever, without those whose head was deleted, but not
+ *   its past; versions: documents of tiles; bytes: of images; styles: bytes of styles, sprites and glyphs at most: only
+ *   those glyphs come that labels of the tiles need; transfer: of bodies, the listing, styles, documents and images as
+ *   _bulk_get answers them
  */
 export async function estimate (couch, selection, { signal, limits } = {}) {
   const listing = new StoreListing(couch, selection, { signal, limits })
   const sample = new SizeSample(couch, listing, signal)
   const counts = await (selection.since ? countRows : sumColumns)(listing, sample)
-  const transfer = await sample.transferBytes()
-  return { ...counts, transfer, requests: listing.requests + sample.requests }
+  const { transfer, styles } = await sample.transferBytes()
+  return { ...counts, styles, transfer, requests: listing.requests + sample.requests }
 }
 
 /** @param {StoreListing} listing @param {SizeSample} sample */
@@ -146,11 +150,11 @@ export class SizeSample {
 
   /**
    * Bytes of bodies when all of them are listed and fetched, and what a layer has beside its tiles.
-   * @returns {Promise<number>}
+   * @returns {Promise<{transfer: number, styles: number}>} styles: of them, what is kept
    */
   async transferBytes () {
     const before = this.listing.bytes
-    const named = await this.listing.layerDocuments()
+    const { documents: named, styles: listed } = await this.listing.layerDocuments()
     const namedBytes = this.listing.bytes - before
     const kinds = [...this.#kinds.entries()]
     const rows = await this.#sampled(kinds)
@@ -169,7 +173,14 @@ export class SizeSample {
         total += count * (mime + (isText ? 0 : meanIdLength(rows[at]))) + (isText ? (bytes + count) * 4 / 3 : bytes)
       }
     }
-    return Math.round(total)
+    const styles = await this.#styleBytes(listed)
+    return { transfer: Math.round(total) + styles, styles }
+  }
+
+  async #styleBytes (listed) {
+    if (!listed.length) return 0
+    this.requests++
+    return bytesOfStyles((await fetchStyles(this.listing.couch, listed, this.signal)).styles)
   }
 
   /** Some of each kind, with their revisions. */

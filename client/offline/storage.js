@@ -21,14 +21,16 @@ export async function storageRoom (storage = globalThis.navigator?.storage) {
   return { usage, quota, free, persisted }
 }
 
-/** What images and versions take on the device. @param {{bytes: number, versions: number}} figures */
-export const storageSize =
-  ({ bytes, versions }) => Math.round(bytes * quotaDefaults.text + versions * quotaDefaults.perVersion)
+/** What they take on the device. @typedef {{bytes: number, versions: number, styles?: number}} Figures */
+
+/** @param {Figures} figures */
+export const storageSize = ({ bytes, versions, styles = 0 }) =>
+  Math.round((bytes + styles) * quotaDefaults.text + versions * quotaDefaults.perVersion)
 
 /**
  * @param {string} area its name
- * @param {{bytes: number, versions: number}} total what it will be
- * @param {{bytes: number, versions: number}} have what is there of it
+ * @param {Figures} total what it will be
+ * @param {Figures} have what is there of it
  * @param {StorageRoom} room
  */
 export function checkFits (area, total, have, { free, quota }) {

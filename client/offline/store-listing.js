@@ -1,6 +1,6 @@
 // Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
 // Each row has the revision and the size of an image; documents are not read.
-import { STORE_ID, editionId, isTileId, layerId, parseTileId, tileRanges } from '../../core/index.js'
+import { STORE_ID, editionId, isTileId, layerId, parseTileId, styleId, tileRanges } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
@@ -23,6 +23,7 @@ export const listingDefaults = {
  * @typedef {{id: string, rev: string, time: string, y: number, bytes: number, gone: boolean}} ListedVersion
  * @typedef {{z: number, x: number, y0: number, y1: number, rows: ListedVersion[]}} ListedRange every version of its
  *   tiles
+ * @typedef {{id: string, rev: string}} ListedDocument
  * @typedef {[z: number, x: number, y: number]} TilePosition of the first tile that was not read yet
  * @typedef {{parts: ListedRange[], next: TilePosition | undefined}} ListedPage next: where the following page begins
  */
@@ -55,14 +56,16 @@ export class StoreListing {
   }
 
   /**
-   * The documents that belong and are no tiles: the layer, its editions, the marker of the store.
-   * @returns {Promise<{id: string, rev: string}[]>}
+   * The documents that belong and are no tiles: the layer, its editions, the marker of the store; and its styles.
+   * @returns {Promise<{documents: ListedDocument[], styles: ListedDocument[]}>} styles: oldest first
    */
   async layerDocuments () {
     const { keys, ...editions } = layerDocumentRanges(this.layer)
-    const rows = (await this.ask('_all_docs', [{ keys }, editions])).flat()
-    return rows.filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id))
-      .map(({ id, value }) => ({ id, rev: value.rev }))
+    const answers = await this.ask('_all_docs', [{ keys }, editions, styleRange(this.layer)])
+    const [named, edited, styles] = answers.map(rows => rows
+      .filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id))
+      .map(({ id, value }) => ({ id, rev: value.rev })))
+    return { documents: [...named, ...edited], styles: heldStyles(styles, this.selection) }
   }
 
   /**
@@ -253,7 +256,22 @@ export function * selectedRows (rows, selection, there) {
   }
 }
 
-/** Where a layer's documents are that are no tiles. */
+/**
+ * The styles that hold at the times of a selection. A style holds until the next one.
+ * @param {ListedDocument[]} styles of a layer, oldest first @param {import('../../core/mirror/index.js').Selection} selection
+ */
+function heldStyles (styles, { layers, current, since }) {
+  if (current) return styles.slice(-1)
+  if (!since) return styles
+  const [layer] = /** @type {Set<string>} */ (layers)
+  const later = styles.findIndex(({ id }) => id > styleId(layer, since))
+  return styles.slice(Math.max(0, (later < 0 ? styles.length : later) - 1))
+}
+
+/** Where the styles of a layer are. */
+export const styleRange = layer => ({ startkey: styleId(layer), endkey: styleId(layer, '~') })
+
+/** Where a layer's documents are that are neither tiles nor styles. */
 export const layerDocumentRanges = layer => (
   { keys: [STORE_ID, layerId(layer)], startkey: editionId(layer, ''), endkey: editionId(layer, '~') }
 )

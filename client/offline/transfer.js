@@ -5,6 +5,8 @@ import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from
 import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
+import { AreaStyles } from './area-styles.js'
+import { LetterReader } from './letter-reader.js'
 import { LocalTiles, TileCounter, imageSizeOf } from './local-tiles.js'
 import { LocalFirst, Reconciler } from './reconciler.js'
 import { StoreListing, eachPage, rangesBefore, rangesFrom, selectedRows } from './store-listing.js'
@@ -40,6 +42,9 @@ export class Transfer {
   #tally
   #reconciler
   #prober
+  #letters
+  #styles
+  #listedStyles = /** @type {import('./store-listing.js').ListedDocument[] | undefined} */ (undefined)
 
   /**
    * @param {object} parts
@@ -74,7 +79,13 @@ export class Transfer {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
-    const source = others.length ? new LocalFirst(this.origin, others) : this.origin
+    this.#letters = new LetterReader(others.length ? new LocalFirst(this.origin, others) : this.origin, letters =>
+      this.#save({ letters, styles: undefined }))
+    const source = this.#letters
+    this.#styles = new AreaStyles({
+      couch, db, layer, target: this.target, concurrency: this.limits.concurrency, onFailed: fail,
+      onProgress: () => this.#report(), signal: this.#stop.signal
+    })
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
     const copier = new RevisionCopier({
       source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail,
@@ -89,13 +100,15 @@ export class Transfer {
   /** @returns {Progress} */
   progress () {
     const { bytes: received, docs, deleted } = this.#tally
-    return { ...this.#counter.counts, received: received + this.listing.bytes, docs, deleted }
+    return {
+      ...this.#counter.counts, received: received + this.listing.bytes + this.#styles.received, docs, deleted
+    }
   }
 
   /**
    * Resolves when everything available was downloaded. A later transfer continues an interrupted one.
    * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number,
-   *   bytes: number}, held: Counts, isComplete: boolean}>}
+   *   bytes: number}, held: Counts, styles: number, isComplete: boolean}>} styles: their bytes on the device
    */
   async run () {
     try {
@@ -103,8 +116,8 @@ export class Transfer {
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
       return {
-        since: this.#state.since, failed, changed: { docs, tiles, bytes }, held: { ...this.#counter.counts },
-        isComplete: !failed.length
+        since: this.#state.since, failed, changed: { docs: docs + this.#styles.docs, tiles, bytes },
+        held: { ...this.#counter.counts }, styles: this.#state.styles ?? 0, isComplete: !failed.length
       }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
@@ -119,6 +132,9 @@ export class Transfer {
     this.#counter = new TileCounter(note.held)
     this.#reconciler.verifiesAll = Boolean(note.buried)
     const isNew = note.since === undefined && await this.local.isNew()
+    // an area of an earlier version: the letters of its tiles are not known
+    if (isNew && !note.letters) await this.#save({ letters: {} })
+    if (note.letters) this.#letters.begin(note.letters)
     const place = feedPosition(await this.couch.request({ path: '', signal: this.#stop.signal }))
     const mustList = this.force && note.since !== undefined
     const changed = mustList ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
@@ -132,6 +148,7 @@ export class Transfer {
     const { places, last } =
       /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
     await this.#refresh(places)
+    if (note.styles === undefined) await this.#updateStyles()
     Object.assign(note, {
       ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined
     })
@@ -178,7 +195,8 @@ export class Transfer {
     const from = begun?.next
     // it is counted anew from here on
     if (!isNew) {
-      await this.#save({ since: undefined, touched: [], listing: begun, failed: begun ? this.#state.failed : [] })
+      const failed = begun ? this.#state.failed : []
+      await this.#save({ since: undefined, touched: [], listing: begun, failed, styles: undefined })
     }
     this.#counter = new TileCounter()
     if (from) await this.#count(from)
@@ -265,12 +283,19 @@ export class Transfer {
 
   /** The documents of the layer that are no tiles. */
   async #fetchLayerDocuments () {
-    const rows = await this.listing.layerDocuments()
+    const { documents: rows, styles } = await this.listing.layerDocuments()
+    this.#listedStyles = styles
+    this.#state.styles = undefined
     const there = await this.local.layerDocuments()
     const listed = new Set(rows.map(({ id }) => id))
     await this.#reconciler.fetch(
       this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id))
     )
+  }
+
+  async #updateStyles () {
+    this.#listedStyles ??= (await this.listing.layerDocuments()).styles
+    this.#state.styles = await this.#styles.update(this.#listedStyles, this.#state.letters)
   }
 
   #onArrived (docs) {
@@ -334,6 +359,9 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  *   the store had it at `since`, or is among `failed`
  * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
  * @property {boolean} [buried] documents were deleted here that the store does not know any more
+ * @property {import('../../core/label-text.js').Letters} [letters] of its vector tiles: they tell which glyphs it
+ *   needs. Nothing if the tiles came before letters were counted
+ * @property {number} [styles] bytes of styles and their files; nothing while any may be missing
  * @property {string} [updated] when it lacked nothing
  */
 

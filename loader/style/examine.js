@@ -1,5 +1,6 @@
 // Looks at a style before it is stored: what it names must be there when it is served.
 import { isStyle } from '../../core/index.js'
+import { stacksIn } from '../../core/label-text.js'
 
 const REMOTE = /^https?:\/\//i
 const INSIDE = /^couch:\/\/([a-z0-9][a-z0-9_-]*)(@[^/?#]*)?(\/[^?#]*)?$/
@@ -73,17 +74,4 @@ function whyNotGlyphs ({ glyphs, layers }, files) {
       if (!fonts.has(font)) return `its layer ${JSON.stringify(id)} needs the font ${JSON.stringify(font)}, and there is no glyphs/${font}/`
     }
   }
-}
-
-/** The stacks of fonts in the value of `text-font`: a list, or an expression with lists in it. @returns {string[][]} */
-function stacksIn (value) {
-  if (!Array.isArray(value)) return []
-  return value[0] !== 'literal' && value.every(one => typeof one === 'string') ? [value] : literalsIn(value)
-}
-
-/** @returns {string[][]} */
-function literalsIn (value) {
-  if (!Array.isArray(value)) return []
-  if (value[0] === 'literal') return Array.isArray(value[1]) ? [value[1]] : []
-  return value.flatMap(literalsIn)
 }

@@ -41,7 +41,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
   })
 
   it('lists every document of a layer that is no tile', async () => {
-    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments()).map(({ id }) => id)
+    const names = async () => (await new StoreListing(http, new Selection({ layers: ['osm'] })).layerDocuments()).documents.map(({ id }) => id)
     const expected = await names()
     assert.deepEqual(expected, ['tilecouch', 'layer:osm', `edition:osm@${T}`])
     faulty.fault = wrongOnce()

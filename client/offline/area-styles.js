@@ -1,0 +1,208 @@
+// The styles of an area: their sprites, and of their glyphs those that its labels need. A style on the device is a
+// document with the id that it has at the store, which names its files by digest. Each file is a document of its own:
+// styles share it, and an interrupted download continues after the last one.
+import { TilecouchError, faultIn, styleKinds } from '../../core/index.js'
+import { drawnRanges, labelsOf, rangesOf, rangesOfLabels } from '../../core/label-text.js'
+import { encodeId } from '../../core/couch/client.js'
+import { Semaphore } from '../../core/semaphore.js'
+import { ReadOnlyPeer, codec } from '../mirror/http.js'
+import { digestOf, toBase64 } from '../mirror/digest.js'
+import { styleRange } from './store-listing.js'
+
+const FILE = 'style:file:' // no layer's style begins so
+const GLYPHS = /^glyphs\/([^/]+)\/(\d+)-(\d+)\.pbf$/
+const ATTACHMENT = 'file'
+const PER_RANGE = 256 // letters
+/** One of these fails by itself; after other errors the whole transfer is tried again. */
+const FILE_ERRORS = new Set(['BAD_ANSWER', 'COUCHDB_ERROR'])
+
+/**
+ * @typedef {{digest: string, length: number, content_type: string}} StyleFile
+ * @typedef {object} KeptStyle a style on the device
+ * @property {string} _id
+ * @property {string} [_rev]
+ * @property {'style'} type
+ * @property {string} layer
+ * @property {string} time
+ * @property {string} rev of the document at the store
+ * @property {any} style
+ * @property {Record<string, StyleFile>} files all that the store has, by name
+ * @typedef {import('../../core/label-text.js').Letters} Letters
+ * @typedef {import('./store-listing.js').ListedDocument} ListedDocument
+ */
+
+/** The id of a file on the device. @param {StyleFile} file */
+export const fileId = ({ digest }) => FILE + digest
+
+/**
+ * The files of a style that a map needs.
+ * @param {Pick<KeptStyle, 'layer' | 'style' | 'files'>} kept
+ * @param {Letters} [letters] of the tiles; every range of its fonts without it
+ * @returns {string[]} names
+ */
+export function neededFiles ({ layer, style, files }, letters) {
+  const { fonts, attributes } = labelsOf(style)
+  const ranges = letters && drawsOnly(style, layer)
+    ? drawnRanges([...rangesOfLabels(letters, attributes), ...rangesOf(JSON.stringify(style))])
+    : undefined
+  return Object.keys(files).filter(name => {
+    const [, font, first, last] = GLYPHS.exec(name) ?? []
+    if (font === undefined) return true // of the sprite
+    if (fonts && !fonts.has(font)) return false
+    return !ranges || [...ranges].some(range => range * PER_RANGE <= +last && +first < (range + 1) * PER_RANGE)
+  })
+}
+
+/** Whether no labels come from vector tiles of another layer: those were not looked at. */
+function drawsOnly ({ sources }, layer) {
+  const own = new RegExp(`^couch://${layer}([@/]|$)`)
+  const tiled = Object.values(sources).filter(source => source?.type === 'vector')
+  return tiled.every(({ url, tiles = [] }) => [url, ...tiles].every(text => text === undefined || own.test(text)))
+}
+
+/**
+ * Styles without their files.
+ * @param {import('../mirror/http.js').HttpCouch} couch @param {ListedDocument[]} rows @param {AbortSignal} [signal]
+ * @returns {Promise<{styles: KeptStyle[], bytes: number, failed: import('../../core/mirror/peer.js').Refused[]}>}
+ */
+export async function fetchStyles (couch, rows, signal) {
+  if (!rows.length) return { styles: [], bytes: 0, failed: [] }
+  // a revision that is there already comes without its attachments
+  const asked = rows.map(({ id, rev }) => ({ id, rev, ancestors: [rev] }))
+  const { docs, bytes, failed = [] } = await new ReadOnlyPeer(couch, codec).fetch(asked, { signal })
+  const styles = docs.filter(doc => !doc._deleted && !faultIn(doc, styleKinds)).map(keptStyle)
+  return { styles, bytes, failed }
+}
+
+/** @returns {KeptStyle} */
+const keptStyle = ({ _id, _rev: rev, layer, time, style, _attachments: attachments = {} }) => ({
+  _id,
+  type: 'style',
+  layer,
+  time,
+  rev,
+  style,
+  files: Object.fromEntries(Object.entries(attachments)
+    .map(([name, { digest, length, content_type: type }]) => [name, { digest, length, content_type: type }]))
+})
+
+/** What styles take, each file once. @param {KeptStyle[]} styles @param {Letters} [letters] */
+export function bytesOfStyles (styles, letters) {
+  const files = new Map(styles.flatMap(kept =>
+    neededFiles(kept, letters).map(name => [fileId(kept.files[name]), kept.files[name].length])))
+  const texts = styles.map(({ style }) => JSON.stringify(style).length)
+  return [...files.values(), ...texts].reduce((sum, length) => sum + length, 0)
+}
+
+export class AreaStyles {
+  received = 0 // bytes
+  docs = 0 // written or removed
+
+  /**
+   * @param {object} parts
+   * @param {import('../mirror/http.js').HttpCouch} parts.couch
+   * @param {any} parts.db PouchDB of the area
+   * @param {string} parts.layer
+   * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target of the same PouchDB
+   * @param {number} parts.concurrency files requested at once
+   * @param {(failed: import('../../core/mirror/peer.js').Refused) => void} parts.onFailed
+   * @param {() => void} parts.onProgress
+   * @param {AbortSignal} parts.signal
+   */
+  constructor ({ couch, db, layer, target, concurrency, onFailed, onProgress, signal }) {
+    this.couch = couch
+    this.db = db
+    this.layer = layer
+    this.target = target
+    this.semaphore = new Semaphore(concurrency)
+    this.onFailed = onFailed
+    this.onProgress = onProgress
+    this.signal = signal
+  }
+
+  /**
+   * Makes the styles on the device those of the store.
+   * @param {ListedDocument[]} rows of the styles that the area keeps @param {Letters} [letters] of its tiles
+   * @returns {Promise<number>} bytes on the device
+   */
+  async update (rows, letters) {
+    const { styles: own, files } = await this.#there()
+    const isKept = ({ id, rev }) => own.get(id)?.rev === rev
+    const wanted = rows.filter(row => !isKept(row))
+    const { styles: fetched, bytes, failed } = await fetchStyles(this.couch, wanted, this.signal)
+    this.received += bytes
+    for (const one of failed) this.onFailed(one)
+    const styles = [...rows.filter(isKept).map(({ id }) => /** @type {KeptStyle} */ (own.get(id))), ...fetched]
+    /** @type {Map<string, {kept: KeptStyle, name: string}>} */
+    const needed = new Map(styles.flatMap(kept =>
+      neededFiles(kept, letters).map(name => [fileId(kept.files[name]), { kept, name }])))
+    const missing = [...needed].filter(([id]) => !files.has(id))
+    await Promise.all(missing.map(([id, { kept, name }]) => this.semaphore.run(() => this.#fetchFile(id, kept, name))))
+    // a style is on the device when its files are
+    await this.#write(fetched.map(kept => ({ ...kept, _rev: own.get(kept._id)?._rev })))
+    const keeps = new Set([...styles.map(({ _id: id }) => id), ...needed.keys()])
+    await this.#write([...own.values(), ...files.values()].filter(({ _id: id }) => !keeps.has(id))
+      .map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
+    return bytesOfStyles(styles, letters)
+  }
+
+  async #there () {
+    const [styles, files] = await Promise.all([styleRange(this.layer), { startkey: FILE, endkey: `${FILE}~` }]
+      .map((range, at) => this.db.allDocs({ ...range, include_docs: at === 0 })))
+    return {
+      styles: new Map(styles.rows.map(({ id, doc }) => [id, /** @type {KeptStyle} */ (doc)])),
+      files: new Map(files.rows.map(({ id, value }) => [id, { _id: id, _rev: value.rev }]))
+    }
+  }
+
+  /** @param {string} id of the file on the device @param {KeptStyle} kept @param {string} name */
+  async #fetchFile (id, kept, name) {
+    const file = kept.files[name]
+    const path = [encodeId(kept._id), ...name.split('/').map(encodeURIComponent)].join('/')
+    try {
+      const parse = bytes => checkFile(bytes, file, path)
+      const data = await this.couch.find({ path, raw: true, parse, signal: this.signal })
+      if (!data) throw new TilecouchError('BAD_ANSWER', { url: path, why: 'the file is not there' })
+      this.received += data.length
+      const attachment = { content_type: file.content_type, data: toBase64(data) }
+      await this.#write([{ _id: id, _attachments: { [ATTACHMENT]: attachment } }])
+      this.onProgress()
+    } catch (error) {
+      if (!FILE_ERRORS.has(error.code)) throw error
+      this.onFailed({ id: kept._id, rev: kept.rev, error: error.code, reason: error.message })
+    }
+  }
+
+  async #write (docs) {
+    if (!docs.length) return
+    if (this.signal.aborted) throw new TilecouchError('ABORTED')
+    const rows = await this.db.bulkDocs(docs).catch(error => { throw this.target.explain(error) })
+    const bad = rows.find(({ error }) => error)
+    if (bad) throw this.target.explain(bad)
+    this.docs += docs.length
+  }
+}
+
+/** CouchDB's digests of JSON are of what it has compressed. @param {Uint8Array} bytes @param {StyleFile} file */
+function checkFile (bytes, { length, digest, content_type: type }, url) {
+  const isRight = bytes.length === length && (type === 'application/json' || digestOf(bytes) === digest)
+  if (!isRight) throw new TilecouchError('BAD_ANSWER', { url, why: 'the bytes do not match their digest' })
+  return bytes
+}
+
+/**
+ * The style of a time in one database of the device.
+ * @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer @param {string} [until] exact
+ * @returns {Promise<KeptStyle | undefined>}
+ */
+export async function styleOn (reader, layer, until) {
+  const { startkey, endkey } = styleRange(layer)
+  const docs = await reader.withPrefix(startkey, endkey)
+  return docs.filter(({ time }) => until === undefined || time <= until).pop()
+}
+
+/** A file of a style in one database of the device. @returns {Promise<Blob | undefined>} */
+export async function styleFileOn (reader, id, name) {
+  const kept = (await reader.docs([id])).get(id)
+  return kept?.files?.[name] && reader.attachment(fileId(kept.files[name]), ATTACHMENT)
+}

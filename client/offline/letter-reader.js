@@ -1,0 +1,55 @@
+// Reads which letters the vector tiles of an area write, while they come: before a tile is written, they are noted, so
+// that a download that is killed at any moment has seen the letters of all its tiles.
+import { unzipTile } from '../../core/features.js'
+import { LetterCounter } from '../../core/label-text.js'
+import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
+import { fromBase64 } from '../mirror/digest.js'
+
+/** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */
+
+/** @implements {Source} */
+export class LetterReader {
+  #source
+  #onNew
+  #letters = /** @type {LetterCounter | undefined} */ (undefined)
+  #noted = Promise.resolve()
+
+  /**
+   * @param {Source} source of the tiles
+   * @param {(letters: import('../../core/label-text.js').Letters) => Promise<void>} onNew waited for before tiles with
+   *   new letters are written
+   */
+  constructor (source, onNew) {
+    this.name = source.name
+    this.#source = source
+    this.#onNew = onNew
+  }
+
+  /** Counts from now on. @param {import('../../core/label-text.js').Letters} letters known before */
+  begin (letters) {
+    this.#letters = new LetterCounter(letters)
+  }
+
+  /** @type {Source['fetch']} */
+  async fetch (asked, options) {
+    const answer = await this.#source.fetch(asked, options)
+    const letters = this.#letters
+    if (!letters) return answer
+    let isNew = false
+    for (const doc of answer.docs) if (await addTo(letters, doc)) isNew = true
+    if (isNew) this.#noted = this.#onNew(letters.toJSON())
+    await this.#noted // also of letters that a tile before these had
+    return answer
+  }
+}
+
+/** @param {LetterCounter} letters */
+async function addTo (letters, { _id: id, _attachments: attachments }) {
+  const { data, content_type: type } = attachments?.[TILE_ATTACHMENT] ?? {}
+  if (!data || type !== formats.mvt.type || !isTileId(id)) return false
+  try {
+    return letters.add(await unzipTile(typeof data === 'string' ? fromBase64(data) : data))
+  } catch {
+    return false // a damaged tile: no map draws it either
+  }
+}
