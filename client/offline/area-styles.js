@@ -7,6 +7,7 @@ import { encodeId } from '../../core/couch/client.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { digestOf, toBase64 } from '../mirror/digest.js'
+import { DatabaseReader } from './database-reader.js'
 import { styleRange } from './store-listing.js'
 
 const FILE = 'style:file:' // no layer's style begins so
@@ -104,16 +105,18 @@ export class AreaStyles {
    * @param {any} parts.db PouchDB of the area
    * @param {string} parts.layer
    * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target of the same PouchDB
+   * @param {any[]} parts.others databases of the device that may have the same files
    * @param {number} parts.concurrency files requested at once
    * @param {(failed: import('../../core/mirror/peer.js').Refused) => void} parts.onFailed
    * @param {() => void} parts.onProgress
    * @param {AbortSignal} parts.signal
    */
-  constructor ({ couch, db, layer, target, concurrency, onFailed, onProgress, signal }) {
+  constructor ({ couch, db, layer, target, others, concurrency, onFailed, onProgress, signal }) {
     this.couch = couch
     this.db = db
     this.layer = layer
     this.target = target
+    this.others = others
     this.semaphore = new Semaphore(concurrency)
     this.onFailed = onFailed
     this.onProgress = onProgress
@@ -158,12 +161,8 @@ export class AreaStyles {
   /** @param {string} id of the file on the device @param {KeptStyle} kept @param {string} name */
   async #fetchFile (id, kept, name) {
     const file = kept.files[name]
-    const path = [encodeId(kept._id), ...name.split('/').map(encodeURIComponent)].join('/')
     try {
-      const parse = bytes => checkFile(bytes, file, path)
-      const data = await this.couch.find({ path, raw: true, parse, signal: this.signal })
-      if (!data) throw new TilecouchError('BAD_ANSWER', { url: path, why: 'the file is not there' })
-      this.received += data.length
+      const data = await this.#fromOthers(id) ?? await this.#fromStore(kept._id, name, file)
       const attachment = { content_type: file.content_type, data: toBase64(data) }
       await this.#write([{ _id: id, _attachments: { [ATTACHMENT]: attachment } }])
       this.onProgress()
@@ -171,6 +170,24 @@ export class AreaStyles {
       if (!FILE_ERRORS.has(error.code)) throw error
       this.onFailed({ id: kept._id, rev: kept.rev, error: error.code, reason: error.message })
     }
+  }
+
+  /** What another area has. @returns {Promise<Uint8Array | undefined>} */
+  async #fromOthers (id) {
+    for (const db of this.others) {
+      const found = await DatabaseReader.of(db).attachment(id, ATTACHMENT).catch(() => undefined) // it may be closed
+      if (found) return new Uint8Array(await found.arrayBuffer())
+    }
+  }
+
+  /** @param {string} id of the style @param {string} name @param {StyleFile} file @returns {Promise<Uint8Array>} */
+  async #fromStore (id, name, file) {
+    const path = [encodeId(id), ...name.split('/').map(encodeURIComponent)].join('/')
+    const parse = bytes => checkFile(bytes, file, path)
+    const data = await this.couch.find({ path, raw: true, parse, signal: this.signal })
+    if (!data) throw new TilecouchError('BAD_ANSWER', { url: path, why: 'the file is not there' })
+    this.received += data.length
+    return data
   }
 
   async #write (docs) {
@@ -192,7 +209,7 @@ function checkFile (bytes, { length, digest, content_type: type }, url) {
 
 /**
  * The style of a time in one database of the device.
- * @param {import('./database-reader.js').DatabaseReader} reader @param {string} layer @param {string} [until] exact
+ * @param {DatabaseReader} reader @param {string} layer @param {string} [until] exact
  * @returns {Promise<KeptStyle | undefined>}
  */
 export async function styleOn (reader, layer, until) {

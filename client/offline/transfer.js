@@ -83,7 +83,7 @@ export class Transfer {
       this.#save({ letters, styles: undefined }))
     const source = this.#letters
     this.#styles = new AreaStyles({
-      couch, db, layer, target: this.target, concurrency: this.limits.concurrency, onFailed: fail,
+      couch, db, layer, target: this.target, others, concurrency: this.limits.concurrency, onFailed: fail,
       onProgress: () => this.#report(), signal: this.#stop.signal
     })
     const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
