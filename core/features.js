@@ -10,6 +10,8 @@
 import { VectorTileLayer } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 
+export { unzipTile } from './unzip.js'
+
 const LAYER = 3 << 3 | 2 // field 3 of a tile, of bytes
 const DIGITS = 9 // of a degree: a tenth of a millimetre
 const KINDS = /** @type {const} */ ([undefined, 'Point', 'LineString', 'Polygon']) // by the types of vector tiles
@@ -43,13 +45,6 @@ const OWN = ['change', 'source_layer', 'before'] // properties of a difference
  *
  * @typedef {Map<'Point' | 'LineString' | 'Polygon', any[]>} Parts type -> coordinates
  */
-
-/** @param {Uint8Array} bytes of a vector tile, gzipped or not @returns {Promise<Uint8Array>} */
-export async function unzipTile (bytes) {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes
-  const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('gzip'))
-  return new Uint8Array(await new Response(stream).arrayBuffer())
-}
 
 /**
  * @param {Uint8Array} bytes unpacked

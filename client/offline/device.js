@@ -1,8 +1,6 @@
 // Everything on the device, read as one store: the edits first, then the areas. Areas may overlap and be of different
 // ages.
-import {
-  endOf, isTileId, layerId, parseTileId, soundOf, styleAt, styleId, tileId, toSeconds, versionId
-} from '../../core/index.js'
+import { endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { styleFileOn, styleOn } from './area-styles.js'
 import { DatabaseReader, versionOf } from './database-reader.js'
@@ -67,6 +65,7 @@ export class Device {
     const until = time === undefined ? undefined : endOf(time)
     const found = await this.#askEach(await this.databases(layer), reader => styleOn(reader, layer, until))
     const kept = found.reduce((best, one) => one && (!best || one.time > best.time) ? one : best, undefined)
+    const { styleAt } = await import('../../core/style.js') // pages that only show images do not load it
     const doc = kept ? { ...kept, _attachments: kept.files } : await this.layer(layer)
     const style = doc && styleAt(doc, { base: 'couch://', time, theme })
     return style && { style, ...(kept && { time: kept.time }) }

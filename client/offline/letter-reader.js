@@ -1,8 +1,8 @@
 // Reads which letters the vector tiles of an area write, while they come: before a tile is written, they are noted, so
 // that a download that is killed at any moment has seen the letters of all its tiles.
-import { unzipTile } from '../../core/features.js'
 import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
+import { unzipTile } from '../../core/unzip.js'
 import { fromBase64 } from '../mirror/digest.js'
 
 /** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */

@@ -8,6 +8,7 @@ import { removeStyle } from '../../loader/remove/index.js'
 import { storeStyle } from '../../loader/style/index.js'
 import { furnish } from '../client/support/designs.js'
 import { startFront } from '../client/support/front.js'
+import { openGateway } from '../gateway/support/stand.js'
 import { T1, T2, T3, folderOf, styleOf } from '../style/files.js'
 import { as, onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -91,6 +92,19 @@ onEachStore('styles on a device', backend => {
       assert.equal((await offline.device.styleFile('osm', T1, 'sprite.png')).type, 'image/png')
       assert.ok(await offline.device.styleFile('osm', T1, `glyphs/${FONT},Arial/0-255.pbf`), 'the first font of a stack')
       assert.equal(await offline.device.styleFile('osm', T2, 'sprite.png'), undefined)
+    })
+
+    it('come from a gateway as well', async () => {
+      const files = await put(T1, { name: 'A' })
+      const gateway = await openGateway(own.url)
+      try {
+        const offline = await device(`${gateway.url}/db`)
+        const area = await offline.areas.add(WORLD)
+        assert.equal((await area.download()).state, 'complete')
+        assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+      } finally {
+        await gateway.close()
+      }
     })
 
     it('are those of the times that an area keeps', async () => {
