@@ -35,9 +35,8 @@ export class LetterReader {
     const answer = await this.#source.fetch(asked, options)
     const letters = this.#letters
     if (!letters) return answer
-    let isNew = false
-    for (const doc of answer.docs) if (await addTo(letters, doc)) isNew = true
-    if (isNew) this.#noted = this.#onNew(letters.toJSON())
+    const found = await Promise.all(answer.docs.map(doc => addTo(letters, doc)))
+    if (found.includes(true)) this.#noted = this.#onNew(letters.toJSON())
     await this.#noted // also of letters that a tile before these had
     return answer
   }

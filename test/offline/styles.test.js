@@ -210,6 +210,24 @@ onEachStore('styles on a device', backend => {
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
     })
 
+    it('have the letters of tiles that came before the process ended', async () => {
+      const files = await put(T1, { name: 'A' })
+      await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern' })))
+      const name = 'ended'
+      let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
+      const stop = new AbortController()
+      const open = front.rule(entry => { if (entry.body?.docs?.some(({ id }) => id === 'osm:3:4:0')) stop.abort() })
+      await assert.rejects((await offline.areas.add(WORLD)).download({ signal: stop.signal }), { code: 'ABORTED' })
+      assert.ok(await offline.device.has('osm', 3, 1, 0), 'the tile with a Polish name')
+      open()
+      await offline.close()
+      offline = await device(remote, { name })
+      front.forget()
+      await offline.areas.get('all').download()
+      assert.ok(front.requests().every(({ body }) => !body?.docs?.some(({ id }) => id === 'osm:3:1:0')), 'it is not asked for again')
+      assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs('0-255', '256-511')].sort())
+    })
+
     it('do not break an area when a file is damaged: it comes with the next download', async () => {
       const files = await put(T1, { name: 'A' })
       const offline = await device(remote, { limits: { concurrency: 1 } })
@@ -230,6 +248,13 @@ onEachStore('styles on a device', backend => {
       const offline = await device(remote)
       await (await offline.areas.add(WORLD)).download()
       assert.deepEqual(await there(offline, T1, files), [...SPRITE, ...glyphs(...RANGES)].sort(), 'labels may come from tiles of another layer')
+      await own.store.defineLayer('later', { format: 'pbf', minzoom: 3, maxzoom: 3 })
+      await own.store.write([{ ...tile(0, { name: 'Bern' }), layer: 'later' }])
+      const area = await offline.areas.add({ ...WORLD, name: 'later', layer: 'later' })
+      await area.download()
+      await storeStyle(own.store, 'later', path.join(folder.dir, 'style0'), { time: T1 })
+      await area.refresh()
+      assert.equal((await documents(area)).length, 1 + SPRITE.length + RANGES.length, 'the style came after the tiles')
     })
 
     it('are the default ones for a layer without any, and none for one that the device does not have', async () => {
