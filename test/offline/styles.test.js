@@ -212,13 +212,17 @@ onEachStore('styles on a device', backend => {
 
     it('have the letters of tiles that came before the process ended', async () => {
       const files = await put(T1, { name: 'A' })
-      await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern' })))
+      await own.store.write(Array.from({ length: 4 }, (_, at) => tile(at + 2, { name: 'Bern'.repeat(at + 1) })))
       const name = 'ended'
       let offline = await device(remote, { name, limits: { batch: 1, batchMost: 1, smallBytes: 1, concurrency: 1 } })
       const stop = new AbortController()
-      const open = front.rule(entry => { if (entry.body?.docs?.some(({ id }) => id === 'osm:3:4:0')) stop.abort() })
+      const isThere = () => offline.device.has('osm', 3, 1, 0)
+      const open = front.rule(async ({ body }) => {
+        if (!body?.docs?.some(({ id, atts_since: known }) => id === 'osm:3:5:0' && !known)) return
+        await until(isThere, { timeout: 5000, what: 'the tile with a Polish name' })
+        stop.abort()
+      })
       await assert.rejects((await offline.areas.add(WORLD)).download({ signal: stop.signal }), { code: 'ABORTED' })
-      assert.ok(await offline.device.has('osm', 3, 1, 0), 'the tile with a Polish name')
       open()
       await offline.close()
       offline = await device(remote, { name })
