@@ -53,12 +53,17 @@ export class Emitter {
       if (!this._listeners.get(type)?.has(entry)) continue // another listener removed it
       if (entry.isOnce) this._listeners.get(type)?.delete(entry)
       try {
-        entry.listener.call(entry.context ?? this, { ...about, type, target: this })
+        entry.listener.call(entry.context ?? this, this._event(type, about))
       } catch (error) {
         reportLater(error)
       }
     }
     return this
+  }
+
+  /** Its target is not among its fields: whoever copies or writes down an event wants what it says. */
+  _event (type, about) {
+    return Object.defineProperty({ ...about, type }, 'target', { value: this })
   }
 
   _find (type, listener, context) {

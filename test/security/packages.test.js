@@ -7,7 +7,9 @@ const read = name => readFile(new URL(`../../${name}`, import.meta.url), 'utf8')
 describe('the packages that are installed', () => {
   it('are as many as SECURITY.md says, and those it names run scripts at their installation', async () => {
     const { packages } = JSON.parse(await read('package-lock.json'))
-    const production = Object.entries(packages).filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link)
+    // devOptional: for tests, and an optional peer of the client library
+    const production = Object.entries(packages)
+      .filter(([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link)
     const optional = production.filter(([, one]) => one.optional)
     const scripts = production.filter(([, one]) => one.hasInstallScript).map(([path, { version }]) => [path.split('node_modules/').at(-1), version])
     // what is there once is named without its version
