@@ -1,29 +1,61 @@
 // Addresses of a store in styles, as stored styles have them: `couch://osm@2024` is the TileJSON of the layer `osm` as of
-// the end of 2024, `couch://osm@2024/{z}/{x}/{y}.pbf` are its tiles.
+// the end of 2024, `couch://osm@2024/{z}/{x}/{y}.pbf` are its tiles, `couch://styles/osm@TIME/NAME` is a file of a stored
+// style.
 import { addProtocol } from 'maplibre-gl'
-import { TilecouchError } from '../../core/errors.js'
+import { TilecouchError, asOf, endOf } from '../../core/index.js'
 import { inflate } from './inflate.js'
 
 const SCHEME = 'couch'
+const TILE = /^([^@/]+)(?:@([^/]*))?\/(\d+)\/(\d+)\/(\d+)\.\w+$/ // layer, time, z, x, y
+const FILE = /^styles\/([^@/]+)@([^/]+)\/(.+)$/ // layer, time, name
+
+/** @typedef {import('../offline/offline-store.js').OfflineStore} OfflineStore */
 
 /**
  * Makes MapLibre read `couch://LAYER[@TIME]` from a store, in every style of the page. CouchDB cannot say that vector
  * tiles are compressed, so that plain addresses of them do not work there.
  * @param {string} db address of the database
- * @param {{fetchOptions?: RequestInit}} [options] for every request, as fetch takes them
+ * @param {{fetchOptions?: RequestInit, offline?: OfflineStore}} [options] fetchOptions: for every request, as fetch
+ *   takes them; offline: what the device has is not asked for
  */
-export function couchProtocol (db, { fetchOptions } = {}) {
+export function couchProtocol (db, { fetchOptions, offline } = {}) {
   const served = `${db.replace(/\/+$/, '')}/_design/tiles/_rewrite/`
   addProtocol(SCHEME, async ({ url, type }, { signal }) => {
     const name = url.slice(`${SCHEME}://`.length)
-    const isTile = name.includes('/')
-    const address = `${served}${name}${isTile ? '' : '.json'}`
-    const response = await fetch(address, { ...fetchOptions, signal })
-    const { ok, status, statusText: reason } = response
-    // MapLibre looks at the status
-    if (!ok) throw Object.assign(new TilecouchError('COUCHDB_ERROR', { url: address, status, reason }), { status })
-    if (isTile || type !== 'json') return { data: await inflate(await response.blob()) }
-    const doc = await response.json()
-    return { data: { ...doc, tiles: [`${url}/{z}/{x}/{y}${/\.\w+$/.exec(doc.tiles[0])?.[0] ?? ''}`] } }
+    const isTileJson = !name.includes('/')
+    const local = offline && await onDevice(offline, decodeURI(name), signal)
+    const found = local ?? await read(`${served}${name}${isTileJson ? '.json' : ''}`, { ...fetchOptions, signal })
+    if (type !== 'json') return { data: await inflate(found) }
+    const json = JSON.parse(await found.text())
+    if (!isTileJson) return { data: json }
+    const ending = /\.\w+$/.exec(json.tiles?.[0] ?? '')?.[0] ?? `.${json.format ?? 'png'}`
+    return { data: { ...json, tiles: [`${url}/{z}/{x}/{y}${ending}`] } }
   })
+}
+
+/** @returns {Promise<Blob>} */
+async function read (address, init) {
+  const response = await fetch(address, init)
+  const { ok, status, statusText: reason } = response
+  // MapLibre looks at the status
+  if (!ok) throw Object.assign(new TilecouchError('COUCHDB_ERROR', { url: address, status, reason }), { status })
+  return response.blob()
+}
+
+/** @param {OfflineStore} offline @returns {Promise<Blob | undefined>} nothing if the device does not have it */
+async function onDevice (offline, name, signal) {
+  const { device } = offline
+  const [, ofStyle = '', at = '', file = ''] = FILE.exec(name) ?? []
+  if (file) return device.styleFile(ofStyle, at, file)
+  const [, layer = '', time, ...place] = TILE.exec(name) ?? []
+  if (!layer) {
+    const doc = await device.layer(name.replace(/@.*/, '')).catch(() => undefined)
+    return doc && new Blob([JSON.stringify(doc)])
+  }
+  const [z, x, y] = place.map(Number)
+  const source = offline.source({ layer, read: 'only' })
+  const [versions = []] = await source.versions(layer, [{ z, x, y0: y, y1: y }], signal).catch(() => [])
+  const version = time ? asOf(versions, endOf(time)) : versions.at(-1)
+  if (version?.gone) throw Object.assign(new TilecouchError('TILE_NOT_FOUND', { id: name }), { status: 404 })
+  return version && source.tile(version, signal).catch(() => undefined)
 }

@@ -24,6 +24,34 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
     assert.deepEqual(colours, ['rgb(19, 32, 32)'])
   })
 
+  it('are read from an area of the device, without a request', async () => {
+    const page = await stage.page()
+    await page.waitForFunction(() => 'maplibregl' in window)
+    await page.addScriptTag({ url: new URL('pouchdb.js', stage.front.page).href, type: 'module' })
+    await page.evaluate(async address => {
+      const { tilecouch, db, PouchDB } = /** @type {any} */ (window)
+      const { OfflineStore } = await import(address)
+      const offline = new OfflineStore({ remote: db, PouchDB })
+      await offline.ready
+      const area = await offline.areas.add({ name: 'All', layer: 'squares', bbox: [-180, -84, 180, 84], zooms: '3', history: true })
+      await area.download()
+      tilecouch.couchProtocol(db, { offline })
+    }, new URL('offline.js', stage.front.page).href)
+    stage.front.forget()
+    for (const [time, step] of /** @type {[string, number][]} */ ([[`@${T(2)}`, 2], [`@${T(4)}`, 4]])) {
+      const colours = await page.evaluate(async style => {
+        const { maplibregl } = /** @type {any} */ (window)
+        const map = new maplibregl.Map({ container: 'map', center: [10, -10], zoom: 3, style })
+        await new Promise(resolve => { map.once('idle', resolve) })
+        const found = map.queryRenderedFeatures([350, 250]).map(({ properties }) => properties.colour)
+        map.remove()
+        return found
+      }, /** @type {any} */ ({ version: 8, sources: { squares: { type: 'vector', url: `couch://squares${time}` } }, layers: [{ id: 'squares', source: 'squares', ...layers[0] }] }))
+      assert.equal(colours.length, 1, `something is drawn of step ${step}`)
+    }
+    assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('squares') && !path.includes('_changes')), [])
+  })
+
   /** A page with tiles of 512 pixels, of which six are seen. */
   async function show (options = {}) {
     const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
