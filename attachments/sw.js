@@ -7,7 +7,9 @@ const TIMEOUT = 4000 // milliseconds until a network without an answer counts as
 const PAGE = 'index.html'
 // not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
 // once where there is something on the device
-const LATER = ['offline.js', 'take.js', 'vector.js']
+const LATER = ['offline.js', 'take.js']
+// larger than all of these: kept where a vector layer was opened
+const VECTORS = ['vector.js']
 // of a file, that matter to the page
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
@@ -17,7 +19,10 @@ const addressOf = (name, version) => name === PAGE ? scope : `${scope}${name}?v=
 
 worker.addEventListener('install', event => event.waitUntil(install()))
 worker.addEventListener('activate', event => event.waitUntil(activate()))
-worker.addEventListener('message', event => { if (event.data === 'rest') event.waitUntil(keepRest()) })
+worker.addEventListener('message', event => {
+  const names = { rest: LATER, vectors: VECTORS }[event.data]
+  if (names) event.waitUntil(keepMore(names))
+})
 worker.addEventListener('fetch', event => {
   const answer = answerTo(event.request)
   if (answer) event.respondWith(answer)
@@ -33,13 +38,13 @@ async function keep (names) {
 }
 
 /** The files without which the page opens, too. A version that came meanwhile has others: then it keeps those. */
-const keepRest = () => keep(LATER).catch(() => {})
+const keepMore = names => keep(names).catch(() => {})
 
 // all of a version or none: its cache is not used before every file is there
 async function install () {
   const { version, files } = SHELL
   try {
-    await keep(Object.keys(files).filter(name => !LATER.includes(name)))
+    await keep(Object.keys(files).filter(name => ![...LATER, ...VECTORS].includes(name)))
   } catch (error) {
     await caches.delete(cacheOf(version))
     throw error // the browser tries again at the next visit

@@ -105,15 +105,6 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     assert.equal(await page.locator('.toast').count(), 0)
   })
 
-  it('has a timeline for vector tiles, and says that it cannot draw them', async () => {
-    const page = await stage.visit('#vector/3/0/0')
-    await page.locator('.toast', { hasText: 'vector tiles' }).waitFor()
-    await page.getByRole('button', { name: 'Previous change' }).click()
-    await shownAt(page, '1 Jan 2024')
-    assert.equal(await page.locator('#map .tilecouch-tile img').count(), 0)
-    assert.equal(await page.getByRole('button', { name: 'Compare' }).count(), 0)
-  })
-
   it('tells times in the zone that is chosen', async () => {
     const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`, { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
     await shownAt(page, '20 Jun 2024, 02:00 UTC')

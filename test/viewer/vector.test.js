@@ -150,5 +150,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     await page.goto(`${stage.address}#tilby/${PLACE}`)
     await page.reload()
     await page.getByText('this browser cannot draw them').waitFor()
+    await page.getByRole('button', { name: 'Previous change' }).click()
+    await page.waitForURL(/#tilby@/)
   })
 })
