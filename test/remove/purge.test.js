@@ -121,7 +121,7 @@ onEachStore('compacting', backend => {
     const { before, after, done } = await compact(store, backend.name === 'CouchDB' ? { limits: { slack: 1000, ratio: 1.1, begin: 200, poll: 50 } } : { when: 'always', limits: { begin: 200, poll: 50 } })
     assert.equal(done, true)
     if (backend.name === 'CouchDB') {
-      assert.ok(after.file < before.file * 0.8, `${before.file} -> ${after.file}`)
+      assert.ok(after.file < before.file - 200_000, `${before.file} -> ${after.file}: what stays is the viewer`)
       assert.ok(after.views.file < before.views.file, `${before.views.file} -> ${after.views.file}`)
       assert.deepEqual(await sizesOf(store), after)
     }
