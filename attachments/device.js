@@ -233,11 +233,6 @@ export async function keepPage (drawn) {
 }
 
 /** Has the browser keep what only offline maps need, too. */
-export const keepRest = () => tellWorker('rest')
-
-/** Has the browser keep what draws vector layers. */
-export const keepVectors = () => tellWorker('vectors')
-
-async function tellWorker (what) {
-  if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage(what)
+export async function keepRest () {
+  if (!obstacle()) (await navigator.serviceWorker.ready).active?.postMessage('rest')
 }

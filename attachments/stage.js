@@ -5,7 +5,7 @@ import { Clock } from '../client/engine/clock.js'
 import { HistoryLayer } from '../client/leaflet/history-layer.js'
 import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
-import { keepVectors, loadScript } from './device.js'
+import { loadScript } from './device.js'
 import { setZone, timelineWords } from './format.js'
 import { LayerStack } from './stack.js'
 import { words } from './words/index.js'
@@ -106,7 +106,6 @@ export class Stage extends L.Evented {
   /** Loads what a layer needs to be drawn. Without WebGL, vector tiles are only known of. */
   async prepare (doc) {
     if (this.draws(doc) || !document.createElement('canvas').getContext('webgl2')) return
-    if (!this.#vectors) keepVectors()
     this.#vectors ??= await import(await loadScript('vector-script'))
     this.#styles.set(doc.layer, await this.#vectors.readStyle(doc))
   }

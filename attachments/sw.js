@@ -8,7 +8,7 @@ const PAGE = 'index.html'
 // not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
 // once where there is something on the device
 const LATER = ['offline.js', 'take.js']
-// larger than all of these: kept where a vector layer was opened
+// larger than all of these: kept when a page asks for it, to draw a vector layer
 const VECTORS = ['vector.js']
 // of a file, that matter to the page
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
@@ -19,10 +19,7 @@ const addressOf = (name, version) => name === PAGE ? scope : `${scope}${name}?v=
 
 worker.addEventListener('install', event => event.waitUntil(install()))
 worker.addEventListener('activate', event => event.waitUntil(activate()))
-worker.addEventListener('message', event => {
-  const names = { rest: LATER, vectors: VECTORS }[event.data]
-  if (names) event.waitUntil(keepMore(names))
-})
+worker.addEventListener('message', event => { if (event.data === 'rest') event.waitUntil(keepMore(LATER)) })
 worker.addEventListener('fetch', event => {
   const answer = answerTo(event.request)
   if (answer) event.respondWith(answer)
@@ -81,6 +78,8 @@ function answerTo (request) {
 }
 
 async function file (request, version) {
+  const isVectors = version === SHELL.version && VECTORS.some(name => request.url === addressOf(name, version))
+  if (isVectors) await keepMore(VECTORS)
   return await cached(request.url, version) ?? fetch(request)
 }
 
