@@ -1,9 +1,11 @@
 // A vector layer as of any time, with what HistoryLayer has for Leaflet: the time engine, drawn by MapLibre in the
 // style of the layer.
 import L from 'leaflet'
+import { HistoryEngine } from '../../client/engine/history-engine.js'
 import { leafletOptions } from '../../client/leaflet/layer-options.js'
 import { attributionHtml } from '../../client/source/attribution.js'
 import { HistoryLayer } from '../../client/maplibre/index.js'
+import { delegate } from '../../client/timeline/delegate.js'
 import { tileAt } from '../../core/index.js'
 import { Differences } from './differences.js'
 import { FeatureChanges, featureList } from './feature-list.js'
@@ -72,49 +74,6 @@ export class VectorLayer extends GlLayer {
 
   getAttribution () {
     return this.options.attribution
-  }
-
-  getTime () {
-    return this.history.getTime()
-  }
-
-  setTime (time) {
-    this.history.setTime(time)
-    return this
-  }
-
-  changes () {
-    return this.history.changes()
-  }
-
-  extent () {
-    return this.history.extent()
-  }
-
-  isShown () {
-    return this.history.isShown()
-  }
-
-  changedTiles (from, to) {
-    return this.history.changedTiles(from, to)
-  }
-
-  changesByTile () {
-    return this.history.changesByTile()
-  }
-
-  preload (times, signal) {
-    return this.history.preload(times, signal)
-  }
-
-  retry () {
-    this.history.retry()
-    return this
-  }
-
-  refresh () {
-    this.history.refresh()
-    return this
   }
 
   /** Whether nothing is drawn in view. */
@@ -198,3 +157,6 @@ export class VectorLayer extends GlLayer {
     this.#differences.restyle()
   }
 }
+
+// getTime, changes, preload and the others, as HistoryLayer of Leaflet has them
+delegate(VectorLayer, HistoryEngine, 'history')

@@ -61,7 +61,7 @@ export class Emitter {
     return this
   }
 
-  /** Its target is not among its fields: whoever copies or writes down an event wants what it says. */
+  /** The target is not enumerable: copies and JSON of an event leave it out. */
   _event (type, about) {
     return Object.defineProperty({ ...about, type }, 'target', { value: this })
   }

@@ -1,4 +1,5 @@
-// A control of a map library holds a Timeline, or a CompareHandle: it offers what that offers.
+// A control of a map library holds a Timeline or a CompareHandle, a layer holds its time engine: it offers what that
+// offers.
 
 /**
  * Methods of the held object become methods of its holder, unless that has its own; who returned itself returns the
@@ -9,8 +10,8 @@
  */
 export function delegate (Holder, Held, held, fields = []) {
   const { prototype } = Holder
-  for (const name of Object.getOwnPropertyNames(Held.prototype)) {
-    if (name.startsWith('_') || name in prototype) continue
+  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(Held.prototype))) {
+    if (typeof value !== 'function' || name.startsWith('_') || name in prototype) continue
     prototype[name] = function (...args) {
       const result = this[held][name](...args)
       return result === this[held] ? this : result
