@@ -55,8 +55,8 @@ export class Stage {
   #allowed = []
   #library
 
-  /** @param {Library} library */
-  constructor (library) {
+  /** @param {Library} [library] */
+  constructor (library = leaflet) {
     this.#library = library
   }
 
