@@ -1,80 +1,112 @@
 // Areas of the map: a box, or polygons, as the tiles they touch. They are counted and walked by columns, so that a zoom
 // is never held in memory, however deep it is. A tile is touched when some of the area lies inside it; one that only
-// meets its edge from outside is not.
+// meets its edge from outside is not. An area is in a grid, Web Mercator unless another is said.
 import { TilecouchError } from './errors.js'
 import { fingerprint } from './fingerprint.js'
 import { readPolygons } from './geojson.js'
-import { MAX_LATITUDE, MAX_ZOOM, parseBbox, tileRanges } from './grid.js'
+import { MAX_LATITUDE, MAX_ZOOM, parseBbox } from './grid.js'
+import { gridOf } from './grids/index.js'
 import { columnsById, rowsById } from './order.js'
-import { Sweep } from './sweep.js'
+import { Sweep, plane } from './sweep.js'
 
 const KEPT_COLUMNS = 64 // columns whose rows has() remembers: neighbours are asked for together
 
 /**
  * `polygon` is GeoJSON, parsed: a Polygon, a MultiPolygon, or features and collections of them. With a box as well,
  * what lies in both.
- * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object}} what
+ * @param {{bbox?: import('./grid.js').Bbox | string, polygon?: object, grid?: Grid}} what
  */
-export function parseArea ({ bbox, polygon }) {
+export function parseArea ({ bbox, polygon, grid = gridOf() }) {
   if (bbox === undefined && polygon === undefined) {
     throw new TilecouchError('BAD_AREA', { why: 'it has neither a bounding box nor a polygon' })
   }
   const boxes = bbox === undefined ? [] : [parseBbox(/** @type {any} */ (bbox))]
-  if (polygon === undefined) return new Area({ bbox: boxes[0], boxes })
+  if (polygon === undefined) return new Area({ bbox: boxes[0], boxes, grid })
   const polygons = readPolygons(polygon)
-  const sweep = new Sweep(polygons)
-  if (!sweep.size) {
-    const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
-    const why = beyond
-      ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles`
-      : 'it has no inside: its edges cancel each other out'
-    throw new TilecouchError('BAD_AREA', { why })
-  }
-  return new Area({ bbox: around(polygons), boxes, sweep, shape: fingerprint(JSON.stringify(polygons)), polygon })
+  const shape = { polygon, polygons, key: fingerprint(JSON.stringify(polygons)) }
+  const area = new Area({ bbox: around(polygons), boxes, shape, grid })
+  if (area.isEmpty) throw new TilecouchError('BAD_AREA', { why: emptyBecause(polygons, grid) })
+  return area
 }
 
-/** An area as a document holds it, and back. @param {{boxes: import('./grid.js').Bbox[], polygon?: object}} stored */
-export function areaFrom ({ boxes, polygon }) {
+/** @param {import('./geojson.js').Polygon[]} polygons @param {Grid} grid */
+function emptyBecause (polygons, grid) {
+  if (!grid.isWebMercator) return `nothing of it is in the grid ${grid.id}`
+  const beyond = polygons.every(([outline]) => outline.every(([, lat]) => Math.abs(lat) >= MAX_LATITUDE))
+  return beyond
+    ? `it lies beyond latitude ${MAX_LATITUDE.toFixed(2)}, where there are no tiles`
+    : 'it has no inside: its edges cancel each other out'
+}
+
+/**
+ * An area as a document holds it, and back.
+ * @param {{boxes: import('./grid.js').Bbox[], polygon?: object, grid?: string | object}} stored
+ */
+export function areaFrom ({ boxes, polygon, grid }) {
   const [first, ...others] = boxes
-  const area = parseArea({ bbox: polygon && !first ? undefined : first, polygon })
+  const area = parseArea({ bbox: polygon && !first ? undefined : first, polygon, grid: gridOf({ grid }) })
   return others.reduce((rest, box) => rest.within(box), area)
 }
 
+/** @typedef {import('./grids/grid.js').Grid} Grid */
+/**
+ * @typedef {{polygon: object, polygons: import('./geojson.js').Polygon[], key: string}} Shape polygon: GeoJSON as given
+ */
+
 export class Area {
   #boxes
-  #sweep
   #shape
-  #polygon
+  #grid
+  /** @type {Map<number, Sweep[]>} */
+  #sweeps
+  /** @type {import('./grids/projections.js').Position[][][][] | undefined} */
+  #figures
   /** @type {Map<string, import('./sweep.js').Run[]>} */
   #kept = new Map()
 
   /**
-   * @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], sweep?: Sweep, shape?: string,
-   *   polygon?: object}} parts
+   * @param {{bbox: import('./grid.js').Bbox, boxes: import('./grid.js').Bbox[], shape?: Shape, grid: Grid,
+   *   sweeps?: Map<number, Sweep[]>}} parts sweeps: of an area in Web Mercator with the same shape
    */
-  constructor ({ bbox, boxes, sweep, shape = '', polygon }) {
+  constructor ({ bbox, boxes, shape, grid, sweeps = new Map() }) {
     /** The smallest box around the area as it was given; west > east when it crosses the antimeridian. */
     this.bbox = bbox
     this.#boxes = boxes
-    this.#sweep = sweep
     this.#shape = shape
-    this.#polygon = polygon
+    this.#grid = grid
+    this.#sweeps = sweeps
   }
 
   /** As a document holds it: see areaFrom. */
   toJSON () {
-    return { boxes: this.#boxes, ...(this.#polygon && { polygon: this.#polygon }) }
+    return {
+      boxes: this.#boxes,
+      ...(this.#shape && { polygon: this.#shape.polygon }),
+      ...(!this.#grid.isWebMercator && { grid: this.#grid.field })
+    }
   }
 
-  /** Tells areas apart: those of the same boxes and polygons have the same key. */
+  /** Tells areas apart: those of the same boxes, polygons and grid have the same key. */
   get key () {
-    return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape && ` ${this.#shape}`}`
+    const grid = this.#grid.isWebMercator ? '' : ` ${fingerprint(JSON.stringify(this.#grid.field))}`
+    return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape ? ` ${this.#shape.key}` : ''}${grid}`
+  }
+
+  /** Whether no tile can be in its polygons. */
+  get isEmpty () {
+    return this.#sweepsOf(this.#grid.firstZoom).some(sweep => !sweep.size)
+  }
+
+  /** The same area in the grid of another layer. @param {Grid} grid */
+  in (grid) {
+    return grid === this.#grid ? this : new Area({ bbox: this.bbox, boxes: this.#boxes, shape: this.#shape, grid })
   }
 
   /** What of the area touches a box as well. @param {import('./grid.js').Bbox} bbox */
   within (bbox) {
     const boxes = [...this.#boxes, bbox]
-    return new Area({ bbox: this.bbox, boxes, sweep: this.#sweep, shape: this.#shape, polygon: this.#polygon })
+    const sweeps = this.#grid.isWebMercator ? this.#sweeps : undefined
+    return new Area({ bbox: this.bbox, boxes, shape: this.#shape, grid: this.#grid, sweeps })
   }
 
   /**
@@ -105,7 +137,7 @@ export class Area {
   count ({ min, max }) {
     let count = 0
     for (let z = min; z <= max; z++) {
-      if (this.#sweep) for (const { y0, y1 } of this.columns(z)) count += y1 - y0 + 1
+      if (this.#sweepsOf(z).length) for (const { y0, y1 } of this.columns(z)) count += y1 - y0 + 1
       else for (const { x0, x1, y0, y1 } of this.#ranges(z)) count += (x1 - x0 + 1) * (y1 - y0 + 1)
     }
     return count
@@ -133,35 +165,62 @@ export class Area {
 
   /** @returns {Generator<{x: number, runs: import('./sweep.js').Run[]}>} ascending */
   * #columns (z, first, last) {
+    const sweeps = this.#sweepsOf(z)
     for (const { x0, x1, y0, y1 } of this.#ranges(z)) {
       const [from, to] = [Math.max(first, x0), Math.min(last, x1)]
-      if (!this.#sweep) {
-        for (let x = from; x <= to; x++) yield { x, runs: [[y0, y1]] }
+      /** @type {import('./sweep.js').Run[]} */
+      const whole = [[y0, y1]]
+      if (!sweeps.length) {
+        for (let x = from; x <= to; x++) yield { x, runs: whole }
         continue
       }
-      for (const { x, runs } of this.#sweep.columns(z, from, to)) {
-        /** @type {import('./sweep.js').Run[]} */
-        const inside = runs.filter(run => run[1] >= y0 && run[0] <= y1)
-          .map(run => [Math.max(run[0], y0), Math.min(run[1], y1)])
+      for (const { x, runs } of together(sweeps.map(sweep => sweep.columns(z, from, to)))) {
+        const inside = inBoth(runs, whole)
         if (inside.length) yield { x, runs: inside }
       }
     }
   }
 
   /**
-   * The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none.
+   * What the area has beside ranges of columns and rows, for a zoom: its polygons, and in most other grids its boxes,
+   * which are no rectangles there. Tiles of the area touch all of them.
+   * @returns {Sweep[]}
+   */
+  #sweepsOf (z) {
+    const grid = this.#grid
+    const key = grid.isWebMercator ? 0 : z
+    let sweeps = this.#sweeps.get(key)
+    if (sweeps) return sweeps
+    if (grid.isWebMercator) sweeps = this.#shape ? [new Sweep(this.#shape.polygons)] : []
+    else if (z < grid.firstZoom || z > grid.lastZoom) sweeps = []
+    else {
+      this.#figures ??= [
+        ...(this.#shape ? [grid.project(this.#shape.polygons)] : []),
+        ...(grid.inDegrees ? [] : this.#boxes.map(box => grid.outline(box).map(ring => [ring])))
+      ]
+      sweeps = this.#figures.map(figure => new Sweep(grid.placed(figure, z), plane))
+    }
+    this.#sweeps.set(key, sweeps)
+    return sweeps
+  }
+
+  /**
+   * The tiles of one zoom as rectangles, from west to east; nothing for polygons, which are none, nor for boxes of
+   * degrees in a grid where they are none.
    * @returns {import('./grid.js').TileRange[] | undefined}
    */
   rectangles (z) {
-    return this.#sweep ? undefined : this.#ranges(z)
+    return this.#sweepsOf(z).length ? undefined : this.#ranges(z)
   }
 
   /** What is in every box, from west to east. @returns {import('./grid.js').TileRange[]} */
   #ranges (z) {
-    const last = 2 ** z - 1
-    let ranges = [{ x0: 0, x1: last, y0: 0, y1: last }]
+    const grid = this.#grid
+    if (z < grid.firstZoom || z > grid.lastZoom) return []
+    const { columns, rows } = grid.matrix(z)
+    let ranges = [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }]
     for (const box of this.#boxes) {
-      const others = tileRanges(box, z)
+      const others = grid.ranges(box, z)
       ranges = ranges.flatMap(range => others.map(other => ({
         x0: Math.max(range.x0, other.x0),
         x1: Math.min(range.x1, other.x1),
@@ -171,6 +230,35 @@ export class Area {
     }
     return ranges.sort((a, b) => a.x0 - b.x0)
   }
+}
+
+/**
+ * Columns that all sweeps touch, with the rows that all of them touch there.
+ * @param {Generator<{x: number, runs: import('./sweep.js').Run[]}>[]} sweeps
+ * @returns {Generator<{x: number, runs: import('./sweep.js').Run[]}>}
+ */
+function * together ([first, ...others]) {
+  const nexts = others.map(other => ({ other, at: other.next() }))
+  for (const { x, runs } of first) {
+    let inside = runs
+    for (const next of nexts) {
+      while (!next.at.done && next.at.value.x < x) next.at = next.other.next()
+      inside = next.at.done || next.at.value.x > x ? [] : inBoth(inside, next.at.value.runs)
+    }
+    if (inside.length) yield { x, runs: inside }
+  }
+}
+
+/** @param {import('./sweep.js').Run[]} a ascending, apart @param {import('./sweep.js').Run[]} b likewise */
+function inBoth (a, b) {
+  /** @type {import('./sweep.js').Run[]} */
+  const both = []
+  for (const [from, to] of a) {
+    for (const [first, last] of b) {
+      if (first <= to && last >= from) both.push([Math.max(first, from), Math.min(last, to)])
+    }
+  }
+  return both
 }
 
 /**

@@ -15,6 +15,8 @@ export const catalogue = {
   BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
   BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
+  BAD_GRID: { status: 400, text: d => `bad grid: ${d.why}`, advice: 'A grid is the name of a tile matrix set, such as LV95 or EuropeanETRS89_LAEAQuad, or a TileMatrixSet 2.0 of the OGC as JSON (docs/grids.md).' },
+  OTHER_GRID: { status: 409, text: d => `${d.what} has the grid ${d.grid}, and ${d.other} has ${d.otherGrid}`, advice: 'The tiles of a layer are all in one grid: use a layer for each grid.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
   BAD_DOCUMENT: { status: 409, text: d => `the document ${show(d.id)} is not valid: ${d.why}`, advice: 'It is ignored. Repair a layer with `tilecouch layer`, other documents in the database; `tilecouch check` lists all faults.' },
   BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Name what to keep, such as --keep-daily 30 --keep-monthly 12. The rules of a layer document are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
@@ -63,6 +65,8 @@ export const catalogue = {
 
   // a page
   LEAFLET_VERSION: { status: 501, text: d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`, advice: 'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is not supported yet.' },
+
+  NO_PROJ4: { status: 501, text: d => `places in ${d.crs} need proj4js`, advice: 'Load proj4 first (https://unpkg.com/proj4), or register it: registerProj4(proj4).' },
 
   // the couchapp
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

@@ -1,6 +1,7 @@
 // Makes layer documents, and reads the terms of their upstreams. Apart from layers.js: who only reads layers loads no
 // rules of upstreams and retention.
 import { TilecouchError } from './errors.js'
+import { checkGrid } from './grids/index.js'
 import { checkLayer, layerId } from './ids.js'
 import { layerFields } from './layers.js'
 import { checkRetention } from './retention.js'
@@ -10,7 +11,7 @@ import { checkUpstream, hostOf } from './upstream.js'
  * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
  * themselves which field is wrong.
  */
-const checked = { upstream: checkUpstream, retention: checkRetention }
+const checked = { grid: checkGrid, upstream: checkUpstream, retention: checkRetention }
 
 /** @param {string} layer @param {Record<string, any>} [fields] */
 export function layerDocument (layer, fields = {}) {

@@ -38,6 +38,7 @@ export const layerFields = {
   // the store's
   format: value => Object.values(formats).some(({ ext }) => ext === value), // extension of its tiles' type
   tileSize: whole(64, 4096), // pixels
+  grid: value => (typeof value === 'string' && value.length <= 100) || object(value), // tile matrix set: see grids/
   ttl: whole(1, LONGEST), // seconds until a tile expires, counted from when it was stored
   upstream: object, // where missing tiles come from
   group: text(200), // heading under which lists show it

@@ -1,6 +1,6 @@
 // Which tiles polygons touch, column by column from west to east. Edges are straight in longitude and latitude, as
-// GeoJSON has them: in the projection they bend, but still rise or fall all the way, so that the rows an edge crosses
-// in a column are known from its two ends there.
+// GeoJSON has them: in Web Mercator they bend, but still rise or fall all the way, so that the rows an edge crosses
+// in a column are known from its two ends there. In other grids edges have points between (see grids/outline.js).
 //
 // The rows a polygon touches in a column are those its edges cross, and those inside it at the column's western side:
 // from any place inside, straight west, one meets an edge or that side. Inside is by the even-odd rule, so that it does
@@ -12,9 +12,23 @@ import { EDGE, MAX_LATITUDE, latToY } from './grid.js'
 
 const CHUNK = 256 // edges that are skipped together when a sweep begins in the middle of the world
 
+/** Degrees on Web Mercator, where an edge that is straight in degrees bends. */
+const world = { partsOf, toY: lat => latToY(lat, 0) }
+
+/** Parts of 2^z columns and rows of another grid, in which edges are straight. */
+export const plane = {
+  partsOf: (rings, part) => rings.flatMap(ring => ring.slice(1).map((b, index) => {
+    const [[x0, lat0], [x1, lat1]] = inOrder(ring[index], b)
+    return { x0, x1, lat0, lat1, part }
+  })),
+  toY: y => Math.min(Math.max(y, 0), 1)
+}
+
 export class Sweep {
-  constructor (polygons) {
-    const edges = sorted(polygons.flatMap(partsOf))
+  /** @param {number[][][][]} polygons @param {typeof plane} [on] what the polygons are written in */
+  constructor (polygons, on = world) {
+    const edges = sorted(polygons.flatMap(on.partsOf))
+    this.toY = on.toY
     this.size = edges.length
     const column = field => Float64Array.from(edges, edge => edge[field])
     this.x0 = column('x0') // west end, as a part of the world's width
@@ -62,7 +76,7 @@ export class Sweep {
     const crossings = []
     for (const edge of edges) {
       const from = this.#y(edge, Math.max(this.x0[edge], left))
-      const to = this.x1[edge] <= right ? latToY(this.lat1[edge], 0) : this.#y(edge, right)
+      const to = this.x1[edge] <= right ? this.toY(this.lat1[edge]) : this.#y(edge, right)
       if (from !== to) spans.push(from < to ? [from, to] : [to, from])
       if (this.x0[edge] <= left) crossings.push({ part: this.part[edge], y: from })
     }
@@ -75,9 +89,9 @@ export class Sweep {
   }
 
   #y (edge, x) {
-    const { x0, x1, lat0, lat1 } = this
-    if (x <= x0[edge]) return latToY(lat0[edge], 0)
-    return latToY(lat0[edge] + (lat1[edge] - lat0[edge]) * (x - x0[edge]) / (x1[edge] - x0[edge]), 0)
+    const { x0, x1, lat0, lat1, toY } = this
+    if (x <= x0[edge]) return toY(lat0[edge])
+    return toY(lat0[edge] + (lat1[edge] - lat0[edge]) * (x - x0[edge]) / (x1[edge] - x0[edge]))
   }
 }
 
@@ -123,8 +137,10 @@ function partsOf (polygon, index) {
 const toWorld = lon => lon / 360 + 0.5
 
 /** From west to east, so that there and back is the same. */
+const inOrder = (a, b) => a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a]
+
 function edgeOf (a, b, turn, part) {
-  const [[lon0, lat0], [lon1, lat1]] = a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? [a, b] : [b, a]
+  const [[lon0, lat0], [lon1, lat1]] = inOrder(a, b)
   return { x0: toWorld(lon0) + turn, x1: toWorld(lon1) + turn, lat0, lat1, part }
 }
 

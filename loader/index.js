@@ -1,4 +1,5 @@
 // The library for Node: everything the command line does, as functions that return values.
+import './proj4.js'
 export * from '../core/index.js'
 export { Store, WRITER_ROLE, PUBLIC_SECURITY, PRIVATE_SECURITY } from './store/index.js'
 export { openSource } from './sources/index.js'

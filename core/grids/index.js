@@ -1,0 +1,166 @@
+// The grid of a layer: Web Mercator, unless the layer names another one.
+import { TilecouchError } from '../errors.js'
+import { MAX_ZOOM } from '../grid.js'
+import { object as isObject } from '../values.js'
+import { Grid } from './grid.js'
+import { definitionOf } from './projections.js'
+import { tileMatrixSets } from './sets.js'
+import { WebMercatorGrid } from './web-mercator.js'
+
+export { definitionOf, projectionOf, registerProj4 } from './projections.js'
+
+const MOST = 64 // grids that are remembered
+const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
+const PIXEL = 0.00028 // metres
+export const WEB_MERCATOR = 'WebMercatorQuad'
+
+/** Names that a layer may have as its `grid`. */
+export const gridNames = () => Object.keys(tileMatrixSets)
+
+/** @type {Map<string, Grid>} */
+const known = new Map()
+
+const bad = why => new TilecouchError('BAD_GRID', { why })
+
+/**
+ * @param {{grid?: string | object, tileSize?: number}} [layer] its document
+ * @returns {Grid}
+ */
+export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
+  const key = `${typeof grid === 'string' ? grid : JSON.stringify(grid)} ${tileSize ?? ''}`
+  let made = known.get(key)
+  if (!made) {
+    made = makeGrid(grid, tileSize)
+    if (known.size >= MOST) known.delete(/** @type {string} */ (known.keys().next().value))
+    known.set(key, made)
+  }
+  return made
+}
+
+/** Throws what is wrong with the `grid` of a layer. @param {unknown} grid */
+export function checkGrid (grid) {
+  return gridOf({ grid: /** @type {any} */ (grid) })
+}
+
+/** Whether two layers have their tiles at the same places. */
+export const isSameGrid = (a, b) => JSON.stringify(a.grid ?? WEB_MERCATOR) === JSON.stringify(b.grid ?? WEB_MERCATOR)
+
+function makeGrid (field, tileSize) {
+  const isNamed = typeof field === 'string'
+  const set = isNamed ? Object.hasOwn(tileMatrixSets, field) && tileMatrixSets[field]() : field
+  if (isNamed && !set) throw bad(`there is no ${JSON.stringify(field)}: there are ${gridNames().join(', ')}, or a TileMatrixSet of the OGC as JSON`)
+  checkSet(set)
+  const size = tileSize ?? set.tileMatrices[0].tileWidth
+  const system = systemOf(set)
+  const first = firstZoomOf(set.tileMatrices)
+  const sized = size === set.tileMatrices[0].tileWidth ? set : resized(set, size)
+  const matrices = sized.tileMatrices.slice(0, MAX_ZOOM + 1 - first).map((matrix, index) => {
+    const [a, b] = matrix.pointOfOrigin
+    const cellSize = matrix.cellSize
+    return {
+      id: matrix.id,
+      z: first + index,
+      origin: /** @type {[number, number]} */ (system.northingFirst ? [b, a] : [a, b]),
+      span: /** @type {[number, number]} */ ([cellSize * matrix.tileWidth, cellSize * matrix.tileHeight]),
+      columns: matrix.matrixWidth,
+      rows: matrix.matrixHeight,
+      cellSize,
+      scaleDenominator: matrix.scaleDenominator
+    }
+  })
+  const parts = { set: sized, matrices, system, tileSize: size, field }
+  return set.id === WEB_MERCATOR ? new WebMercatorGrid(parts) : new Grid(parts)
+}
+
+/** The same matrices with tiles of another size in pixels: other scales, so another name. */
+function resized (set, size) {
+  const { uri, wellKnownScaleSet, ...rest } = set
+  const tileMatrices = set.tileMatrices.map(matrix => {
+    const factor = matrix.tileWidth / size
+    return {
+      ...matrix,
+      scaleDenominator: Number((matrix.scaleDenominator * factor).toPrecision(16)),
+      cellSize: matrix.cellSize * factor,
+      tileWidth: size,
+      tileHeight: size
+    }
+  })
+  return { ...rest, id: `${set.id}_${size}`, tileMatrices }
+}
+
+function firstZoomOf (matrices) {
+  let first = 0
+  for (const [index, { matrixWidth, matrixHeight }] of matrices.entries()) {
+    while (Math.max(matrixWidth, matrixHeight) > 2 ** (index + first)) first++
+  }
+  if (first > MAX_ZOOM) throw bad('it begins with too many tiles')
+  return first
+}
+
+const AUTHORITY = /^(?:https?:\/\/www\.opengis\.net\/def\/crs\/|urn:ogc:def:crs:)(EPSG|OGC)[/:]+(?:[\d.]+[/:])?(\w+)$/
+const NORTHING_FIRST = new Set(['EPSG:3035', 'EPSG:4326', 'EPSG:4258'])
+
+/** The coordinate system of a set. */
+function systemOf ({ crs, orderedAxes, proj4 }) {
+  const uri = typeof crs === 'string' ? crs : crs.uri
+  const wkt = isObject(crs) ? crs.wkt : undefined
+  const authority = isObject(wkt) && isObject(wkt.id) ? `${wkt.id.authority}:${wkt.id.code}` : undefined
+  const [, body, number] = AUTHORITY.exec(uri ?? '') ?? []
+  const code = body ? `${body}:${number}` : /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
+  if (!code) throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id`)
+  if (!wkt && !proj4 && !definitionOf(code)) {
+    const how = 'add its PROJ string as "proj4", or write crs as {"wkt": PROJJSON}'
+    throw bad(`the coordinate system ${code} is not known here: ${how}`)
+  }
+  const [first] = orderedAxes ?? []
+  const northingFirst = first ? /^(y|n|lat)/i.test(first) : NORTHING_FIRST.has(code)
+  const inDegrees = ['OGC:CRS84', 'EPSG:4326', 'EPSG:4258'].includes(code)
+  const registered = code.startsWith('EPSG:') ? `http://www.opengis.net/def/crs/EPSG/0/${code.slice(5)}` : uri
+  return { code, uri: registered, definition: proj4 ?? wkt, inDegrees, northingFirst }
+}
+
+const isCount = value => Number.isInteger(value) && value >= 1 && value <= 2 ** MAX_ZOOM
+const isLength = value => Number.isFinite(value) && value > 0
+const isName = value => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value)
+const isPair = value => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite)
+
+/** @param {any} set */
+function checkSet (set) {
+  if (!isObject(set)) throw bad('it must be a name, or a TileMatrixSet of the OGC as JSON')
+  if (!isName(set.id)) throw bad(`its id ${JSON.stringify(set.id)?.slice(0, 60)} must be 1 to 100 letters, digits and . _ : -`)
+  if (typeof set.crs !== 'string' && !isObject(set.crs)) throw bad('it has no crs')
+  if (set.proj4 !== undefined && (typeof set.proj4 !== 'string' || set.proj4.length > 2000)) throw bad('its proj4 must be a text')
+  if (set.title !== undefined && (typeof set.title !== 'string' || set.title.length > 1000)) throw bad('its title must be a text')
+  const axes = set.orderedAxes
+  if (axes !== undefined && !(Array.isArray(axes) && axes.length === 2 && axes.every(axis => typeof axis === 'string'))) {
+    throw bad('its orderedAxes must be two names')
+  }
+  const { tileMatrices } = set
+  if (!Array.isArray(tileMatrices) || !tileMatrices.length || tileMatrices.length > MAX_ZOOM + 1) {
+    throw bad(`it must have 1 to ${MAX_ZOOM + 1} tileMatrices`)
+  }
+  tileMatrices.forEach((matrix, index) => checkMatrix(matrix, `tileMatrices[${index}]`))
+  const [{ tileWidth }] = tileMatrices
+  if (tileMatrices.some(matrix => matrix.tileWidth !== tileWidth)) throw bad('all matrices must have tiles of one size')
+  if (new Set(tileMatrices.map(({ id }) => id)).size < tileMatrices.length) throw bad('two matrices have the same id')
+  const cells = tileMatrices.map(({ cellSize }) => cellSize)
+  if (cells.some((cell, index) => index && cell >= cells[index - 1])) throw bad('its matrices must go from coarse to fine')
+}
+
+function checkMatrix (matrix, where) {
+  if (!isObject(matrix)) throw bad(`${where} must be an object`)
+  if (!isName(matrix.id)) throw bad(`${where} has no id`)
+  for (const field of ['scaleDenominator', 'cellSize']) {
+    if (!isLength(matrix[field])) throw bad(`${where} has no ${field}`)
+  }
+  for (const field of ['matrixWidth', 'matrixHeight', 'tileWidth', 'tileHeight']) {
+    if (!isCount(matrix[field])) throw bad(`${where} has no ${field}`)
+  }
+  if (!isPair(matrix.pointOfOrigin)) throw bad(`${where} has no pointOfOrigin`)
+  if (matrix.tileWidth !== matrix.tileHeight) throw bad(`${where} has tiles that are not square`)
+  if ((matrix.cornerOfOrigin ?? 'topLeft') !== 'topLeft') throw bad(`${where} counts rows from the south: cornerOfOrigin must be topLeft`)
+  if (matrix.variableMatrixWidths?.length) throw bad(`${where} has variableMatrixWidths, which are not supported`)
+}
+
+/** Units of a system a pixel, by a scale. @param {{inDegrees: boolean}} system */
+export const cellSizeOf = ({ inDegrees }, scaleDenominator) => scaleDenominator * PIXEL / (inDegrees ? DEGREE : 1)
