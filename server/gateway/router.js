@@ -5,9 +5,11 @@ import { MAX_ZOOM, RESERVED, checkTile, flipY, isLayer, parseBbox, parseQuadkey 
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
- * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}} AskedTile time:
- *   as written, checked
- * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number}} AskedVersions
+ * @typedef {'tms' | 'quadkey'} Numbering that an address has instead of XYZ; x and y are then as in Web Mercator: see
+ *   routes/numbering.js
+ * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string,
+ *   numbering?: Numbering}} AskedTile time: as written, checked
+ * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number, numbering?: Numbering}} AskedVersions
  * @typedef {{kind: 'tilejson', layer: string, time?: string}} AskedTileJson
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
  * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
@@ -151,19 +153,21 @@ function isOnCalendar (year, month, day) {
 /** Only one way to write a number is valid. */
 const number = text => NUMBER.test(text) ? +text : NaN
 
-/** @param {string[]} parts z, x and the name of the file */
+/** @param {string[]} parts z, x and the name of the file @returns {AskedTile | AskedVersions} */
 function xyz (ref, parts, tms) {
   const [, row = '', ext = ''] = TILE_NAME.exec(parts[2]) ?? []
   const [z, x, y] = [number(parts[0]), number(parts[1]), number(row)]
   if (!ext || Number.isNaN(z + x + y)) throw new TilecouchError('BAD_TILE', { value: parts.join('/') })
   checkTile(z, x, y)
-  return tile(ref, { z, x, y: tms ? flipY(z, y) : y }, ext)
+  return tms ? { ...tile(ref, { z, x, y: flipY(z, y) }, ext), numbering: 'tms' } : tile(ref, { z, x, y }, ext)
 }
 
+
+/** @returns {AskedTile | AskedVersions} */
 function quadkey (ref, name) {
   const [, key, ext] = QUADKEY_NAME.exec(name) ?? []
   if (key === undefined) throw new TilecouchError('BAD_QUADKEY', { value: name })
-  return tile(ref, parseQuadkey(key), ext)
+  return { ...tile(ref, parseQuadkey(key), ext), numbering: 'quadkey' }
 }
 
 /** @param {{layer: string}} ref @returns {AskedTimes} */

@@ -43,15 +43,15 @@ describe('the router', () => {
 
   it('flips the rows of TMS', () => {
     fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
-      assert.deepEqual(ask(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), ask(`/osm/${z}/${x}/${flipY(z, y)}.png`))
-      assert.deepEqual(ask(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`), ask(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`))
+      assert.deepEqual(ask(`/tms/1.0.0/osm/${z}/${x}/${y}.png`), { ...ask(`/osm/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
+      assert.deepEqual(ask(`/tms/1.0.0/osm@2024/${z}/${x}/${y}.png`), { ...ask(`/osm@2024/${z}/${x}/${flipY(z, y)}.png`), numbering: 'tms' })
     }))
   })
 
   it('knows a tile by its quadkey', () => {
     fc.assert(fc.property(fc.nat(30).chain(z => fc.tuple(fc.constant(z), fc.nat(2 ** z - 1), fc.nat(2 ** z - 1))), ([z, x, y]) => {
-      assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`), ask(`/osm/${z}/${x}/${y}.png`))
-      assert.deepEqual(ask(`/quadkey/osm@2024-03-01/${quadkey(z, x, y)}.jpg`), ask(`/osm@2024-03-01/${z}/${x}/${y}.jpg`))
+      assert.deepEqual(ask(`/quadkey/osm/${quadkey(z, x, y)}.png`), { ...ask(`/osm/${z}/${x}/${y}.png`), numbering: 'quadkey' })
+      assert.deepEqual(ask(`/quadkey/osm@2024-03-01/${quadkey(z, x, y)}.jpg`), { ...ask(`/osm@2024-03-01/${z}/${x}/${y}.jpg`), numbering: 'quadkey' })
     }))
     for (const name of ['4.png', 'a.png', '0123', '01.PNG', '0 1.png', '0'.repeat(31) + '.png', '-1.png', '01.png.png']) assert.equal(refusal(`/quadkey/osm/${encodeURIComponent(name)}`), 'BAD_QUADKEY', name)
     assert.equal(refusal('/quadkey/layer/01.png'), 'BAD_LAYER')
@@ -62,7 +62,8 @@ describe('the router', () => {
     assert.deepEqual(ask('/osm.json'), { kind: 'tilejson', layer: 'osm', time: undefined })
     assert.deepEqual(ask('/osm@2024-03.json'), { kind: 'tilejson', layer: 'osm', time: '2024-03' })
     for (const target of ['/osm/10/300/412.json', '/osm@2024/10/300/412.json', '/tms/1.0.0/osm/10/300/611.json', `/quadkey/osm/${quadkey(10, 300, 412)}.json`]) {
-      assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412 }, target)
+      const numbering = /tms|quadkey/.exec(target)?.[0]
+      assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412, ...(numbering && { numbering }) }, target)
     }
     assert.deepEqual(ask('/osm/times.json'), { kind: 'times', layer: 'osm' })
     assert.deepEqual(ask('/osm/times.json?z=4'), { kind: 'times', layer: 'osm', z: 4 })

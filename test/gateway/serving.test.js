@@ -22,6 +22,7 @@ onEachStore('the gateway', backend => {
     await made.defineLayer('roads', { format: 'pbf', vector_layers: [{ id: 'a', fields: {} }] })
     await made.defineLayer('short', { ttl: 3600 })
     await made.defineLayer('empty', {})
+    await made.defineLayer('swiss', { grid: 'LV95' })
     const tiles = []
     for (let x = 0; x < SIDE; x++) for (let y = 0; y < SIDE; y++) tiles.push([x, y])
     const version = (time, x, y, content) => ({ layer: 'osm', z: Z, x, y, time, ...content })
@@ -34,6 +35,19 @@ onEachStore('the gateway', backend => {
   }
 
   const get = (path, headers = {}, method = 'GET') => own.ask(path, { headers, method })
+
+  it('counts TMS rows from the south of the grid of a layer', async () => {
+    // 19 columns and 13 rows at zoom 17
+    await own.store.write([[0, 12], [18, 0]].map(([x, y]) => ({ layer: 'swiss', z: 17, x, y, time: T1, bytes: png(10 * x + y) })))
+    for (const [x, row, y] of [[0, 0, 12], [18, 12, 0]]) {
+      const answers = await Promise.all([get(`/tms/1.0.0/swiss/17/${x}/${row}.png`), get(`/swiss/17/${x}/${y}.png`), get(`/tms/1.0.0/swiss@2022/17/${x}/${row}.png`)])
+      for (const { status, body } of answers) assert.deepEqual([status, body.equals(png(10 * x + y))], [200, true])
+    }
+    const { versions, ...tile } = (await get('/tms/1.0.0/swiss/17/18/12.json')).json
+    assert.deepEqual([tile, versions.length], [{ layer: 'swiss', z: 17, x: 18, y: 0 }, 1])
+    assert.equal((await get('/tms/1.0.0/swiss/17/0/13.png')).status, 400)
+    assert.equal((await get(`/quadkey/swiss/${quadkey(17, 0, 12)}.png`)).status, 404)
+  })
 
   /** What the store itself says: the version, or nothing. */
   const stored = async (layer, z, x, y, time) => {

@@ -1,9 +1,10 @@
 // JSON about a layer: its TileJSON, the times at which it changed, and the versions of one tile.
-import { tileId, tileJson, tileRanges } from '../../../core/index.js'
+import { gridOf, tileId, tileJson } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { cacheControlWith } from '../addresses.js'
 import { sendJson } from '../responses.js'
 import { readOnce } from '../shared-work.js'
+import { toXyz } from './numbering.js'
 
 const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
@@ -32,15 +33,15 @@ const MOST_TILES = 65536
  * @param {any} ctx @param {import('../router.js').AskedTimes} asked
  */
 export async function times (ctx, { layer, bbox, z }, req, res) {
-  if (bbox) checkSize(bbox, /** @type {number} */ (z))
+  if (bbox) checkSize(gridOf(await ctx.layers.find(layer)).ranges(bbox, /** @type {number} */ (z)), bbox, z)
   const read = () => ctx.store.timesLooked(layer, { bbox, z })
   const found = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
   if (found.length === 0) await ctx.layers.get(layer) // or there is no such layer
   sendJson(req, res, { layer, z, times: found })
 }
 
-function checkSize (bbox, z) {
-  const ranges = tileRanges(bbox, z)
+/** @param {import('../../../core/grid.js').TileRange[]} ranges of a box at a zoom */
+function checkSize (ranges, bbox, z) {
   const columns = ranges.reduce((sum, { x0, x1 }) => sum + x1 - x0 + 1, 0)
   const tiles = ranges.reduce((sum, { x0, x1, y0, y1 }) => sum + (x1 - x0 + 1) * (y1 - y0 + 1), 0)
   if (columns <= MOST_COLUMNS && tiles <= MOST_TILES) return
@@ -54,7 +55,8 @@ function checkSize (bbox, z) {
  * confirmed.
  * @param {any} ctx @param {import('../router.js').AskedVersions} asked
  */
-export async function versions (ctx, { layer, z, x, y }, req, res) {
+export async function versions (ctx, asked, req, res) {
+  const { layer, z, x, y } = asked.numbering ? await toXyz(ctx, asked) : asked
   const found = await ctx.store.versions(layer, z, x, y)
   if (found.length === 0) {
     await ctx.layers.get(layer) // or there is no such layer

@@ -8,6 +8,7 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, sendError } from '../responses.js'
 import { UNKNOWN } from '../tiles/entry.js'
+import { toXyz } from './numbering.js'
 
 /** Milliseconds until a client gets 503. Its fetch goes on, so that a later request finds the tile. */
 export const TILE_TIMEOUT = 60000
@@ -41,6 +42,7 @@ const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
 
 /** @param {AskedTile} asked @returns {void | Promise<void>} a promise only if the answer has to wait */
 export function tile (ctx, asked, req, res) {
+  if (asked.numbering !== undefined) return toXyz(ctx, asked).then(plain => tile(ctx, plain, req, res))
   const found = ctx.tiles.peek(asked.layer, asked.z, asked.x, asked.y, asked.time)
   return found ? sendTile(ctx, asked, req, res, found) : waitForTile(ctx, asked, req, res)
 }
