@@ -9,19 +9,23 @@ export const browserFolders = ['client', 'examples', 'offline', 'viewer']
  * @type {Record<string, string[]>}
  */
 export const deepGroups = {
-  // journeys in a browser, many of them at the width of a phone and of a desk
+  // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'client/clock', 'client/couch-layer', 'client/history-failures', 'client/history-loading',
-    'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
-    'client/maplibre-places', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser',
-    'client/openlayers-controls', 'client/openlayers-places', 'client/openlayers-steps',
+    'client/clock', 'client/couch-layer', 'client/history-loading', 'client/history-places', 'client/history-steps',
+    'client/leaflet-version', 'client/live', 'client/maplibre-controls', 'client/maplibre-steps',
+    'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls', 'client/openlayers-steps',
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
-    'offline/edits-browser', 'offline/interplay', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota',
-    'offline/system', 'offline/tabs', 'offline/transfer', 'offline/upload-trouble', 'viewer/access', 'viewer/between', 'viewer/changes',
-    'viewer/compare', 'viewer/conflicts', 'viewer/find', 'viewer/keys', 'viewer/languages', 'viewer/many',
-    'viewer/offline-open', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
-    'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take', 'viewer/take-embed',
-    'viewer/take-timelapse', 'viewer/tile', 'viewer/time', 'viewer/trouble', 'viewer/vector', 'viewer/viewer'
+    'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota', 'offline/system',
+    'offline/transfer', 'offline/upload-trouble', 'viewer/between', 'viewer/changes', 'viewer/compare',
+    'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open', 'viewer/offline-panel',
+    'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile', 'viewer/time',
+    'viewer/vector', 'viewer/viewer'
+  ],
+  // the longest journeys in a browser: too long to repeat for every change
+  journeys: [
+    'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'offline/interplay',
+    'offline/tabs', 'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel-trouble',
+    'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [
