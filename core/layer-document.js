@@ -1,7 +1,8 @@
 // Makes layer documents, and reads the terms of their upstreams. Apart from layers.js: who only reads layers loads no
 // rules of upstreams and retention.
+import { soundOf } from './documents.js'
 import { TilecouchError } from './errors.js'
-import { checkGrid } from './grids/index.js'
+import { checkGrid, gridOf } from './grids/index.js'
 import { checkLayer, layerId } from './ids.js'
 import { layerFields } from './layers.js'
 import { checkRetention } from './retention.js'
@@ -12,6 +13,22 @@ import { checkUpstream, hostOf } from './upstream.js'
  * themselves which field is wrong.
  */
 const checked = { grid: checkGrid, upstream: checkUpstream, retention: checkRetention }
+
+/**
+ * The documents of layers without a fault, their grids included.
+ * @param {any[]} docs
+ * @param {(doc: any, why: string) => void} [onFault] called with the others
+ */
+export function soundLayers (docs, onFault) {
+  return soundOf(docs, 'layer', onFault).filter(doc => {
+    try {
+      return Boolean(gridOf(doc))
+    } catch (error) {
+      onFault?.(doc, error.message)
+      return false
+    }
+  })
+}
 
 /** @param {string} layer @param {Record<string, any>} [fields] */
 export function layerDocument (layer, fields = {}) {

@@ -93,6 +93,7 @@
       case 'zooms': return is(value, 'object') && is(value.min, 'whole 0 30') && is(value.max, 'whole 0 30') && value.min <= value.max
       case 'area': return is(value, 'object') && is(value.boxes, 'each box') && value.boxes.length <= 100 && (value.polygon ? is(value.polygon, 'object') : value.boxes.length > 0)
       case 'style': return is(value, 'object') && value.version === 8 && is(value.sources, 'object') && is(value.layers, 'each object')
+      case 'grid': return is(value, 'text 100') || is(value, 'object')
       case 'baseline': return is(value, 'object') && is(value.runs, 'each run') && is(value.differing, 'each tile')
       case 'light': return is(value, 'hex') && luminance('#d9ecef') / luminance(value) >= 4.5
       case 'dark': return is(value, 'hex') && luminance(value) / luminance('#17424b') >= 4.5
@@ -143,7 +144,7 @@
       layer: {
         name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
         minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
-        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', group: 'text 200'
+        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', group: 'text 200', grid: 'grid'
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,

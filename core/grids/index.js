@@ -1,7 +1,7 @@
 // The grid of a layer: Web Mercator, unless the layer names another one.
 import { TilecouchError } from '../errors.js'
 import { MAX_ZOOM } from '../grid.js'
-import { object as isObject } from '../values.js'
+import { isShallow, object as isObject } from '../values.js'
 import { Grid } from './grid.js'
 import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'
@@ -10,6 +10,8 @@ import { WebMercatorGrid } from './web-mercator.js'
 export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
 const MOST = 64 // grids that are remembered
+const LONGEST = 50_000 // characters of a set
+const DEPTH = 16 // lists and objects within each other
 const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const PIXEL = 0.00028 // metres
 export const WEB_MERCATOR = 'WebMercatorQuad'
@@ -27,6 +29,7 @@ const bad = why => new TilecouchError('BAD_GRID', { why })
  * @returns {Grid}
  */
 export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
+  if (!isShallow(grid, DEPTH)) throw bad('it is nested too deep')
   const key = `${typeof grid === 'string' ? grid : JSON.stringify(grid)} ${tileSize ?? ''}`
   let made = known.get(key)
   if (!made) {
@@ -47,6 +50,7 @@ export const isSameGrid = (a, b) => JSON.stringify(a.grid ?? WEB_MERCATOR) === J
 
 function makeGrid (field, tileSize) {
   const isNamed = typeof field === 'string'
+  if (!isNamed && JSON.stringify(field)?.length > LONGEST) throw bad(`it has more than ${LONGEST} characters`)
   const set = isNamed ? Object.hasOwn(tileMatrixSets, field) && tileMatrixSets[field]() : field
   if (isNamed && !set) throw bad(`there is no ${JSON.stringify(field)}: there are ${gridNames().join(', ')}, or a TileMatrixSet of the OGC as JSON`)
   checkSet(set)

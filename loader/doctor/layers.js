@@ -4,7 +4,7 @@ import { pruneDefaults, PrunePlan } from '../prune/plan.js'
 import { newestOf } from '../load/future.js'
 import { BY_TILE } from '../store/reader.js'
 import { timeoutSignal } from '../../core/abort.js'
-import { isAhead, soundOf, tileId } from '../../core/index.js'
+import { isAhead, soundLayers, soundOf, tileId } from '../../core/index.js'
 import { count, plural } from '../text.js'
 import { ifIndexed } from './indexes.js'
 import { bad, ok, unknown, warning } from './inspection.js'
@@ -17,7 +17,7 @@ async function lookAtLayers (inspection) {
   const rows = await inspection.couch.page({ ...range, include_docs: true })
   const faults = []
   const note = ({ _id: id }, why) => faults.push(`${id}: ${why}`)
-  const docs = soundOf(rows.slice(0, most).map(({ doc }) => doc), 'layer', note)
+  const docs = soundLayers(rows.slice(0, most).map(({ doc }) => doc), note)
   if (faults.length) {
     inspection.add('layers', 'documents of layers', invalid(faults, 'layer',
       'The gateway and all commands ignore them: these layers are not listed, and their settings have no effect.',

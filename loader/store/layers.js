@@ -1,7 +1,8 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundOf
+  checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundLayers,
+  soundOf
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
@@ -36,7 +37,7 @@ const describe = ({ type, ...fields }) => fieldsOf(fields)
 /** Those whose documents are valid: see faultIn. */
 export async function layers (couch) {
   const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
-  return soundOf(rows.map(({ doc }) => doc), 'layer').map(describe)
+  return soundLayers(rows.map(({ doc }) => doc)).map(describe)
 }
 
 export async function getLayer (couch, layer) {

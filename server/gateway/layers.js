@@ -1,7 +1,7 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
 // costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, settingsOf, soundOf } from '../../core/index.js'
+import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, settingsOf, soundLayers } from '../../core/index.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
@@ -238,7 +238,7 @@ export class Layers {
     const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
     for await (const rows of pagesOf(part => this.#page(part), range, this.limits)) {
       const onFault = ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why })
-      const docs = soundOf(rows.map(({ doc }) => doc), 'layer', onFault)
+      const docs = soundLayers(rows.map(({ doc }) => doc), onFault)
       for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
     }
     return { book, faults }

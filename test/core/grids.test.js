@@ -1,7 +1,7 @@
 // Other grids than Web Mercator: their tiles, and the areas that touch them.
 import assert from 'node:assert/strict'
 import proj4 from 'proj4'
-import { gridNames, gridOf, isSameGrid, parseArea, areaFrom, registerProj4, tileRanges } from '../../core/index.js'
+import { gridNames, gridOf, isSameGrid, parseArea, areaFrom, registerProj4, soundLayers, tileRanges } from '../../core/index.js'
 import { tileMatrixSets } from '../../core/grids/sets.js'
 
 registerProj4(proj4)
@@ -122,12 +122,20 @@ describe('grids', () => {
     for (const [grid, why] of [
       ['LV96', /there is no "LV96"/], [{ ...town, crs: 'EPSG:99999' }, /EPSG:99999 is not known/], [{ ...town, crs: undefined }, /no crs/], [{ id: 'x y' }, /id/],
       [7, /name/], [{ ...town, tileMatrices: [] }, /tileMatrices/], [{ ...town, tileMatrices: [matrix, matrix] }, /same id/],
-      [{ ...town, tileMatrices: [...town.tileMatrices].reverse() }, /coarse to fine/]
-    ]) assert.throws(() => gridOf({ grid }), error => error.code === 'BAD_GRID' && why.test(error.message), JSON.stringify(grid)?.slice(0, 40))
+      [{ ...town, tileMatrices: [...town.tileMatrices].reverse() }, /coarse to fine/], [{ ...town, description: 'x'.repeat(60_000) }, /50000 characters/],
+      [JSON.parse('['.repeat(5000) + ']'.repeat(5000)), /nested too deep/], ['constructor', /there is no/]
+    ]) assert.throws(() => gridOf({ grid }), error => error.code === 'BAD_GRID' && why.test(error.message), why.source)
     for (const fields of [{ cellSize: 0 }, { matrixWidth: 0 }, { matrixWidth: 2 ** 40 }, { pointOfOrigin: [1] }, { tileHeight: 128 }, { cornerOfOrigin: 'bottomLeft' }, { variableMatrixWidths: [{}] }]) {
       assert.throws(bad({ tileMatrices: [{ ...matrix, ...fields }] }), { code: 'BAD_GRID' }, JSON.stringify(fields))
     }
     assert.ok(gridOf({ grid: { ...town, crs: 'EPSG:99999', proj4: '+proj=utm +zone=31 +datum=WGS84' } }).toCrs([3, 52])[0] > 4e5)
+  })
+
+  it('of a layer that cannot be read leave the layer out, and no other', () => {
+    const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map((grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) }))
+    const faults = []
+    assert.deepEqual(soundLayers(docs, ({ layer }, why) => faults.push(`${layer}: ${why}`)).map(({ layer }) => layer), ['l0', 'l1', 'l2'])
+    assert.match(faults.join('\n'), /^l3: bad grid: there is no "LV96".*\nl4: bad grid: it has no crs$/)
   })
 
   it('are the same or not', () => {
