@@ -20,6 +20,7 @@ import { Layers } from './layers.js'
 import { Listener } from './listener.js'
 import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
+import { gdal } from './routes/gdal.js'
 import { tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
 import { style } from './routes/style.js'
@@ -41,6 +42,7 @@ const CLIENT_ROUTES = {
   versions: unlessIncomplete(versions),
   times: unlessIncomplete(times),
   style: unlessIncomplete(style),
+  gdal,
   wmts,
   db,
   file: viewer

@@ -7,12 +7,13 @@ import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
 import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/stats.js'
-import { copyError, ignoreRejection, waitFor } from './shared-work.js'
+import { copyError, ignoreRejection, readOnce, waitFor } from './shared-work.js'
 
 export const layerDefaults = {
   page: 50, // layer documents a request: without validation they may be long
   named: 20, // invalid documents whose ids are logged
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without
+  timesBetween: 100000, // the same, of a range of times
   timesAge: 10000, // milliseconds before these, and where tiles are, are read again when tiles have changed
   pause: 1000, // milliseconds before the layers are read again after a failure
   timeout: 5000, // milliseconds a read may take: requests for tiles wait for it
@@ -104,14 +105,39 @@ export class Layers {
     return waitFor(times.promise)
   }
 
+  /**
+   * The same from one time to another: the newest `timesBetween`, if there are more.
+   * @param {string} name @param {{from?: string, to?: string}} [between] exact, inclusive
+   * @returns {Promise<string[]>} oldest first
+   */
+  async timesBetween (name, between = {}) {
+    const { from = '', to = AFTER } = between
+    const newest = await this.times(name)
+    const isAll = newest.length < this.limits.times || from >= newest[0]
+    if (isAll) return newest.filter(time => time >= from && time <= to)
+    const range = { from, to, limit: this.limits.timesBetween }
+    const { editions } = /** @type {Times} */ (this.#times.get(name) ?? { editions: false })
+    const read = () => editions ? this.#editionTimes(name, range) : this.#changeTimes(name, range)
+    return readOnce(this, JSON.stringify([name, range]), read)
+  }
+
   /** @param {Times} times */
   async #readTimes (name, times) {
+    const range = { from: '', to: AFTER, limit: this.limits.times }
+    const found = await this.#editionTimes(name, range)
+    times.editions = found.length > 0
+    return times.editions ? found : this.#changeTimes(name, range)
+  }
+
+  /** The newest ones of a range. @returns {Promise<string[]>} oldest first */
+  async #editionTimes (name, { from, to, limit }) {
     const start = editionId(name, '')
-    const { times: limit } = this.limits
-    const rows = await this.#page({ startkey: `${start}~`, endkey: start, descending: true, limit })
-    times.editions = rows.length > 0
-    if (times.editions) return rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
-    const query = { startkey: [name, AFTER], endkey: [name], descending: true, group_level: 2, limit }
+    const rows = await this.#page({ startkey: start + to, endkey: start + from, descending: true, limit })
+    return rows.map(({ id }) => id.slice(start.length)).filter(isExactTime).reverse()
+  }
+
+  async #changeTimes (name, { from, to, limit }) {
+    const query = { startkey: [name, to, {}], endkey: [name, from], descending: true, group_level: 2, limit }
     try {
       const groups = await this.#view(BY_TIME, query, this.limits.viewTimeout)
       return groups.map(({ key }) => key[1]).reverse()

@@ -14,12 +14,13 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
  * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
  *   file: of the style of exactly this time
- * @typedef {{kind: 'wmts', path: string[], query: URLSearchParams}} AskedWmts
+ * @typedef {{kind: 'gdal', layer: string, time?: string}} AskedGdal
+ * @typedef {{kind: 'wmts', time?: string, path: string[], query: URLSearchParams}} AskedWmts time: as written
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics'}} AskedState
- * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedWmts | AskedDb | AskedFile |
- *   AskedState} Asked
+ * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedWmts | AskedDb |
+ *   AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -33,6 +34,8 @@ const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
+const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer may be called wmts too
+const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
 const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const SPRITE = /^sprite(@2x)?\.(json|png)$/
 const RANGE = /^\d{1,7}-\d{1,7}\.pbf$/
@@ -68,9 +71,10 @@ function parseAny (method, target) {
     return xyz(reference(parts[2]), parts.slice(3), true)
   }
   if (parts[0] === 'quadkey' && parts.length === 3) return quadkey(reference(parts[1]), parts[2])
-  // a layer may be called wmts too
-  if (parts[0] === 'wmts' && parts.length !== 4 && !/^(times|style)\.json$/.test(parts[1])) {
-    return { kind: 'wmts', path: parts.slice(1), query: new URLSearchParams(search) }
+  const service = WMTS.exec(parts[0])
+  if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
+    const time = service[1]
+    return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query: new URLSearchParams(search) }
   }
   if (parts[0] === 'styles' && STYLE.test(parts[1])) {
     const file = styleFile(parts.slice(2))
@@ -82,6 +86,7 @@ function parseAny (method, target) {
   if (parts.length === 2 && parts[1] === 'style.json') {
     return { kind: 'style', ...ref, theme: new URLSearchParams(search).get('theme') ?? undefined }
   }
+  if (parts.length === 2 && parts[1] === 'gdal.xml') return { kind: 'gdal', ...ref }
   if (parts.length === 4) return xyz(ref, parts.slice(1), false)
   throw new TilecouchError('NOT_FOUND')
 }

@@ -95,6 +95,13 @@ describe('the router', () => {
     const kvp = /** @type {any} */ (ask('/wmts?SERVICE=WMTS&Layer=%C3%A4'))
     assert.deepEqual([kvp.path, kvp.query.get('Layer')], [[], 'ä'])
     assert.deepEqual(/** @type {any} */ (ask('/wmts/osm/default/2024-03-01T00%3A00%3A00Z/GoogleMapsCompatible/10/412/300.png')).path, ['osm', 'default', '2024-03-01T00:00:00Z', 'GoogleMapsCompatible', '10', '412', '300.png'])
+    for (const [target, time] of [['/wmts@2023/1.0.0/WMTSCapabilities.xml', '2023'], ['/wmts@2023?SERVICE=WMTS', '2023'], ['/wmts@yesterday/1.0.0/WMTSCapabilities.xml', 'yesterday'], ['/wmts?SERVICE=WMTS', undefined]]) {
+      const { kind, time: written } = /** @type {any} */ (ask(target))
+      assert.deepEqual([kind, written], ['wmts', time], target)
+    }
+    assert.deepEqual(ask('/osm/gdal.xml'), { kind: 'gdal', layer: 'osm', time: undefined })
+    assert.deepEqual(ask('/osm@2024-03/gdal.xml'), { kind: 'gdal', layer: 'osm', time: '2024-03' })
+    assert.equal(refusal('/osm@2024-13/gdal.xml'), 'BAD_TIME')
     assert.deepEqual(ask('/db'), { kind: 'db', path: '', query: '' })
     assert.deepEqual(ask('/db/osm%3A1:0:0/tile?rev=1-a%20'), { kind: 'db', path: '/osm%3A1:0:0/tile', query: 'rev=1-a%20' })
     for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_find', method).kind, 'db')
@@ -105,7 +112,9 @@ describe('the router', () => {
       assert.deepEqual(ask(`/${layer}/1/0/1.png`), { kind: 'tile', layer, time: undefined, z: 1, x: 0, y: 1, ext: 'png' })
       assert.equal(ask(`/${layer}@2024/1/0/1.png`).kind, 'tile')
       assert.equal(ask(`/${layer}.json`).kind, 'tilejson')
+      assert.equal(ask(`/${layer}@2024.json`).kind, 'tilejson')
       assert.equal(ask(`/${layer}/times.json`).kind, 'times')
+      assert.equal(ask(`/${layer}@2024/gdal.xml`).kind, 'gdal')
     }
     assert.equal(refusal('/__proto__/1/0/1.png'), 'BAD_LAYER')
     for (const layer of ['layer', 'edition']) assert.equal(refusal(`/${layer}/1/0/0.png`), 'BAD_LAYER')

@@ -142,6 +142,7 @@ const PROTECTIONS = {
   versions: ofLayer,
   times: ofLayer,
   style: ofLayer,
+  gdal: ofLayer,
   wmts: withVisitor,
   db: withVisitor,
   metrics: ofAll,

@@ -3,9 +3,11 @@ import pMap from 'p-map'
 import { MAX_LATITUDE } from '../../../core/grid.js'
 import { EDGE, allLimitsOf, matrixSetOf, matrixSetsOf, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
 import { STYLE, formatOf } from './request.js'
+import { withSeries } from './times.js'
 import { xml } from './xml.js'
 
 const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before it shows anything
+const MANY_TIMES = 100 // of a layer: if there are more, regular series are written as periods; few programs read those
 const CONCURRENCY = 8 // layers whose times are asked for at once
 const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads those of all layers
 const CRS = 'urn:ogc:def:crs:EPSG::3857'
@@ -34,13 +36,17 @@ export async function listLayers (layers) {
 }
 
 /**
- * @param {Listed[]} listed @param {string} base URL of the gateway, ends in a slash
- * @param {string} [token] that its addresses have to have
+ * @param {Listed[]} listed
+ * @param {object} options
+ * @param {string} options.base URL of the gateway, ends in a slash
+ * @param {string} [options.token] that its addresses have to have
+ * @param {string} [options.at] exact: this time is the default, and its addresses are below it
  */
-export function capabilities (listed, base, token) {
+export function capabilities (listed, { base, token, at }) {
   const query = token ? `?token=${token}` : ''
-  const self = `${base}wmts/1.0.0/WMTSCapabilities.xml${query}`
-  const kvp = `${base}wmts${query ? `${query}&` : '?'}`
+  const service = `${base}wmts${at ? `@${at}` : ''}`
+  const self = `${service}/1.0.0/WMTSCapabilities.xml${query}`
+  const kvp = `${service}${query ? `${query}&` : '?'}`
   const layers = listed.map(({ layer }) => layer)
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.opengis.net/wmts/1.0 http://schemas.opengis.net/wmts/1.0/wmtsGetCapabilities_response.xsd" version="1.0.0">
@@ -52,9 +58,9 @@ export function capabilities (listed, base, token) {
 <ows:Fees>none</ows:Fees>
 <ows:AccessConstraints>none</ows:AccessConstraints>
 </ows:ServiceIdentification>
-<ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${base}wmts/${query}`, kvp)}
+<ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${service}/${query}`, kvp)}${operation('DescribeDomains', `${service}/1.0.0/${query}`, kvp)}
 </ows:OperationsMetadata>
-<Contents>${listed.map(one => layerElement(one, base, query))}${matrixSetsOf(layers).map(matrixSet)}
+<Contents>${listed.map(one => layerElement(one, { service, query, at }))}${matrixSetsOf(layers).map(matrixSet)}
 </Contents>
 <ServiceMetadataURL xlink:href="${self}"/>
 </Capabilities>
@@ -72,13 +78,13 @@ const operation = (name, rest, kvp) => xml`
 </ows:Operation>`
 
 /** @param {Listed} listed */
-function layerElement ({ layer, times, reach }, base, query) {
+function layerElement ({ layer, times, reach }, { service, query, at }) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
   const newest = times.slice(-MAX_TIMES)
   // one template a layer: clients that find two take either, and half of the tiles would not follow the time
   const place = `${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}`
-  const template = `${base}wmts/${layer.layer}/${STYLE}/${place}.${ext}${query}`
+  const template = `${service}/${layer.layer}/${STYLE}/${place}.${ext}${query}`
   return xml`
 <Layer>
 <ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
@@ -90,8 +96,8 @@ function layerElement ({ layer, times, reach }, base, query) {
 <Dimension>
 <ows:Identifier>Time</ows:Identifier>
 <ows:UOM>ISO8601</ows:UOM>
-<Default>current</Default>
-<Current>true</Current>${newest.map(time => xml`
+<Default>${at ? momentAt(newest, at) : 'current'}</Default>
+<Current>true</Current>${(newest.length > MANY_TIMES ? withSeries(newest) : newest).map(time => xml`
 <Value>${time}</Value>`)}
 </Dimension>`}
 <TileMatrixSetLink>
@@ -100,6 +106,9 @@ function layerElement ({ layer, times, reach }, base, query) {
 <ResourceURL format="${type}" resourceType="tile" template="${template}"/>
 </Layer>`
 }
+
+/** The listed time that shows the map as of a time, which programs find in the list; if there is none, that time. */
+const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
 
 const limits = all => all.length > 0 && xml`
 <TileMatrixSetLimits>${all.map(({ z, minRow, maxRow, minCol, maxCol }) => xml`
@@ -123,7 +132,7 @@ const matrixSet = set => xml`
 </TileMatrixSet>`
 
 /** A box over the antimeridian goes all the way round: clients read the corners as least and most. */
-function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE] }) {
+export function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE] }) {
   const clamp = (value, most) => Math.min(Math.max(value, -most), most)
   const across = west > east ? [-180, 180] : [clamp(west, 180), clamp(east, 180)]
   return [across[0], clamp(south, MAX_LATITUDE), across[1], clamp(north, MAX_LATITUDE)]

@@ -1,13 +1,19 @@
-// The WMTS of the gateway: capabilities, and tiles, which are answered as those of any other address.
+// The WMTS of the gateway: capabilities, now or as of a time; the times of a layer; and tiles, which are answered as
+// those of any other address.
 import { isDeepStrictEqual } from 'node:util'
 import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
 import { cacheControlWith } from '../addresses.js'
+import { refuseIfIncomplete } from '../incomplete-edge.js'
+import { layerDefaults } from '../layers.js'
 import { capabilities, listLayers } from './capabilities.js'
-import { sendException, toOwsError } from './errors.js'
-import { parseKvp, parseRest, resolveTile } from './request.js'
+import { domains } from './domains.js'
+import { invalid, sendException, toOwsError } from './errors.js'
+import { parseKvp, parseRest, resolveDomains, resolveTile } from './request.js'
+import { resolveTime } from './times.js'
 
-// addresses of the gateway for which a document is kept; without a publicUrl they come from clients
-const MOST_BASES = 8
+// addresses of the gateway, and times, for which a document is kept: both come from clients
+const MOST_DOCUMENTS = 16
+const TYPE = { 'Content-Type': 'application/xml; charset=utf-8' }
 
 /**
  * Documents of a gateway while its layers do not change: Layers then answers with the same objects.
@@ -17,22 +23,27 @@ const MOST_BASES = 8
 const kept = new WeakMap()
 
 /**
- * @param {{path: string[], query: URLSearchParams, visitor?: import('../access/visitor.js').Visitor}} asked visitor:
- *   if there are private layers
+ * @param {{path: string[], query: URLSearchParams, time?: string, visitor?: import('../access/visitor.js').Visitor}} asked
+ *   time: as written in the address; visitor: if there are private layers
  */
 export async function wmts (ctx, asked, req, res) {
   const byAddress = asked.path.length > 0
   try {
+    const at = resolveTime(asked.time)
     const request = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
     if (request.operation === 'GetTile') {
       await asked.visitor?.requireAccess(res, request.tile.layer)
-      await ctx.answerTile(await resolveTile(ctx.layers, request.tile), req, res)
+      await ctx.answerTile(await resolveTile(ctx.layers, request.tile, at), req, res)
+    } else if (request.operation === 'DescribeDomains') {
+      await asked.visitor?.requireAccess(res, request.domains.layer)
+      await sendDomains(ctx, request.domains, req, res)
     } else {
+      const time = resolveTime(request.time, at)
+      refuseIfIncomplete(ctx, { time })
       await asked.visitor?.requireSome(res)
       const url = ctx.publicUrl(req)
-      const { etag, bytes } = await documentFor(ctx.layers, url.base, asked.visitor)
-      const type = { 'Content-Type': 'application/xml; charset=utf-8' }
-      sendTagged(req, res, etag, { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, type, bytes)
+      const { etag, bytes } = await documentFor(ctx.layers, { base: url.base, at: time }, asked.visitor)
+      sendTagged(req, res, etag, { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, TYPE, bytes)
     }
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
@@ -41,32 +52,48 @@ export async function wmts (ctx, asked, req, res) {
   }
 }
 
-/** The capabilities with links below a base. Only the document for everybody is kept. */
-async function documentFor (layers, base, visitor) {
-  if (!visitor) return documentOf(layers, base, await listLayers(layers))
+/** @param {import('./request.js').Domains} wanted */
+async function sendDomains (ctx, wanted, req, res) {
+  refuseIfIncomplete(ctx, { kind: 'times' })
+  const layer = await resolveDomains(ctx.layers, wanted)
+  const times = await ctx.layers.timesBetween(wanted.layer, wanted.range)
+  if (times.length >= layerDefaults.timesBetween) {
+    throw invalid('Time', Object.values(wanted.range).join('/'), `more than ${times.length - 1} times: ask for a part`)
+  }
+  const bytes = Buffer.from(domains(layer, times))
+  sendTagged(req, res, etagOf(bytes), { 'Cache-Control': REVALIDATE }, TYPE, bytes)
+}
+
+/**
+ * The capabilities with links below a base, as of a time. Only the documents for everybody are kept.
+ * @param {{base: string, at?: string}} place
+ */
+async function documentFor (layers, place, visitor) {
+  if (!visitor) return documentOf(layers, place, await listLayers(layers))
   const listed = await listLayers({
     list: async () => (await layers.list()).filter(({ layer }) => visitor.may(layer)),
     times: name => layers.times(name),
     reach: () => layers.reach()
   })
-  return visitor.isKnown ? make(listed, base, visitor.link) : documentOf(layers, base, listed)
+  return visitor.isKnown ? make(listed, { ...place, token: visitor.link }) : documentOf(layers, place, listed)
 }
 
-function make (listed, base, link) {
-  const bytes = Buffer.from(capabilities(listed, base, link))
+function make (listed, place) {
+  const bytes = Buffer.from(capabilities(listed, place))
   return { bytes, etag: etagOf(bytes) }
 }
 
 /** Made again when a layer, its times or its reach have changed. */
-function documentOf (layers, base, listed) {
+function documentOf (layers, place, listed) {
   let known = kept.get(layers)
   if (!known || !same(known.listed, listed)) kept.set(layers, known = { listed, documents: new Map() })
   const { documents } = known
-  let document = documents.get(base)
+  const key = `${place.at ?? ''} ${place.base}`
+  let document = documents.get(key)
   if (!document) {
-    document = make(listed, base)
-    if (documents.size >= MOST_BASES) documents.delete(/** @type {string} */ (documents.keys().next().value))
-    documents.set(base, document)
+    document = make(listed, place)
+    if (documents.size >= MOST_DOCUMENTS) documents.delete(/** @type {string} */ (documents.keys().next().value))
+    documents.set(key, document)
   }
   return document
 }

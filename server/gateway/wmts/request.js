@@ -4,14 +4,16 @@
 import { checkTile } from '../../../core/grid.js'
 import { isLayer } from '../../../core/ids.js'
 import { formats } from '../../../core/images.js'
-import { endOf } from '../../../core/times.js'
 import { OwsError, invalid, missing } from './errors.js'
 import { limitsOf, matrixSetOf, zoomsOf } from './matrix-sets.js'
+import { parseRange, resolveTime } from './times.js'
 
 /**
  * @typedef {{layer: string, style: string, format: string, set: string, matrix: string, row: string, column: string,
  *   time?: string}} Wanted as written
- * @typedef {{operation: 'GetCapabilities'} | {operation: 'GetTile', tile: Wanted}} WmtsRequest
+ * @typedef {{layer: string, set?: string, style?: string, bbox?: string, range: {from?: string, to?: string}}} Domains
+ * @typedef {{operation: 'GetCapabilities', time?: string} | {operation: 'GetTile', tile: Wanted} |
+ *   {operation: 'DescribeDomains', domains: Domains}} WmtsRequest time: as written
  */
 
 const VERSION = '1.0.0'
@@ -40,15 +42,20 @@ export function parseKvp (query) {
   const operation = required('request')
   if (operation === 'GetCapabilities') {
     checkVersions(given('AcceptVersions'))
-    return { operation }
+    return { operation, time: given('Time') }
   }
   if (operation === 'GetFeatureInfo') {
     throw new OwsError('OperationNotSupported', 'these layers are pictures: points have no information', operation)
   }
-  if (operation !== 'GetTile') throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
-
+  if (operation !== 'GetTile' && operation !== 'DescribeDomains') {
+    throw invalid('request', operation, 'it takes GetCapabilities, GetTile or DescribeDomains')
+  }
   const version = required('version')
   if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
+  if (operation === 'DescribeDomains') {
+    const [bbox, range] = [given('BBox'), parseRange(given('Time'))]
+    return { operation, domains: { layer: required('Layer'), set: given('TileMatrixSet'), bbox, range } }
+  }
   const [layer, style, format, set, matrix, row, column] = TILE.map(required)
   return { operation, tile: { layer, style, format, set, matrix, row, column, time: given('Time') } }
 }
@@ -67,8 +74,13 @@ const TYPES = new Map([
   ['mvt', formats.mvt.type]
 ])
 
+const DOMAINS = /^(.+)\.xml$/
+const TILE_PATH = 6 // segments of an address without a time
+const YEAR = /^\d{4}/
+
 /**
- * /wmts/1.0.0/WMTSCapabilities.xml and
+ * /wmts/1.0.0/WMTSCapabilities.xml,
+ * /wmts/1.0.0/{layer}/{style}/{TileMatrixSet}/{BBox}/{start}--{end}.xml and
  * /wmts/{layer}/{style}/[{Time}/]{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.{ext}
  * @param {string[]} path segments after /wmts/, decoded
  * @returns {WmtsRequest}
@@ -77,13 +89,20 @@ export function parseRest (path) {
   if (path.length === 2 && path[0] === '1.0.0' && path[1] === 'WMTSCapabilities.xml') {
     return { operation: 'GetCapabilities' }
   }
-  if (path.length !== 6 && path.length !== 7) {
+  if (path.length === 6 && path[0] === '1.0.0' && DOMAINS.test(path[5])) {
+    const [, layer, style, set, bbox, file] = path
+    const range = parseRange(file.replace(DOMAINS, '$1'), '--')
+    return { operation: 'DescribeDomains', domains: { layer, style, set, bbox, range } }
+  }
+  const inTime = path.length - TILE_PATH // segments: programs write the slashes of start/end/step as they are
+  const isTile = inTime === 0 || inTime === 1 || (inTime <= 3 && YEAR.test(path[2]))
+  if (inTime < 0 || !isTile || path[0] === '1.0.0') {
     const where = 'tiles are at layer/style/TileMatrixSet/TileMatrix/TileRow/TileCol.ext; ' +
       '1.0.0/WMTSCapabilities.xml lists them'
     throw new OwsError('NoApplicableCode', `nothing at ${path.join('/').slice(0, 60)}: ${where}`, undefined, 404)
   }
   const [layer, style, ...rest] = path
-  const time = path.length === 7 ? rest.shift() : undefined
+  const time = inTime > 0 ? rest.splice(0, inTime).join('/') : undefined
   const [set, matrix, row, file] = rest
   const [, column, extension] = FILE.exec(file) ?? []
   if (column === undefined) {
@@ -97,8 +116,7 @@ export function parseRest (path) {
 /** The only style of a layer: its pictures are drawn already. */
 export const STYLE = 'default'
 
-// clients that know no dimensions leave {time} in the address template
-const NEWEST = /^(?:default|current|\{time\})?$/i
+const BOX = /^(?:all|\{bbox\}|-?[\d.e+-]+(?:,-?[\d.e+-]+){3}(?:,[^,]+)?)$/i // the CRS may follow
 const ZOOM = /^(?:0|[1-9]\d?)$/
 const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
 
@@ -108,17 +126,14 @@ export const formatOf = layer => Object.values(formats).find(({ ext }) => ext ==
 /**
  * The tile of the store that is wanted; throws which parameter is wrong.
  * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Wanted} wanted
+ * @param {string} [at] the time of the address
  * @returns {Promise<{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string}>}
  */
-export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }) {
-  if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
-  const at = resolveTime(time)
-  const layer = await layers.get(name)
-  if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
+export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }, at) {
+  const moment = resolveTime(time, at)
+  const layer = await resolveLayer(layers, name, style, set)
   const { type, ext } = formatOf(layer)
   if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
-  const known = matrixSetOf(layer)
-  if (set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
   const { min, max } = zoomsOf(layer)
   const z = ZOOM.test(matrix) ? +matrix : NaN
   if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${min} to ${max}`)
@@ -126,20 +141,27 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
   const { minRow, maxRow, minCol, maxCol } = limitsOf(layer, z)
   const y = resolveIndex('TileRow', row, minRow, maxRow)
   const x = resolveIndex('TileCol', column, minCol, maxCol)
-  return { kind: 'tile', layer: name, ...(at && { time: at }), ...checkTile(z, x, y), ext }
+  return { kind: 'tile', layer: name, ...(moment && { time: moment }), ...checkTile(z, x, y), ext }
+}
+
+/** The layer of a request; throws when it has not the style or the matrix set. */
+async function resolveLayer (layers, name, style, set) {
+  if (!isLayer(name)) throw invalid('Layer', name, 'no layer has such a name')
+  const layer = await layers.get(name)
+  if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
+  const known = matrixSetOf(layer)
+  if (set && set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
+  return layer
 }
 
 /**
- * The last second of a Time, or nothing for the newest. Clients write fractions and offsets, which tile addresses do
- * not have.
+ * The layer that DescribeDomains is about. Its times are those of the whole layer, whatever the box.
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Domains} wanted
  */
-function resolveTime (time = '') {
-  if (NEWEST.test(time)) return
-  try {
-    return endOf(time)
-  } catch {
-    throw invalid('Time', time, 'times are current, 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z')
-  }
+export async function resolveDomains (layers, { layer: name, style = STYLE, set, bbox }) {
+  const layer = await resolveLayer(layers, name, style, set)
+  if (bbox && !BOX.test(bbox)) throw invalid('BBox', bbox, 'it is all, or minx,miny,maxx,maxy')
+  return layer
 }
 
 function resolveIndex (parameter, text, least, most) {

@@ -34,7 +34,7 @@ export const schema = {
   'ows:Fees': { text },
   'ows:AccessConstraints': { text },
   'ows:OperationsMetadata': { children: [['ows:Operation', 2, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:ExtendedCapabilities', 0, 1]] },
-  'ows:Operation': { children: [['ows:DCP', 1, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:Metadata', 0, MANY]], attributes: { '!name': /^(GetCapabilities|GetTile|GetFeatureInfo)$/ } },
+  'ows:Operation': { children: [['ows:DCP', 1, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:Metadata', 0, MANY]], attributes: { '!name': /^(GetCapabilities|GetTile|GetFeatureInfo|DescribeDomains)$/ } },
   'ows:DCP': { children: [['ows:HTTP', 1, 1]] },
   'ows:HTTP': { choice: ['ows:Get', 'ows:Post'] },
   'ows:Get': { children: [['ows:Constraint', 0, MANY]], attributes: { '!xlink:href': uri, 'xlink:type': /^simple$/ } },
@@ -81,6 +81,14 @@ export const schema = {
   MatrixWidth: { text: positive },
   MatrixHeight: { text: positive },
   ServiceMetadataURL: { children: [], attributes: { '!xlink:href': uri, 'xlink:type': /^simple$/ } },
+
+  // of the extension WMTS Multidimensional, as the clients of GeoServer and GIBS read it
+  'md:Domains': { children: [['md:SpaceDomain', 1, 1], ['md:DimensionDomain', 0, MANY]], attributes: { '!version': /^1\.1$/ } },
+  'md:SpaceDomain': { children: [['md:BoundingBox', 1, 1]] },
+  'md:BoundingBox': { children: [], attributes: { '!CRS': uri, '!minx': double, '!miny': double, '!maxx': double, '!maxy': double } },
+  'md:DimensionDomain': { children: [['ows:Identifier', 1, 1], ['md:Domain', 1, 1], ['md:Size', 1, 1]] },
+  'md:Domain': { text: any },
+  'md:Size': { text: whole },
 
   'ows:ExceptionReport': { children: [['ows:Exception', 1, MANY]], attributes: { '!version': /^\d+\.\d?\d\.\d?\d$/, 'xml:lang': text, 'xsi:schemaLocation': text } },
   'ows:Exception': { children: [['ows:ExceptionText', 0, MANY]], attributes: { '!exceptionCode': text, locator: text } },

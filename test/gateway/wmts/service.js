@@ -22,6 +22,7 @@ export async function startService ({ layers: documents = layers, times: edition
     },
     list: async () => Object.values(documents),
     times: async name => editions[name] ?? absent(name),
+    timesBetween: async (name, { from = '', to = '~' } = {}) => (editions[name] ?? absent(name)).filter(time => time >= from && time <= to),
     reach: async () => reach
   }
   /** @type {any[]} what went wrong beyond the WMTS */
@@ -36,8 +37,8 @@ export async function startService ({ layers: documents = layers, times: edition
   }
   const server = await startServer((req, res) => {
     const { pathname, searchParams } = new URL(/** @type {string} */ (req.url), 'http://localhost')
-    const path = pathname.split('/').filter(part => part !== '').slice(1).map(decodeURIComponent)
-    wmts(ctx, { path, query: searchParams }, req, res).catch(error => {
+    const [name, ...path] = pathname.split('/').filter(part => part !== '').map(decodeURIComponent)
+    wmts(ctx, { path, query: searchParams, time: name.split('@')[1] }, req, res).catch(error => {
       thrown.push(error)
       res.writeHead(500).end()
     })

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 const PREFIXES = {
   'http://www.opengis.net/wmts/1.0': '',
   'http://www.opengis.net/ows/1.1': 'ows:',
+  'http://demo.geo-solutions.it/share/wmts-multidim/wmts_multi_dimensional.xsd': 'md:',
   'http://www.w3.org/1999/xlink': 'xlink:',
   'http://www.w3.org/2001/XMLSchema-instance': 'xsi:',
   'http://www.w3.org/XML/1998/namespace': 'xml:'

@@ -1,0 +1,99 @@
+// Times in requests and in answers: one moment, a range of them, and lists in which regular series are one entry:
+// `2020-01-01T00:00:00Z/2024-01-01T00:00:00Z/P1Y`, as in WMS, in the capabilities of GIBS and in QGIS.
+import { endOf, startOf, toSeconds } from '../../../core/times.js'
+import { invalid } from './errors.js'
+
+const WRONG = 'times are current, 2024, 2024-03, 2024-03-01 or 2024-03-01T12:00:00Z'
+
+// clients that know no dimensions leave {time} in the address template
+const UNSAID = /^(?:default|\{time\})?$/i
+const NEWEST = /^current$/i
+
+/**
+ * The last second of a Time, or nothing for the newest. Clients write fractions and offsets, which tile addresses do
+ * not have. A period means its end, written as 2024 or as start/end[/step]: programs that take the entries of a list
+ * for single times request what is listed.
+ * @param {string} [text] as written
+ * @param {string} [at] the time of the address, which counts if the request says none
+ */
+export function resolveTime (text = '', at) {
+  if (UNSAID.test(text)) return at
+  if (NEWEST.test(text)) return
+  const [start, end, step, ...more] = text.split('/')
+  if (end === undefined) return momentOf(endOf, text)
+  const isPeriod = more.length === 0 && (step === undefined || STEP.test(step))
+  if (isPeriod && momentOf(startOf, start) <= momentOf(endOf, end)) return momentOf(endOf, end)
+  throw invalid('Time', text, 'a period is start/end or start/end/step: 2020/2024/P1Y')
+}
+
+function momentOf (parse, text) {
+  try {
+    return parse(text)
+  } catch {
+    throw invalid('Time', text, WRONG)
+  }
+}
+
+/**
+ * The times that DescribeDomains is about, as GIBS has them: `start/end`, either may be missing; one time is a start.
+ * @param {string} [text] as written @param {string} [between] `--` in addresses
+ * @returns {{from?: string, to?: string}}
+ */
+export function parseRange (text = '', between = '/') {
+  if (/^(?:all|\{time\})?$/i.test(text)) return {}
+  const [start, end = '', ...more] = text.split(between)
+  if (more.length > 0) throw invalid('Time', text, `a range is start${between}end`)
+  const from = start === '' ? undefined : momentOf(startOf, start)
+  const to = end === '' ? undefined : momentOf(endOf, end)
+  if (from && to && from > to) throw invalid('Time', text, 'the end of the range is before its start')
+  return { ...(from && { from }), ...(to && { to }) }
+}
+
+const STEP = /^P(?=.)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=.)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}S)?)?$/
+
+const SHORTEST = 5 // times in a series: any two are regular, and three or four often by chance
+
+/**
+ * The same times, with each regular series as one entry. A client that works out the times of a series gets exactly
+ * those of the list.
+ * @param {string[]} times exact, ascending @returns {string[]}
+ */
+export function withSeries (times) {
+  const entries = []
+  for (let at = 0; at < times.length;) {
+    const { count, step } = seriesAt(times, at)
+    const isSeries = count >= SHORTEST
+    entries.push(isSeries ? `${times[at]}/${times[at + count - 1]}/${step}` : times[at])
+    at += isSeries ? count : 1
+  }
+  return entries
+}
+
+/** The longest series that begins at a place of the list. */
+function seriesAt (times, at) {
+  const found = KINDS.map(({ between, write }) => {
+    const size = at + 1 < times.length ? between(times[at], times[at + 1]) : 0
+    let last = at
+    if (size > 0) while (last + 1 < times.length && between(times[last], times[last + 1]) === size) last++
+    return { count: last - at + 1, step: write(size) }
+  })
+  return found[1].count > found[0].count ? found[1] : found[0]
+}
+
+const UNITS = /** @type {const} */ ([[86400, 'P', 'D'], [3600, 'PT', 'H'], [60, 'PT', 'M'], [1, 'PT', 'S']])
+
+/** Steps of whole months, and of seconds; written in the largest unit that fits. 0: there is no such step. */
+const KINDS = [{
+  between (before, after) {
+    // programs count on differently from days that not every month has
+    if (before.slice(8) !== after.slice(8) || before.slice(8, 10) > '28') return 0
+    return 12 * (+after.slice(0, 4) - +before.slice(0, 4)) + +after.slice(5, 7) - +before.slice(5, 7)
+  },
+  write: months => months % 12 === 0 ? `P${months / 12}Y` : `P${months}M`
+}, {
+  between: (before, after) => toSeconds(after) - toSeconds(before),
+  write (seconds) {
+    const [size, mark, unit] = UNITS.find(([length]) => seconds % length === 0) ?? UNITS[3]
+    return `${mark}${seconds / size}${unit}`
+  }
+}]
