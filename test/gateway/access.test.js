@@ -74,12 +74,12 @@ onEachStore('private layers', backend => {
   })
 
   it('leave everything as it is for layers that are public', async () => {
-    // TileJSON and styles have links from the Host header: private for everybody
+    // TileJSON, styles and gdal.xml have links from the Host header: private for everybody
     for (const path of addresses('open')) {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
         const answer = text ? await with_('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
-        if (!path.includes('_changes') && !/^\/open(@\d+)?(\/style)?\.json/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
+        if (!path.includes('_changes') && !/^\/open(@\d+)?((\/style)?\.json|\/gdal\.xml)/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
         if (/\.png$/.test(path) && !path.startsWith('/db/')) assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
       }
     }
@@ -115,7 +115,7 @@ onEachStore('private layers', backend => {
 
   it('are in lists for those alone who may see them', async () => {
     const named = async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
-    const lists = ['/wmts/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
+    const lists = ['/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
       '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
       assert.deepEqual(await named(path, {}), ['open'], path)

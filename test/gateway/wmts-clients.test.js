@@ -49,7 +49,7 @@ onEachStore('clients of the WMTS', backend => {
       assert.match(headers.get('etag') ?? '', /^"/)
       assert.equal(headers.get('x-tilecouch-time'), '2024-06-01T00:00:00Z')
     }
-    for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`]) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
+    for (const address of ['/world/default/2023/GoogleMapsCompatible/2/1/3.png', `${kvp}&TIME=2023-06-01`, '@2023/world/default/GoogleMapsCompatible/2/1/3.png', '@2023/world/default/{Time}/GoogleMapsCompatible/2/1/3.png', `@2023${kvp}`, `${kvp}&TIME=2020/2023/P1Y`]) assert.ok((await get(address)).bytes.equals(await colored(color(2, 3, 1, 2023))), address)
     assert.match((await get('/world/default/2023-06-01T00:00:00Z/GoogleMapsCompatible/2/1/3.png')).headers.get('cache-control') ?? '', /^public, max-age=300,/)
     assert.equal((await fetch(new URL('wmts/world/default/2020/GoogleMapsCompatible/2/1/3.png', gateway.url))).status, 404)
   })
@@ -66,6 +66,7 @@ onEachStore('clients of the WMTS', backend => {
   describe('OWSLib', () => {
     const SCRIPT = `
 import hashlib, json, sys
+from lxml import etree
 from owslib.wmts import WebMapTileService
 from owslib.util import openURL
 out = {}
@@ -84,13 +85,19 @@ for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.
     }
     address = wmts.buildTileResource(Time='2023', **place)
     out[name]['address'] = [address, hashlib.md5(openURL(address).read()).hexdigest()]
+    then = WebMapTileService(url.replace('/wmts', '/wmts@2023', 1))
+    out[name]['at'] = [then.contents['world'].dimensions['Time']['default'], hashlib.md5(then.gettile(**place).read()).hexdigest()]
+    domains = {operation.name: operation.methods for operation in wmts.operations}['DescribeDomains']
+    link = [method['url'] for method in domains if ('?' in method['url']) == (name == 'kvp')][0]
+    link += {'kvp': 'service=WMTS&request=DescribeDomains&version=1.0.0&layer=world&time=2023/', 'rest': 'world/default/GoogleMapsCompatible/all/2023--.xml'}[name]
+    out[name]['domains'] = [element.text for element in etree.fromstring(openURL(link).read()).iter() if element.tag.endswith(('Domain', 'Size')) and element.text.strip()]
     try:
         wmts.gettile(**{**place, 'row': 4}).read()
     except Exception as error:
         out[name]['refused'] = str(error)
 print(json.dumps(out))
 `
-    it('reads the capabilities, and tiles of now and of then both ways', async function () {
+    it('reads the capabilities, the times, and tiles of now and of then both ways', async function () {
       const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
       const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
       const md5 = async (...tile) => (await import('node:crypto')).hash('md5', await colored(color(...tile)))
@@ -105,7 +112,9 @@ print(json.dumps(out))
           default: 'current',
           matrices: ['0', '1', '2'],
           limits: ['1', '2'],
-          operations: ['GetCapabilities', 'GetTile'],
+          operations: ['GetCapabilities', 'GetTile', 'DescribeDomains'],
+          at: ['2023-06-01T00:00:00Z', await md5(2, 3, 1, 2023)],
+          domains: ['2023-06-01T00:00:00Z,2024-06-01T00:00:00Z', '2'],
           now: await md5(2, 3, 1),
           then: await md5(2, 3, 1, 2023),
           address: [`${base()}wmts/world/default/2023/GoogleMapsCompatible_Level2/2/1/3.png`, await md5(2, 3, 1, 2023)]

@@ -23,6 +23,9 @@ export const ogrinfo = () => find('ogrinfo')
 /** A python that has OWSLib. */
 export const owslib = () => process.env.OWSLIB_PYTHON
 
+/** A folder with the published schemas of the OGC, as schemas.opengis.net has them: wmts/1.0, ows/1.1.0, xlink, xml.xsd. */
+export const ogcSchemas = () => process.env.OGC_SCHEMAS
+
 /** A python that has the packages pmtiles and mbutil of PyPI; their commands lie beside it. */
 export const tilesPython = () => process.env.TILES_PYTHON
 
@@ -35,6 +38,7 @@ export const tools = () => [
   { name: 'MapProxy (MAPPROXY_PYTHON names a Python that has it)', found: process.env.MAPPROXY_PYTHON || find('mapproxy-util'), needed: false },
   { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
   { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false },
+  { name: 'the schemas of the OGC (OGC_SCHEMAS names their folder)', found: ogcSchemas(), needed: false },
   { name: 'mbtiles of martin (MBTILES_BIN)', found: mbtilesTool(), needed: false },
   { name: 'pmtiles and mbutil (TILES_PYTHON names a Python that has them)', found: tilesPython(), needed: false }
 ]

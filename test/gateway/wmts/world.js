@@ -1,13 +1,15 @@
-// A gateway on a world of sixteen tiles in two years. A tile is of one colour, which tells where and when it is, so that a
+// A gateway on a world of sixteen tiles in three years. A tile is of one colour, which tells where and when it is, so that a
 // picture says what was fetched.
 import sharp from 'sharp'
 import { Store, publish } from '../../../loader/index.js'
 import { startGateway } from '../../../server/gateway/index.js'
 
-const DEEPEST = 2 // zoom
-export const YEARS = [2023, 2024]
+export const DEEPEST = 2 // zoom
+export const YEARS = [2022, 2023, 2024]
 
-export const color = (z, x, y, year = 2024) => [20 + 40 * z, 20 + 50 * x, year === 2024 ? 20 + 50 * y : 255 - 50 * y]
+const BLUE = { 2022: y => 5 + 3 * y, 2023: y => 255 - 50 * y, 2024: y => 20 + 50 * y }
+
+export const color = (z, x, y, year = 2024) => [20 + 40 * z, 20 + 50 * x, BLUE[year](y)]
 
 /** @param {number[]} rgb */
 export async function colored ([r, g, b]) {
