@@ -163,7 +163,7 @@ print(json.dumps(out))
 
       const manual = await readFile(new URL('docs/gis.md', root), 'utf8')
       const [description] = /<GDAL_WMS>[^]*<\/GDAL_WMS>/.exec(manual) ?? assert.fail('docs/gis.md describes tiles to GDAL')
-      const own = description.replace('http://localhost:8080/osm@', `${base()}world@`).replace('<TileLevel>8<', '<TileLevel>2<')
+      const own = description.replace('http://localhost:5984/tiles/_design/tiles/_rewrite/osm@', `${store.url}/_design/tiles/_rewrite/world@`).replace('<TileLevel>8<', '<TileLevel>2<')
       assert.ok(own.includes('world@2023') && own.includes('>2<'))
       folder.write({ 'then.xml': own })
       const then = path.join(folder.dir, 'then.png')
