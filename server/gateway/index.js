@@ -42,7 +42,7 @@ const CLIENT_ROUTES = {
   versions: unlessIncomplete(versions),
   times: unlessIncomplete(times),
   style: unlessIncomplete(style),
-  gdal,
+  gdal: unlessIncomplete(gdal),
   wmts,
   db,
   file: viewer

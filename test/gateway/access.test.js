@@ -140,9 +140,12 @@ onEachStore('private layers', backend => {
     const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible').replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')
     assert.deepEqual((await get(new URL(tile).pathname + new URL(tile).search)).body, image('secret', 1, 0, T1))
     assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
+    assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${right}`)).text.includes(`TileCol}.png?token=${right}"`))
+    assert.match((await get(`/secret@2023/gdal.xml?token=${right}`)).text, new RegExp(`/secret@2023/[^<]*\\.png\\?token=${right}</ServerUrl>`))
     for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
       assert.ok(!(await get('/secret.json', headers)).text.includes(right))
       assert.ok(!(await get('/secret/style.json', headers)).text.includes(right))
+      assert.ok(!(await get('/secret/gdal.xml', headers)).text.includes(right))
       assert.ok(!(await get('/wmts/1.0.0/WMTSCapabilities.xml', headers)).text.includes(right))
     }
     assert.ok(!(await get(`/open.json?token=${right}`)).text.includes(right))
