@@ -26,12 +26,12 @@ function sources () {
 }
 
 /** Made, failed with, or answered: the ways in which a code comes into being. */
-const MADE = /(?:TilecouchError\(\s*|\bmake\(\s*|\bfail\(\d+,\s*|\berror:\s*)'([A-Z][A-Z_]+)'/g
+const MADE = /(?:TilecouchError\(\s*|\bmake\(\s*|\bfail\(\d+,\s*|\berror:\s*)'([A-Z][A-Z0-9_]+)'/g
 
 describe('the catalogue of errors', () => {
   it('has a text, an HTTP status, and advice that is a sentence, for every code', () => {
     for (const code of Object.keys(catalogue)) {
-      assert.match(code, /^[A-Z]+(_[A-Z]+)*$/)
+      assert.match(code, /^[A-Z]+(_[A-Z0-9]+)*$/)
       const { message, status, advice } = new TilecouchError(code, details)
       assert.ok(status >= 400 && status < 600, code)
       assert.ok(message && !/undefined|\[object/.test(message), `${code}: ${message}`)
