@@ -49,6 +49,21 @@ export const layerFields = {
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
 
+/** In TileJSON and metadata whose name ends in a time: the name without it. */
+export const PLAIN_NAME = 'tilecouch:name'
+
+/**
+ * What a layer is called at a time: `Town, 2023`, so that two of its times do not have the same name.
+ * @param {string} name @param {string} [time] as written; a midnight or the end of a day is the day
+ */
+export const nameAt = (name, time) => time ? `${name}, ${time.replace(/T(00:00:00|23:59:59)Z?$/, '')}` : name
+
+/** The name without the time that nameAt added. @param {Record<string, any>} json TileJSON or metadata */
+export function plainNameOf ({ name, [PLAIN_NAME]: plain }) {
+  const isAdded = typeof plain === 'string' && typeof name === 'string' && name.startsWith(`${plain}, `)
+  return isAdded ? plain : name
+}
+
 /**
  * TileJSON 3.0 of a layer. `tiles` is relative to the document unless a base is given, so that it holds behind any
  * proxy path.
@@ -64,6 +79,7 @@ export function tileJson (doc, { time, base = '' } = {}) {
     tilejson: '3.0.0',
     name: layer,
     ...fields,
+    ...(time && { name: nameAt(doc.name ?? layer, time), [PLAIN_NAME]: doc.name ?? layer }),
     scheme: 'xyz',
     tiles: [`${base}${formatReference(layer, time)}/{z}/{x}/{y}.${format}`],
     format,

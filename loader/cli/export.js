@@ -77,7 +77,8 @@ async function exportCommand (context, options, reference, target) {
     checkLayer(layer)
     return withPatientStore(context, options, store => writeHistory(context, store, layer, target, all))
   }
-  const one = { ...all, time: time === undefined ? undefined : endOf(time) }
+  if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
+  const one = { ...all, time }
   return withPatientStore(context, options, store => writeOne(context, store, layer, target, one, reference))
 }
 

@@ -56,7 +56,9 @@ export async function exportLayer (store, layer, target, options = {}) {
   const wanted = { time: when, area, zooms, signal }
   if (await isEmpty(store.list(layer, wanted))) throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
   const run = JSON.stringify({ store: await store.identity(), layer, time: when, area: area?.key, zooms, scheme })
-  const opened = await openTarget(target, { format, layer, doc, run, time: when, area, zooms, scheme, cache, force })
+  const opened = await openTarget(target, {
+    format, layer, doc, run, time: when, named: time, area, zooms, scheme, cache, force
+  })
 
   const counted = { written: 0, kept: 0, missing: 0, removed: 0 }
   const summaryOf = () => {

@@ -31,6 +31,7 @@ import { lock } from './lock.js'
  * @property {Record<string, any>} doc the layer document
  * @property {string} run what is exported: the unfinished work of another run is not resumed
  * @property {string} [time] as of which; exact
+ * @property {string} [named] the time that its name says, as written
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)

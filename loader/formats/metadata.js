@@ -1,6 +1,6 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
 // mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
-import { isExactTime, layerFields, parseBbox } from '../../core/index.js'
+import { PLAIN_NAME, isExactTime, layerFields, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
 import { extensionOf } from './names.js'
 
 /** The file beside the tiles of a folder, zip or tar. */
@@ -27,10 +27,10 @@ export function parseObject (text) {
 
 /** @param {Record<string, any>} metadata @returns {Record<string, any>} */
 export function layerFieldsOf (metadata) {
-  const { name, description, attribution, legend, version, format, encoding } = metadata
+  const { description, attribution, legend, version, format, encoding } = metadata
   const { minzoom, maxzoom, bounds, center } = metadata
   const candidates = {
-    name,
+    name: plainNameOf(metadata),
     description,
     attribution,
     legend,
@@ -82,13 +82,14 @@ function attempt (read) {
  * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
  * @returns {Record<string, string | null>}
  */
-export function metadataOf (doc, facts, { layer, time, area, scheme, metadata }) {
+export function metadataOf (doc, facts, { layer, time, named, area, scheme, metadata }) {
   // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
   const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
   // of tiles that were there from a run before the type is not known
   const format = (facts.areTypesKnown ? facts.format : doc.format) ?? doc.format ?? facts.format
   const values = {
-    name: doc.name ?? layer,
+    name: nameAt(doc.name ?? layer, named),
+    [PLAIN_NAME]: named && (doc.name ?? layer),
     format: format && names[format],
     bounds: bounds?.join(','),
     center: bounds && centerOf(doc.center, bounds, facts).join(','),

@@ -1,7 +1,7 @@
 // A document that says where tiles are: a TileJSON, or a MapLibre style with one source of tiles, at an address or in a
 // file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and attribution of the document.
 // Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
-import { parseBbox } from '../../core/index.js'
+import { parseBbox, plainNameOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { sourceLimits } from '../formats/limits.js'
 import { layerFieldsOf } from '../formats/metadata.js'
@@ -142,10 +142,10 @@ function openTiles (json, where, options) {
   // styles show a WMS as tiles
   const server = /\{bbox/i.test(url) ? wmsSettings(new URL(url)) : { type: scheme === 'tms' ? 'tms' : 'xyz', url }
   const settings = { ...server, minzoom, maxzoom, bounds: boundsOf(json.bounds) }
-  const { name, description, attribution, legend, version, encoding, vector_layers: layers } = json
+  const { description, attribution, legend, version, encoding, vector_layers: layers } = json
   const format = json.format ?? (layers ? 'pbf' : undefined)
   const fields = layerFieldsOf({
-    name, description, attribution, legend, version, format, encoding, vector_layers: layers
+    name: plainNameOf(json), description, attribution, legend, version, format, encoding, vector_layers: layers
   })
   return upstream.open(url, { ...options, upstream: settings, secrets, fields, isAnnounced: true })
 }

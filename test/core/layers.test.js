@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { layerDocument, layerFields, tileJson } from '../../core/index.js'
+import { layerDocument, layerFields, plainNameOf, tileJson } from '../../core/index.js'
 import { codeOf } from './helpers.js'
 
 const full = {
@@ -53,7 +53,20 @@ describe('TileJSON', () => {
 
   it('of a time names the time in its addresses', () => {
     const json = tileJson(layerDocument('osm', { format: 'pbf' }), { time: '2024-03', base: 'https://example.org/' })
-    assert.deepEqual(json, { tilejson: '3.0.0', name: 'osm', scheme: 'xyz', tiles: ['https://example.org/osm@2024-03/{z}/{x}/{y}.pbf'], format: 'pbf', time: '2024-03' })
+    assert.deepEqual(json, {
+      tilejson: '3.0.0', name: 'osm, 2024-03', 'tilecouch:name': 'osm', scheme: 'xyz', tiles: ['https://example.org/osm@2024-03/{z}/{x}/{y}.pbf'], format: 'pbf', time: '2024-03'
+    })
+  })
+
+  it('of a time has a name that says it, which comes off again', () => {
+    const names = { 2023: 'Town, 2023', '2023-06-01T00:00:00Z': 'Town, 2023-06-01', '2023-12-31T23:59:59Z': 'Town, 2023-12-31', '2023-06-01T06:00:00Z': 'Town, 2023-06-01T06:00:00Z' }
+    for (const [time, name] of Object.entries(names)) {
+      const json = tileJson(layerDocument('town', { name: 'Town' }), { time })
+      assert.deepEqual([json.name, plainNameOf(json)], [name, 'Town'])
+      assert.equal(plainNameOf({ ...json, name: 'Our town' }), 'Our town', 'somebody wrote another one')
+    }
+    assert.equal(plainNameOf(tileJson(layerDocument('town', { name: 'Town, 2023' }))), 'Town, 2023')
+    assert.equal(plainNameOf({}), undefined)
   })
 
   it('is of PNG tiles unless the layer says otherwise, and called as the layer is', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
 import { exportHistory } from '../../loader/export/history.js'
@@ -8,9 +8,18 @@ import { publish } from '../../loader/publish.js'
 import { openSource } from '../../loader/sources/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { EDITIONS, MOMENTS, assertSame, contentsOf, expected, shownAt, useLayer, withStore } from './helpers.js'
+import { EDITIONS, MOMENTS, assertSame, contentsOf, expected, query, shownAt, useLayer, withStore } from './helpers.js'
+import { checkArchive } from './pmtiles-archive.js'
 
 const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']
+
+/** What an archive says that it is called. */
+function titleOf (target) {
+  if (target.endsWith('.mbtiles')) return query(target, "SELECT value FROM metadata WHERE name = 'name'")[0].value
+  if (target.endsWith('.pmtiles')) return checkArchive(target).metadata.name
+  const text = readFileSync(target.endsWith('.zip') ? target : path.join(target, 'metadata.json'), 'utf8')
+  return /"name": "([^"]*)"/.exec(text)?.[1]
+}
 
 onEachStore('a layer goes out and comes in again', backend => {
   const folder = useFolder()
@@ -35,6 +44,7 @@ onEachStore('a layer goes out and comes in again', backend => {
         const wanted = expected(time)
         const summary = await exportLayer(context.store, 'osm', name, { time })
         assertSame(await contentsOf(name), wanted, `${target} as of ${time}`)
+        assert.equal(titleOf(name), time ? `Streets, ${time.slice(0, 10)}` : 'Streets')
         assert.deepEqual([summary.tiles, summary.written, summary.kept, summary.missing], [wanted.size, wanted.size, 0, 0])
         assert.equal(summary.bytes, [...wanted.values()].reduce((sum, bytes) => sum + bytes.length, 0))
         assert.deepEqual(summary.types, { 'image/png': wanted.size })

@@ -136,7 +136,7 @@ onEachStore('the gateway', backend => {
       const { status, json, headers } = await get(path)
       assert.deepEqual([status, headers['content-type']], [200, 'application/json'])
       const { tiles, ...rest } = json
-      assert.deepEqual(rest, { tilejson: '3.0.0', name: 'Test', attribution: '© us', minzoom: Z, maxzoom: Z, bounds: [-180, 0, 0, 85], scheme: 'xyz', format: 'png', ...(time && { time }) })
+      assert.deepEqual(rest, { tilejson: '3.0.0', name: time ? `Test, ${time}` : 'Test', attribution: '© us', minzoom: Z, maxzoom: Z, bounds: [-180, 0, 0, 85], scheme: 'xyz', format: 'png', ...(time && { time, 'tilecouch:name': 'Test' }) })
       const answer = await fetch(tiles[0].replace('{z}', Z).replace('{x}', 0).replace('{y}', 0))
       assert.ok(Buffer.from(await answer.arrayBuffer()).equals((await stored('osm', Z, 0, 0, time)).bytes))
     }

@@ -58,6 +58,8 @@ onEachStore('a description of tiles', backend => {
   const refused = (name, options) => open(name, options).then(() => assert.fail(`${name} was opened`), error => error)
 
   it('is loaded: template, zooms, bounds, name and attribution', async () => {
+    const time = { name: 'Map, 2023', 'tilecouch:name': 'Map', time: '2023' } // of a gateway at a time
+    assert.equal((await open(serve('/map@2023.json', tileJson(time)))).fields.name, 'Map')
     const source = await openSource(serve('/map.json', tileJson()), { fetching: QUICK })
     assert.equal(source.total, part.area.count(part.zooms))
     const result = await load(map.store, source, { layer: 'map', time: T1 })

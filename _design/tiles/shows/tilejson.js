@@ -13,6 +13,10 @@
   var json = { tilejson: '3.0.0', name: doc.layer }
   var inner = { _id: 1, _rev: 1, _revisions: 1, type: 1, layer: 1, upstream: 1, retention: 1, same: 1, pruned: 1, renaming: 1, ttl: 1, tilejson: 1, format: 1 }
   for (var field in doc) if (!inner[field]) json[field] = doc[field]
+  if (time) {
+    json['tilecouch:name'] = json.name
+    json.name += ', ' + time.replace(/T(00:00:00|23:59:59)Z?$/, '')
+  }
   json.scheme = 'xyz'
   var base = (req.headers && req.headers['X-Tilecouch-Base']) || ''
   json.tiles = [(/^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base) ? base : '') + doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
