@@ -35,7 +35,7 @@ function zone (folder, allowed, ...more) {
 }
 
 const designGlobals = Object.fromEntries(
-  ['emit', 'send', 'start', 'getRow', 'provides', 'registerType', 'toJSON', 'isArray', 'log', 'sum', 'require', 'styleAt']
+  ['emit', 'send', 'start', 'getRow', 'provides', 'registerType', 'toJSON', 'isArray', 'log', 'sum', 'require', 'styleAt', 'qgisLayers']
     .map(name => [name, 'readonly']))
 
 export default [
@@ -69,7 +69,7 @@ export default [
     languageOptions: { globals: { ...globals['shared-node-browser'] } },
     rules: { 'no-restricted-globals': ['error', 'Buffer', 'process', 'window', 'document'] }
   },
-  { files: ['core/style.js'], rules: { 'no-var': 'off' } }, // a design function has it inside
+  { files: ['core/style.js', 'core/qgis.js'], rules: { 'no-var': 'off' } }, // design functions have them inside
   {
     files: ['client/**/*.js', 'attachments/**/*.js'],
     languageOptions: { globals: { ...globals.browser, L: 'readonly' } }

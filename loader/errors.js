@@ -66,6 +66,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   NOT_CONFIRMED: { status: 409, text: d => `nothing was removed: ${d.why}`, advice: 'Look first with --dry-run. At a terminal the command asks; in scripts add --yes.' },
   BAD_SETTING: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for the viewer: ${d.why}`, advice: 'See `tilecouch settings --help`, and docs/viewer.md for the fields.' },
   LAYER_EXISTS: { status: 409, text: d => `the layer ${show(d.layer)} exists already`, advice: 'Use another name; or merge both with `tilecouch copy`, and remove the old one.' },
+  QGIS_GRID: { status: 501, text: d => `QGIS shows addresses with {z}, {x} and {y} in Web Mercator only, and the layer ${show(d.layer)} has another grid`, advice: 'Add it from the WMTS of the gateway: /wmts/1.0.0/WMTSCapabilities.xml.' },
   STYLE_UNKNOWN: { status: 404, text: d => `no style is stored for the layer ${show(d.layer)}, and it does not say what its vector tiles hold`, advice: 'Load its tiles again: a load lists what they hold. Or store a style: `tilecouch layer LAYER --style FILE`.' },
   STYLE_NOT_FOUND: { status: 404, text: d => `no style ${d.layer}@${d.time}${d.file ? ` with ${show(d.file)}` : ''}`, advice: 'List the styles of a layer with `tilecouch layer LAYER`.' },
   STYLE_TAKEN: { status: 409, text: d => `there is another style for ${d.layer}@${d.time} already`, advice: 'Stored styles never change. Use a later --time; or remove that one first: `tilecouch remove LAYER --style TIME`.' },

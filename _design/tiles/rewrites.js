@@ -140,6 +140,20 @@
     }
   }
 
+  // the rows after the styles: the layer and its editions
+  function qgis (ref, text) {
+    return {
+      path: '_list/qgis/versions/styles',
+      query: {
+        include_docs: 'true',
+        startkey: JSON.stringify([ref.layer, {}, '']),
+        endkey: JSON.stringify([ref.layer, {}, ref.time === undefined ? {} : '']),
+        reference: text
+      },
+      headers: { 'X-Tilecouch-Base': base() }
+    }
+  }
+
   // of a style of exactly this time: its sprite, or glyphs of the first font of a stack
   function styleFile (id, parts) {
     var name = /^sprite(@2x)?\.(json|png)$/.test(parts[0]) && parts.length === 1 ? parts
@@ -164,7 +178,7 @@
   }
   var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
   if (tms) path = path.slice(2)
-  var single = /^([^/]+)\.json$/.exec(path[0])
+  var single = /^([^/]+)\.(json|qlr)$/.exec(path[0])
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
     return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
   }
@@ -173,6 +187,7 @@
   }
   var ref = reference(path.length === 1 ? single[1] : path[0])
   if (ref.error) return ref.error
+  if (path.length === 1 && single[2] === 'qlr') return qgis(ref, single[1])
   if (path.length === 1) return { path: '_show/tilejson/layer:' + ref.layer, query: { reference: single[1] }, headers: { 'X-Tilecouch-Base': base() } }
   if (path.length === 2 && path[1] === 'times.json') return times(ref)
   if (path.length === 2 && path[1] === 'style.json') return style(ref, path[0])

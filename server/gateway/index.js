@@ -23,6 +23,7 @@ import { Metrics } from './metrics.js'
 import { gdal } from './routes/gdal.js'
 import { tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
+import { connections, qgis } from './routes/qgis.js'
 import { style } from './routes/style.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
 import { loadFiles, viewer } from './routes/viewer.js'
@@ -43,6 +44,8 @@ const CLIENT_ROUTES = {
   times: unlessIncomplete(times),
   style: unlessIncomplete(style),
   gdal: unlessIncomplete(gdal),
+  qgis: unlessIncomplete(qgis),
+  connections: unlessIncomplete(connections),
   wmts,
   db,
   file: viewer

@@ -121,6 +121,12 @@ export class Layers {
     return readOnce(this, JSON.stringify([name, range]), read)
   }
 
+  /** The times of a layer's newest editions, oldest first. */
+  async editions (name) {
+    const times = await this.times(name)
+    return this.#times.get(name)?.editions ? times : []
+  }
+
   /** @param {Times} times */
   async #readTimes (name, times) {
     const range = { from: '', to: AFTER, limit: this.limits.times }

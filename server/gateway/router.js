@@ -15,12 +15,14 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
  *   file: of the style of exactly this time
  * @typedef {{kind: 'gdal', layer: string, time?: string}} AskedGdal
+ * @typedef {{kind: 'qgis', layer: string, time?: string}} AskedQgis
+ * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} AskedConnections
  * @typedef {{kind: 'wmts', time?: string, path: string[], query: URLSearchParams}} AskedWmts time: as written
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics'}} AskedState
- * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedWmts | AskedDb |
- *   AskedFile | AskedState} Asked
+ * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedQgis |
+ *   AskedConnections | AskedWmts | AskedDb | AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -39,6 +41,7 @@ const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
 const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const SPRITE = /^sprite(@2x)?\.(json|png)$/
 const RANGE = /^\d{1,7}-\d{1,7}\.pbf$/
+const CONNECTIONS = /^qgis-(xyz|vector-tiles|wmts)\.xml$/
 const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
 
 /** @param {string | undefined} target as the request line has it @returns {Asked} */
@@ -129,6 +132,9 @@ function decode (path) {
 function single (name) {
   if (name === 'health' || name === 'metrics') return { kind: name }
   if (/^[^/]+\.json$/.test(name)) return { kind: 'tilejson', ...reference(name.slice(0, -5)) }
+  if (/^[^/]+\.qlr$/.test(name)) return { kind: 'qgis', ...reference(name.slice(0, -4)) }
+  const [, of] = CONNECTIONS.exec(name) ?? []
+  if (of) return { kind: 'connections', of: /** @type {AskedConnections['of']} */ (of) }
   if (FILE.test(name)) return { kind: 'file', name }
   throw new TilecouchError('NOT_FOUND')
 }

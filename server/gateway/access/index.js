@@ -143,6 +143,8 @@ const PROTECTIONS = {
   times: ofLayer,
   style: ofLayer,
   gdal: ofLayer,
+  qgis: ofLayer,
+  connections: withVisitor,
   wmts: withVisitor,
   db: withVisitor,
   metrics: ofAll,

@@ -1,0 +1,43 @@
+// Files for QGIS: a layer definition with all editions of a layer, and lists of connections.
+import { qgisConnections, qgisLayers } from '../../../core/index.js'
+import { TilecouchError } from '../../../loader/errors.js'
+import { cacheControlWith } from '../addresses.js'
+import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
+
+/**
+ * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.
+ * @param {any} ctx
+ * @param {import('../router.js').AskedQgis & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: of a
+ *   private layer
+ */
+export async function qgis (ctx, { layer, time, visitor }, req, res) {
+  const doc = await ctx.layers.get(layer)
+  const url = ctx.publicUrl(req)
+  const times = time ? [] : await ctx.layers.editions(layer)
+  const text = qgisLayers({ ...doc, layer }, { base: url.base, query: queryOf(visitor), time, times })
+  if (!text) throw new TilecouchError('QGIS_GRID', { layer })
+  const name = `${layer}${time ? `@${time.replaceAll(':', '')}` : ''}.qlr`
+  send(req, res, url, { 'Content-Disposition': `attachment; filename="${name}"` }, text)
+}
+
+/**
+ * `/qgis-xyz.xml` and its like: the connections of all layers that the visitor may see.
+ * @param {any} ctx
+ * @param {import('../router.js').AskedConnections & {visitor?: import('../access/visitor.js').Visitor}} asked visitor:
+ *   if there are private layers
+ */
+export async function connections (ctx, { of, visitor }, req, res) {
+  await visitor?.requireSome(res)
+  const url = ctx.publicUrl(req)
+  const layers = (await ctx.layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
+  send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: queryOf(visitor) }))
+}
+
+/** @param {import('../access/visitor.js').Visitor} [visitor] */
+const queryOf = visitor => visitor?.link ? `?token=${visitor.link}` : ''
+
+function send (req, res, url, headers, text) {
+  const bytes = Buffer.from(text)
+  const type = { 'Content-Type': 'application/xml; charset=utf-8', ...headers }
+  sendTagged(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, type, bytes)
+}
