@@ -62,11 +62,20 @@ function sourceOf (doc, place, time) {
     (isVector(doc) ? '' : '&tilePixelRatio=' + ratioOf(doc))
 }
 
-/** A period ends a millisecond before the next one: QGIS counts both ends of a range to it. */
+/** @param {string} time @param {number} seconds */
+function addSeconds (time, seconds) {
+  return new Date(Date.parse(time) + 1000 * seconds).toISOString().replace(/\.\d+/, '')
+}
+
+/**
+ * The period of an edition. QGIS counts both ends to a period and to a frame of the temporal controller, and saves whole
+ * seconds. So it begins a second later and ends a second earlier: the frame from one edition to the next shows that one.
+ */
 function periodOf (time, next) {
-  var end = next ? new Date(Date.parse(next) - 1).toISOString() : ''
-  return '<temporal enabled="1" mode="0" fetchMode="0"><fixedRange><start>' + time + '</start><end>' + end +
-    '</end></fixedRange></temporal>'
+  var start = addSeconds(time, 1)
+  var end = next ? addSeconds(next, -1) : ''
+  return '<temporal enabled="1" mode="0" fetchMode="0"><fixedRange>' + element('start', start) +
+    '<end>' + (end && end < start ? start : end) + '</end></fixedRange></temporal>'
 }
 
 /** @typedef {{id: string, name: string, source: string, period?: string, isTicked: boolean}} One layer of QGIS */

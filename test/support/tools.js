@@ -1,4 +1,5 @@
 // Programs some tests drive. Where one is missing its tests are skipped with a reason, except under CI.
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 
@@ -29,6 +30,20 @@ export const ogcSchemas = () => process.env.OGC_SCHEMAS
 /** A python that has the packages pmtiles and mbutil of PyPI; their commands lie beside it. */
 export const tilesPython = () => process.env.TILES_PYTHON
 
+/** A python that has QGIS. @type {string | null | undefined} */
+let qgis
+
+export function qgisPython () {
+  if (qgis === undefined) {
+    // packages of a system are for its own python, which may not be the first one
+    const candidates = process.env.QGIS_PYTHON ? [process.env.QGIS_PYTHON] : [find('python3'), find('/usr/bin/python3')]
+    const env = { ...process.env, QT_QPA_PLATFORM: 'offscreen' }
+    const has = python => python && spawnSync(python, ['-c', 'import qgis.core'], { env }).status === 0
+    qgis = candidates.find(has) ?? null
+  }
+  return qgis
+}
+
 /** needed: CI installs it, so that it is a failure there when it is missing. */
 export const tools = () => [
   { name: 'chromium', found: chromium(), needed: true },
@@ -39,6 +54,7 @@ export const tools = () => [
   { name: 'GDAL (gdal_translate)', found: gdal(), needed: false },
   { name: 'OWSLib (OWSLIB_PYTHON names a Python that has it)', found: owslib(), needed: false },
   { name: 'the schemas of the OGC (OGC_SCHEMAS names their folder)', found: ogcSchemas(), needed: false },
+  { name: 'QGIS (QGIS_PYTHON names a Python that has qgis.core)', found: qgisPython(), needed: false },
   { name: 'mbtiles of martin (MBTILES_BIN)', found: mbtilesTool(), needed: false },
   { name: 'pmtiles and mbutil (TILES_PYTHON names a Python that has them)', found: tilesPython(), needed: false }
 ]

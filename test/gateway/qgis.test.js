@@ -1,0 +1,207 @@
+// QGIS without a window: layer files with their times, WMTS, vector tiles and lists of connections, on a real gateway
+// and directly on CouchDB.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
+import sharp from 'sharp'
+import { as, onEachStore, put, request } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { qgisPython, skip } from '../support/tools.js'
+import { packTile } from '../support/vector-tile.js'
+import { color, startWorld } from './wmts/world.js'
+
+const EDGE = 20037508.342789244
+const SCRIPT = fileURLToPath(new URL('drive-qgis.py', import.meta.url))
+const NAME = '<b>&"Evil"]]>\u0000 \' map'
+const EDITIONS = 300
+
+/** The middles of the tiles of zoom 2, in a picture of the world with tiles of 256 pixels. */
+const PLACES = Array.from({ length: 16 }, (_, n) => [n >> 2, n & 3])
+const WORLD = { extent: [-EDGE, -EDGE, EDGE, EDGE], size: [1024, 1024], at: PLACES.map(([x, y]) => [256 * x + 128, 256 * y + 128]) }
+const at = (...time) => ({ ...WORLD, time: time.length === 1 ? [time[0], time[0]] : time })
+const pictureOf = year => PLACES.map(([x, y]) => color(2, x, y, year))
+const NOTHING = PLACES.map(() => [255, 255, 255])
+
+onEachStore('QGIS', backend => {
+  const folder = useFolder()
+  /** @type {Awaited<ReturnType<typeof startWorld>>} */
+  let world
+  let couch
+
+  before(async function () {
+    this.timeout(60000)
+    if (!qgisPython()) skip(this, 'QGIS is not installed: set QGIS_PYTHON to a python that has qgis.core')
+    world = await startWorld(await backend.database())
+    const { store } = world
+    await put(`${store.url}/_security`, { members: { names: [], roles: [] } })
+    couch = `${as(store.url)}/_design/tiles/_rewrite/`
+    await store.defineLayer('big', { name: NAME, description: NAME, attribution: '<a href="x">© Us &amp; them</a>', format: 'png', tileSize: 512, minzoom: 0, maxzoom: 1 })
+    const square = async rgb => sharp({ create: { width: 512, height: 512, channels: 3, background: { r: rgb, g: rgb, b: rgb } } }).png().toBuffer()
+    await store.write([{ layer: 'big', z: 0, x: 0, y: 0, time: '2023-01-01T00:00:00Z', bytes: await square(50) }])
+    await store.write([{ layer: 'big', z: 1, x: 0, y: 0, time: '2023-01-01T00:00:00Z', bytes: await square(100) }])
+    await store.write([{ layer: 'big', z: 1, x: 0, y: 0, time: '2024-01-01T00:00:00Z', gone: true }])
+    for (const year of [2023, 2024]) await store.putEdition('big', `${year}-01-01T00:00:00Z`, { complete: false })
+    await store.defineLayer('roads', { format: 'pbf', minzoom: 0, maxzoom: 0 })
+    const area = [[0, 0], [4096, 0], [4096, 4096], [0, 4096]]
+    for (const [year, edge] of [[2023, 4096], [2024, 2048]]) {
+      const lines = /** @type {any} */ ([area.map(([x, y]) => [Math.min(x, edge), y])])
+      await store.write([{ layer: 'roads', z: 0, x: 0, y: 0, time: `${year}-01-01T00:00:00Z`, bytes: packTile({ land: [{ type: 'Polygon', lines }] }) }])
+      await store.putEdition('roads', `${year}-01-01T00:00:00Z`, { complete: false })
+    }
+    await store.defineLayer('hourly', { format: 'png', minzoom: 0, maxzoom: 5 })
+    const first = Date.parse('2024-01-01T00:00:00Z')
+    await store.write([{ layer: 'hourly', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: await square(10) }])
+    for (let hour = 0; hour < EDITIONS; hour++) await store.putEdition('hourly', new Date(first + 3600000 * hour).toISOString().replace('.000', ''), { complete: false })
+    await store.defineLayer('swiss', { format: 'png', grid: 'LV95' })
+    await store.defineLayer('empty', { format: 'png' })
+    const deadline = Date.now() + 10000
+    while ((await fetch(new URL('empty.json', gateway()))).status !== 200) assert.ok(Date.now() < deadline, 'the gateway has seen the layers')
+  })
+  after(() => world?.close())
+
+  const gateway = () => new URL('/', world.gateway.url).href
+  const bases = () => ({ gateway: gateway(), couch })
+
+  /** What QGIS makes of a task. */
+  function qgis (task) {
+    const home = path.join(folder.dir, 'home')
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    const env = { ...process.env, QT_QPA_PLATFORM: 'offscreen', HOME: home, XDG_CONFIG_HOME: home, XDG_RUNTIME_DIR: home }
+    const child = spawn(/** @type {string} */ (qgisPython()), [SCRIPT], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const [out, err] = [/** @type {Buffer[]} */ ([]), /** @type {Buffer[]} */ ([])]
+    child.stdout.on('data', part => out.push(part))
+    child.stderr.on('data', part => err.push(part))
+    child.stdin.end(JSON.stringify(task))
+    return new Promise((resolve, reject) => child.on('close', () => {
+      const text = String(Buffer.concat(out))
+      try {
+        resolve(JSON.parse(text.slice(text.lastIndexOf('\n{') + 1)))
+      } catch {
+        reject(new Error(`${text}\n${Buffer.concat(err)}`))
+      }
+    }))
+  }
+
+  async function save (base, name) {
+    const response = await fetch(new URL(name, base))
+    assert.equal(response.status, 200, `${base}${name}`)
+    const file = path.join(folder.dir, name.replaceAll(':', ''))
+    writeFileSync(file, Buffer.from(await response.arrayBuffer()))
+    return file
+  }
+
+  const drawnFrom = async (base, name, draw = [], more = {}) => qgis({ qlr: await save(base, name), draw, ...more })
+
+  it('shows each edition from its time until the next one, with the pixels of the store', async function () {
+    this.timeout(60000)
+    for (const [what, base] of Object.entries(bases())) {
+      const [first, second] = ['2023-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
+      // a frame of the temporal controller begins with its first moment and ends before its last one
+      const draw = [at(first, second), at(second, '2025-06-01T00:00:00Z'), at('2022-06-01T00:00:00Z', first), at('2024-05-31T23:59:59Z'), at(second, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
+      const { loaded, tree, layers, drawn } = await drawnFrom(base, 'world.qlr', draw)
+      assert.equal(loaded, true)
+      assert.deepEqual(tree, [{ group: 'The world', ticked: true, choice: false, of: [{ layer: 'The world, 2024-06-01', ticked: true }, { layer: 'The world, 2023-06-01', ticked: true }] }])
+      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z']].map(period => ({
+        name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857', abstract: '', rights: ['© Somebody'], period
+      })))
+      const shown = drawn.map(picture => [[2023, pictureOf(2023)], [2024, pictureOf(2024)], ['nothing', NOTHING]].find(([, pixels]) => isDeepStrictEqual(pixels, picture))?.[0] ?? picture)
+      assert.deepEqual(shown, [2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
+    }
+  })
+
+  it('shows one time, which needs no range', async function () {
+    this.timeout(30000)
+    for (const base of Object.values(bases())) {
+      const { tree, layers, drawn } = await drawnFrom(base, 'world@2023.qlr', [WORLD, at('2030-01-01T00:00:00Z')])
+      assert.deepEqual(tree, [{ layer: 'The world, 2023', ticked: true }])
+      assert.equal(layers[0].period, null)
+      assert.deepEqual(drawn, [pictureOf(2023), pictureOf(2023)])
+    }
+  })
+
+  it('shows tiles of 512 pixels at their zoom, no older tile where one is gone, and any name', async function () {
+    this.timeout(30000)
+    for (const [what, base] of Object.entries(bases())) {
+      // the upper left tile of zoom 1
+      const picture = year => ({ extent: [-EDGE, 0, 0, EDGE], size: [512, 512], at: [[256, 256]], time: [`${year}-01-01T00:00:00Z`, `${year + 1}-01-01T00:00:00Z`] })
+      const { layers, drawn } = await drawnFrom(base, 'big.qlr', [picture(2023), picture(2024)])
+      assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], what)
+      const name = NAME.replace('\u0000', '\ufffd')
+      assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights], [`${name}, 2024-01-01`, name, ['© Us & them']])
+    }
+  })
+
+  it('has one of the times of vector tiles ticked, the newest', async function () {
+    this.timeout(30000)
+    // from a gateway: CouchDB answers gzipped tiles as they are, which QGIS 3.22 does not unpack
+    const picture = { extent: WORLD.extent, size: [256, 256], at: [[64, 128], [192, 128]] }
+    const [now, then] = [await drawnFrom(gateway(), 'roads.qlr', [picture]), await drawnFrom(gateway(), 'roads@2023.qlr', [picture])]
+    assert.deepEqual(now.tree, [{ group: 'roads', ticked: true, choice: true, of: [{ layer: 'roads, 2024-01-01', ticked: true }, { layer: 'roads, 2023-01-01', ticked: false }] }])
+    const isWhite = rgb => rgb.every(value => value === 255)
+    assert.deepEqual([...now.drawn[0], ...then.drawn[0]].map(isWhite), [false, true, false, false])
+  })
+
+  it(`opens a layer of ${EDITIONS} editions, and draws only the newest map until they are ticked`, async function () {
+    this.timeout(60000)
+    for (const base of Object.values(bases())) {
+      const { seconds, tree, layers } = await drawnFrom(base, 'hourly.qlr')
+      assert.ok(seconds < 10, `it took ${seconds} s`)
+      assert.equal(layers.length, EDITIONS + 1)
+      const [{ choice, of: [newest, { of: editions, ...group }] }] = tree
+      assert.deepEqual([choice, newest, group], [true, { layer: 'hourly', ticked: true }, { group: `hourly (${EDITIONS})`, ticked: false, choice: false }])
+      assert.ok(editions.every(({ ticked }) => ticked))
+      assert.deepEqual([editions[0].layer, editions.at(-1).layer], ['hourly, 2024-01-13T11:00:00Z', 'hourly, 2024-01-01'])
+    }
+  })
+
+  it('draws a WMTS at a time of its dimension', async function () {
+    this.timeout(30000)
+    const url = new URL('wmts/1.0.0/WMTSCapabilities.xml', gateway()).href
+    for (const [time, year] of /** @type {[string, number][]} */ ([['2023-06-01T00:00:00Z', 2023], ['current', 2024]])) {
+      const wmts = { crs: 'EPSG:3857', dpiMode: 7, format: 'image/png', layers: 'world', styles: 'default', tileMatrixSet: 'GoogleMapsCompatible_Level2', tileDimensions: `Time=${time}`, url }
+      const { layers, drawn } = await qgis({ wmts, draw: [WORLD] })
+      assert.equal(layers[0].valid, true)
+      assert.deepEqual(drawn, [pictureOf(year)], time)
+    }
+  })
+
+  it('reads the lists of connections', async function () {
+    this.timeout(30000)
+    const files = {}
+    for (const kind of ['xyz', 'vector-tiles', 'wmts']) files[kind] = await save(gateway(), `qgis-${kind}.xml`)
+    const { connections } = await qgis({ connections: files })
+    const [xyz, vector, wms] = ['xyz', 'vector-tile', 'wms'].map(kind => `qgis/connections-${kind}`)
+    const pick = start => Object.fromEntries(Object.entries(connections).filter(([key]) => key.startsWith(start)).map(([key, value]) => [key.slice(start.length + 1), value]))
+    assert.deepEqual(pick(`${xyz}/The world (world)`), { url: `${gateway()}world/{z}/{x}/{y}.png`, zmin: '0', zmax: '2', tilePixelRatio: '1' })
+    assert.deepEqual(pick(`${xyz}/${NAME.replace('\u0000', '\ufffd')} (big)`), { url: `${gateway()}big/{z}/{x}/{y}.png`, zmin: '0', zmax: '1', tilePixelRatio: '2' })
+    assert.deepEqual(pick(`${vector}/roads`), { url: `${gateway()}roads/{z}/{x}/{y}.pbf`, zmin: '0', zmax: '0', styleUrl: `${gateway()}roads/style.json` })
+    assert.equal(pick(wms)['tilecouch/url'], `${gateway()}wmts/1.0.0/WMTSCapabilities.xml`)
+    assert.ok(!Object.keys(connections).some(key => /swiss/.test(key)), 'QGIS knows such addresses in Web Mercator only')
+  })
+
+  it('gets an error in words for what it cannot show', async () => {
+    for (const base of Object.values(bases())) {
+      for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'], ['swiss.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {
+        const response = await fetch(new URL(String(name), base))
+        assert.deepEqual([response.status, (await response.json()).error], [status, code], `${base}${name}`)
+      }
+    }
+    const behind = await request(`${couch}world.qlr`, { headers: { 'x-forwarded-for': '10.0.0.1' } })
+    assert.deepEqual([behind.status, (await behind.json()).error], [501, 'ADDRESS_UNKNOWN'])
+  })
+
+  it('gets the same file from CouchDB and the gateway, with its name', async () => {
+    for (const name of ['world.qlr', 'world@2023-06-01T06:00:00Z.qlr', 'big.qlr', 'roads.qlr', 'empty.qlr', 'hourly.qlr']) {
+      const [mine, theirs] = await Promise.all(Object.values(bases()).map(async base => {
+        const response = await fetch(new URL(name, base))
+        const disposition = response.headers.get('content-disposition')
+        return { text: (await response.text()).replaceAll(base, 'BASE/'), disposition, type: response.headers.get('content-type') }
+      }))
+      assert.deepEqual(mine, theirs)
+      assert.equal(mine.disposition, `attachment; filename="${name.replaceAll(':', '')}"`)
+    }
+  })
+})
