@@ -68,8 +68,9 @@ function addSeconds (time, seconds) {
 }
 
 /**
- * The period of an edition. QGIS counts both ends to a period and to a frame of the temporal controller, and saves whole
- * seconds. So it begins a second later and ends a second earlier: the frame from one edition to the next shows that one.
+ * The period of an edition. QGIS counts both ends to a period and to a frame of the temporal controller, and saves
+ * whole seconds. So it begins a second later and ends a second earlier: the frame from one edition to the next shows
+ * that one alone.
  */
 function periodOf (time, next) {
   var start = addSeconds(time, 1)

@@ -1,5 +1,8 @@
 // tilecouch layer
-import { checkLayer, checkRetention, parseBbox, parseDuration } from '../../core/index.js'
+import { writeFile } from 'node:fs/promises'
+import { checkLayer, checkRetention, endOf, parseBbox, parseDuration, qgisLayers } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { explain } from '../export/target.js'
 import { checkSame } from '../load/same.js'
 import { storeStyle } from '../style/index.js'
 import { formatOf } from '../upstream/address.js'
@@ -32,6 +35,8 @@ export function addLayerCommand (program, run) {
     .option('--no-offline', 'forbid offline downloads')
     .option('--style <file>')
     .option('-t, --time <time>')
+    .option('--qgis <file>', 'write a layer file for QGIS (.qlr) with every edition, or with --time the map of that time')
+    .option('--gateway <url>')
     .option('--private')
   addRetentionOptions(command)
     .option('--no-retention', 'no retention policy: keep the whole past')
@@ -45,20 +50,24 @@ Examples:
   tilecouch layer roads --style my-style/ --time 2024-03-01
   tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
   tilecouch layer radar --no-retention
+  tilecouch layer town --qgis town.qlr --gateway http://localhost:8080/
   tilecouch layer osm`)
     .action(run(layerCommand))
 }
 
 async function layerCommand (context, options, layer) {
   const { output, signal } = context
-  const { style, time } = options
+  const { style, time, qgis, gateway } = options
   checkLayer(layer)
-  if (time !== undefined && style === undefined) refuse('--time', time, 'it is the time of a style: add --style')
+  if (time !== undefined && style === undefined && qgis === undefined) refuse('--time', time, 'it is the time of a style: add --style')
+  if (gateway !== undefined && qgis === undefined) refuse('--gateway', gateway, 'it is where QGIS finds tiles: add --qgis')
+  if (qgis !== undefined && style !== undefined) refuse('--qgis', qgis, 'it cannot be combined with --style')
   const fields = await fieldsOf(options)
   if (!Object.keys(fields).length) {
     if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')
     return withStore(context, options, async store => {
       if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
+      if (qgis !== undefined) return saveLayers(output, store, layer, options)
       await show(output, store, await store.layer(layer))
     })
   }
@@ -68,8 +77,26 @@ async function layerCommand (context, options, layer) {
     await publishNew(context, store)
     if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
     await show(output, store, doc)
+    if (qgis !== undefined) await saveLayers(output, store, layer, options)
     if (fields.retention) output.note(`See what a prune would remove: tilecouch prune ${layer} --dry-run`)
   }, { creates: true })
+}
+
+/** Writes a layer file for QGIS. Its tiles come from a gateway, or from CouchDB without a name and password. */
+async function saveLayers (output, store, layer, { qgis: file, gateway, time }) {
+  if (time !== undefined) endOf(time)
+  if (gateway !== undefined && !/^https?:\/\/[^/?#@]+/i.test(gateway)) {
+    refuse('--gateway', gateway, 'it is an address such as http://localhost:8080/, without a password')
+  }
+  const doc = await store.layer(layer)
+  const times = (await store.editions(layer)).map(edition => edition.time)
+  const base = new URL(gateway ?? `${store.url}/_design/tiles/_rewrite/`)
+  base.username = base.password = base.search = base.hash = ''
+  const text = qgisLayers(doc, { base: base.href.replace(/\/*$/, '/'), time, times })
+  if (!text) throw new TilecouchError('QGIS_GRID', { layer })
+  await writeFile(file, text).catch(error => { throw explain(error, file) })
+  const what = time === undefined ? plural(times.length, 'edition') : `the map of ${time}`
+  output.note(`Wrote ${file}: ${what}, from ${base.href}`)
 }
 
 /** The options as fields of the document; null removes a field. */

@@ -66,9 +66,10 @@ const details = {
   },
   export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
   layer: {
+    '--gateway': ' that QGIS asks for tiles (default: the CouchDB of the store)',
     '--private': ': for a new store, which everybody reads otherwise',
     '--style': ': a MapLibre style.json, or a folder with style.json, sprite and glyphs (docs/styles.md)',
-    '--time': ': with --style (default: now)'
+    '--time': ': with --style (default: now); as of which, with --qgis'
   },
   load: {
     '--private': ': for a new store, which everybody reads otherwise',

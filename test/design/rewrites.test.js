@@ -87,6 +87,13 @@ describe('rewrites', () => {
     assert.equal(errorOf(rewritten('/osm@2024-13/style.json')), 'BAD_TIME')
   })
 
+  it('show a layer file with the editions, which come after the styles', () => {
+    const query = { include_docs: 'true', startkey: '["osm",{},""]', endkey: '["osm",{},{}]', reference: 'osm' }
+    assert.deepEqual(rewritten('/osm.qlr'), { path: '_list/qgis/versions/styles', query, headers: { 'X-Tilecouch-Base': '' } })
+    assert.deepEqual(rewritten('/osm@2024.qlr').query, { ...query, endkey: query.startkey, reference: 'osm@2024' })
+    assert.equal(errorOf(rewritten('/osm@24.qlr')), 'BAD_TIME')
+  })
+
   it('show the sprite and the glyphs of one style', () => {
     const style = 'osm@2024-03-01T00:00:00Z'
     for (const name of ['sprite.json', 'sprite.png', 'sprite@2x.json', 'sprite@2x.png']) assert.equal(target(`/styles/${style}/${name}`), `/tiles/style:${style}/${encodeURIComponent(name)}`)

@@ -79,7 +79,7 @@ onEachStore('private layers', backend => {
       for (const text of [undefined, token(['secret']), forged(['*'])]) {
         const answer = text ? await with_('cookie', path, text) : await get(path)
         assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
-        if (!path.includes('_changes') && !/^\/open(@\d+)?((\/style)?\.json|\/gdal\.xml)/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
+        if (!path.includes('_changes') && !/^\/open(@\d+)?((\/style)?\.json|\.qlr|\/gdal\.xml)/.test(path)) assert.doesNotMatch(answer.headers['cache-control'] ?? '', /private/, path)
         if (/\.png$/.test(path) && !path.startsWith('/db/')) assert.match(answer.headers['cache-control'], /^public, max-age=/, path)
       }
     }
@@ -115,7 +115,7 @@ onEachStore('private layers', backend => {
 
   it('are in lists for those alone who may see them', async () => {
     const named = async (path, headers) => [...new Set((await get(path, headers)).text.match(/open|secret|draft-a/g))].sort()
-    const lists = ['/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
+    const lists = ['/qgis-xyz.xml', '/wmts/1.0.0/WMTSCapabilities.xml', '/wmts@2023/1.0.0/WMTSCapabilities.xml', '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities', '/wmts?request=GetCapabilities&service=wmts&acceptversions=1.0.0',
       '/db/_all_docs?include_docs=true&startkey=%22layer:%22&endkey=%22layer;%22', '/db/_design/versions/_view/by_zoom?group_level=3', '/db/_changes', '/db/_changes?include_docs=true&attachments=true&limit=100', '/db/_changes?descending=true&limit=50']
     for (const path of lists) {
       assert.deepEqual(await named(path, {}), ['open'], path)
@@ -135,6 +135,7 @@ onEachStore('private layers', backend => {
     assert.deepEqual(json.tiles, [`${own.gateway.url}/secret@2023/{z}/{x}/{y}.png?token=${right}`])
     const { json: style } = await get(`/secret@2023/style.json?token=${right}`)
     assert.deepEqual([style.sources.own.url, style.sprite, style.glyphs], ['secret@2023.json', `styles/secret@${T1}/sprite`, `styles/secret@${T1}/glyphs/{fontstack}/{range}.pbf`].map(path => `${own.gateway.url}/${path}?token=${right}`))
+    for (const path of ['/secret.qlr', '/secret@2023.qlr', '/qgis-wmts.xml']) assert.match((await get(`${path}?token=${right}`)).text, new RegExp(`token[=%3D]+${right}`), path)
     const { text } = await get(`/wmts/1.0.0/WMTSCapabilities.xml?token=${right}`)
     const [, template] = /template="([^"]*secret[^"]*)"/.exec(text)
     const tile = template.replace('{Time}', T1).replace('{TileMatrixSet}', 'GoogleMapsCompatible').replace('{TileMatrix}', '3').replace('{TileRow}', '0').replace('{TileCol}', '1')

@@ -65,6 +65,9 @@ describe('the router', () => {
       const numbering = /tms|quadkey/.exec(target)?.[0]
       assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412, ...(numbering && { numbering }) }, target)
     }
+    assert.deepEqual(ask('/osm@2024-03.qlr'), { kind: 'qgis', layer: 'osm', time: '2024-03' })
+    assert.deepEqual(ask('/qgis-xyz.xml'), { kind: 'connections', of: 'xyz' })
+    assert.deepEqual(ask('/qgis-wms.xml'), { kind: 'file', name: 'qgis-wms.xml' })
     assert.deepEqual(ask('/osm/times.json'), { kind: 'times', layer: 'osm' })
     assert.deepEqual(ask('/osm/times.json?z=4'), { kind: 'times', layer: 'osm', z: 4 })
     assert.deepEqual(ask('/osm/times.json?bbox=5.9,45.8,10.5,47.8&z=10'), { kind: 'times', layer: 'osm', bbox: [5.9, 45.8, 10.5, 47.8], z: 10 })
@@ -182,6 +185,7 @@ describe('the router and the rewrites of CouchDB', () => {
     else if (kind === 'tilejson') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
     else if (kind === 'style' && asked.file) assert.equal(theirs.path, `../../style:${layer}@${time}/${asked.file.split('/').map(encodeURIComponent).join('/')}`)
     else if (kind === 'style') assert.deepEqual([theirs.query.reference, theirs.query.theme], [time === undefined ? layer : `${layer}@${time}`, asked.theme ?? ''])
+    else if (kind === 'qgis') assert.equal(theirs.query.reference, time === undefined ? layer : `${layer}@${time}`)
     else if (kind === 'times') assert.equal(theirs.query.layer, layer)
     else if (kind === 'db') assert.match(theirs.path, /^\.\.\/\.\.\//, target) // no layer can be reached by this name
     else assert.fail(`${target}: ${kind}`)
@@ -204,8 +208,8 @@ describe('the router and the rewrites of CouchDB', () => {
     }), { numRuns: 4000 })
   })
 
-  it('make the same of TileJSON', () => {
-    fc.assert(fc.property(reference, ref => compare(`/${ref}.json`)), { numRuns: 2000 })
+  it('make the same of TileJSON and layer files', () => {
+    fc.assert(fc.property(reference, fc.constantFrom('json', 'qlr'), (ref, end) => compare(`/${ref}.${end}`)), { numRuns: 2000 })
   })
 
   it('make the same of styles and their files', () => {

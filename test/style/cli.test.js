@@ -1,7 +1,8 @@
-// tilecouch layer --style, and tilecouch remove --style, as they are typed.
+// tilecouch layer --style and --qgis, and tilecouch remove --style, as they are typed.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { backends } from '../support/backends.js'
+import { as, backends } from '../support/backends.js'
 import { runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
@@ -61,5 +62,39 @@ describe('tilecouch layer --style', () => {
     const { out } = await runAtTerminal(['remove', 'osm', '--style', '2022-05-01', '--db', own.url], 'osm')
     assert.equal(out, 'Removed the style osm@2022-05-01T00:00:00Z\n')
     assert.deepEqual(await own.store.styles('osm'), [])
+  })
+})
+
+describe('tilecouch layer --qgis', () => {
+  const folder = useFolder()
+  const own = useStore(backends[0], { published: true, fill: async store => {
+    await store.defineLayer('town', { name: 'Town' })
+    await store.defineLayer('swiss', { grid: 'LV95' })
+    for (const year of [2022, 2023]) await store.putEdition('town', `${year}-03-01T00:00:00Z`, { complete: true })
+  } })
+  const layer = (...argv) => runCommand(['layer', ...argv, '--db', own.url])
+  const file = () => path.join(folder.dir, 'town.qlr')
+
+  it('writes a layer file with every edition, from a gateway or from the CouchDB of the store', async () => {
+    const { code, err } = await layer('town', '--qgis', file(), '--gateway', 'http://maps.example.org:8080')
+    assert.deepEqual([code, err], [0, `Wrote ${file()}: 2 editions, from http://maps.example.org:8080/\n`])
+    const text = readFileSync(file(), 'utf8')
+    for (const year of [2022, 2023]) assert.ok(text.includes(`url=http://maps.example.org:8080/town@${year}-03-01T00:00:00Z/%7Bz%7D`.replace('&', '&#38;')), text)
+    await layer('town', '--qgis', file(), '--time', '2022')
+    const one = readFileSync(file(), 'utf8')
+    assert.ok(one.includes(`url=${as(own.url)}/_design/tiles/_rewrite/town@2022/`), one)
+    assert.ok(one.includes('<layername>Town, 2022</layername>') && !one.includes('<temporal'))
+  })
+
+  it('says what is wrong', async () => {
+    for (const [argv, words] of /** @type {[string[], RegExp][]} */ ([
+      [['town', '--gateway', 'http://x/'], /add --qgis.*BAD_OPTION/], [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
+      [['nope', '--qgis', file()], /LAYER_NOT_FOUND/], [['swiss', '--qgis', file()], /another grid.*QGIS_GRID/], [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
+      [['town', '--qgis', file(), '--time', 'soon'], /BAD_TIME/]
+    ])) {
+      const { code, err } = await layer(...argv)
+      assert.equal(code, 1, argv.join(' '))
+      assert.match(err, words)
+    }
   })
 })
