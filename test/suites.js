@@ -38,6 +38,7 @@ export const deepGroups = {
     'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'docs/executed',
     'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
+    'gateway/qgis',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/load', 'store/stopping',
     'tree/follow'

@@ -11,7 +11,7 @@ import { as, onEachStore, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { qgisPython, skip } from '../support/tools.js'
 import { packTile } from '../support/vector-tile.js'
-import { color, startWorld } from './wmts/world.js'
+import { YEARS, color, startWorld } from './wmts/world.js'
 
 const EDGE = 20037508.342789244
 const SCRIPT = fileURLToPath(new URL('drive-qgis.py', import.meta.url))
@@ -98,17 +98,17 @@ onEachStore('QGIS', backend => {
   it('shows each edition from its time until the next one, with the pixels of the store', async function () {
     this.timeout(60000)
     for (const [what, base] of Object.entries(bases())) {
-      const [first, second] = ['2023-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
+      const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
       // a frame of the temporal controller begins with its first moment and ends before its last one
-      const draw = [at(first, second), at(second, '2025-06-01T00:00:00Z'), at('2022-06-01T00:00:00Z', first), at('2024-05-31T23:59:59Z'), at(second, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
+      const draw = [at(first, second), at(second, third), at(third, '2025-06-01T00:00:00Z'), at('2021-06-01T00:00:00Z', first), at('2024-05-31T23:59:59Z'), at(third, '2024-06-01T00:00:01Z'), at('2030-01-01T00:00:00Z'), WORLD]
       const { loaded, tree, layers, drawn } = await drawnFrom(base, 'world.qlr', draw)
       assert.equal(loaded, true)
-      assert.deepEqual(tree, [{ group: 'The world', ticked: true, choice: false, of: [{ layer: 'The world, 2024-06-01', ticked: true }, { layer: 'The world, 2023-06-01', ticked: true }] }])
-      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z']].map(period => ({
+      assert.deepEqual(tree, [{ group: 'The world', ticked: true, choice: false, of: [2024, 2023, 2022].map(year => ({ layer: `The world, ${year}-06-01`, ticked: true })) }])
+      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'], ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
         name: `The world, ${period[0].slice(0, 10)}`, valid: true, crs: 'EPSG:3857', abstract: '', rights: ['© Somebody'], period
       })))
-      const shown = drawn.map(picture => [[2023, pictureOf(2023)], [2024, pictureOf(2024)], ['nothing', NOTHING]].find(([, pixels]) => isDeepStrictEqual(pixels, picture))?.[0] ?? picture)
-      assert.deepEqual(shown, [2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
+      const shown = drawn.map(picture => YEARS.find(year => isDeepStrictEqual(pictureOf(year), picture)) ?? (isDeepStrictEqual(picture, NOTHING) ? 'nothing' : picture))
+      assert.deepEqual(shown, [2022, 2023, 2024, 'nothing', 2023, 2024, 2024, 2024], what)
     }
   })
 
