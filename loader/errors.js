@@ -7,6 +7,8 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   // what a program asked over HTTP
   BAD_REQUEST: { status: 400, text: d => `bad request: ${d.why}` },
   BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode characters other than letters and digits as UTF-8 with percent signs.' },
+  NO_RETINA: { status: 404, text: d => `the layer ${show(d.layer)} has no tiles of twice the pixels (@2x)`, advice: 'Leave @2x out. To add them: load tiles of 512 pixels as a layer of their own, and name it with `tilecouch layer NAME --retina OTHER`.' },
+  BAD_RANGE: { status: 416, text: d => `no bytes in the range ${show(d.value)}: there are ${d.length}`, advice: 'Ranges look like bytes=0-499 or bytes=-500.' },
 
   // who may see what through a gateway
   ACCESS_NEEDED: { status: 401, text: d => `${d.layer ? `the layer ${show(d.layer)}` : 'this'} is private`, advice: 'Use a token: ?token=… at the end of the address, or Authorization: Bearer …. The operator creates tokens with `tilecouch token`.' },

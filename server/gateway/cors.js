@@ -7,7 +7,8 @@ import { TilecouchError } from '../../loader/errors.js'
 /** Headers of an answer that pages may read besides those that browsers always show. */
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
 
-const ACCEPTED = 'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, Range'
+const ACCEPTED =
+  'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range'
 const MAX_AGE = '86400' // seconds a browser need not ask again; most keep it for some hours only
 const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
 

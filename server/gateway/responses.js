@@ -1,5 +1,5 @@
-// What the answers of all routes share: headers that keep them harmless in a browser, ETags, content codings, JSON,
-// errors.
+// What the answers of all routes share: headers that keep them harmless in a browser, ETags, ranges, content codings,
+// JSON, errors.
 import { hash } from 'node:crypto'
 import { TilecouchError } from '../../loader/errors.js'
 
@@ -53,20 +53,53 @@ export function sendBody (req, res, status, headers, body) {
   res.end(req.method === 'HEAD' ? undefined : body)
 }
 
-/** The same, or 304 when the client has it already. @param {object} whole headers that a 304 does not have */
+/**
+ * The same, or 304 when the client has it already, or the part of it that the client asks for.
+ * @param {object} whole headers that a 304 does not have
+ */
 export function sendTagged (req, res, etag, headers, whole, body) {
   const common = { ETag: etag, ...headers }
-  if (matchesEtag(req.headers['if-none-match'], etag)) res.writeHead(304, common).end()
-  else sendBody(req, res, 200, { ...common, ...whole }, body)
+  if (matchesEtag(req.headers['if-none-match'], etag)) return void res.writeHead(304, common).end()
+  const all = { ...common, 'Accept-Ranges': 'bytes', ...whole }
+  const range = rangeOf(req, body.length, etag)
+  if (range) sendBody(req, res, 206, { ...all, 'Content-Range': range.header }, body.subarray(range.start, range.end))
+  else sendBody(req, res, 200, all, body)
+}
+
+// of several ranges, units other than bytes, and what is no range, clients get the whole body, as RFC 9110 allows
+const RANGE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i
+
+/**
+ * The part of a body that a GET asks for; undefined: the whole body. An If-Range with another ETag means that the
+ * client has a part of another body. With a date it is no proof: one second may have seen two bodies.
+ * @param {{method?: string, headers: import('node:http').IncomingHttpHeaders}} req
+ * @param {number} length of the body, in bytes
+ * @returns {{start: number, end: number, header: string} | undefined} end: exclusive; header: the Content-Range
+ */
+export function rangeOf ({ method, headers }, length, etag) {
+  if (headers.range === undefined || method !== 'GET') return
+  const [, first, last] = RANGE.exec(headers.range) ?? []
+  if (!first && !last) return
+  const condition = headers['if-range']
+  if (condition !== undefined && condition !== etag) return
+  if (first && last && +last < +first) return
+  const start = first ? +first : Math.max(0, length - +last) // -500: the last 500 bytes
+  const end = first && last ? Math.min(+last + 1, length) : length
+  if (start >= end) throw new TilecouchError('BAD_RANGE', { value: headers.range, length })
+  return { start, end, header: `bytes ${start}-${end - 1}/${length}` }
 }
 
 /** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */
 export const REVALIDATE = 'public, max-age=0, must-revalidate'
 
-/** @param {any} req @param {any} res @param {any} value @param {{status?: number, cacheControl?: string}} [options] */
-export function sendJson (req, res, value, { status = 200, cacheControl = REVALIDATE } = {}) {
+/**
+ * @param {any} req @param {any} res @param {any} value
+ * @param {{status?: number, cacheControl?: string, type?: string}} [options]
+ */
+export function sendJson (req, res, value, options = {}) {
+  const { status = 200, cacheControl = REVALIDATE, type: mediaType = 'application/json' } = options
   const body = Buffer.from(`${JSON.stringify(value)}\n`)
-  const [headers, type] = [{ 'Cache-Control': cacheControl }, { 'Content-Type': 'application/json' }]
+  const [headers, type] = [{ 'Cache-Control': cacheControl }, { 'Content-Type': mediaType }]
   const isCacheable = status === 200 && cacheControl !== 'no-store'
   if (isCacheable) sendTagged(req, res, etagOf(body), headers, type, body)
   else sendBody(req, res, status, { ...headers, ...type }, body)
@@ -105,6 +138,7 @@ const UPSTREAM_ERROR = { code: 'UPSTREAM_FAILED', status: 502, message: 'the ups
  * @property {string} message
  * @property {string} [advice]
  * @property {number} [retryAfter] seconds until it is worth asking again
+ * @property {number} [length] bytes of the body of which a range was wanted
  */
 
 /**
@@ -117,7 +151,8 @@ export function publicError (error) {
   if (code.startsWith('UPSTREAM_')) return UPSTREAM_ERROR
   const known = STORE_ERRORS[code]
   if (known) return { code, status: known.status, message: known.reason }
-  return { code, status: error.status, message: error.message, advice: error.advice, retryAfter: error.details.seconds }
+  const { seconds: retryAfter, length } = error.details
+  return { code, status: error.status, message: error.message, advice: error.advice, retryAfter, length }
 }
 
 export const codeOf = error => error instanceof TilecouchError ? error.code : 'INTERNAL'
@@ -126,7 +161,7 @@ export const codeOf = error => error instanceof TilecouchError ? error.code : 'I
  * @param {any} req @param {any} res @param {PublicError} error
  * @param {readonly string[]} [headers] more of them, name and value in turn
  */
-export function sendError (req, res, { code, status, message, advice, retryAfter }, headers = NO_STORE) {
+export function sendError (req, res, { code, status, message, advice, retryAfter, length }, headers = NO_STORE) {
   const body = Buffer.from(`${JSON.stringify({ error: code, reason: message, ...(advice && { advice }) })}\n`)
   res.writeHead(status, [
     'Content-Type', 'application/json',
@@ -134,6 +169,7 @@ export function sendError (req, res, { code, status, message, advice, retryAfter
     ...SAFE_HEADER_LIST,
     ...(status === 503 || status === 429 ? ['Retry-After', `${retryAfter ?? RETRY_AFTER}`] : []),
     ...(status === 405 ? ['Allow', 'GET, HEAD, OPTIONS'] : []),
+    ...(status === 416 ? ['Content-Range', `bytes */${length}`] : []),
     ...headers
   ])
   res.end(req.method === 'HEAD' ? undefined : body)

@@ -90,6 +90,7 @@ describe('a tile as an answer', () => {
     assert.deepEqual(rest, {
       'content-type': 'image/png',
       'content-length': `${entry.bytes.length}`,
+      'accept-ranges': 'bytes',
       etag: entry.etag,
       'last-modified': 'Fri, 01 Mar 2024 00:00:00 GMT',
       'x-tilecouch-time': '2024-03-01T00:00:00Z',
@@ -118,7 +119,6 @@ describe('a tile as an answer', () => {
         for (const name of ['content-type', 'content-length', 'content-encoding']) assert.equal(unchanged.headers[name], undefined, name)
       }
     }
-    assert.equal((await get('/osm/1/0/0.png', { range: 'bytes=0-9' })).status, 200, 'a tile is whole')
   })
 
   it('varies with the page that asks only when not every page may read it', async () => {

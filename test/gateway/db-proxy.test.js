@@ -51,12 +51,12 @@ describe('what passes between /db and the store', () => {
     assert.deepEqual([method, url], ['GET', '/couch/tiles/layer%3Aosm?rev=1-a'])
     assert.equal(headers.authorization, `Basic ${btoa('reader:p@ss')}`)
     const { host, connection, ...rest } = headers
-    assert.deepEqual(rest, { accept: 'application/json', 'if-none-match': '"x"', range: 'bytes=0-99', 'accept-encoding': 'gzip', authorization: headers.authorization })
+    assert.deepEqual(rest, { accept: 'application/json', 'if-none-match': '"x"', 'accept-encoding': 'gzip', authorization: headers.authorization })
     assert.equal(host, new URL(couch.url).host)
   })
 
-  it('is no range of several parts, and no encoding but one that CouchDB has', async () => {
-    for (const range of ['bytes=0-1,5-9', 'bytes=', 'items=1-2', `bytes=0-${'9'.repeat(40)}`]) await ask(base, '/db/a/b', { headers: { range, 'accept-encoding': 'br, gzip;q=0' } })
+  it('is no range, which the gateway cuts out itself, and no encoding but one that CouchDB has', async () => {
+    for (const range of ['bytes=0-1', 'bytes=0-1,5-9', 'items=1-2']) await ask(base, '/db/a/b', { headers: { range, 'accept-encoding': 'br, gzip;q=0' } })
     for (const { headers } of seen) assert.deepEqual([headers.range, headers['accept-encoding']], [undefined, undefined])
   })
 
@@ -89,7 +89,7 @@ describe('what passes between /db and the store', () => {
     const { status, headers, text } = await ask(base, '/db/a/b')
     const { date, connection, 'keep-alive': keep, ...rest } = headers
     assert.deepEqual([status, text], [200, 'ok'])
-    assert.deepEqual(rest, { 'content-type': 'text/html', 'content-length': '2', etag: '"e"', 'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff' })
+    assert.deepEqual(rest, { 'accept-ranges': 'bytes', 'content-type': 'text/html', 'content-length': '2', etag: '"e"', 'cache-control': 'must-revalidate', 'content-security-policy': 'sandbox', 'x-content-type-options': 'nosniff' })
   })
 
   it('is nothing of what the store says to the gateway alone', async () => {

@@ -63,7 +63,7 @@ async function sendImage ({ tiles }, { tile, isPinned }, req, res) {
   const bytes = /** @type {Buffer} */ (entry.bytes)
   res.outcome = outcome
   const headers = { 'Cache-Control': IMMUTABLE, 'X-Tilecouch-Cache': outcome, ...SAFE_HEADERS }
-  sendTagged(req, res, entry.etag, headers, { 'Content-Type': entry.type, 'Accept-Ranges': 'none' }, bytes)
+  sendTagged(req, res, entry.etag, headers, { 'Content-Type': entry.type }, bytes)
   if (res.statusCode === 200) res.sent = bytes.length
   return true
 }

@@ -6,7 +6,7 @@ import { timeoutSignal } from '../../../core/abort.js'
 import { endOf, formats } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
-import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, sendError } from '../responses.js'
+import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf, sendError } from '../responses.js'
 import { UNKNOWN } from '../tiles/entry.js'
 import { toXyz } from './numbering.js'
 
@@ -62,7 +62,7 @@ async function waitForTile (ctx, asked, req, res) {
     if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
     const known = fillingOr(ctx, error)
     if (known.code !== 'TILE_NOT_FOUND') throw known
-    await sendMissing(ctx, req, res, error, await ctx.layers.get(layer))
+    await sendMissing(ctx, asked, req, res, error, await ctx.layers.get(layer))
   } finally {
     wait.end()
     res.off('close', leave)
@@ -148,11 +148,15 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
     common.push(...coding.unchanged)
     return void res.writeHead(304, common).end()
   }
-  common.push('Content-Type', entry.type, 'Content-Length', `${body.length}`, ...coding.full)
-  res.writeHead(200, common)
+  const range = headers.range === undefined ? undefined : rangeOf(req, body.length, etag)
+  const part = range ? body.subarray(range.start, range.end) : body
+  const length = `${part.length}`
+  common.push('Content-Type', entry.type, 'Content-Length', length, 'Accept-Ranges', 'bytes', ...coding.full)
+  if (range) common.push('Content-Range', range.header)
+  res.writeHead(range ? 206 : 200, common)
   if (method === 'HEAD') return void res.end()
-  res.sent = body.length
-  res.end(body)
+  res.sent = part.length
+  res.end(part)
 }
 
 const gunzipAsync = promisify(gunzip)
@@ -170,10 +174,11 @@ const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 
 
 /**
  * Answers that an existing layer has no such tile.
- * @param {any} ctx @param {any} req @param {any} res @param {TilecouchError} error @param {Record<string, any>} layer
+ * @param {any} ctx @param {AskedTile} asked @param {any} req @param {any} res @param {TilecouchError} error
+ * @param {Record<string, any>} layer
  */
-async function sendMissing (ctx, req, res, error, { format, tileSize = 256 }) {
-  const { missing } = ctx.options
+async function sendMissing (ctx, asked, req, res, error, { format, tileSize = 256 }) {
+  const missing = ctx.options.missing === 'auto' ? asked.missing : ctx.options.missing
   const isVector = format === formats.mvt.ext
   const isEmpty = missing === '204' || (isVector && missing !== '404')
   const blank = missing === 'transparent' && !isVector ? await blankTile(tileSize) : undefined
