@@ -53,8 +53,9 @@ export const named = {
     needs: [],
     most: 262_144,
     id: ({ layer }) => layerId(layer),
-    fault ({ layer, minzoom, maxzoom, renaming }) {
+    fault ({ layer, minzoom, maxzoom, renaming, retina }) {
       if (minzoom > maxzoom) return `minzoom ${minzoom} is greater than maxzoom ${maxzoom}`
+      if (retina === layer) return 'retina names the layer itself'
       return renaming === layer ? 'renaming names the layer itself' : undefined
     }
   },

@@ -37,7 +37,7 @@ export function layerDocument (layer, fields = {}) {
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined || value === null) continue
     const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
-    if (!isValid) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    if (!isValid || (field === 'retina' && value === layer)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
     checked[field]?.(value)
     doc[field] = value
   }

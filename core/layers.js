@@ -41,6 +41,7 @@ export const layerFields = {
   grid: value => (typeof value === 'string' && value.length <= 100) || object(value), // tile matrix set: see grids/
   ttl: whole(1, LONGEST), // seconds until a tile expires, counted from when it was stored
   upstream: object, // where missing tiles come from
+  retina: isLayer, // the layer that has the same tiles with twice the pixels, for @2x
   group: text(200), // heading under which lists show it
   offline: flag, // false: its terms forbid taking areas of it along on a device
   retention: object, // which moments of its past are kept
@@ -72,8 +73,8 @@ export function plainNameOf ({ name, [PLAIN_NAME]: plain }) {
  */
 export function tileJson (doc, { time, base = '' } = {}) {
   const {
-    _id, _rev, _revisions, type, layer, upstream, retention, same, pruned, renaming, ttl, tilejson, format = 'png',
-    ...fields
+    _id, _rev, _revisions, type, layer, upstream, retention, same, pruned, renaming, retina, ttl, tilejson,
+    format = 'png', ...fields
   } = doc
   return {
     tilejson: '3.0.0',

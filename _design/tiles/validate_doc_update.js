@@ -144,7 +144,7 @@
       layer: {
         name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
         minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
-        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', group: 'text 200', grid: 'grid'
+        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', retina: 'name', group: 'text 200', grid: 'grid'
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,
@@ -174,6 +174,7 @@
       if (newDoc.vector_layers && newDoc.vector_layers.length > 1000) forbid('a layer has at most 1000 vector_layers')
       if (newDoc.minzoom > newDoc.maxzoom) forbid('minzoom of a layer must not be greater than its maxzoom')
       if (newDoc.renaming === newDoc.layer) forbid('renaming of a layer must name another one')
+      if (newDoc.retina === newDoc.layer) forbid('retina of a layer must name another one')
     } else if (type === 'block') {
       if (!isBlock(newDoc.z, newDoc.x, newDoc.y)) forbid('z, x and y of a block must be whole numbers, of a block that the zoom has')
       id = [id, newDoc.z, newDoc.x, newDoc.y, is(newDoc._id.slice(-12), 'block') ? newDoc._id.slice(-12) : 'NAME'].join(':')

@@ -27,6 +27,7 @@ export function addLayerCommand (program, run) {
     .option('--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf')
     .option('--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back')
     .option('--tile-size <n>', 'width and height of a tile in pixels')
+    .option('--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes it back')
     .option('--same <how>')
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
@@ -45,6 +46,7 @@ Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d
   tilecouch layer osm --attribution "© OpenStreetMap contributors"
   tilecouch layer relief --upstream relief-wms.json --zoom-range 0-15 --bounds 5.9,45.8,10.5,47.8
+  tilecouch layer osm --retina osm-512
   tilecouch layer osm --no-upstream
   tilecouch layer aerial --no-offline
   tilecouch layer roads --style my-style/ --time 2024-03-01
@@ -102,7 +104,7 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
   const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
-  const { upstream, group, offline, same } = options
+  const { upstream, group, offline, same, retina } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
     name: title,
@@ -118,6 +120,7 @@ async function fieldsOf (options) {
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
     group: group === '' ? null : group,
     offline: offline ? null : offline,
+    retina: retina === '' ? null : retina,
     same: same === undefined ? undefined : checkSame(same),
     retention: options.retention === false ? null : retentionOf(options) // replaces the whole policy
   }

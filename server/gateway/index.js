@@ -1,7 +1,7 @@
 // The gateway: serves the tiles of a store over HTTP, from memory, from the store and from upstreams. It stores nothing
 // outside of CouchDB: any number of gateways can serve one store.
 //   listener.js -> dispatch.js -> router.js   from a connection to what is asked
-//   routes/, db/, wmts/                       answers; access/ checks requests first, if layers are private
+//   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
 import { pause } from '../../core/abort.js'
 import { TilecouchError } from '../../loader/errors.js'
@@ -20,10 +20,12 @@ import { Layers } from './layers.js'
 import { Listener } from './listener.js'
 import { createLog, secretsOf } from './log.js'
 import { Metrics } from './metrics.js'
+import { ogc } from './ogc/index.js'
 import { gdal } from './routes/gdal.js'
-import { tilejson, times, versions } from './routes/layer.js'
+import { index, tilejson, times, versions } from './routes/layer.js'
 import { health, metrics as metricsRoute } from './routes/monitoring.js'
 import { connections, qgis } from './routes/qgis.js'
+import { retina } from './routes/retina.js'
 import { style } from './routes/style.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
 import { loadFiles, viewer } from './routes/viewer.js'
@@ -47,6 +49,9 @@ const CLIENT_ROUTES = {
   qgis: unlessIncomplete(qgis),
   connections: unlessIncomplete(connections),
   wmts,
+  ogc: unlessIncomplete(ogc),
+  index: unlessIncomplete(index),
+  retina,
   db,
   file: viewer
 }

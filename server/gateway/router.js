@@ -8,7 +8,9 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {'tms' | 'quadkey'} Numbering that an address has instead of XYZ; x and y are then as in Web Mercator: see
  *   routes/numbering.js
  * @typedef {{kind: 'tile', layer: string, time?: string, z: number, x: number, y: number, ext: string,
- *   numbering?: Numbering}} AskedTile time: as written, checked
+ *   numbering?: Numbering, missing?: string}} AskedTile time: as written, checked; missing: how a missing tile is
+ *   answered where the option says auto
+ * @typedef {Omit<AskedTile, 'kind'> & {kind: 'retina'}} AskedRetina the tile with twice the pixels
  * @typedef {{kind: 'versions', layer: string, z: number, x: number, y: number, numbering?: Numbering}} AskedVersions
  * @typedef {{kind: 'tilejson', layer: string, time?: string}} AskedTileJson
  * @typedef {{kind: 'times', layer: string, bbox?: import('../../core/grid.js').Bbox, z?: number}} AskedTimes
@@ -17,23 +19,24 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'gdal', layer: string, time?: string}} AskedGdal
  * @typedef {{kind: 'qgis', layer: string, time?: string}} AskedQgis
  * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} AskedConnections
- * @typedef {{kind: 'wmts', time?: string, path: string[], query: URLSearchParams}} AskedWmts time: as written
+ * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} AskedService time: of WMTS,
+ *   as written
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
- * @typedef {{kind: 'health' | 'metrics'}} AskedState
- * @typedef {AskedTile | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedQgis |
- *   AskedConnections | AskedWmts | AskedDb | AskedFile | AskedState} Asked
+ * @typedef {{kind: 'health' | 'metrics' | 'index'}} AskedState
+ * @typedef {AskedTile | AskedRetina | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedQgis |
+ *   AskedConnections | AskedService | AskedDb | AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
 
-// nearly every request: /osm/10/300/412.png or /osm@2024-03/10/300/412.png
-const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})\.([a-z0-9]{2,5})(?:\?|$)/
+// nearly every request: /osm/10/300/412.png or /osm@2024-03/10/300/412@2x.png
+const PLAIN = /^\/([a-z0-9][a-z0-9_-]{0,62})(?:@([0-9TZ:-]+))?\/(0|[1-9]\d?)\/(0|[1-9]\d{0,9})\/(0|[1-9]\d{0,9})(@2x)?\.([a-z0-9]{2,5})(?:\?|$)/
 
 const REFERENCE = /^([^@]+)(?:@(.+))?$/
 const TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?)?Z?)?)?)?$/
 const NUMBER = /^(0|[1-9]\d{0,9})$/
-const TILE_NAME = /^(\d+)\.([a-z0-9]{2,5})$/
+const TILE_NAME = /^(\d+)(@2x)?\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
 const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer may be called wmts too
@@ -47,16 +50,21 @@ const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them 
 /** @param {string | undefined} target as the request line has it @returns {Asked} */
 export function parseRequest (method, target = '/') {
   const plain = PLAIN.exec(target)
-  if (plain === null || plain[6] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) {
+  if (plain === null || plain[7] === 'json' || RESERVED.has(plain[1]) || (method !== 'GET' && method !== 'HEAD')) {
     return parseAny(method, target)
   }
-  const [, layer, time, z, x, y, ext] = plain
+  const [, layer, time, z, x, y, retina, ext] = plain
   if (time !== undefined) checkTime(time)
-  return tile({ layer, time }, checkTile(+z, +x, +y), ext)
+  return tile({ layer, time }, checkTile(+z, +x, +y), ext, retina)
 }
 
-/** @returns {AskedTile | AskedVersions} */
-function tile ({ layer, time }, { z, x, y }, ext) {
+/**
+ * @param {{layer: string, time?: string}} ref @param {{z: number, x: number, y: number}} place @param {string} ext
+ * @param {string} [retina] what its name has for twice the pixels
+ * @returns {AskedTile | AskedRetina | AskedVersions}
+ */
+function tile ({ layer, time }, { z, x, y }, ext, retina) {
+  if (retina) return { kind: 'retina', layer, time, z, x, y, ext }
   // a time makes no difference to the list of versions
   return ext === 'json' ? { kind: 'versions', layer, z, x, y } : { kind: 'tile', layer, time, z, x, y, ext }
 }
@@ -78,6 +86,10 @@ function parseAny (method, target) {
   if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
     const time = service[1]
     return { kind: 'wmts', ...(time !== undefined && { time }), path: parts.slice(1), query: new URLSearchParams(search) }
+  }
+  // and another ogc
+  if (parts[0] === 'ogc' && !(parts.length === 4 && NUMBER.test(parts[1])) && !OF_LAYER.test(parts[1])) {
+    return { kind: 'ogc', path: parts.slice(1), query: new URLSearchParams(search) }
   }
   if (parts[0] === 'styles' && STYLE.test(parts[1])) {
     const file = styleFile(parts.slice(2))
@@ -131,6 +143,7 @@ function decode (path) {
 /** `/health`, `/osm.json`, `/viewer.js` @returns {Asked} */
 function single (name) {
   if (name === 'health' || name === 'metrics') return { kind: name }
+  if (name === 'index.json') return { kind: 'index' }
   if (/^[^/]+\.json$/.test(name)) return { kind: 'tilejson', ...reference(name.slice(0, -5)) }
   if (/^[^/]+\.qlr$/.test(name)) return { kind: 'qgis', ...reference(name.slice(0, -4)) }
   const [, of] = CONNECTIONS.exec(name) ?? []
@@ -164,17 +177,19 @@ function isOnCalendar (year, month, day) {
 /** Only one way to write a number is valid. */
 const number = text => NUMBER.test(text) ? +text : NaN
 
-/** @param {string[]} parts z, x and the name of the file @returns {AskedTile | AskedVersions} */
+/** @param {string[]} parts z, x and the name of the file @returns {AskedTile | AskedRetina | AskedVersions} */
 function xyz (ref, parts, tms) {
-  const [, row = '', ext = ''] = TILE_NAME.exec(parts[2]) ?? []
+  const [, row = '', retina, ext = ''] = TILE_NAME.exec(parts[2]) ?? []
   const [z, x, y] = [number(parts[0]), number(parts[1]), number(row)]
-  if (!ext || Number.isNaN(z + x + y)) throw new TilecouchError('BAD_TILE', { value: parts.join('/') })
+  if (!ext || Number.isNaN(z + x + y) || (retina && ext === 'json')) {
+    throw new TilecouchError('BAD_TILE', { value: parts.join('/') })
+  }
   checkTile(z, x, y)
-  return tms ? { ...tile(ref, { z, x, y: flipY(z, y) }, ext), numbering: 'tms' } : tile(ref, { z, x, y }, ext)
+  const place = { z, x, y: tms ? flipY(z, y) : y }
+  return tms ? { ...tile(ref, place, ext, retina), numbering: 'tms' } : tile(ref, place, ext, retina)
 }
 
-
-/** @returns {AskedTile | AskedVersions} */
+/** @returns {AskedTile | AskedRetina | AskedVersions} */
 function quadkey (ref, name) {
   const [, key, ext] = QUADKEY_NAME.exec(name) ?? []
   if (key === undefined) throw new TilecouchError('BAD_QUADKEY', { value: name })

@@ -64,6 +64,7 @@ const kinds = {
       same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
       encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
       renaming: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'edition', 'Osm', 'a'.repeat(64), 'SELF'],
+      retina: [...but(value => isText(value) && /^[a-z0-9]+$/.test(value)), 'layer', 'Osm', 'a'.repeat(64), 'SELF'],
       later: ['x'.repeat(5000), list(5000, 1), deep(100)]
     }
   },

@@ -126,9 +126,13 @@ const ofAll = (access, route) => async (ctx, asked, req, res) => {
   return route(ctx, asked, req, res)
 }
 
+/** Pages, and where each is, as seen from itself. */
+const PAGES = Object.freeze({ 'index.html': './', layers: './layers' })
+
 /** For the viewer, which has no data of the store. @returns {Route} */
 const ofPage = (access, route) => (ctx, asked, req, res) => {
-  if (asked.name === 'index.html' && ctx.options.viewer && tokenToCookie(access, ctx, req, res)) return
+  const page = PAGES[asked.name]
+  if (page && ctx.options.viewer && tokenToCookie(access, ctx, req, res, page)) return
   res.setHeader('Referrer-Policy', 'same-origin')
   return route(ctx, asked, req, res)
 }
@@ -146,6 +150,9 @@ const PROTECTIONS = {
   qgis: ofLayer,
   connections: withVisitor,
   wmts: withVisitor,
+  ogc: withVisitor,
+  index: withVisitor,
+  retina: withVisitor,
   db: withVisitor,
   metrics: ofAll,
   file: ofPage,

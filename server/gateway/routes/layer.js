@@ -1,10 +1,11 @@
-// JSON about a layer: its TileJSON, the times at which it changed, and the versions of one tile.
+// JSON about a layer: its TileJSON, the times at which it changed, the versions of a tile; the TileJSON of all layers.
 import { gridOf, tileId, tileJson } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { cacheControlWith } from '../addresses.js'
-import { sendJson } from '../responses.js'
+import { REVALIDATE, sendJson } from '../responses.js'
 import { readOnce } from '../shared-work.js'
 import { toXyz } from './numbering.js'
+import { hasRetina } from './retina.js'
 
 const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
@@ -18,9 +19,34 @@ const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a lay
 export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
-  const json = tileJson({ ...doc, layer }, { time, base: url.base })
-  if (visitor?.link) json.tiles = json.tiles.map(address => `${address}?token=${visitor.link}`)
+  const json = tileJsonOf({ ...doc, layer }, url, { time, visitor })
   sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP_TILEJSON) })
+}
+
+/** @param {Record<string, any>} doc @param {import('../addresses.js').PublicUrl} url @param {any} asked */
+function tileJsonOf (doc, { base }, { time, visitor }) {
+  const json = tileJson(doc, { time, base })
+  const large = hasRetina(doc) && json.tiles.map(address => address.replace('{y}', '{y}@2x'))
+  const withToken = address => visitor?.link ? `${address}?token=${visitor.link}` : address
+  return { ...json, tiles: json.tiles.map(withToken), ...(large && { retina: large.map(withToken) }) }
+}
+
+/**
+ * The TileJSON of all layers in one list, as TileServer GL has it; each also with the name of its layer as `id`. A
+ * layer called index keeps its own TileJSON.
+ * @param {any} ctx
+ * @param {{visitor?: import('../access/visitor.js').Visitor}} asked visitor: if there are private layers
+ */
+export async function index (ctx, { visitor }, req, res) {
+  if (await ctx.layers.find('index')) {
+    await visitor?.requireAccess(res, 'index')
+    return tilejson(ctx, { kind: 'tilejson', layer: 'index', visitor }, req, res)
+  }
+  await visitor?.requireSome(res)
+  const url = ctx.publicUrl(req)
+  const layers = (await ctx.layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
+  const list = layers.map(doc => ({ id: doc.layer, ...tileJsonOf(doc, url, { visitor }) }))
+  sendJson(req, res, list, { cacheControl: cacheControlWith(url, REVALIDATE) })
 }
 
 // Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.

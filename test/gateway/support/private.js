@@ -90,6 +90,7 @@ export const addresses = layer => [
   `/${layer}.qlr`, `/${layer}@2023.qlr`, `/${layer}/gdal.xml`, `/${layer}@2023/gdal.xml`, `/wmts@2023/${layer}/default/GoogleMapsCompatible/3/0/1.png`,
   `/wmts/1.0.0/${layer}/default/GoogleMapsCompatible/all/all.xml`, `/wmts?service=WMTS&request=DescribeDomains&version=1.0.0&layer=${layer}`,
   `/${layer}/style.json`, `/${layer}@2023/style.json?theme=dark`, `/styles/${layer}@${T1}/sprite.png`, `/styles/${layer}@${T1}/glyphs/A,B/0-255.pbf`,
+  `/ogc/collections/${layer}`, `/ogc/collections/${layer}/map/tiles`, `/ogc/collections/${layer}/map/tiles/WebMercatorQuad?datetime=2023`, `/ogc/collections/${layer}/map/tiles/WebMercatorQuad/3/0/1`,
   `/wmts/${layer}/default/GoogleMapsCompatible/3/0/1.png`, `/wmts/${layer}/default/${T1}/GoogleMapsCompatible/3/0/1.png`,
   `/wmts?service=WMTS&request=GetTile&version=1.0.0&layer=${layer}&style=default&format=image/png&tilematrixset=GoogleMapsCompatible&tilematrix=3&tilerow=0&tilecol=1`,
   `/db/${layer}:3:1:0`, `/db/${layer}:3:1:0?attachments=true`, `/db/${layer}:3:1:0/tile`, `/db/${layer}%3A3%3A1%3A0@${T1}/tile`, `/db/layer:${layer}`, `/db/edition:${layer}@${T1}`, `/db/style:${layer}@${T1}`, `/db/style:${layer}@${T1}/sprite.png`,

@@ -1,0 +1,192 @@
+// The documents of the OGC API: links first, as its clients follow nothing else. Their addresses are absolute, since
+// GDAL resolves no relative ones.
+import { MAX_LATITUDE } from '../../../core/grid.js'
+import { formatOf } from '../wmts/request.js'
+import { coveredBy, gridFor, gridsOf, isVector, zoomsOf } from './matrix-sets.js'
+
+/**
+ * What the links of a document begin and end with.
+ * @typedef {object} View
+ * @property {string} base URL of the gateway, ends in a slash
+ * @property {string} root URL of the OGC API, ends in a slash
+ * @property {string} query with `?`, or nothing: the time and the token that the links have to have
+ * @property {string} token the same without the time
+ *
+ * @typedef {import('../wmts/capabilities.js').Listed} Listed
+ */
+
+export const JSON_TYPE = 'application/json'
+export const API_TYPE = 'application/vnd.oai.openapi+json;version=3.0'
+const REL = 'http://www.opengis.net/def/rel/ogc/1.0/'
+const CRS84 = 'http://www.opengis.net/def/crs/OGC/1.3/CRS84'
+const GREGORIAN = 'http://www.opengis.net/def/uom/ISO-8601/0/Gregorian'
+
+const link = (rel, href, title, type = JSON_TYPE) => ({ rel, type, title, href })
+
+const titleOf = layer => layer.name || layer.layer
+
+/** @param {View} view @param {string} title */
+export function landing ({ root, token }, title) {
+  return {
+    title,
+    description: 'Map tiles that remember: the newest ones, and as of any time (datetime)',
+    links: [
+      link('self', root + token, 'This document'),
+      link('service-desc', `${root}api${token}`, 'The API as OpenAPI 3.0', API_TYPE),
+      link('conformance', `${root}conformance${token}`, 'What it conforms to'),
+      link(`${REL}conformance`, `${root}conformance${token}`, 'What it conforms to'),
+      link('data', `${root}collections${token}`, 'The layers'),
+      link(`${REL}data`, `${root}collections${token}`, 'The layers'),
+      link(`${REL}tiling-schemes`, `${root}tileMatrixSets${token}`, 'The tile matrix sets')
+    ]
+  }
+}
+
+export const conformance = {
+  conformsTo: [
+    ...['core', 'landing-page', 'json', 'oas30']
+      .map(name => `http://www.opengis.net/spec/ogcapi-common-1/1.0/conf/${name}`),
+    'http://www.opengis.net/spec/ogcapi-common-2/1.0/conf/collections',
+    ...['core', 'tileset', 'tilesets-list', 'geodata-tilesets', 'datetime', 'oas30', 'png', 'jpeg', 'mvt']
+      .map(name => `http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/${name}`),
+    ...['tilematrixset', 'tilematrixsetlimits', 'tilesetmetadata']
+      .flatMap(name => [name, `json-${name}`]).map(name => `http://www.opengis.net/spec/tms/2.0/conf/${name}`)
+  ]
+}
+
+/** @param {Listed[]} listed @param {View} view */
+export const collections = (listed, view) => ({
+  links: [link('self', `${view.root}collections${view.query}`, 'This document')],
+  collections: listed.map(one => collection(one, view))
+})
+
+/** @param {Listed} listed @param {View} view */
+export function collection ({ layer, times }, { base, root, query, token }) {
+  const own = `${root}collections/${layer.layer}`
+  const kind = isVector(layer) ? 'vector' : 'map'
+  return {
+    id: layer.layer,
+    title: titleOf(layer),
+    ...(layer.description && { description: layer.description }),
+    ...(layer.attribution && { attribution: layer.attribution }),
+    extent: {
+      spatial: { bbox: [boundsOf(layer)], crs: CRS84 },
+      ...(times.length > 0 && { temporal: temporal(times) })
+    },
+    dataType: kind,
+    crs: [gridFor(layer).crsUri],
+    links: [
+      link('self', own + query, titleOf(layer)),
+      link(`${REL}tilesets-${kind}`, `${own}${pathOf(layer)}${query}`, 'The tiles'),
+      link('describedby', `${base}${layer.layer}.json${token}`, 'TileJSON')
+    ]
+  }
+}
+
+const pathOf = layer => isVector(layer) ? '/tiles' : '/map/tiles'
+
+/** From the first time on, without an end: the newest map holds until there is another one. */
+const temporal = times => ({ interval: [[times[0], null]], trs: GREGORIAN, grid: { coordinates: times } })
+
+/** A box over the antimeridian goes all the way round: GDAL reads the corners as least and most. */
+function boundsOf (layer) {
+  const grid = gridFor(layer)
+  const [west, south, east, north] = layer.bounds ?? grid.bounds
+  const most = grid.isWebMercator ? MAX_LATITUDE : 90
+  const clamp = latitude => Math.min(Math.max(latitude, -most), most)
+  return [west > east ? -180 : west, clamp(south), west > east ? 180 : east, clamp(north)]
+}
+
+/** @param {Listed} listed @param {View} view */
+export function tilesets (listed, view) {
+  const { links, ...rest } = tileset(listed, view)
+  const path = `${view.root}collections/${listed.layer.layer}${pathOf(listed.layer)}${view.query}`
+  const { title, dataType, crs, tileMatrixSetURI } = rest
+  return {
+    links: [link('self', path, 'This document')],
+    tilesets: [{ title, dataType, crs, ...(tileMatrixSetURI && { tileMatrixSetURI }), links: links.slice(0, 2) }]
+  }
+}
+
+/** @param {Listed} listed @param {View} view */
+export function tileset ({ layer, reach }, { base, root, query, token }) {
+  const { id, set: { uri }, crsUri: crs } = gridFor(layer)
+  const own = `${root}collections/${layer.layer}`
+  const path = `${own}${pathOf(layer)}/${id}`
+  const { type } = formatOf(layer)
+  const [west, south, east, north] = boundsOf(layer)
+  return {
+    title: titleOf(layer),
+    ...(layer.description && { description: layer.description }),
+    ...(layer.attribution && { attribution: layer.attribution }),
+    dataType: isVector(layer) ? 'vector' : 'map',
+    crs,
+    ...(uri && { tileMatrixSetURI: uri }),
+    tileMatrixSetLimits: limitsOf(layer, reach),
+    boundingBox: { lowerLeft: [west, south], upperRight: [east, north], crs: CRS84 },
+    mediaTypes: [type],
+    ...(isVector(layer) && layer.vector_layers?.length && { layers: layer.vector_layers.map(vectorLayer) }),
+    links: [
+      link('self', path + query, titleOf(layer)),
+      link(`${REL}tiling-scheme`, `${root}tileMatrixSets/${id}${token}`, 'The tile matrix set'),
+      {
+        ...link('item', `${path}/{tileMatrix}/{tileRow}/{tileCol}${query}`, 'A tile', type),
+        templated: true
+      },
+      link(`${REL}geodata`, own + query, 'The layer'),
+      link('alternate', `${base}${layer.layer}.json${token}`, 'TileJSON')
+    ]
+  }
+}
+
+/**
+ * The zooms of a layer. Images have the rows and columns of the whole matrix: GDAL 3.6 puts images in the wrong place
+ * where a matrix is limited to some of them. It walks over all vector tiles within their limits.
+ */
+function limitsOf (layer, reach) {
+  const grid = gridFor(layer)
+  const { min, max } = zoomsOf(layer, reach)
+  const matrices = grid.matrices.filter(({ z }) => z >= min && z <= max)
+  return matrices.flatMap(({ id, z, columns, rows }) => {
+    const whole = { x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }
+    const range = isVector(layer) ? within(coveredBy(layer, z), layer.upstream ? undefined : reach?.get(z)) : whole
+    if (!range) return []
+    return [{ tileMatrix: id, minTileRow: range.y0, maxTileRow: range.y1, minTileCol: range.x0, maxTileCol: range.x1 }]
+  })
+}
+
+/** What both ranges have; the first where that is nothing. */
+function within (range, box) {
+  if (!range || !box) return range
+  const both = {
+    x0: Math.max(range.x0, box.x0),
+    x1: Math.min(range.x1, box.x1),
+    y0: Math.max(range.y0, box.y0),
+    y1: Math.min(range.y1, box.y1)
+  }
+  return both.x0 <= both.x1 && both.y0 <= both.y1 ? both : range
+}
+
+const FIELD_TYPES = new Set(['string', 'number', 'boolean'])
+
+/** @param {{id: string, description?: string, fields?: Record<string, any>}} layer of TileJSON */
+function vectorLayer ({ id, description, fields = {} }) {
+  const properties = Object.entries(fields).map(([name, type]) => {
+    const known = String(type).toLowerCase()
+    return [name, FIELD_TYPES.has(known) ? { type: known } : {}]
+  })
+  return {
+    id: String(id),
+    dataType: 'vector',
+    ...(description && { description }),
+    propertiesSchema: { type: 'object', properties: Object.fromEntries(properties) }
+  }
+}
+
+/** @param {Record<string, any>[]} layers @param {View} view */
+export const matrixSets = (layers, { root, token }) => ({
+  links: [link('self', `${root}tileMatrixSets${token}`, 'This document')],
+  tileMatrixSets: gridsOf(layers).map(({ id, title, crsUri: crs, set: { uri } }) => {
+    return { id, title, ...(uri && { uri }), crs, links: [link('self', `${root}tileMatrixSets/${id}${token}`, title)] }
+  })
+})

@@ -1,0 +1,82 @@
+// OGC API - Tiles of the gateway, below /ogc: documents about the layers, and tiles, which are answered as those of any
+// other address.
+//   request.js     what an address and its datetime ask
+//   documents.js   landing page, collections, tilesets
+//   api.js         the definition as OpenAPI
+//   matrix-sets.js tile matrix sets: the grids of layers
+import { TilecouchError } from '../../../loader/errors.js'
+import { cacheControlWith } from '../addresses.js'
+import { REVALIDATE, sendJson } from '../responses.js'
+import { listLayers } from '../wmts/capabilities.js'
+import { api } from './api.js'
+import { API_TYPE, collection, collections, conformance, landing, matrixSets, tileset, tilesets } from './documents.js'
+import { gridsOf, matrixSet } from './matrix-sets.js'
+import { parsePath, resolveLayer, resolveTile, timeOf } from './request.js'
+
+/**
+ * @param {any} ctx
+ * @param {import('../router.js').AskedService & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: if
+ *   there are private layers
+ */
+export async function ogc (ctx, { path, query, visitor }, req, res) {
+  const request = parsePath(path)
+  const time = timeOf(query)
+  if (request.layer !== undefined) await visitor?.requireAccess(res, request.layer)
+  else await visitor?.requireSome(res)
+  if (request.operation === 'tile') {
+    const tile = await resolveTile(ctx.layers, request, time)
+    if (tile) return ctx.answerTile(tile, req, res)
+    return void res.writeHead(204, { 'Cache-Control': ctx.policy.missing }).end()
+  }
+  const url = ctx.publicUrl(req)
+  const document = await DOCUMENTS[request.operation]({
+    layers: ctx.layers, request, time, visitor, view: viewOf(url.base, query, visitor)
+  })
+  const type = request.operation === 'api' ? API_TYPE : undefined
+  sendJson(req, res, document, { cacheControl: cacheControlWith(url, REVALIDATE), type })
+}
+
+/** Links keep the time, so that a client that begins with a time goes on with it, and the token. */
+function viewOf (base, query, visitor) {
+  const times = ['datetime', 'subset'].filter(name => query.get(name)).map(name => [name, query.get(name)])
+  const token = visitor?.link ? [['token', visitor.link]] : []
+  const write = pairs => pairs.length ? `?${new URLSearchParams(pairs)}` : ''
+  return { base, root: `${base}ogc/`, query: write([...times, ...token]), token: write(token) }
+}
+
+/**
+ * The document of each operation.
+ * @type {Record<string, (asked: {layers: import('../layers.js').Layers, request: import('./request.js').OgcRequest,
+ *   time?: string, visitor?: import('../access/visitor.js').Visitor, view: import('./documents.js').View}) => any>}
+ */
+const DOCUMENTS = {
+  landing: async ({ layers, view }) => landing(view, await titleOf(layers)),
+  api: async ({ layers, view }) => api(view, await titleOf(layers)),
+  conformance: () => conformance,
+  async collections ({ layers, visitor, time, view }) {
+    const listed = await listLayers({
+      list: () => visible(layers, visitor), times: name => layers.times(name), reach: () => layers.reach()
+    })
+    const isThere = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
+    return collections(listed.filter(isThere), view)
+  },
+  collection: async asked => collection(await listedOf(asked), asked.view),
+  tilesets: async asked => tilesets(await listedOf(asked), asked.view),
+  tileset: async asked => tileset(await listedOf(asked), asked.view),
+  sets: async ({ layers, visitor, view }) => matrixSets(await visible(layers, visitor), view),
+  async set ({ layers, visitor, request: { set: id } }) {
+    const found = gridsOf(await visible(layers, visitor)).find(grid => grid.id === id)
+    if (!found) throw new TilecouchError('NOT_FOUND', { reason: `no tile matrix set ${JSON.stringify(id)}` })
+    return matrixSet(found)
+  }
+}
+
+const titleOf = async layers => (await layers.settings()).title || 'tilecouch'
+
+const visible = async (layers, visitor) => (await layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
+
+async function listedOf ({ layers, request }) {
+  const layer = await resolveLayer(layers, request)
+  const [times, reach] = await Promise.all([layers.times(layer.layer), layers.reach()])
+  return { layer, times, reach: reach.get(layer.layer) }
+}

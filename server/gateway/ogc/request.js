@@ -1,0 +1,108 @@
+// Requests to the OGC API: what an address below /ogc asks, the time that is wanted, and the tile of the store.
+import { parsePeriod } from '../../../core/times.js'
+import { TilecouchError } from '../../../loader/errors.js'
+import { formatOf } from '../wmts/request.js'
+import { coveredBy, gridFor, isVector, zoomsOf } from './matrix-sets.js'
+
+/**
+ * @typedef {object} OgcRequest
+ * @property {string} operation landing, conformance, api, collections, collection, tilesets, tileset, tile, sets, set
+ * @property {string} [layer]
+ * @property {boolean} [isMap] images, at /map/tiles; else vector tiles, at /tiles
+ * @property {string} [set] id of a tile matrix set
+ * @property {[string, string, string]} [tile] matrix, row and column, as written
+ */
+
+const SINGLE = {
+  '': 'landing', conformance: 'conformance', api: 'api', collections: 'collections', tileMatrixSets: 'sets'
+}
+
+/** @param {string[]} path segments after /ogc/, decoded @returns {OgcRequest} */
+export function parsePath (path) {
+  const [first = '', name, ...rest] = path
+  if (name === undefined && Object.hasOwn(SINGLE, first)) return { operation: SINGLE[first] }
+  if (first === 'tileMatrixSets' && rest.length === 0) return { operation: 'set', set: name }
+  if (first === 'collections' && rest.length === 0) return { operation: 'collection', layer: name }
+  const isMap = rest[0] === 'map'
+  const [tiles, set, ...tile] = isMap ? rest.slice(1) : rest
+  if (first === 'collections' && tiles === 'tiles') {
+    const asked = { layer: name, isMap, set }
+    if (set === undefined) return { operation: 'tilesets', ...asked }
+    if (tile.length === 0) return { operation: 'tileset', ...asked }
+    if (tile.length === 3) return { operation: 'tile', ...asked, tile: /** @type {any} */ (tile) }
+  }
+  const reason = `nothing at /ogc/${path.join('/').slice(0, 60)}`
+  throw new TilecouchError('NOT_FOUND', { reason: `${reason}: /ogc/ lists what there is` })
+}
+
+const SUBSET = /^datetime\((?:"([^"]*)"|\*)(:(?:"([^"]*)"|\*))?\)$/
+
+/**
+ * The time of the map that is wanted: of an interval its end, since a version holds until the next one. So an interval
+ * shows its newest state.
+ * @param {URLSearchParams} query
+ * @returns {string | undefined} its last second; undefined: the newest map
+ */
+export function timeOf (query) {
+  const text = query.get('datetime') || subsetOf(query)
+  if (!text) return
+  const [from, to = from, ...more] = text.split('/')
+  const bad = new TilecouchError('BAD_TIME', { value: text })
+  if (more.length || (from === to && isOpen(to) && !text.includes('/'))) throw bad
+  if (!isOpen(from) && !isOpen(to) && parsePeriod(from).start > parsePeriod(to).end) throw bad
+  if (!isOpen(from)) parsePeriod(from)
+  return isOpen(to) ? undefined : parsePeriod(to).end
+}
+
+const isOpen = text => text === '' || text === '..'
+
+/** `subset=datetime("2023-01-01":"2023-12-31")` as an interval. */
+function subsetOf (query) {
+  const subset = query.get('subset')
+  if (!subset) return
+  const [all, from = '..', interval, to = '..'] = SUBSET.exec(subset) ?? []
+  if (all === undefined) throw new TilecouchError('BAD_TIME', { value: subset })
+  return interval === undefined ? from : `${from}/${to}`
+}
+
+/**
+ * The layer that is asked for; throws where it has no tiles of this kind, or none in this set.
+ * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {OgcRequest} asked
+ */
+export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
+  const layer = await layers.get(name)
+  if (isMap !== undefined && isMap === isVector(layer)) {
+    const where = isMap ? 'vector tiles, at tiles' : 'images, at map/tiles'
+    throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} has ${where}` })
+  }
+  const { id } = gridFor(layer)
+  if (set !== undefined && set !== id) {
+    throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} is in the tile matrix set ${id}` })
+  }
+  return layer
+}
+
+const NUMBER = /^(?:0|[1-9]\d{0,9})$/
+
+/**
+ * The tile of the store that is wanted; undefined: the layer does not cover this part of the matrix.
+ * @param {Parameters<typeof resolveLayer>[0]} layers @param {OgcRequest} asked @param {string | undefined} time
+ * @returns {Promise<import('../router.js').AskedTile | undefined>}
+ */
+export async function resolveTile (layers, asked, time) {
+  const layer = await resolveLayer(layers, asked)
+  const [matrix, ...indexes] = /** @type {string[]} */ (asked.tile)
+  const [y, x] = indexes.map(text => NUMBER.test(text) ? +text : NaN)
+  const grid = gridFor(layer)
+  const z = grid.zoomOf(matrix)
+  const { min, max } = zoomsOf(layer)
+  if (z === undefined || z < min || z > max) {
+    const [first, last] = [min, max].map(zoom => grid.matrix(zoom).id)
+    const why = `the tile matrices of ${layer.layer} are ${first} to ${last}`
+    throw new TilecouchError('BAD_TILE', { value: [matrix, ...indexes].join('/'), why })
+  }
+  grid.check(z, x, y)
+  const range = coveredBy(layer, z)
+  if (!range || y < range.y0 || y > range.y1 || x < range.x0 || x > range.x1) return
+  return { kind: 'tile', layer: layer.layer, ...(time && { time }), z, x, y, ext: formatOf(layer).ext, missing: '204' }
+}
