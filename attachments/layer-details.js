@@ -1,11 +1,12 @@
 // What the panel shows of the chosen layer: its editions, its facts and its address.
-import { element } from '../client/timeline/dom.js'
+import { element, write } from '../client/timeline/dom.js'
 import { attributionNodes } from '../client/source/attribution.js'
 import { fromSeconds } from '../core/index.js'
+import { copyable } from './copy.js'
 import { button } from './dom.js'
 import { Editions } from './editions.js'
 import { count, size, time as written, zooms } from './format.js'
-import { template } from './store.js'
+import { databaseUrl, template } from './store.js'
 import { words } from './words/index.js'
 
 export class LayerDetails {
@@ -64,22 +65,14 @@ export function facts (layer, stats) {
  * @returns {{element: HTMLElement, setTime: (time: string | null) => void}}
  */
 export function address (layer) {
-  const code = element('code', { tabindex: '0' })
-  const copying = button(words.address.copy, copy)
-  async function copy () {
-    try {
-      await navigator.clipboard.writeText(code.textContent)
-      copying.textContent = words.address.copied
-    } catch { // not allowed outside https and localhost: leave it selected instead
-      getSelection()?.selectAllChildren(code)
-      copying.textContent = words.address.selected
-    }
-  }
+  const { nodes, set } = copyable()
+  // CouchDB has no page of the layers
+  const more = databaseUrl() === null && element('a', null, words.address.more)
   return {
-    element: element('div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, code, copying)),
+    element: element('div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, ...nodes), more),
     setTime (time) {
-      code.textContent = new URL('.', document.baseURI).href + template(layer, time)
-      copying.textContent = words.address.copy
+      set(new URL('.', document.baseURI).href + template(layer, time))
+      if (more) write(more, { href: `layers${time ? `?time=${time}` : ''}#${layer.layer}` })
     }
   }
 }

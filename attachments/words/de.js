@@ -186,7 +186,7 @@ export const de = {
     disagree: number => `Unabhängig geladene Kartenspeicher widersprechen sich in ${count({ one: '# Dokument', other: '# Dokumenten' })(number)}.`,
     repairs: 'behebt das: Die neueste Version bleibt, und nichts geht verloren.'
   },
-  address: { head: 'Adresse für Kartenprogramme', copy: 'Kopieren', copied: 'Kopiert', selected: 'Markiert' },
+  address: { head: 'Adresse für Kartenprogramme', copy: 'Kopieren', copied: 'Kopiert', selected: 'Markiert', more: 'Adressen für andere Programme' },
   stack: {
     onMap: 'Auf der Karte',
     base: 'Grundkarte',

@@ -143,7 +143,7 @@ export const en = {
     disagree: number => `Stores that were loaded independently disagree about ${count({ one: '# document', other: '# documents' })(number)}.`,
     repairs: 'repairs that: the newest version stays, and nothing is lost.'
   },
-  address: { head: 'Address for map clients', copy: 'Copy', copied: 'Copied', selected: 'Selected' },
+  address: { head: 'Address for map clients', copy: 'Copy', copied: 'Copied', selected: 'Selected', more: 'Addresses for other programs' },
   stack: {
     onMap: 'On the map',
     base: 'Base map',

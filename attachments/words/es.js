@@ -186,7 +186,7 @@ export const es = {
     disagree: number => `Almacenes cargados por separado se contradicen en ${count({ one: '# documento', other: '# documentos' })(number)}.`,
     repairs: 'lo repara: queda la versión más reciente y no se pierde nada.'
   },
-  address: { head: 'Dirección para programas de mapas', copy: 'Copiar', copied: 'Copiado', selected: 'Marcado' },
+  address: { head: 'Dirección para programas de mapas', copy: 'Copiar', copied: 'Copiado', selected: 'Marcado', more: 'Direcciones para otros programas' },
   stack: {
     onMap: 'En el mapa',
     base: 'Mapa base',

@@ -186,7 +186,7 @@ export const fr = {
     disagree: number => `Des entrepôts chargés séparément se contredisent sur ${count({ one: '# document', other: '# documents' })(number)}.`,
     repairs: 'répare cela : la version la plus récente reste, et rien n’est perdu.'
   },
-  address: { head: 'Adresse pour logiciels de cartographie', copy: 'Copier', copied: 'Copié', selected: 'Sélectionné' },
+  address: { head: 'Adresse pour logiciels de cartographie', copy: 'Copier', copied: 'Copié', selected: 'Sélectionné', more: 'Adresses pour d’autres programmes' },
   stack: {
     onMap: 'Sur la carte',
     base: 'Fond de carte',

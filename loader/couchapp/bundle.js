@@ -20,6 +20,12 @@ export const viewerBundles = {
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
+/** Bundles of the page of the layers, which only the gateway serves. @type {Record<string, Bundle>} */
+export const layersBundles = {
+  'layers.js': { entry: 'attachments/layers/index.js', format: 'esm', leaflet: 'global' },
+  'layers.css': { entry: 'attachments/layers/layers.css' }
+}
+
 /** Packages that modules of the client library leave to the page. */
 export const mapLibraries = ['leaflet', 'maplibre-gl', 'ol/*']
 
@@ -165,15 +171,20 @@ const WORKER = 'sw.js'
 export function stamp (files, isPart) {
   const names = Object.keys(files).filter(isPart).sort()
   const version = digest(names.map(name => `${name} ${digest(files[name].bytes)}\n`).join('')).slice(0, 16)
-  // browsers run no scripts with other digests, and CouchDB's policy allows only these
+  // browsers run no scripts with other digests, and CouchDB's policy allows only those of the viewer
+  for (const file of Object.keys(files).filter(name => name.endsWith('.html')).map(name => files[name])) {
+    const text = file.bytes.toString().replace(SCRIPT, (_, name) => integrityOf(files[name].bytes))
+    file.bytes = Buffer.from(text)
+  }
   const page = files[PAGE].bytes.toString()
-    .replace(/(?<=<script src="([^"]+)" integrity=")(?=")/g, (_, name) => integrityOf(files[name].bytes))
     .replace(/(?<=\b(?:href|src)=")[^":/?#]+(?=")/g, name => names.includes(name) ? `${name}?v=${version}` : name)
   files[PAGE].bytes = Buffer.from(page)
   const shell = Object.fromEntries(names.filter(name => name !== WORKER).map(name => [name, digest(files[name].bytes)]))
   const list = `const SHELL=${JSON.stringify({ version, files: shell })};\n`
   files[WORKER].bytes = Buffer.concat([Buffer.from(list), files[WORKER].bytes])
 }
+
+const SCRIPT = /(?<=<script src="([^"]+)" integrity=")(?=")/g
 
 /** The value of the attribute `integrity`. @param {Buffer} bytes */
 const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest('base64')}`

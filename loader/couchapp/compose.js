@@ -7,12 +7,15 @@ import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
-import { besides, bundle, clientBundles, invalid as fail, stamp, viewerBundles } from './bundle.js'
+import { besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles } from './bundle.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The design document that the viewer belongs to. */
 export const VIEWER = 'tiles'
+
+/** The page of the layers. */
+export const LAYERS = 'layers.html'
 
 /** Files of other packages that the viewer needs: attachment name -> module. */
 const vendored = {
@@ -169,13 +172,13 @@ export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\
 /** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
-  const forPages = { ...clientBundles, ...besides }
+  const forPages = { ...clientBundles, ...besides, ...layersBundles }
   const [files, bundles] = await Promise.all([
     readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
     bundle({ ...viewerBundles, ...forPages })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
-  stamp(files, name => !Object.hasOwn(forPages, name))
+  stamp(files, name => !Object.hasOwn(forPages, name) && name !== LAYERS)
   return sorted(files)
 }
 

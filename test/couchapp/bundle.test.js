@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
-import { besides, bundle, clientBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
+import { besides, bundle, clientBundles, layersBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -69,7 +69,7 @@ describe('bundles', () => {
 })
 
 describe('what browsers get of this project', () => {
-  const names = { ...viewerBundles, ...clientBundles, ...besides }
+  const names = { ...viewerBundles, ...layersBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
   const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
   const brought = {
@@ -129,6 +129,7 @@ describe('what browsers get of this project', () => {
       assert.ok(gzipSync(bundles[name].bytes).length <= 30_000, `a page with one history layer: ${name}`)
     }
     assert.ok(size('viewer.js') < 235_000, 'the viewer')
+    assert.ok(size('layers.js') < 65_000, 'the page of the layers')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 470_000, 'what the viewer loads for areas on the device')
     assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')

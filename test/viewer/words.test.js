@@ -4,6 +4,7 @@ import { timelineWords } from '../../client/timeline/words.js'
 import { formatsOf } from '../../attachments/words/dates.js'
 import { languageOf, languages } from '../../attachments/words/index.js'
 import { localeOf } from '../../attachments/words/locale.js'
+import { languages as layers } from '../../attachments/words/layers/index.js'
 import { languages as offline } from '../../attachments/words/offline/index.js'
 
 /** Fields with what they are, `panel.zoom function`; lists with their length. */
@@ -33,15 +34,16 @@ describe('the languages of the page', () => {
       const plain = words => ({ ...words, timeline: {} })
       assert.deepEqual(shapeOf(plain(languages[language])), shapeOf(plain(languages.en)))
       assert.deepEqual(shapeOf(offline[language]), shapeOf(offline.en))
+      assert.deepEqual(shapeOf(layers[language]), shapeOf(layers.en))
       assert.deepEqual(Object.keys(languages[language].timeline).sort(), Object.keys(timelineWords).filter(name => !FORMATS.includes(name)).sort())
       assert.deepEqual(shapeOf(languages[language].timeline).sort(), shapeOf(timelineWords).filter(field => !FORMATS.includes(field.split(' ')[0])).sort())
     })
   }
 
   it('leave nothing out of what they say, and nothing untranslated', () => {
-    const english = new Map([...textsOf(languages.en), ...textsOf(offline.en)])
+    const english = new Map([languages, offline, layers].flatMap(all => textsOf(all.en)))
     for (const language of ['en', ...others]) {
-      const texts = [...textsOf(languages[language]), ...textsOf(offline[language])]
+      const texts = [languages, offline, layers].flatMap(all => textsOf(all[language]))
       for (const [name, text] of texts) assert.doesNotMatch(text, /undefined|NaN|\[object|#/, `${language} ${name}`)
       if (language === 'en') continue
       const same = texts.filter(([name, text]) => text === english.get(name) && /[a-z]{4} [a-z]{3}/i.test(text))

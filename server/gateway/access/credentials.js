@@ -67,14 +67,15 @@ export function userOf ({ headers }) {
 /**
  * Answers a page that is opened with a token: the browser gets the token as a cookie for the requests of the page, and
  * is redirected to the same page without it, so that it is in no history and in no Referer.
- * @param {import('./index.js').Access} access @returns {boolean} whether it was answered
+ * @param {import('./index.js').Access} access @param {string} page its address, as seen from itself
+ * @returns {boolean} whether it was answered
  */
-export function tokenToCookie (access, ctx, req, res) {
+export function tokenToCookie (access, ctx, req, res, page) {
   const token = tokenIn(req.url)
   if (token === undefined) return false
   if (token !== '') access.read(token) // throws what is wrong with it
   res.writeHead(303, {
-    Location: `./${queryWithoutToken(req.url ?? '')}`,
+    Location: `${page}${queryWithoutToken(req.url ?? '')}`,
     'Set-Cookie': cookiesFor(access, token, req.headers.cookie, ctx.publicUrl(req).base),
     'Cache-Control': 'no-store',
     'Referrer-Policy': 'no-referrer'

@@ -1,14 +1,16 @@
-// The viewer and the client library, as they are attached to the couchapp. Built once a process, from this package:
-// what a gateway serves fits its version, whatever design documents the store has.
+// The viewer, the page of the layers and the client library, as they are attached to the couchapp. Built once a
+// process, from this package: what a gateway serves fits its version, whatever design documents the store has.
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../loader/errors.js'
-import { ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
+import { LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, sendTagged } from '../responses.js'
 
 const PAGE = 'index.html'
+/** The page of the layers: `/layers`. */
+const OTHER = LAYERS.replace('.html', '')
 const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
 
@@ -59,7 +61,7 @@ const tagOf = content => createHash('sha256').update(content).digest('base64url'
 
 /** @param {any} ctx @param {{name: string}} asked */
 export async function viewer (ctx, { name }, req, res) {
-  const file = ctx.options.viewer ? (await loadFiles()).get(name || PAGE) : undefined
+  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
   const policy = (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP

@@ -1,0 +1,43 @@
+// The addresses of a layer, one for each kind of program.
+
+/**
+ * @typedef {{id: string, name: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number,
+ *   format: string, tiles: string[], retina?: string[], vector_layers?: object[]}} Listed as /index.json has it
+ * @typedef {'xyz' | 'retina' | 'tilejson' | 'style' | 'wmts' | 'ogc' | 'qgis' | 'gdal'} Kind
+ */
+
+/** @param {Listed} layer */
+export const isVector = ({ format, vector_layers: layers }) => format === 'pbf' || layers !== undefined
+
+/**
+ * @param {Listed} layer @param {string} [time] as written
+ * @returns {{kind: Kind, address: string}[]}
+ */
+export function addressesOf (layer, time) {
+  const { id, format, tiles: [template], retina } = layer
+  const base = template.slice(0, template.indexOf(`${id}/{z}`))
+  const at = base + (time ? `${id}@${time}` : id)
+  /** @type {[Kind, string | false | undefined][]} */
+  const all = [
+    ['xyz', `${at}/{z}/{x}/{y}.${format}`],
+    ['retina', retina && `${at}/{z}/{x}/{y}@2x.${format}`],
+    ['tilejson', `${at}.json`],
+    ['style', isVector(layer) && `${at}/style.json`],
+    ['qgis', `${at}.qlr`],
+    ['wmts', `${base}wmts/1.0.0/WMTSCapabilities.xml`],
+    ['ogc', `${base}ogc/collections/${id}${time ? `?datetime=${time}` : ''}`],
+    ['gdal', !isVector(layer) && `${at}/gdal.xml`]
+  ]
+  return all.flatMap(([kind, address]) => address ? [{ kind, address }] : [])
+}
+
+// as the router of the gateway has it
+const TIME = /^\d{4}(-\d\d(-\d\d(T([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?Z?)?)?)?$/
+
+/** Whether an address may have this time. @param {string} text */
+export function isTime (text) {
+  if (!TIME.test(text)) return false
+  const [year, month = '01', day = '01'] = text.slice(0, 10).split('-')
+  const date = new Date(`${year}-${month}-${day}T00:00:00Z`)
+  return !isNaN(date.getTime()) && date.toISOString().startsWith(`${year}-${month}-${day}`)
+}

@@ -1,0 +1,181 @@
+/* global window, document -- of the page, in functions that run there */
+// The page of the layers, and the list that it is made from.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { addressesOf, isTime } from '../../attachments/layers/addresses.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { openBrowser, screens } from '../viewer/browser.js'
+import { OPTIONS, token } from './support/private.js'
+import { useGateway } from './support/stand.js'
+import { ask } from './support/wire.js'
+
+const [T1, T2] = ['2022-06-01T00:00:00Z', '2024-06-01T00:00:00Z']
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const HOSTILE = '<img src=x onerror="window.hit=1">&amp;'
+
+describe('the addresses of a layer', () => {
+  it('are those that its format has, now and as of a time, below the public URL', () => {
+    const image = { id: 'osm', name: 'A', format: 'png', tiles: ['https://h/maps/osm/{z}/{x}/{y}.png'], retina: ['x'] }
+    const shown = (layer, time) => Object.fromEntries(addressesOf(layer, time).map(({ kind, address }) => [kind, address.replace('https://h/maps/', '')]))
+    assert.deepEqual(shown(image), { xyz: 'osm/{z}/{x}/{y}.png', retina: 'osm/{z}/{x}/{y}@2x.png', tilejson: 'osm.json', qgis: 'osm.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm', gdal: 'osm/gdal.xml' })
+    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'), { xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023', gdal: 'osm@2023/gdal.xml' })
+    const vector = shown({ id: 'osm', name: 'A', format: 'pbf', tiles: ['https://h/maps/osm/{z}/{x}/{y}.pbf'] })
+    assert.deepEqual([vector.style, vector.gdal], ['osm/style.json', undefined])
+  })
+
+  it('have times as the gateway reads them', () => {
+    for (const good of ['2023', '2023-06', '2024-02-29', '2023-06-01T12', '2023-06-01T12:00Z', '2023-06-01T12:00:00Z']) assert.ok(isTime(good), good)
+    for (const bad of ['', 'x', '23', '2023-13', '2023-02-29', '2023-06-01 12:00', '2023-06-01T25', '2023-06-01T12:00:00+01:00', '2023/2024']) assert.ok(!isTime(bad), bad)
+  })
+})
+
+onEachStore('the layers of a gateway', backend => {
+  const own = useGateway(backend, {
+    async fill (store) {
+      await store.defineLayer('osm', { name: HOSTILE, description: HOSTILE, attribution: '© <a href="https://example.org">Somebody</a>', minzoom: 0, maxzoom: 3 })
+      await store.defineLayer('roads', { name: 'Roads', format: 'pbf', maxzoom: 14, vector_layers: [{ id: 'roads', fields: {} }] })
+      await store.defineLayer('secret', { name: 'words-of-secret' })
+      for (const time of [T1, T2]) {
+        await store.write([{ layer: 'osm', z: 0, x: 0, y: 0, time, bytes: png(1) }])
+        await store.putEdition('osm', time, { title: 'one', complete: true })
+      }
+    }
+  })
+
+  describe('as a list', () => {
+    it('are their TileJSON, each with its name', async () => {
+      const { status, headers, json: list } = await own.ask('/index.json')
+      assert.deepEqual([status, headers['content-type'], headers['cache-control']], [200, 'application/json', 'private, max-age=0, must-revalidate'])
+      assert.deepEqual(list.map(({ id }) => id), ['osm', 'roads', 'secret'])
+      for (const { id, ...tilejson } of list) assert.deepEqual(tilejson, (await own.ask(`/${id}.json`)).json)
+      assert.equal((await own.ask('/index.json', { headers: { 'if-none-match': headers.etag } })).status, 304)
+      const gateway = await own.another({ publicUrl: 'https://maps.example.org/' })
+      assert.deepEqual((await ask(gateway.url, '/index.json')).json[1].tiles, ['https://maps.example.org/roads/{z}/{x}/{y}.pbf'])
+    })
+
+    it('are those that a visitor may see, with the token in their addresses', async () => {
+      const gateway = await own.another({ ...OPTIONS, privateLayers: ['secret'] })
+      const answer = await ask(gateway.url, '/index.json')
+      assert.deepEqual(answer.json.map(({ id }) => id), ['osm', 'roads'])
+      assert.doesNotMatch(answer.text, /words-of-secret/)
+      const right = token(['secret'])
+      const { headers, json: list } = await ask(gateway.url, `/index.json?token=${right}`)
+      assert.deepEqual([list.map(({ id }) => id), /^private/.test(headers['cache-control'])], [['osm', 'roads', 'secret'], true])
+      assert.ok(list[2].tiles[0].endsWith(`?token=${right}`))
+    })
+
+    it('make room for a layer called index, and are there again without it', async () => {
+      const { store } = own
+      await store.defineLayer('index', { name: 'An index' })
+      const deadline = Date.now() + 5000
+      while ((await own.ask('/index.json')).json.name !== 'An index') assert.ok(Date.now() < deadline, 'its TileJSON appears')
+      const { _rev } = await json(`${own.url}/layer:index`)
+      await request(`${own.url}/layer:index?rev=${_rev}`, { method: 'DELETE' })
+      while (!Array.isArray((await own.ask('/index.json')).json)) assert.ok(Date.now() < deadline, 'the list appears')
+    })
+  })
+
+  describe('as a page', () => {
+    let browser, axe
+    before(async function () {
+      browser = await openBrowser(this)
+      axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+    })
+    after(() => browser?.close())
+
+    /** @param {Record<string, any>} [options] */
+    async function open (path, { base = own.gateway.url, ...options } = {}) {
+      const context = await browser.newContext({ ...screens.desk, ...options })
+      const page = await context.newPage()
+      page.troubles = []
+      page.on('pageerror', error => page.troubles.push(error.message))
+      page.on('console', message => { if (message.type() === 'error') page.troubles.push(message.text()) })
+      await page.goto(`${base}${path}`)
+      return page
+    }
+    const addresses = (page, layer) => page.locator(`#${layer} dd code`).allTextContents()
+
+    it('shows each with its addresses; what documents say is text', async () => {
+      const page = await open('/layers')
+      await page.locator('#osm').waitFor()
+      assert.equal(await page.locator('#osm h2').textContent(), `${HOSTILE} osm`)
+      assert.deepEqual(await page.evaluate(() => [/** @type {any} */ (window).hit, document.querySelectorAll('main img').length]), [undefined, 0])
+      const { url } = own.gateway
+      assert.deepEqual((await addresses(page, 'osm')).slice(0, 2), [`${url}/osm/{z}/{x}/{y}.png`, `${url}/osm.json`])
+      assert.ok((await addresses(page, 'roads')).includes(`${url}/roads/style.json`))
+      assert.match(String(await page.locator('#osm').textContent()), /2 times, Jun 1, 2022 to Jun 1, 2024/)
+      assert.deepEqual(page.troubles, [])
+    })
+
+    it('puts a time into the addresses, says when it is none, and takes it from the viewer', async () => {
+      const page = await open(`/layers?time=2023#roads`)
+      await page.locator('#roads').waitFor()
+      const { url } = own.gateway
+      assert.equal((await addresses(page, 'osm'))[0], `${url}/osm@2023/{z}/{x}/{y}.png`)
+      assert.equal(await page.evaluate(() => document.activeElement?.id), 'roads')
+      await page.getByLabel('Time').fill('2022-06')
+      assert.ok((await addresses(page, 'osm')).includes(`${url}/ogc/collections/osm?datetime=2022-06`))
+      assert.equal(await page.locator('#osm .head a').getAttribute('href'), './#osm@2022-06')
+      await page.getByLabel('Time').fill('soon')
+      await page.getByText('“soon” is no time').waitFor()
+      assert.equal((await addresses(page, 'osm'))[0], `${url}/osm@2022-06/{z}/{x}/{y}.png`, 'the last time that was one')
+      await page.getByLabel('Time').fill('')
+      assert.equal((await addresses(page, 'osm'))[0], `${url}/osm/{z}/{x}/{y}.png`)
+      const broken = await open('/layers?time=soon')
+      await broken.getByText('“soon” is no time').waitFor()
+      assert.equal((await addresses(broken, 'osm'))[0], `${url}/osm/{z}/{x}/{y}.png`)
+    })
+
+    it('copies an address, with keys alone', async () => {
+      const page = await open('/layers')
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      const button = page.getByRole('button', { name: 'Copy: TileJSON, Roads' })
+      await button.focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('Copied').waitFor()
+      assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${own.gateway.url}/roads.json`)
+    })
+
+    it('is for everybody: on a desk and a phone, in the light and in the dark, in the language of the reader', async () => {
+      for (const options of [{ ...screens.desk, colorScheme: 'light' }, { ...screens.phone, colorScheme: 'dark' }, { ...screens.tablet, colorScheme: 'light', locale: 'de-DE' }]) {
+        const page = await open('/layers?time=soon', options)
+        await page.locator('#osm').waitFor()
+        await page.evaluate(axe)
+        const found = await page.evaluate(async values => (await /** @type {any} */ (window).axe.run({ runOnly: { type: 'tag', values } })).violations, RULES)
+        assert.deepEqual(found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join('\n')}`), [], JSON.stringify(options))
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'nothing sticks out')
+        if (options.locale) assert.deepEqual([await page.locator('html').getAttribute('lang'), await page.locator('#map').textContent()], ['de', 'Karte'])
+      }
+    })
+
+    it('is linked from the viewer, and leads back to it', async () => {
+      const page = await open('/#osm/0/0/0')
+      await page.getByRole('link', { name: 'Addresses for other programs' }).click()
+      await page.locator('#osm dd code').first().waitFor()
+      await page.locator('#osm .head a').click()
+      await page.waitForURL(/\/#osm/)
+      await page.locator('.layers .selected').waitFor()
+    })
+
+    it('shows private layers to who comes with a token, which then is in no address bar', async () => {
+      const gateway = await own.another({ ...OPTIONS, privateLayers: ['secret'] })
+      const page = await open(`/layers?time=2023&token=${token(['secret'])}`, { base: gateway.url })
+      await page.locator('#secret').waitFor()
+      assert.equal(page.url(), `${gateway.url}/layers?time=2023`)
+      const nobody = await open('/layers', { base: gateway.url })
+      await nobody.locator('#osm').waitFor()
+      assert.equal(await nobody.locator('#secret').count(), 0)
+    })
+
+    it('runs under the policy of the viewer', async () => {
+      const { headers } = await own.ask('/layers')
+      assert.match(headers['content-security-policy'], /^default-src 'self'; /)
+      assert.doesNotMatch(headers['content-security-policy'], /script-src|unsafe-eval/)
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+      const without = await own.another({ viewer: false })
+      assert.equal((await ask(without.url, '/layers')).status, 404)
+    })
+  })
+})
