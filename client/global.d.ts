@@ -14,9 +14,11 @@ declare module 'leaflet' {
   }
   const couch: {
     clock: typeof client.clock
+    crs: typeof client.crs
     mirror: typeof client.mirror
     offline: (options: client.OfflineStoreOptions) => client.OfflineStore
     player: typeof client.player
+    registerProj4: typeof client.registerProj4
   }
   namespace TileLayer {
     const Couch: typeof client.CouchLayer & { History: typeof client.HistoryLayer, Coverage: typeof client.CoverageLayer }

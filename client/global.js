@@ -6,7 +6,9 @@ const {
   TilecouchError, Clock, CompareControl, CouchLayer, CoverageLayer, Edits, HistoryLayer, Mirror, OfflineStore, Player,
   TimelineControl
 } = client
-const { clock, compare, couchLayer, coverageLayer, historyLayer, mirror, player, timeline } = client
+const {
+  clock, compare, couchLayer, coverageLayer, crs, historyLayer, mirror, player, registerProj4, timeline
+} = client
 
 /** @param {import('./index.js').OfflineStoreOptions} options */
 const offline = options => new OfflineStore({ Edits, ...options })
@@ -16,5 +18,6 @@ Object.assign(L.tileLayer, { couch: Object.assign(couchLayer, { history: history
 Object.assign(L.Control, { Timeline: TimelineControl, Compare: CompareControl })
 Object.assign(L.control, { timeline, compare })
 Object.assign(L, {
-  Couch: { Clock, Edits, Mirror, OfflineStore, Player, TilecouchError }, couch: { clock, mirror, offline, player }
+  Couch: { Clock, Edits, Mirror, OfflineStore, Player, TilecouchError },
+  couch: { clock, crs, mirror, offline, player, registerProj4 }
 })

@@ -1,9 +1,10 @@
 // Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
 // a part imports that alone: tilecouch-client/history, /timeline, /offline, /edits, /mirror.
-export { TilecouchError } from '../core/index.js'
+export { TilecouchError, registerProj4 } from '../core/index.js'
 export { Clock, clock } from './engine/clock.js'
 export { CouchLayer, couchLayer } from './leaflet/couch-layer.js'
 export { CoverageLayer, coverageLayer } from './leaflet/coverage-layer.js'
+export { crs } from './leaflet/crs.js'
 export { Edits } from './edits/index.js'
 export { HistoryLayer, historyLayer } from './leaflet/history-layer.js'
 export { Mirror, mirror } from './mirror/index.js'

@@ -66,6 +66,7 @@ export const catalogue = {
   // a page
   LEAFLET_VERSION: { status: 501, text: d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`, advice: 'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is not supported yet.' },
 
+  MAP_GRID: { status: 409, text: d => `the layer ${show(d.layer)} is in the grid ${d.grid} (${d.crs}), and the map ${d.why}`, advice: 'In Leaflet: L.map(…, { crs: L.couch.crs(GRID) }). In OpenLayers: new ol.View({ projection: ol.couch.projection(GRID) }). MapLibre draws Web Mercator only (docs/client.md).' },
   NO_PROJ4: { status: 501, text: d => `places in ${d.crs} need proj4js`, advice: 'Load proj4 first (https://unpkg.com/proj4), or register it: registerProj4(proj4).' },
 
   // the couchapp

@@ -77,6 +77,7 @@ export const engineDefaults = {
  * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
  *   frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
+ * @property {() => boolean} [halves] whether each tile of its grid is four of the next zoom: tiles are enlarged then
  *
  * @typedef {object} EngineEvents
  * @property {{time: ExactTime | null}} timechange the clock moved
@@ -315,7 +316,8 @@ export class HistoryEngine extends Emitter {
   /** How far up an image is looked for where a tile has none. */
   ancestry () {
     const { overzoom } = this.options
-    const most = this.#isVector ? 0 : Math.max(overzoom, this.source.limits?.enlarged ?? 0)
+    const isEnlarged = !this.#isVector && (this.#surface.halves?.() ?? true)
+    const most = isEnlarged ? Math.max(overzoom, this.source.limits?.enlarged ?? 0) : 0
     return { overzoom: most, minzoom: this.doc?.minzoom ?? 0 }
   }
 

@@ -73,18 +73,20 @@ export function neighbours (changes, time, count, forward = true) {
 }
 
 /**
- * The part of the grid that a range of Leaflet's tiles covers, without the copies of the world left and right of it.
+ * The part of the grid that a range of a map's tiles covers, without the copies of the world left and right of it.
  * @param {{min: {x: number, y: number}, max: {x: number, y: number}}} range
  * @param {number} z
  * @param {import('../../core/grid.js').TileRange[]} [within] the layer's own
+ * @param {boolean} [wraps] whether there are such copies
  * @returns {Column[]}
  */
-export function viewColumns ({ min, max }, z, within) {
+export function viewColumns ({ min, max }, z, within, wraps = true) {
   const across = 2 ** z
   const [top, bottom] = [Math.max(min.y, 0), Math.min(max.y, across - 1)]
   const columns = []
-  for (let column = min.x; column <= Math.min(max.x, min.x + across - 1); column++) {
-    const x = ((column % across) + across) % across
+  const last = Math.min(max.x, min.x + across - 1)
+  for (let column = wraps ? min.x : Math.max(min.x, 0); column <= (wraps ? last : max.x); column++) {
+    const x = wraps ? ((column % across) + across) % across : column
     for (const range of within ?? [{ x0: 0, x1: across - 1, y0: 0, y1: across - 1 }]) {
       const [y0, y1] = [Math.max(top, range.y0), Math.min(bottom, range.y1)]
       if (x >= range.x0 && x <= range.x1 && y0 <= y1) columns.push({ z, x, y0, y1 })

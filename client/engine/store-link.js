@@ -1,6 +1,6 @@
 // What every layer needs of its store: its document, its changes, what the device has of it, and whether the store
 // answers. It knows no map library.
-import { checkLayer } from '../../core/index.js'
+import { TilecouchError, checkLayer } from '../../core/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { StoreHealth, followLayer } from '../source/follow.js'
 import { retry } from '../source/wait.js'
@@ -19,6 +19,7 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {[number, number, number]} [center] longitude, latitude, zoom
  * @property {string} [format]
  * @property {number} [tileSize]
+ * @property {string | object} [grid] Web Mercator unless it names another: see core/grids
  *
  * @typedef {object} LinkOptions
  * @property {string} layer
@@ -33,7 +34,7 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {(type: string, about?: Record<string, any>) => void} fire
  * @property {boolean} [followsPast] versions that are loaded for a time in the past are followed, too
  * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer its document was read, or is
- *   another now; null: it is not to be read
+ *   another now; null: it is not to be read. What it throws is reported, and no tile is asked for
  * @property {() => void} [onReady] after `setLayer`, when everybody was told: tiles can be asked for
  * @property {() => void} [onFollowing] nothing that changes from now on is missed
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
@@ -86,6 +87,7 @@ export class StoreLink {
     this.stop = new AbortController()
     const { signal } = this.stop
     const { tilejson, live, layer, offline } = this.#options
+    if (this.isReady) this.#fit(this.doc) // it may be another map
     if (tilejson) this.readLayer()
     else this.#take(null)
     if (live) {
@@ -162,10 +164,23 @@ export class StoreLink {
   #take (doc) {
     const before = this.doc
     this.doc = doc
-    this.#owner.setLayer(doc, before)
-    this.isReady = true
+    this.#fit(before)
+    if (!this.isReady) return
     if (doc) this.#owner.fire('layerload', { layer: doc })
     this.#owner.onReady?.()
+  }
+
+  /** The owner takes the layer's document, or says why its map cannot show the layer. */
+  #fit (before) {
+    try {
+      this.#owner.setLayer(this.doc, before)
+      this.isReady = true
+      this.#health.ok('grid')
+    } catch (error) {
+      if (!(error instanceof TilecouchError)) throw error
+      this.isReady = false
+      this.#health.fail('grid', error)
+    }
   }
 
   /** The store is back. */

@@ -15,10 +15,10 @@ export class SideMap {
   constructor (main, box) {
     this.#main = main
     L.DomEvent.disableClickPropagation(box).disableScrollPropagation(box)
-    const { zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta } = main.options
+    const { crs, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta } = main.options
     /** the map in the box @type {any} */
     this.map = L.map(box, {
-      zoomControl: false, trackResize: false, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta,
+      crs, zoomControl: false, trackResize: false, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta,
       minZoom: 0, maxZoom: HIGHEST
     })
     // not its layers limit it: where they end they are not seen, as beside others on one map

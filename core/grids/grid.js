@@ -5,7 +5,7 @@
 import { TilecouchError } from '../errors.js'
 import { EDGE, MAX_ZOOM } from '../grid.js'
 import { outlineOf, project, reachOf } from './outline.js'
-import { projectionOf } from './projections.js'
+import { definitionOf, projectionOf } from './projections.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('../grid.js').TileRange} TileRange */
@@ -35,7 +35,6 @@ export class Grid {
   #reach
   /** @type {Map<string, Position[][]>} */
   #outlines = new Map()
-  #definition
 
   /**
    * @param {object} parts
@@ -63,7 +62,8 @@ export class Grid {
     this.firstZoom = matrices[0].z
     this.lastZoom = matrices[matrices.length - 1].z
     this.isQuad = matrices.every((matrix, index) => !index || halves(matrices[index - 1], matrix))
-    this.#definition = system.definition
+    /** What proj4js is to be told of the system: a PROJ string, WKT or PROJJSON. */
+    this.definition = system.definition ?? definitionOf(system.code)
   }
 
   /** @param {number} z @returns {Matrix} */
@@ -108,7 +108,7 @@ export class Grid {
   }
 
   get #transform () {
-    this.#projection ??= projectionOf(this.crs, this.#definition)
+    this.#projection ??= projectionOf(this.crs, this.definition)
     return this.#projection
   }
 
@@ -132,19 +132,19 @@ export class Grid {
 
   /** The same with an east end beyond 180 where it crosses the antimeridian. @returns {Bbox} */
   get reach () {
-    this.#reach ??= this.inDegrees ? clip(this.#box()) : reachOf(this, this.#box())
+    this.#reach ??= this.inDegrees ? clip(this.box) : reachOf(this, this.box)
     return this.#reach
   }
 
-  /** What all matrices cover together, in the system. */
-  #box () {
+  /** What all matrices cover, in the system. @returns {[number, number, number, number]} left, bottom, right, top */
+  get box () {
     const boxes = this.matrices.map(({ z, columns, rows }) => {
       const [left, , , top] = this.extent(z, 0, 0)
       const [, bottom, right] = this.extent(z, columns - 1, rows - 1)
       return [left, bottom, right, top]
     })
     const each = (pick, side) => pick(...boxes.map(box => box[side]))
-    return /** @type {Bbox} */ ([each(Math.min, 0), each(Math.min, 1), each(Math.max, 2), each(Math.max, 3)])
+    return [each(Math.min, 0), each(Math.min, 1), each(Math.max, 2), each(Math.max, 3)]
   }
 
   /** The tile that a place lies in, or the nearest to it. */

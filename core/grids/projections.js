@@ -31,6 +31,9 @@ const UTM = /^EPSG:(326|327|258)([0-5]\d|60)$/
 /** @type {any} */
 let registered
 
+/** Those of a map library, by the codes of their systems. @type {Map<string, Projection>} */
+const ofMaps = new Map()
+
 /**
  * Gives tilecouch the proj4js that it computes places of other grids with, once: `registerProj4(proj4)`. In a page
  * whose proj4js is a script, the global `proj4` is found without.
@@ -38,6 +41,17 @@ let registered
  */
 export function registerProj4 (proj4) {
   registered = proj4
+}
+
+/** The proj4js of the page, or nothing. */
+export const knownProj4 = () => registered ?? /** @type {any} */ (globalThis).proj4
+
+/**
+ * Gives tilecouch a projection that a map has: it takes the place of proj4js where that was not registered.
+ * @param {string} crs its code @param {Projection} projection
+ */
+export function registerProjection (crs, projection) {
+  ofMaps.set(crs, projection)
 }
 
 /** What proj4js is to be told of a system: a text, or nothing where it is not known. @param {string} crs its code */
@@ -57,7 +71,9 @@ export function definitionOf (crs) {
  */
 export function projectionOf (crs, definition = definitionOf(crs)) {
   if (DEGREES.has(crs)) return { forward: position => position, inverse: position => position }
-  const proj4 = registered ?? /** @type {any} */ (globalThis).proj4
+  const proj4 = knownProj4()
+  const ofMap = ofMaps.get(crs)
+  if (!proj4 && ofMap) return ofMap
   if (!proj4) throw new TilecouchError('NO_PROJ4', { crs })
   try {
     const { forward, inverse } = proj4(definition)

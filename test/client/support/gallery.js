@@ -1,5 +1,6 @@
 // Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which
 // quarter it is.
+import { gridOf } from '../../../core/index.js'
 import { encodeIndexed } from '../../../server/demo/png.js'
 import { squareTile } from './vector-tile.js'
 
@@ -8,9 +9,9 @@ const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in 
 /** The time of step 1, 2, 3, … */
 export const T = step => `2024-01-${String(step).padStart(2, '0')}T00:00:00Z`
 
-/** @param {number} step up to 31 @param {number} z up to 7 @param {number} x up to 255 @param {number} y up to 255 */
+/** @param {number} step up to 31 @param {number} z of which 8 are told apart @param {number} x up to 255 @param {number} y up to 255 */
 export function picture (step, z, x, y) {
-  const palette = Uint8Array.from([[0, 1, 2, 3].map(quarter => [step * 8 + z, x * 8, y * 8 + quarter]), [x, y, step]].flat(2))
+  const palette = Uint8Array.from([[0, 1, 2, 3].map(quarter => [step * 8 + z % 8, x * 8, y * 8 + quarter]), [x, y, step]].flat(2))
   const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
   // the last pixel, which nobody looks at, tells it from the tile 32 further on
   if (x > 31 || y > 31) pixels[pixels.length - 1] = 4
@@ -48,6 +49,17 @@ export function tilesOf (z, wanted = () => true) {
 
 const ONE = tilesOf(3)
 
+/** Tiles of a zoom of another grid: all of them, or those that are wanted. */
+function tilesIn (grid, z, wanted = () => true) {
+  const { columns, rows } = gridOf({ grid }).matrix(z)
+  return Array.from({ length: columns * rows }, (_, at) => [z, Math.floor(at / rows), at % rows]).filter(([, x, y]) => wanted(x, y))
+}
+
+/** The history of a layer in another grid: step 2 changes a half of all zooms, step 3 one tile in the middle of the last. */
+const gridSteps = (grid, zooms, middle) => ({
+  1: zooms.flatMap(z => tilesIn(grid, z)), 2: zooms.flatMap(z => tilesIn(grid, z, (x, y) => (x + y) % 2 === 0)), 3: [middle]
+})
+
 /** The layers of the suites. Fields of the document, and what is written when. */
 export const layers = {
   // every step changes other tiles of the same zoom
@@ -76,6 +88,11 @@ export const layers = {
   // columns 7 and 0 of zoom 3
   pacific: { fields: { minzoom: 3, maxzoom: 3, bounds: [140, -40, -140, 40] }, steps: { 1: ONE, 2: [[3, 7, 3], [3, 0, 3]] } },
   squares: { fields: { name: 'Squares', minzoom: 3, maxzoom: 3, format: 'pbf', vector_layers: [{ id: 'squares', fields: { colour: 'String' } }] }, draw: square, steps: { 1: ONE, 2: tilesOf(3, (x, y) => (x + y) % 2 === 0), 3: tilesOf(3, x => x < 4), 4: [[3, 3, 3, true]], 5: ONE } },
+  // other grids; LV95 lacks 17/9/6, and its zooms do not halve
+  swiss: { fields: { grid: 'LV95', minzoom: 16, maxzoom: 17, bounds: [5.9, 45.8, 10.5, 47.9] }, steps: Object.fromEntries(Object.entries(gridSteps('LV95', [16, 17], [17, 10, 6])).map(([step, tiles]) => [step, tiles.filter(([z, x, y]) => !(z === 17 && x === 9 && y === 6))])) },
+  degrees: { fields: { grid: 'WorldCRS84Quad', minzoom: 2, maxzoom: 3 }, steps: gridSteps('WorldCRS84Quad', [2, 3], [3, 4, 1]) },
+  europe: { fields: { grid: 'EuropeanETRS89_LAEAQuad', minzoom: 2, maxzoom: 3 }, steps: gridSteps('EuropeanETRS89_LAEAQuad', [2, 3], [3, 3, 4]) },
+  arctic: { fields: { grid: 'UPSArcticWGS84Quad', minzoom: 2, maxzoom: 3, bounds: [-180, 60, 180, 90] }, steps: gridSteps('UPSArcticWGS84Quad', [2, 3], [3, 3, 4]) },
   vector: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: { 1: ONE, 2: [[3, 3, 3]] } }
 }
 

@@ -40,9 +40,9 @@ export function install (isPatient = false) {
 
   /**
    * What an image shows at a point of a tile, as the pictures of gallery.js say it: `step`, or `step<zoom.quarter` of
-   * an ancestor.
+   * an ancestor, or `step@x.y` of another place.
    */
-  function read (image, box, z) {
+  function read (image, box, z, place) {
     const [outer, inner] = [box.getBoundingClientRect(), image.getBoundingClientRect()]
     const at = (start, size, from, length) => Math.min(0.999, Math.max(0, (start + size / 4 - from) / length))
     const [fx, fy] = [at(outer.left, outer.width, inner.left, inner.width), at(outer.top, outer.height, inner.top, inner.height)]
@@ -56,14 +56,16 @@ export function install (isPatient = false) {
       const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data
       return { step: r >> 3, z: r & 7, x: g >> 3, y: b >> 3, quarter: b & 7, clear: a === 0 }
     })()
-    const { step, z: own, clear, quarter } = known[point]
-    return clear ? '-' : own === z ? `${step}` : `${step}<${own}.${quarter}`
+    const { step, z: own, x, y, clear, quarter } = known[point]
+    if (clear) return '-'
+    if (own !== z % 8) return `${step}<${own}.${quarter}`
+    return x === place.x % 32 && y === place.y % 32 ? `${step}` : `${step}@${x}.${y}`
   }
 
-  function shows (el, z) {
+  function shows (el, z, place) {
     const images = el.tagName === 'IMG' ? (el.naturalWidth ? [el] : []) : [...el.querySelectorAll('img')]
     const failed = el.classList.contains('tilecouch-failed') ? '!' : ''
-    return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z) : '?').join('+') || '-') + failed
+    return (images.map(image => image.complete && image.naturalWidth ? read(image, el, z, place) : '?').join('+') || '-') + failed
   }
 
   /**
@@ -79,13 +81,25 @@ export function install (isPatient = false) {
       const across = 2 ** z
       const copy = Math.floor(coords.x / across)
       const opacity = +view.getComputedStyle(el).opacity
-      seen[`${z}/${coords.x - copy * across}/${coords.y}${copy ? `#${copy}` : ''}`] = shows(el, z) + (opacity === 1 ? '' : '~')
+      const place = { x: coords.x - copy * across, y: coords.y }
+      seen[`${z}/${place.x}/${place.y}${copy ? `#${copy}` : ''}`] = shows(el, z, place) + (opacity === 1 ? '' : '~')
     }
     return seen
   }
 
+  /** Where the middles of the tiles in the window are, by z/x/y: longitude and latitude. */
+  function places (layer = view.layer) {
+    const { left, top } = layer._map.getContainer().getBoundingClientRect()
+    return Object.fromEntries(Object.values(layer._tiles).filter(({ current }) => current).map(({ el, coords }) => {
+      const box = el.getBoundingClientRect()
+      const { lng, lat } = layer._map.containerPointToLatLng([box.left - left + box.width / 2, box.top - top + box.height / 2])
+      return [`${coords.z + (layer.options.zoomOffset ?? 0)}/${coords.x}/${coords.y}`, [lng, lat]]
+    }))
+  }
+
   view.see = {
     picture,
+    places,
     /** Nothing is left to load, and the fading of new tiles is over. */
     isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
     urls: () => ({ made: urls.made, open: urls.open.size }),

@@ -5,14 +5,16 @@
  * Makes `map` and `layer` of the window. Nothing is fetched in advance, unless told otherwise.
  * @param {import('playwright-core').Page} page
  * @param {string} layer
- * @param {Record<string, any>} [options] of the layer; and `map`: of the map, `kind: 'couch'`, `offline: true`: the
- *   OfflineStore of the window
+ * @param {Record<string, any>} [options] of the layer; and `map`: of the map, whose `crs` is the name of a grid or
+ *   {code, ...options} of L.Proj.CRS, `kind: 'couch'`, `offline: true`: the OfflineStore of the window
  */
 export function draw (page, layer, { map = {}, kind = 'history', ...options } = {}) {
   return page.evaluate(([name, mapOptions, { offline, ...layerOptions }, couch]) => {
     const view = /** @type {any} */ (window)
     if (view.map instanceof L.Map) view.map.remove() // by nature it is the element of that id
-    view.map = L.map('map', { center: [0, 0], zoom: 3, ...mapOptions })
+    const { crs } = mapOptions
+    const system = typeof crs === 'string' ? L.CRS[crs] ?? L.couch.crs(crs) : crs && new L.Proj.CRS(crs.code, crs.definition, crs)
+    view.map = L.map('map', { center: [0, 0], zoom: 3, ...mapOptions, ...(crs && { crs: system }) })
     view.layer = (couch ? L.tileLayer.couch : L.tileLayer.couch.history)(view.db, { layer: name, ...(!couch && { preload: 0 }), ...(offline && { offline: view.offline }), ...layerOptions })
     view.see.listen('timeload changes tileerror storeerror storeback layerload extent')
     view.layer.addTo(view.map)

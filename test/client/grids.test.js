@@ -1,0 +1,150 @@
+/* global window, L -- of the page, in functions that run there */
+// Layers in other grids than Web Mercator, on Leaflet.
+import assert from 'node:assert/strict'
+import { gridOf } from '../../core/index.js'
+import { gridFiles } from './support/client-page.js'
+import { T, layers as gallery, stepAt } from './support/gallery.js'
+import { install } from './support/in-page.js'
+import { draw } from './support/maps.js'
+import { call, expected, onStage } from './support/stage.js'
+
+const leaflet = { files: gridFiles, install, draw }
+const swiss = gridOf(gallery.swiss.fields)
+const resolutions = swiss.matrices.map(({ cellSize }) => cellSize)
+
+/** A system as pages make it themselves, with Proj4Leaflet. */
+const proj = (options = {}) => ({ code: 'EPSG:2056', definition: swiss.definition, origin: [2420000, 1350000], resolutions, ...options })
+const moves = [
+  ['swiss', 'LV95', [46.8, 8.2], 17], ['swiss', 'LV95', [46.9, 7.4], 16], ['swiss', proj(), [46.8, 8.2], 17],
+  // a map whose zooms begin later, and whose bounds are smaller
+  ['swiss', proj({ resolutions: resolutions.slice(10), bounds: undefined }), [46.8, 8.2], 7],
+  ['degrees', 'WorldCRS84Quad', [20, 10], 3], ['degrees', 'EPSG4326', [20, 10], 2], ['degrees', 'WorldCRS84Quad', [-60, 179], 3],
+  ['europe', 'EuropeanETRS89_LAEAQuad', [50, 10], 3], ['arctic', 'UPSArcticWGS84Quad', [88, 20], 3]
+]
+
+onStage('a layer in another grid, on a Leaflet map in its coordinate system', { layers: ['swiss', 'degrees', 'europe', 'arctic', 'steps'], everywhere: true, library: leaflet }, stage => {
+  const shows = (picture, layer, step) => {
+    assert.ok(Object.keys(picture).length >= 4, JSON.stringify(picture))
+    assert.deepEqual(picture, expected(picture, (...tile) => stepAt(layer, step, ...tile)))
+  }
+  const fault = async page => (await call(page, 'events.slice')).find(({ type }) => type === 'storeerror')?.code
+
+  for (const [layer, crs, center, zoom] of moves) {
+    it(`has every tile in its place (${layer} at zoom ${zoom} of ${crs.code ? `${crs.code} by Proj4Leaflet` : crs})`, async () => {
+      const page = await stage.show(layer, { time: T(1), map: { crs, center, zoom } })
+      shows(await stage.rest(page), layer, 1)
+      const places = Object.entries(await page.evaluate(() => /** @type {any} */ (window).see.places()))
+      const grid = gridOf(gallery[layer].fields)
+      for (const [key, [lon, lat]] of places) {
+        const [z, x, y] = key.split('/').map(Number)
+        const { columns } = grid.matrix(z)
+        assert.deepEqual(grid.tileAt(((lon + 540) % 360) - 180, lat, z), { z, x: (x + columns) % columns, y }, key)
+      }
+      stage.front.forget()
+      shows(await stage.at(page, T(2)), layer, 2)
+      const asked = stage.front.tiles()
+      const tile = key => key.split('/').map(Number)
+      assert.ok(asked.length && asked.every(key => (tile(key)[1] + tile(key)[2]) % 2 === 0), String(asked))
+    })
+  }
+
+  it('changes all tiles of a step in one frame', async () => {
+    const page = await stage.show('swiss', { time: T(1), together: 1900, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    await page.evaluate(() => /** @type {any} */ (window).see.watch())
+    await stage.at(page, T(2))
+    const frames = await page.evaluate(() => /** @type {any} */ (window).frames())
+    assert.equal(frames.length, 2)
+    shows(frames[1], 'swiss', 2)
+  })
+
+  it('stays within its bounds and its grid', async () => {
+    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [47.6, 5.9], zoom: 16 } })
+    const grid = gridOf({ grid: 'LV95' })
+    const [range] = grid.ranges([5.9, 45.8, 10.5, 47.9], 16)
+    const picture = await stage.rest(page)
+    shows(picture, 'swiss', 1)
+    for (const key of Object.keys(picture)) {
+      const [, x, y] = key.split('/').map(Number)
+      assert.ok(x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1, key)
+    }
+    await page.evaluate(() => { /** @type {any} */ (window).map.setView([30, 30], 16, { animate: false }) })
+    await page.waitForFunction(() => !Object.keys(/** @type {any} */ (window).see.picture()).length)
+    assert.deepEqual(await call(page, 'layer.changes'), [])
+  })
+
+  it('has a hole where a tile is missing and its zooms do not halve, and a part of an ancestor where they do', async () => {
+    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    assert.equal((await stage.rest(page))['17/9/6'], '-')
+    assert.ok(stage.front.requests('tile').every(({ tile }) => tile.startsWith('17/')))
+    await stage.store.write([{ layer: 'degrees', z: 3, x: 4, y: 1, time: T(4), gone: true }])
+    const other = await stage.show('degrees', { map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
+    assert.equal((await stage.rest(other))['3/4/1'], '2<2.2')
+  })
+
+  it('is enlarged beyond its last zoom, as far as the map has resolutions', async () => {
+    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.9, 7.4], zoom: 19 } })
+    const picture = await stage.rest(page)
+    assert.ok(Object.entries(picture).every(([key, text]) => key.startsWith('17/') && text === '1'), JSON.stringify(picture))
+    assert.equal(await call(page, 'map.getMaxZoom'), 20)
+    const few = await stage.show('swiss', { time: T(1), map: { crs: proj({ resolutions: resolutions.slice(0, 19) }), center: [46.9, 7.4], zoom: 17 } })
+    assert.equal(await call(few, 'map.getMaxZoom'), 18)
+  })
+
+  it('knows the tile of a place, and its versions', async () => {
+    const page = await stage.show('swiss', { map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const { z, x, y, versions } = await call(page, 'layer.tileAt', [46.8, 8.6])
+    assert.deepEqual({ z, x, y }, swiss.tileAt(8.6, 46.8, 17))
+    assert.ok(versions.length >= 1)
+  })
+
+  it('is drawn as its newest tiles as well', async () => {
+    const page = await stage.show('swiss', { kind: 'couch', wait: false, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return Object.keys(view.see.picture()).length >= 4 && !view.layer.isLoading() && !Object.values(view.see.picture()).some(text => /[~?]/.test(text)) })
+    const picture = await page.evaluate(() => /** @type {any} */ (window).see.picture())
+    delete picture['17/9/6']
+    shows(picture, 'swiss', 3)
+    stage.allow(/404/)
+  })
+
+  for (const kind of ['history', 'couch']) {
+    it(`is not drawn on a map in another system, but says so (${kind})`, async () => {
+      for (const [layer, map] of /** @type {[string, any][]} */ ([['swiss', { center: [46.8, 8.2], zoom: 17 }], ['steps', { crs: 'LV95', center: [46.8, 8.2], zoom: 3 }], ['swiss', { crs: proj({ origin: [2500000, 1350000] }), center: [46.8, 8.2], zoom: 17 }]])) {
+        stage.front.forget()
+        const page = await stage.show(layer, { kind, wait: false, map })
+        await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+        assert.equal(await fault(page), 'MAP_GRID')
+        assert.deepEqual([await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())), stage.front.tiles()], [[], []])
+      }
+    })
+  }
+
+  it('is drawn again when it is taken to a map that fits, and not on one that does not', async () => {
+    const page = await stage.show('degrees', { time: T(1), map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })
+    const to = crs => page.evaluate(name => {
+      const view = /** @type {any} */ (window)
+      view.events.length = 0
+      view.map.remove()
+      view.map = L.map('map', { center: [20, 10], zoom: 3, crs: L.CRS[name] })
+      view.layer.addTo(view.map)
+    }, crs)
+    await to('EPSG3857')
+    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+    assert.deepEqual(await page.evaluate(() => Object.keys(/** @type {any} */ (window).see.picture())), [])
+    await to('EPSG4326')
+    await page.waitForFunction(() => Object.keys(/** @type {any} */ (window).see.picture()).length >= 4)
+    shows(await stage.rest(page), 'degrees', 1)
+  })
+
+  it('is compared at two times, on two maps of its system', async () => {
+    const page = await stage.show('swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    await page.evaluate(([one, other]) => {
+      const view = /** @type {any} */ (window)
+      view.right = L.tileLayer.couch.history(view.db, { layer: 'swiss', time: other, preload: 0 }).addTo(view.map)
+      L.control.compare(view.layer.setTime(one), view.right, { mode: 'side' }).addTo(view.map)
+    }, [T(1), T(2)])
+    await page.waitForFunction(() => { const view = /** @type {any} */ (window); return view.see.isAtRest(view.layer) && view.see.isAtRest(view.right) })
+    for (const [name, step] of /** @type {[string, number][]} */ ([['layer', 1], ['right', 2]])) {
+      shows(await page.evaluate(which => { const view = /** @type {any} */ (window); return view.see.picture(view[which]) }, name), 'swiss', step)
+    }
+  })
+})
