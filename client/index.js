@@ -1,6 +1,7 @@
 // Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
 // a part imports that alone: tilecouch-client/history, /timeline, /offline, /edits, /mirror.
-export { TilecouchError, registerProj4 } from '../core/index.js'
+export { TilecouchError } from '../core/index.js'
+export { registerProj4 } from '../core/grids/index.js'
 export { Clock, clock } from './engine/clock.js'
 export { CouchLayer, couchLayer } from './leaflet/couch-layer.js'
 export { CoverageLayer, coverageLayer } from './leaflet/coverage-layer.js'

@@ -16,7 +16,6 @@ export const catalogue = {
   BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_GRID: { status: 400, text: d => `bad grid: ${d.why}`, advice: 'A grid is the name of a tile matrix set, such as LV95 or EuropeanETRS89_LAEAQuad, or a TileMatrixSet 2.0 of the OGC as JSON (docs/grids.md).' },
-  OTHER_GRID: { status: 409, text: d => `${d.what} has the grid ${d.grid}, and ${d.other} has ${d.otherGrid}`, advice: 'The tiles of a layer are all in one grid: use a layer for each grid.' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
   BAD_DOCUMENT: { status: 409, text: d => `the document ${show(d.id)} is not valid: ${d.why}`, advice: 'It is ignored. Repair a layer with `tilecouch layer`, other documents in the database; `tilecouch check` lists all faults.' },
   BAD_RETENTION: { status: 400, text: d => `bad retention policy: ${d.field ? `${d.field}${d.value === undefined ? '' : ` ${show(d.value)}`} ` : ''}${d.why}`, advice: 'Name what to keep, such as --keep-daily 30 --keep-monthly 12. The rules of a layer document are last, hourly, daily, weekly, monthly, yearly, within and editions (docs/retention.md).' },
@@ -41,7 +40,6 @@ export const catalogue = {
   NOT_A_STORE: { status: 409, text: d => `${d.db} has documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
   DATABASE_NOT_FOUND: { status: 404, text: d => d.folder ? `no store was named, and there is none in ${d.folder}` : `no database ${d.db}`, advice: 'Name a store with --db or COUCHDB_URL. To create one: `tilecouch load`, `tilecouch up` or `tilecouch doctor --fix`.' },
   BAD_DATABASE: { status: 400, text: d => `bad database ${show(d.value)}`, advice: 'Give http(s)://host:port/name or an environment of .couchapprc; names are lower case letters, digits and _$()+-/.' },
-  SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'Name another database for the mirror.' },
   INDEX_MISSING: { status: 409, text: d => `the store has no view ${d.view}`, advice: 'Deploy the design documents with `tilecouch push`.' },
 
   // the server
@@ -66,7 +64,7 @@ export const catalogue = {
   // a page
   LEAFLET_VERSION: { status: 501, text: d => `tilecouch needs Leaflet 1.9, and this is Leaflet ${d.value}`, advice: 'Load Leaflet 1.9.4 (npm install leaflet@1.9, or https://unpkg.com/leaflet@1.9.4/dist/leaflet.js). Leaflet 2 is not supported yet.' },
 
-  MAP_GRID: { status: 409, text: d => `the layer ${show(d.layer)} is in the grid ${d.grid} (${d.crs}), and the map ${d.why}`, advice: 'In Leaflet: L.map(…, { crs: L.couch.crs(GRID) }). In OpenLayers: new ol.View({ projection: ol.couch.projection(GRID) }). MapLibre draws Web Mercator only (docs/client.md).' },
+  MAP_GRID: { status: 409, text: d => `the layer ${show(d.layer)} is in the grid ${d.grid} (${d.crs}), and the map ${d.why}`, advice: 'Give the map the coordinate system of the layer. MapLibre has Web Mercator only (docs/client.md).' },
   NO_PROJ4: { status: 501, text: d => `places in ${d.crs} need proj4js`, advice: 'Load proj4 first (https://unpkg.com/proj4), or register it: registerProj4(proj4).' },
 
   // the couchapp

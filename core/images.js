@@ -1,18 +1,9 @@
 // What a tile's bytes are: read from the bytes, never believed from a name. A file that was cut off is refused here,
 // before it can become a version. Every format says how long it is or how it ends, so nothing is decoded.
 import { TilecouchError } from './errors.js'
+import { formats } from './formats.js'
 
-/** Types by name: content type and the usual extension. */
-export const formats = {
-  png: { type: 'image/png', ext: 'png' },
-  jpeg: { type: 'image/jpeg', ext: 'jpg' },
-  webp: { type: 'image/webp', ext: 'webp' },
-  avif: { type: 'image/avif', ext: 'avif' },
-  mvt: { type: 'application/vnd.mapbox-vector-tile', ext: 'pbf' }
-}
-
-/** The usual extension of a content type; nothing for what is no tile's. @param {string | undefined} type */
-export const extensionOf = type => Object.values(formats).find(format => format.type === type)?.ext
+export { extensionOf, formats } from './formats.js'
 
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]
 // chunk types as numbers: a load looks at every one

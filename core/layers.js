@@ -1,6 +1,6 @@
 // Layer documents: TileJSON 3.0 fields, and what the store adds to them. layer-document.js checks more for writers.
 import { MAX_ZOOM } from './grid.js'
-import { formats } from './images.js'
+import { formats } from './formats.js'
 import { formatReference, isLayer } from './ids.js'
 import { isExactTime } from './times.js'
 import { flag, listOf, object, text, whole } from './values.js'

@@ -10,6 +10,8 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   NO_RETINA: { status: 404, text: d => `the layer ${show(d.layer)} has no tiles of twice the pixels (@2x)`, advice: 'Leave @2x out. To add them: load tiles of 512 pixels as a layer of their own, and name it with `tilecouch layer NAME --retina OTHER`.' },
   BAD_RANGE: { status: 416, text: d => `no bytes in the range ${show(d.value)}: there are ${d.length}`, advice: 'Ranges look like bytes=0-499 or bytes=-500.' },
 
+  SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'Name another database for the mirror.' },
+
   // who may see what through a gateway
   ACCESS_NEEDED: { status: 401, text: d => `${d.layer ? `the layer ${show(d.layer)}` : 'this'} is private`, advice: 'Use a token: ?token=… at the end of the address, or Authorization: Bearer …. The operator creates tokens with `tilecouch token`.' },
   ACCESS_DENIED: { status: 403, text: d => `this token is not for ${d.layer ? `the layer ${show(d.layer)}` : 'everything'}`, advice: 'Ask the operator for another one.' },
@@ -18,6 +20,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   TOO_MANY_GUESSES: { status: 429, text: d => `too many wrong passwords: try again in ${d.seconds} s`, advice: 'Wait, or use a token. Sessions, tokens and passwords that were right a moment ago still work.' },
 
   // what a source holds
+  OTHER_GRID: { status: 409, text: d => `${d.what} has the grid ${d.grid}, and ${d.other} has ${d.otherGrid}`, advice: 'The tiles of a layer are all in one grid: use a layer for each grid.' },
   TILE_SIZE: { status: 422, text: d => `the tile is ${d.size} x ${d.size} pixels, those of the layer ${show(d.layer)} are ${d.expected} x ${d.expected}`, advice: 'Load it as another layer. If the size of the layer is wrong, correct it with `tilecouch layer NAME --tile-size N`. --any-size loads it all the same, but GDAL cannot read such a layer.' },
   SAME_UNFIT: { status: 422, text: d => `tiles of the layer ${show(d.layer)} cannot be compared by ${d.what}: ${d.why}`, advice: 'Add --same pixels for images, --same features for vector tiles, or --same bytes to compare bytes again.' },
   FUTURE_TIME: {

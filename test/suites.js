@@ -11,9 +11,9 @@ export const browserFolders = ['client', 'examples', 'offline', 'viewer']
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'client/clock', 'client/couch-layer', 'client/history-loading', 'client/history-places', 'client/history-steps',
+    'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places', 'client/history-steps',
     'client/leaflet-version', 'client/live', 'client/maplibre-controls', 'client/maplibre-steps',
-    'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls', 'client/openlayers-steps',
+    'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls', 'client/openlayers-grids', 'client/openlayers-steps',
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
     'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota', 'offline/system',
     'offline/transfer', 'offline/upload-trouble', 'viewer/between', 'viewer/changes', 'viewer/compare',

@@ -70,14 +70,14 @@ export const engineDefaults = {
  * @typedef {object} Surface what a map library does for the engine
  * @property {(image: Blob, picture: Picture, tile: Item) => Promise<any>} decode gives an image that can be painted in
  *   the next frame; what it rejects counts as damaged
- * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer the layer's document was read,
- *   or is another now: zooms, bounds, tile size, attribution; null: `tilejson` is false
+ * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: import('./store-link.js').Grid) => void}
+ *   setLayer the layer's document was read, or is another now: zooms, bounds, tile size, attribution; null: `tilejson`
+ *   is false; grid: none for Web Mercator. It throws where its map cannot show the layer
  * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for
  * @property {() => void} [onTime] before tiles change: those kept outside of the view may show another time
  * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
  *   frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
- * @property {() => boolean} [halves] whether each tile of its grid is four of the next zoom: tiles are enlarged then
  *
  * @typedef {object} EngineEvents
  * @property {{time: ExactTime | null}} timechange the clock moved
@@ -115,6 +115,8 @@ export class HistoryEngine extends Emitter {
   /** @type {Change[] | null} */
   #reportedChanges = null
   #lacksTiles = false
+  /** none for Web Mercator @type {import('./store-link.js').Grid | undefined} */
+  #grid
   /** until the feed of changes has begun, or takes too long @type {ReturnType<typeof setTimeout> | undefined} */
   #awaitsFeed
 
@@ -127,7 +129,7 @@ export class HistoryEngine extends Emitter {
     this.#link = new StoreLink(db, this.options, {
       fire: (type, about) => this.fire(type, about),
       followsPast: true,
-      setLayer: (doc, before) => surface.setLayer(doc, before),
+      setLayer: (doc, before, grid) => surface.setLayer(doc, before, this.#grid = grid),
       onReady: () => surface.onReady?.(),
       onFollowing: () => this.#onFollowing(),
       onTilesChanged: tiles => this.#onTilesChanged(tiles),
@@ -316,8 +318,8 @@ export class HistoryEngine extends Emitter {
   /** How far up an image is looked for where a tile has none. */
   ancestry () {
     const { overzoom } = this.options
-    const isEnlarged = !this.#isVector && (this.#surface.halves?.() ?? true)
-    const most = isEnlarged ? Math.max(overzoom, this.source.limits?.enlarged ?? 0) : 0
+    const hasParts = !this.#isVector && this.#grid?.isQuad !== false // four of the next zoom are a tile
+    const most = hasParts ? Math.max(overzoom, this.source.limits?.enlarged ?? 0) : 0
     return { overzoom: most, minzoom: this.doc?.minzoom ?? 0 }
   }
 

@@ -1,10 +1,11 @@
 // What every layer needs of its store: its document, its changes, what the device has of it, and whether the store
 // answers. It knows no map library.
-import { TilecouchError, checkLayer } from '../../core/index.js'
+import { checkLayer } from '../../core/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { StoreHealth, followLayer } from '../source/follow.js'
 import { retry } from '../source/wait.js'
 
+const WEB_MERCATOR = 'WebMercatorQuad'
 const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, and they are looked at together
 
 /**
@@ -21,6 +22,8 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @property {number} [tileSize]
  * @property {string | object} [grid] Web Mercator unless it names another: see core/grids
  *
+ * @typedef {import('../../core/grids/grid.js').Grid} Grid
+ *
  * @typedef {object} LinkOptions
  * @property {string} layer
  * @property {boolean} live
@@ -33,8 +36,9 @@ const GATHER_TIME = 300 // milliseconds: a download changes hundreds of tiles, a
  * @typedef {object} LinkOwner the layer
  * @property {(type: string, about?: Record<string, any>) => void} fire
  * @property {boolean} [followsPast] versions that are loaded for a time in the past are followed, too
- * @property {(doc: LayerDocument | null, before: LayerDocument | null) => void} setLayer its document was read, or is
- *   another now; null: it is not to be read. What it throws is reported, and no tile is asked for
+ * @property {(doc: LayerDocument | null, before: LayerDocument | null, grid?: Grid) => void} setLayer its document was
+ *   read, or is another now; null: it is not to be read. grid: none for Web Mercator. What it throws is reported, and
+ *   no tile is asked for
  * @property {() => void} [onReady] after `setLayer`, when everybody was told: tiles can be asked for
  * @property {() => void} [onFollowing] nothing that changes from now on is missed
  * @property {(tiles: {z: number, x: number, y: number, rev: string, deleted: boolean}[]) => void} onTilesChanged
@@ -55,6 +59,8 @@ export class StoreLink {
   #health
   #reading = new AbortController()
   #isAwaiting = false
+  /** of the layer, unless it is Web Mercator @type {Grid | undefined} */
+  #grid
 
   /**
    * @param {any} db an address, or a source; need not be named with `offline`, whose store is asked then
@@ -161,26 +167,45 @@ export class StoreLink {
     this.#isAwaiting = false
   }
 
-  #take (doc) {
+  async #take (doc) {
+    const grid = doc?.grid === undefined || doc.grid === WEB_MERCATOR ? undefined : await this.#load(doc)
+    if (grid === null) return
     const before = this.doc
     this.doc = doc
+    this.#grid = grid
     this.#fit(before)
     if (!this.isReady) return
     if (doc) this.#owner.fire('layerload', { layer: doc })
     this.#owner.onReady?.()
   }
 
+  /** Most pages load nothing of other grids. @returns {Promise<Grid | null>} null: it is not known, or too late */
+  async #load (doc) {
+    const { signal } = this.stop
+    try {
+      const { gridOf } = await import('../../core/grids/index.js')
+      return signal.aborted ? null : gridOf(doc)
+    } catch (error) {
+      this.#refuse(error)
+      return null
+    }
+  }
+
   /** The owner takes the layer's document, or says why its map cannot show the layer. */
   #fit (before) {
     try {
-      this.#owner.setLayer(this.doc, before)
+      this.#owner.setLayer(this.doc, before, this.#grid)
       this.isReady = true
       this.#health.ok('grid')
     } catch (error) {
-      if (!(error instanceof TilecouchError)) throw error
-      this.isReady = false
-      this.#health.fail('grid', error)
+      this.#refuse(error)
     }
+  }
+
+  #refuse (error) {
+    if (!error.code) throw error
+    this.isReady = false
+    this.#health.fail('grid', error)
   }
 
   /** The store is back. */

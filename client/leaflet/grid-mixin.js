@@ -1,8 +1,8 @@
 // What the couch layer and the history layer share, as a mixin of L.GridLayer: the layer's document becomes options of
 // Leaflet.
 import L from './version.js'
-import { gridOf } from '../../core/index.js'
-import { zoomShift } from './crs.js'
+import { tileRanges } from '../../core/index.js'
+import { zoomShift } from './zoom-shift.js'
 import { leafletOptions } from './layer-options.js'
 
 /**
@@ -39,7 +39,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
 
   // of another grid, Leaflet knows neither its size nor how a box of degrees lies in it
   _isValidTile (coords) {
-    if (!this._grid || this._grid.isWebMercator) return prototype._isValidTile.call(this, coords)
+    if (!this._grid) return prototype._isValidTile.call(this, coords)
     const { x, y } = this._wrapCoords(coords)
     return this._rangesAt(coords.z + this.options.zoomOffset)
       .some(({ x0, x1, y0, y1 }) => x0 <= x && x <= x1 && y0 <= y && y <= y1)
@@ -49,29 +49,29 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
   _rangesAt (z) {
     const { _grid: grid, _doc: doc, options } = this
     const isGiven = this._given.has('bounds') && options.bounds
-    if (!grid || grid.isWebMercator) return doc?.bounds && !isGiven ? gridOf().ranges(doc.bounds, z) : undefined
+    if (!grid) return doc?.bounds && !isGiven ? tileRanges(doc.bounds, z) : undefined
     const bounds = isGiven ? boxOf(L.latLngBounds(options.bounds)) : doc.bounds
     const { columns, rows } = grid.matrix(z)
     return (this._ranges[z] ??= bounds ? grid.ranges(bounds, z) : [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }])
   },
 
   /** The layer's document holds unless an option says otherwise. Throws MAP_GRID on a map in another system. */
-  _setLayer (doc, before) {
+  _setLayer (doc, before, grid) {
     const { options, _map: map } = this
     let shift
     try {
-      shift = doc ? zoomShift(map, doc) : 0
+      shift = doc ? zoomShift(map, doc, grid) : 0
     } finally {
       // those that are in the wrong places
       if (before && (shift !== this._shift || placesOf(doc) !== placesOf(before))) this._removeAllTiles()
     }
     this._shift = shift
     this._doc = doc
-    this._grid = doc ? gridOf(doc) : undefined
+    this._grid = grid
     this._ranges = []
     this.title = doc?.name ?? options.layer
     const attribution = options.attribution
-    const own = doc ? leafletOptions(doc, options.overzoom, shift) : {}
+    const own = doc ? leafletOptions(doc, options.overzoom, grid && { grid, shift }) : {}
     // a map has no zooms beyond those that its system has resolutions for
     while (own.maxZoom > own.maxNativeZoom && !map.options.crs.scale(own.maxZoom)) own.maxZoom--
     for (const [option, value] of Object.entries(own)) {

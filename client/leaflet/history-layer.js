@@ -1,6 +1,6 @@
 // A Leaflet layer that shows any time of a layer's past: the time engine, drawn with Leaflet's tiles.
 import L from './version.js'
-import { gridOf } from '../../core/index.js'
+import { tileAt } from '../../core/index.js'
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
 import { viewColumns } from '../engine/resolve.js'
 import { gridMixin } from './grid-mixin.js'
@@ -43,10 +43,9 @@ export class HistoryLayer extends Base {
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, this.options, {
       decode: decodeImage,
-      setLayer: (doc, before) => this._setLayer(doc, before),
+      setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
       onReady: () => { if (this._map) this._resetView() },
-      onTime: () => this._dropTiles(item => !this.history.isRight(item)),
-      halves: () => this._grid?.isQuad ?? true
+      onTime: () => this._dropTiles(item => !this.history.isRight(item))
     })
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
     this.title = this.history.title
@@ -154,7 +153,7 @@ export class HistoryLayer extends Base {
   tileAt (place) {
     if (!this._map || this._tileZoom === undefined) return null
     const { lat, lng } = this._map.wrapLatLng(L.latLng(place))
-    const tile = (this._grid ?? gridOf()).tileAt(lng, lat, this._zoom())
+    const tile = this._grid?.tileAt(lng, lat, this._zoom()) ?? tileAt(lng, lat, this._zoom())
     const { z, x, y } = tile
     return { ...tile, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
   }
@@ -197,7 +196,7 @@ export class HistoryLayer extends Base {
     super._update(center)
     if (!this._map || this._tileZoom === undefined) return this._showColumns([])
     const range = this._pxBoundsToTileRange(this._getTiledPixelBounds(center ?? this._map.getCenter()))
-    const wraps = Boolean(this._wrapX) || !this._grid || this._grid.isWebMercator
+    const wraps = !this._grid || Boolean(this._wrapX)
     this._showColumns(viewColumns(range, this._zoom(), this._rangesAt(this._zoom()), wraps))
   }
 

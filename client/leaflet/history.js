@@ -1,5 +1,4 @@
 // One map with its history and nothing else: what `import … from 'tilecouch-client/history'` gives.
-export { TilecouchError, registerProj4 } from '../../core/index.js'
+export { TilecouchError } from '../../core/index.js'
 export { Clock, clock } from '../engine/clock.js'
-export { crs } from './crs.js'
 export { HistoryLayer, historyLayer } from './history-layer.js'

@@ -1,17 +1,16 @@
 // Converts a layer's document to options of Leaflet.
-import { gridOf } from '../../core/index.js'
 import { attributionHtml } from '../source/attribution.js'
 
 /**
  * @param {number} overzoom zooms beyond the last one in which tiles are enlarged
- * @param {number} [shift] how many zooms those of the map are above those of the layer: see crs.js
+ * @param {{grid: import('../engine/store-link.js').Grid, shift: number}} [other] another grid than Web Mercator; shift:
+ *   how many zooms those of the map are above those of the layer, see zoom-shift.js
  * @returns {Record<string, any>}
  */
-export function leafletOptions (doc, overzoom, shift) {
-  const { tileSize = 256, bounds, attribution } = doc
-  const { isWebMercator, firstZoom, lastZoom } = gridOf(doc)
-  const { minzoom = firstZoom, maxzoom = isWebMercator ? 18 : lastZoom } = doc
-  const above = shift ?? Math.log2(tileSize / 256)
+export function leafletOptions (doc, overzoom, other) {
+  const { firstZoom = 0, lastZoom = 18 } = other?.grid ?? {}
+  const { minzoom = firstZoom, maxzoom = lastZoom, bounds, tileSize = 256, attribution } = doc
+  const above = other?.shift ?? Math.log2(tileSize / 256) // a tile of 512 pixels covers four of Leaflet's next zoom
   return {
     minZoom: Math.max(0, minzoom + above),
     maxNativeZoom: maxzoom + above,
@@ -19,7 +18,7 @@ export function leafletOptions (doc, overzoom, shift) {
     zoomOffset: -above,
     tileSize,
     // also when undefined: an earlier document may have had bounds. In other grids Leaflet would misplace them.
-    bounds: bounds && isWebMercator ? corners(bounds) : undefined,
+    bounds: bounds && !other ? corners(bounds) : undefined,
     attribution: attribution && attributionHtml(attribution)
   }
 }

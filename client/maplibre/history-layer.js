@@ -1,5 +1,6 @@
 // A MapLibre layer that shows any time of a layer's past: the time engine, drawn by sources of its own.
 import { HistoryEngine, engineDefaults } from '../engine/history-engine.js'
+import { TilecouchError } from '../../core/errors.js'
 import { owners, register, sourceOf } from './sources.js'
 
 export const historyDefaults = {
@@ -54,7 +55,9 @@ export class HistoryLayer {
     this.history = new HistoryEngine(db, this.options, {
       drawsVectors: true,
       decode: (...given) => this.#source.decode(...given),
-      setLayer () {},
+      setLayer (doc, _, grid) {
+        if (grid) throw new TilecouchError('MAP_GRID', { layer: doc?.layer, grid: grid.id, crs: grid.crs, why: 'is in Web Mercator' })
+      },
       onReady: () => this.#put(),
       onTime: () => this.#beginStep(),
       paint: () => this.#paint()

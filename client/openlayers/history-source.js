@@ -1,13 +1,14 @@
 // A source of OpenLayers that shows any time of a layer's past. HistoryEngine decides what each tile shows; this hands
 // the images to the renderers, canvas and WebGL, so that all tiles of a step change in one frame.
 import DataTileSource from 'ol/source/DataTile.js'
+import { equivalent, get, toLonLat } from 'ol/proj.js'
 import { createXYZ } from 'ol/tilegrid.js'
-import { equivalent, toLonLat } from 'ol/proj.js'
 import { tileAt, tileRanges } from '../../core/index.js'
 import { HistoryEngine } from '../engine/history-engine.js'
 import { attributionHtml } from '../source/attribution.js'
 import { HistoryTile, Place } from './history-tile.js'
 import { decodeBitmap } from './decode-bitmap.js'
+import { projectionOf, tileGridOf } from './projection.js'
 import { LayerView } from './layer-view.js'
 
 const SPARE = 64 // places beside the view that keep their image, 16 MB
@@ -59,8 +60,10 @@ export class HistorySource extends DataTileSource {
   /** ends the waiting of `#held` @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   #isAdding = false
+  /** none for Web Mercator @type {import('../engine/store-link.js').Grid | undefined} */
+  #grid
   /** names the grid of the tiles */
-  #grid = ''
+  #gridName = ''
   #repaints = 0
   /** reprojected tiles show what was */
   #isOutdated = false
@@ -81,7 +84,7 @@ export class HistorySource extends DataTileSource {
     /** its time engine @readonly */
     this.history = new HistoryEngine(db, options, {
       decode: decodeBitmap,
-      setLayer: doc => this.#setLayer(doc),
+      setLayer: (doc, _, grid) => this.#setLayer(doc, grid),
       onReady: () => this.setState('ready'),
       onTime: () => this.#onTime(),
       paint: () => this.#paint()
@@ -164,8 +167,8 @@ export class HistorySource extends DataTileSource {
   tileAt (coordinate, projection) {
     const [column] = this.#columns
     if (!column) return null
-    const [lon, lat] = toLonLat(coordinate, projection)
-    const { z, x, y } = tileAt(lon, lat, column.z)
+    const [lon, lat] = toLonLat(coordinate, projection ?? /** @type {any} */ (this.getProjection()))
+    const { z, x, y } = this.#grid?.tileAt(lon, lat, column.z) ?? tileAt(lon, lat, column.z)
     return { z, x, y, versions: this.history.versionsAt(z, x, y), shown: this.history.shownAt(z, x, y) }
   }
 
@@ -203,7 +206,15 @@ export class HistorySource extends DataTileSource {
   /** The parts of a zoom that have tiles. @returns {import('../../core/grid.js').TileRange[] | undefined} */
   _ranges (z) {
     const bounds = this.#given.bounds ?? this.history.doc?.bounds
-    return bounds && tileRanges(bounds, z)
+    if (!this.#grid) return bounds && tileRanges(bounds, z)
+    if (bounds) return this.#grid.ranges(bounds, z)
+    const { columns, rows } = this.#grid.matrix(z)
+    return [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }]
+  }
+
+  /** Whether the world is repeated to the left and to the right. */
+  get _wraps () {
+    return Boolean(this.getWrapX() && this.getProjection()?.isGlobal())
   }
 
   /** @returns {Iterable<Place>} what OpenLayers asked for */
@@ -334,15 +345,17 @@ export class HistorySource extends DataTileSource {
     this.#held.clear()
   }
 
-  #setLayer (doc) {
+  #setLayer (doc, grid) {
     const given = this.#given
-    const minZoom = given.minzoom ?? doc?.minzoom ?? 0
-    const maxZoom = given.maxzoom ?? doc?.maxzoom ?? 18
     const tileSize = given.tileSize ?? doc?.tileSize ?? 256
-    const name = JSON.stringify([minZoom, maxZoom, tileSize, doc?.bounds])
-    if (name !== this.#grid) this.#drop([...this.#places.values()]) // they are in the wrong places
-    this.#grid = name
-    this.tileGrid = createXYZ({ minZoom, maxZoom, tileSize })
+    const minZoom = given.minzoom ?? doc?.minzoom ?? grid?.firstZoom ?? 0
+    const maxZoom = given.maxzoom ?? doc?.maxzoom ?? grid?.lastZoom ?? 18
+    const name = JSON.stringify([minZoom, maxZoom, tileSize, doc?.bounds, doc?.grid])
+    if (name !== this.#gridName) this.#drop([...this.#places.values()]) // they are in the wrong places
+    this.#gridName = name
+    this.projection = grid ? projectionOf(grid) : get('EPSG:3857')
+    this.#grid = grid
+    this.tileGrid = grid ? tileGridOf(grid, minZoom, maxZoom) : createXYZ({ minZoom, maxZoom, tileSize })
     if (!given.attributions) this.setAttributions(doc?.attribution && attributionHtml(doc.attribution))
     for (const view of this.#views.values()) view.limit()
   }

@@ -102,7 +102,8 @@ export class LayerView {
     const grid = /** @type {import('ol/tilegrid/TileGrid.js').default} */ (this.#source.getTileGrid())
     const rangeOf = (/** @type {any} */ box, z) => {
       const { minX, minY, maxX, maxY } = grid.getTileRangeForExtentAndZ(box, z)
-      return viewColumns({ min: { x: minX, y: minY }, max: { x: maxX, y: maxY } }, z, this.#source._ranges(z))
+      const range = { min: { x: minX, y: minY }, max: { x: maxX, y: maxY } }
+      return viewColumns(range, z, this.#source._ranges(z), this.#source._wraps)
     }
     if (!this.isReprojected) {
       const z = grid.getZForResolution(resolution, zDirection)

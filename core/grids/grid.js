@@ -5,7 +5,7 @@
 import { TilecouchError } from '../errors.js'
 import { EDGE, MAX_ZOOM } from '../grid.js'
 import { outlineOf, project, reachOf } from './outline.js'
-import { definitionOf, projectionOf } from './projections.js'
+import { definitionOf, knownProj4, projectionOf, registerProjection } from './projections.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
 /** @typedef {import('../grid.js').TileRange} TileRange */
@@ -105,6 +105,19 @@ export class Grid {
   /** @param {Position} position easting first @returns {Position} */
   toLonLat (position) {
     return this.#transform.inverse(position)
+  }
+
+  /**
+   * Takes the projection that a map has, for all grids in this system, where the page did not register proj4js.
+   * @param {import('./projections.js').Projection} projection
+   */
+  useProjection (projection) {
+    registerProjection(this.crs, projection)
+  }
+
+  /** The proj4js of the page, or nothing. */
+  get proj4 () {
+    return knownProj4()
   }
 
   get #transform () {

@@ -7,7 +7,7 @@ import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'
 import { WebMercatorGrid } from './web-mercator.js'
 
-export { definitionOf, knownProj4, projectionOf, registerProj4, registerProjection } from './projections.js'
+export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
 const MOST = 64 // grids that are remembered
 const LONGEST = 50_000 // characters of a set

@@ -6,17 +6,21 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
 
+const GRIDS = 'tilecouch-grids.esm.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** @typedef {{entry: string, format?: import('esbuild').Format, leaflet?: 'global' | 'external'}} Bundle */
+/**
+ * @typedef {{entry: string, format?: import('esbuild').Format, leaflet?: 'global' | 'external', grids?: 'apart'}} Bundle
+ *   grids: 'apart': loads GRIDS from beside it, once a layer is in another grid than Web Mercator
+ */
 
 /** Bundles of the viewer, by the name they are attached as. @type {Record<string, Bundle>} */
 export const viewerBundles = {
-  'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global' },
+  'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global', grids: 'apart' },
   'viewer.css': { entry: 'attachments/viewer.css' },
   'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // loaded for offline areas only
   'take.js': { entry: 'attachments/take/index.js', format: 'esm', leaflet: 'global' }, // to take something away
-  'vector.js': { entry: 'attachments/vector/index.js', format: 'esm', leaflet: 'global' }, // loaded for vector layers only
+  'vector.js': { entry: 'attachments/vector/index.js', format: 'esm', leaflet: 'global', grids: 'apart' }, // loaded for vector layers only
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
@@ -33,12 +37,13 @@ export const mapLibraries = ['leaflet', 'maplibre-gl', 'ol/*']
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-maplibre.esm.js': { entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-maplibre-history.esm.js': { entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
+  'tilecouch-maplibre.esm.js': { entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external', grids: 'apart' },
+  'tilecouch-maplibre-history.esm.js': { entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
   'tilecouch-openlayers.js': { entry: 'client/openlayers/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch-openlayers.esm.js': { entry: 'client/openlayers/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-openlayers-history.esm.js': { entry: 'client/openlayers/history.js', format: 'esm', leaflet: 'external' },
+  'tilecouch-openlayers-history.esm.js': { entry: 'client/openlayers/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
+  [GRIDS]: { entry: 'core/grids/index.js', format: 'esm' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
 
@@ -66,6 +71,15 @@ const globalLibraries = {
     build.onResolve({ filter: /^ol\// }, ({ path: name }) => ({ path: name, namespace: 'global' }))
     build.onLoad({ filter: /^ol\//, namespace: 'global' }, ({ path: name }) =>
       ({ contents: `${OPENLAYERS}module.exports = globalThis.${name.replace(/\.js$/, '').replaceAll('/', '.')}`, loader: 'js' }))
+  }
+}
+
+/** @type {import('esbuild').Plugin} */
+const gridsApart = {
+  name: 'other grids in a file of their own',
+  setup (build) {
+    build.onResolve({ filter: /\/core\/grids\/index\.js$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: `./${GRIDS}`, external: true } : undefined)
   }
 }
 
@@ -109,8 +123,8 @@ export async function bundle (bundles, folder = root) {
 }
 
 /** @param {typeof import('esbuild')} esbuild @param {Bundle} bundle @param {string} folder */
-async function bundleOne (esbuild, { entry, format, leaflet }, folder) {
-  const plugins = leaflet === 'global' ? [globalLibraries] : []
+async function bundleOne (esbuild, { entry, format, leaflet, grids }, folder) {
+  const plugins = [...leaflet === 'global' ? [globalLibraries] : [], ...grids === 'apart' ? [gridsApart] : []]
   /** @type {import('esbuild').BuildOptions & {write: false, metafile: true}} */
   const options = {
     entryPoints: [entry],

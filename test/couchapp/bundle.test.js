@@ -116,8 +116,8 @@ describe('what browsers get of this project', () => {
 
   it('needs its map library and nothing else', async () => {
     for (const [name, { imports }] of Object.entries(await bundle(names))) {
-      const needed = imports.filter(address => !address.startsWith('data:')).map(address => address.replace(/\/.*/, ''))
-      assert.deepEqual([...new Set(needed)], !name.endsWith('.esm.js') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : name.includes('openlayers') ? ['ol'] : ['leaflet'], name)
+      const needed = imports.filter(address => !address.startsWith('data:') && address !== './tilecouch-grids.esm.js').map(address => address.replace(/\/.*/, ''))
+      assert.deepEqual([...new Set(needed)], !name.endsWith('.esm.js') || name.includes('grids') ? [] : name.includes('maplibre') ? ['maplibre-gl'] : name.includes('openlayers') ? ['ol'] : ['leaflet'], name)
     }
   })
 
@@ -132,6 +132,7 @@ describe('what browsers get of this project', () => {
     assert.ok(size('layers.js') < 65_000, 'the page of the layers')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 470_000, 'what the viewer loads for areas on the device')
+    assert.ok(gzipSync(bundles['tilecouch-grids.esm.js'].bytes).length < 11_000, 'what a page loads for a layer in another grid')
     assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')
     assert.ok(size('vector.js') < 1_800_000, 'what the viewer loads for vector layers: MapLibre and its worker')
     assert.ok(size('sw.js') < 4000, 'the service worker')

@@ -92,7 +92,7 @@ export const layers = {
   swiss: { fields: { grid: 'LV95', minzoom: 16, maxzoom: 17, bounds: [5.9, 45.8, 10.5, 47.9] }, steps: Object.fromEntries(Object.entries(gridSteps('LV95', [16, 17], [17, 10, 6])).map(([step, tiles]) => [step, tiles.filter(([z, x, y]) => !(z === 17 && x === 9 && y === 6))])) },
   degrees: { fields: { grid: 'WorldCRS84Quad', minzoom: 2, maxzoom: 3 }, steps: gridSteps('WorldCRS84Quad', [2, 3], [3, 4, 1]) },
   europe: { fields: { grid: 'EuropeanETRS89_LAEAQuad', minzoom: 2, maxzoom: 3 }, steps: gridSteps('EuropeanETRS89_LAEAQuad', [2, 3], [3, 3, 4]) },
-  arctic: { fields: { grid: 'UPSArcticWGS84Quad', minzoom: 2, maxzoom: 3, bounds: [-180, 60, 180, 90] }, steps: gridSteps('UPSArcticWGS84Quad', [2, 3], [3, 3, 4]) },
+  arctic: { fields: { grid: 'UPSArcticWGS84Quad', minzoom: 2, maxzoom: 3, bounds: [-180, 30, 180, 90] }, steps: gridSteps('UPSArcticWGS84Quad', [2, 3], [3, 3, 4]) },
   vector: { fields: { minzoom: 3, maxzoom: 3, format: 'pbf' }, steps: { 1: ONE, 2: [[3, 3, 3]] } }
 }
 

@@ -6,6 +6,8 @@ import View from 'ol/View.js'
 import WebGLTileLayer from 'ol/layer/WebGLTile.js'
 import XYZ from 'ol/source/XYZ.js'
 import { fromLonLat } from 'ol/proj.js'
+import { register } from 'ol/proj/proj4.js'
+import proj4 from 'proj4'
 import * as tilecouch from '../../../client/openlayers/index.js'
 
 const page = /** @type {any} */ (window)
@@ -28,11 +30,15 @@ function picture (map, grid, { viewState: { center, resolution }, size: [width, 
     for (let left = STEP / 2; left < width; left += STEP) {
       const place = [center[0] + (left - width / 2) * resolution, center[1] - (top - height / 2) * resolution]
       const [, x, y] = grid.getTileCoordForCoordAndZ(place, z)
-      if (y < 0 || y >= 2 ** z) continue
+      const all = page.map.getView().getProjection().isGlobal() ? undefined : grid.getFullTileRange(z)
+      if (y < 0 || y >= 2 ** z || (all && !all.containsXY(x, y))) continue
       const copy = Math.floor(x / 2 ** z)
       const at = 4 * (top * width + left)
       const own = data[at] & 7
-      const text = data[at + 3] === 0 ? '-' : own === z ? `${data[at] >> 3}` : `${data[at] >> 3}<${own}`
+      const [column, row] = [data[at + 1] >> 3, data[at + 2] >> 3]
+      const isThere = column === (x - copy * 2 ** z) % 32 && row === y % 32
+      const step = `${data[at] >> 3}`
+      const text = data[at + 3] === 0 ? '-' : own !== z % 8 ? `${step}<${own}` : isThere ? step : `${step}@${column}.${row}`
       const texts = seen[`${z}/${x - copy * 2 ** z}/${y}${copy ? `#${copy}` : ''}`] ??= new Set()
       texts.add(text)
     }
@@ -49,7 +55,9 @@ function ownLayer (url, { webgl, ...options }) {
 const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
 
 function draw (name, { own, map: view, ...options }) {
-  const map = page.map = new Map({ target: 'map', pixelRatio: 1, controls: [], view: new View({ center: [0, 0], zoom: 3, ...view }) })
+  const { projection: named, place, ...more } = view ?? {}
+  const projection = named && tilecouch.projection(named)
+  const map = page.map = new Map({ target: 'map', pixelRatio: 1, controls: [], view: new View({ center: place ? fromLonLat(place, projection) : [0, 0], ...(!('resolution' in more) && { zoom: 3 }), ...more, ...(projection && { projection }) }) })
   page.events = []
   const olLayer = page.olLayer = own
     ? ownLayer(own, options)
@@ -75,6 +83,8 @@ function draw (name, { own, map: view, ...options }) {
 
 Object.assign(page, {
   draw,
+  proj4,
+  register,
   expectFrame,
   ol: { Map, View, TileLayer, WebGLTileLayer },
   tilecouch,

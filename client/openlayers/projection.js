@@ -1,0 +1,44 @@
+// Other grids than Web Mercator in OpenLayers: the projection of a grid, and its tile grid.
+import TileGrid from 'ol/tilegrid/TileGrid.js'
+import { fromLonLat, get, toLonLat } from 'ol/proj.js'
+import { register } from 'ol/proj/proj4.js'
+import { TilecouchError } from '../../core/errors.js'
+
+/**
+ * The projection of a grid: one that was registered with OpenLayers, or by proj4js.
+ * @param {import('../../core/grids/grid.js').Grid} grid
+ */
+export function projectionOf (grid) {
+  const { crs, definition, box, inDegrees, isWebMercator, proj4 } = grid
+  const code = inDegrees ? 'EPSG:4326' : crs // in whichever order the axes are: OpenLayers has longitudes first
+  if (!get(code)) {
+    if (!proj4) throw new TilecouchError('NO_PROJ4', { crs })
+    proj4.defs(crs, definition)
+    register(proj4)
+  }
+  const found = /** @type {import('ol/proj/Projection.js').default} */ (get(code))
+  if (!isWebMercator && !inDegrees) {
+    if (!found.getExtent()) found.setExtent(box)
+    grid.useProjection({
+      forward: place => /** @type {[number, number]} */ (fromLonLat(place, found)),
+      inverse: place => /** @type {[number, number]} */ (toLonLat(place, found))
+    })
+  }
+  return found
+}
+
+/**
+ * The tiles of a grid, as OpenLayers counts them: zooms begin with 0, also where the grid begins later.
+ * @param {import('../../core/grids/grid.js').Grid} grid
+ */
+export function tileGridOf (grid, minZoom, maxZoom) {
+  const at = z => grid.matrix(Math.max(z, grid.firstZoom))
+  const zooms = Array.from({ length: maxZoom + 1 }, (_, z) => z)
+  return new TileGrid({
+    minZoom,
+    resolutions: zooms.map(z => at(z).cellSize * 2 ** Math.max(0, grid.firstZoom - z)),
+    origins: zooms.map(z => at(z).origin),
+    sizes: zooms.map(z => [at(z).columns, at(z).rows]),
+    tileSize: grid.tileSize
+  })
+}
