@@ -77,6 +77,11 @@ export class Area {
     this.#sweeps = sweeps
   }
 
+  /** @returns {Grid} */
+  get grid () {
+    return this.#grid
+  }
+
   /** As a document holds it: see areaFrom. */
   toJSON () {
     return {

@@ -52,7 +52,10 @@ export class CouchLayer extends Base {
     this._given = new Set(Object.keys(options ?? {})) // what the caller decided stays
     this._link = new StoreLink(db, this.options, {
       fire: (type, about) => this.fire(type, about),
-      setLayer: (doc, before, other) => this._setLayer(doc, before, other),
+      setLayer: (doc, before, other) => {
+        this._setLayer(doc, before, other)
+        if (this.options.offline) this._link.source.heads.hasParts = other?.isQuad !== false
+      },
       onReady: () => { if (this._map) this._resetView() },
       onTilesChanged: tiles => this._onTilesChanged(tiles),
       onDeviceChanged: () => this._onDeviceChanged(),

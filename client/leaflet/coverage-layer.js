@@ -1,8 +1,11 @@
 // Which tiles are on the device, painted over the map: what is there may be shown without a network.
 import L from './version.js'
 import { checkLayer, soundOf } from '../../core/index.js'
+import { gridOf } from '../../core/grids/index.js'
 import { coverageOf } from '../offline/coverage.js'
+import { gridMixin } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'
+import { zoomShift } from './zoom-shift.js'
 
 const KINDS = ['whole', 'part', 'browsed']
 const PAUSE = 700 // milliseconds between two looks while a download goes on
@@ -33,7 +36,7 @@ export const coverageDefaults = {
  */
 
 const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverageDefaults & {layer: string} & L.GridLayerOptions, CoverageLayerEvents, typeof L.GridLayer>} */ (
-  /** @type {unknown} */ (L.GridLayer.extend({ options: coverageDefaults })))
+  /** @type {unknown} */ (L.GridLayer.extend({ includes: gridMixin, options: coverageDefaults })))
 
 /**
  * Marks the tiles of the zoom that is shown: those that are on the device with everything that the areas contain
@@ -117,7 +120,7 @@ export class CoverageLayer extends Base {
     const turn = this._turn = {}
     const elements = Object.values(this._tiles).map(({ el }) => el)
     await this._readLayer()
-    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc?.bounds)
+    const known = await coverageOf(this._offline, this.options.layer, columnsOf(elements), this._doc)
       .catch(() => undefined)
     this._looked = performance.now()
     if (!known || !this._map || this._turn !== turn) return // closed, or another look has begun
@@ -135,11 +138,30 @@ export class CoverageLayer extends Base {
     const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? soundOf([await browse?.fact(this.options.layer, 'layer')], 'layer')[0]
     if (!doc || doc._rev === this._doc?._rev || !this._map) return
     this._doc = doc
-    const { maxNativeZoom, tileSize, zoomOffset } = leafletOptions(doc, 0)
+    this._ranges = []
+    const { maxNativeZoom, tileSize, zoomOffset } = this._optionsOf(doc)
     for (const [option, value] of Object.entries({ maxNativeZoom, tileSize, zoomOffset })) {
-      if (!this._given.has(option)) this.options[option] = value
+      if (value !== undefined && !this._given.has(option)) this.options[option] = value
     }
     this.redraw()
+  }
+
+  /** As options of Leaflet: none where the tiles of the layer are elsewhere on this map. */
+  _optionsOf (doc) {
+    const grid = gridOf(doc)
+    this._grid = grid.isWebMercator ? undefined : grid
+    this._isElsewhere = false
+    try {
+      return leafletOptions(doc, 0, this._grid && { grid, shift: zoomShift(this._map, doc, this._grid) })
+    } catch {
+      this._isElsewhere = true
+      return {}
+    }
+  }
+
+  // where the layers of tiles say MAP_GRID, there is nothing to mark
+  _isValidTile (coords) {
+    return !this._isElsewhere && super._isValidTile(coords)
   }
 }
 

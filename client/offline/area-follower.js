@@ -69,7 +69,7 @@ export class AreaFollower {
     })
     for await (const { isFirst, results } of answers) {
       // what came before, each finds out by itself
-      const areas = this.#areas().filter(({ selection }) => isFirst || results.some(({ id }) => selection.has(id)))
+      const areas = this.#areas().filter(area => isFirst || results.some(({ id }) => mayHold(area, id)))
       if (areas.length && !isFirst) await wait(this.limits.gather, signal)
       this.#refresh(areas)
     }
@@ -121,5 +121,14 @@ export class AreaFollower {
     if (error.code === this.#reported) return
     this.#reported = error.code
     if (!isPassing(error)) this.#store.fire('failure', { area: undefined, error })
+  }
+}
+
+/** Whether a document may belong to an area. In a page without proj4js an area in another grid says so itself. */
+function mayHold (area, id) {
+  try {
+    return area.selection.has(id)
+  } catch {
+    return true
   }
 }

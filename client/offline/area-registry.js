@@ -127,7 +127,7 @@ export class AreaRegistry {
 function isArea (doc) {
   try {
     return doc.type === 'area' && typeof doc.name === 'string' && Boolean(selectionOf(doc.spec))
-  } catch {
-    return false
+  } catch (error) {
+    return error.code === 'NO_PROJ4' // it is one, for which this page lacks proj4js
   }
 }

@@ -1,6 +1,7 @@
 // What an area consists of: reads what a page asks for into plain values that can be stored, and checks that the layer
 // permits it.
 import { TilecouchError, checkLayer, parseArea, parseBbox, parseZooms, startOf } from '../../core/index.js'
+import { gridOf } from '../../core/grids/index.js'
 import { forbiddingHost } from '../../core/layer-document.js'
 import { Selection } from '../../core/mirror/index.js'
 
@@ -10,19 +11,25 @@ import { Selection } from '../../core/mirror/index.js'
  * @property {import('../../core/grid.js').Bbox} [bbox]
  * @property {object} [polygon] GeoJSON
  * @property {import('../../core/grid.js').Zooms} [zooms]
+ * @property {string | object} [grid] of the layer, unless it is Web Mercator
  * @property {boolean | {since: string}} history false: only as it is now; true: with all of the past
  */
 
 const MAX_NAME = 200 // characters
 
-/** @param {any} asked what areas.add() is given @returns {AreaSpec} */
-export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }) {
+/**
+ * @param {any} asked what areas.add() is given
+ * @param {{grid?: string | object}} [doc] of the layer
+ * @returns {AreaSpec}
+ */
+export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }, { grid } = {}) {
   checkLayer(layer)
   if (bounds !== undefined && bbox !== undefined) throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })
   const box = bounds === undefined ? bbox : bboxOf(bounds)
-  const area = parseArea({ bbox: box, polygon })
+  const area = parseArea({ bbox: box, polygon, grid: gridOf({ grid }) })
   return {
     layer,
+    ...(grid !== undefined && { grid }),
     ...(polygon === undefined ? { bbox: area.bbox } : { polygon, ...(box !== undefined && { bbox: parseBbox(box) }) }),
     ...(zooms !== undefined && {
       zooms: parseZooms(Array.isArray(zooms) && zooms.length === 2 ? { min: zooms[0], max: zooms[1] } : zooms)
@@ -38,8 +45,8 @@ function readHistory (history) {
 }
 
 /** @param {AreaSpec} spec */
-export const selectionOf = ({ layer, bbox, polygon, zooms, history }) => new Selection({
-  layers: [layer], area: parseArea({ bbox, polygon }), zooms, current: !history, since: typeof history === 'object' ? history.since : undefined
+export const selectionOf = ({ layer, bbox, polygon, grid, zooms, history }) => new Selection({
+  layers: [layer], area: parseArea({ bbox, polygon, grid: gridOf({ grid }) }), zooms, current: !history, since: typeof history === 'object' ? history.since : undefined
 })
 
 export function readName (name) {

@@ -38,6 +38,8 @@ export class Area {
   #changing = /** @type {Promise<any>} */ (Promise.resolve())
   #removing = /** @type {Promise<void> | undefined} */ (undefined)
   #isRemoved = false
+  /** @type {import('../../core/mirror/index.js').Selection | undefined} */
+  #selection
 
   /**
    * @param {import('./offline-store.js').OfflineStore} store @param {string} id
@@ -48,7 +50,11 @@ export class Area {
     this.id = id
     this.#doc = doc
     this.spec = Object.freeze(/** @type {import('./area-spec.js').AreaSpec & {zooms: import('../../core/grid.js').Zooms}} */ ({ ...doc.spec }))
-    this.selection = selectionOf(doc.spec)
+  }
+
+  /** Which documents belong to it. Throws NO_PROJ4 in a page without proj4js, for a layer in another grid. */
+  get selection () {
+    return (this.#selection ??= selectionOf(this.spec))
   }
 
   get name () {

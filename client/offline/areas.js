@@ -1,5 +1,6 @@
 // The list of areas on a device, which is the same in every tab. Also adopts area databases that the registry lost.
-import { TilecouchError, scrub } from '../../core/index.js'
+import { TilecouchError, checkLayer, scrub } from '../../core/index.js'
+import { gridOf } from '../../core/grids/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { withinTime } from '../source/wait.js'
 import { AreaRegistry } from './area-registry.js'
@@ -70,10 +71,14 @@ export class Areas {
   /** @param {AreaRequest} request @param {AbortSignal} [signal] */
   async #readRequest ({ permission = false, ...request }, signal) {
     const store = this.#store
-    const spec = readSpec(request)
+    const { layer } = request
+    checkLayer(layer)
     store.check()
     await store.ready
-    const { minzoom = 0, maxzoom = 18 } = await store.layerDocument(spec.layer, { permission, signal })
+    const doc = await store.layerDocument(layer, { permission, signal })
+    const { isWebMercator, firstZoom, lastZoom } = gridOf(doc)
+    const { minzoom = firstZoom, maxzoom = isWebMercator ? 18 : lastZoom } = doc
+    const spec = readSpec(request, doc)
     spec.zooms ??= { min: minzoom, max: maxzoom }
     return { spec, permission }
   }

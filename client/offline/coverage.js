@@ -1,7 +1,8 @@
 // Which tiles of a view are on the device, and whether all tiles beneath them are. Looks areas up once and columns in
 // one read each, never tile by tile.
-import { tileRanges } from '../../core/index.js'
+import { gridOf } from '../../core/grids/index.js'
 
+const EDGE = 1e-6 // parts of a tile: an edge this near to another one lies on it
 const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that are no boxes: 256 places a tile
 
 /**
@@ -14,10 +15,11 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
 /**
  * @param {any} offline an OfflineStore
  * @param {Column[]} columns
- * @param {import('../../core/grid.js').Bbox} [bounds] of the layer: beyond, nothing is missing
+ * @param {{bounds?: import('../../core/grid.js').Bbox, grid?: string | object, tileSize?: number}} [doc] of the layer:
+ *   beyond its bounds, nothing is missing
  * @returns {Promise<Map<string, Coverage>>} by `z/x/y`; what is not on the device is not in it
  */
-export async function coverageOf (offline, layer, columns, bounds) {
+export async function coverageOf (offline, layer, columns, doc) {
   await Promise.resolve(offline.ready).catch(() => {}) // the page handles an error of `ready`
   const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
   const [versions, browsed] = await Promise.all([
@@ -31,7 +33,7 @@ export async function coverageOf (offline, layer, columns, bounds) {
     const seen = new Set(browsed[at])
     for (let y = y0; y <= y1; y++) {
       const touching = areas.filter(area => isNear(area, z, x, y))
-      const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, bounds)
+      const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, doc)
       const isPart = here.has(y) || touching.some(area => z < area.selection.zooms.min && area.status().tiles > 0)
       if (isWhole || isPart || seen.has(y)) coverage.set(`${z}/${x}/${y}`, isWhole ? 'whole' : isPart ? 'part' : 'browsed')
     }
@@ -43,19 +45,19 @@ export async function coverageOf (offline, layer, columns, bounds) {
 const isNear = ({ selection: { zooms, area } }, z, x, y) => z <= zooms.max && (!area || area.has(z, x, y))
 
 // the areas that touch a tile say how deep one may look: as deep as the deepest of them
-function isWholeIn (areas, tile, bounds) {
+function isWholeIn (areas, tile, doc) {
   const depth = Math.max(...areas.map(({ selection }) => selection.zooms.max))
   return areas.some(({ isComplete, selection: { zooms, area } }) => (
-    isComplete && zooms.max === depth && zooms.min <= tile.z && (!area || contains(area, tile, depth, bounds))
+    isComplete && zooms.max === depth && zooms.min <= tile.z && (!area || contains(area, tile, depth, doc))
   ))
 }
 
 /** Whether an area has all places of a zoom that lie beneath a tile. */
-function contains (area, tile, depth, bounds) {
+function contains (area, tile, depth, doc) {
   const rectangles = area.rectangles(depth)
-  if (rectangles) return beneath(tile, depth, bounds).every(inner => rectangles.some(outer => isInside(inner, outer)))
+  if (rectangles) return beneath(tile, depth, doc).every(inner => rectangles.some(outer => isInside(inner, outer)))
   const z = Math.min(depth, tile.z + MAX_DEPTH)
-  for (const { x0, x1, y0, y1 } of beneath(tile, z, bounds)) {
+  for (const { x0, x1, y0, y1 } of beneath(tile, z, doc)) {
     for (let x = x0; x <= x1; x++) {
       if (!area.column(z, x).some(([first, last]) => first <= y0 && y1 <= last)) return false
     }
@@ -67,11 +69,19 @@ function contains (area, tile, depth, bounds) {
  * The places of a zoom beneath a tile, as far as the layer goes.
  * @returns {import('../../core/grid.js').TileRange[]}
  */
-function beneath ({ z, x, y }, depth, bounds) {
-  const side = 2 ** (depth - z)
-  const all = { x0: x * side, x1: (x + 1) * side - 1, y0: y * side, y1: (y + 1) * side - 1 }
+function beneath ({ z, x, y }, depth, doc) {
+  const bounds = doc?.bounds
+  const grid = gridOf(doc)
+  const { origin, span, columns, rows } = grid.matrix(depth)
+  const [left, bottom, right, top] = grid.extent(z, x, y)
+  const first = place => Math.max(0, Math.floor(place + EDGE))
+  const last = (place, count) => Math.min(count, Math.ceil(place - EDGE)) - 1
+  const all = {
+    x0: first((left - origin[0]) / span[0]), x1: last((right - origin[0]) / span[0], columns),
+    y0: first((origin[1] - top) / span[1]), y1: last((origin[1] - bottom) / span[1], rows)
+  }
   if (!bounds) return [all]
-  return tileRanges(bounds, depth).map(({ x0, x1, y0, y1 }) => (
+  return grid.ranges(bounds, depth).map(({ x0, x1, y0, y1 }) => (
     { x0: Math.max(x0, all.x0), x1: Math.min(x1, all.x1), y0: Math.max(y0, all.y0), y1: Math.min(y1, all.y1) }
   )).filter(({ x0, x1, y0, y1 }) => x0 <= x1 && y0 <= y1)
 }

@@ -13,6 +13,8 @@ import { TilecouchError, tileId } from '../../core/index.js'
  */
 
 export class HeadSource {
+  /** whether four tiles of a zoom are one of the zoom before: not in every grid */
+  hasParts = true
   #offline
   #layer
   #isNetworkFirst
@@ -83,7 +85,7 @@ export class HeadSource {
     if (own) return { ...own, up: 0, dx: 0, dy: 0 }
     const { device } = this.#offline
     const ancestors = []
-    for (let up = 1; up <= Math.min(z, this.#enlarged); up++) {
+    for (let up = 1; up <= (this.hasParts ? Math.min(z, this.#enlarged) : 0); up++) {
       ancestors.push({ z: z - up, x: Math.floor(x / 2 ** up), y: Math.floor(y / 2 ** up), up })
     }
     const versions = await device.heads(this.#layer, ancestors)

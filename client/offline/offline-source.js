@@ -1,6 +1,7 @@
 // The source of layers with the option `offline`: reads from the device, from the network, or from one after the other.
 // It has the interface of CouchSource, and methods for callers that can show the device's answer first.
-import { TilecouchError, checkLayer, soundOf, tileId, tileRanges } from '../../core/index.js'
+import { TilecouchError, checkLayer, soundOf, tileId } from '../../core/index.js'
+import { gridOf } from '../../core/grids/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
 import { HeadSource } from './head-source.js'
@@ -253,7 +254,7 @@ const partial = ({ versions, isWhole }) => isWhole ? versions : Object.assign([.
 /** Whether a layer may have a tile there. @param {any} doc its document */
 function isInBounds (doc, z, x, y) {
   if (!doc?.bounds) return true
-  return tileRanges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+  return gridOf(doc).ranges(doc.bounds, z).some(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
 }
 
 /** What is answered when it takes longer. */

@@ -1,6 +1,6 @@
 // Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
 // Each row has the revision and the size of an image; documents are not read.
-import { STORE_ID, editionId, isTileId, layerId, parseTileId, styleId, tileRanges } from '../../core/index.js'
+import { STORE_ID, editionId, isTileId, layerId, parseTileId, styleId } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
@@ -98,7 +98,7 @@ export class StoreListing {
   spansOf (z) {
     const { area } = this.selection
     if (!area) return [{ z, x0: 0, x1: 2 ** z - 1 }]
-    return (area.rectangles(z) ?? tileRanges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
+    return (area.rectangles(z) ?? area.grid.ranges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
   }
 
   /** What of a column belongs to the area. @returns {import('../../core/sweep.js').Run[]} */

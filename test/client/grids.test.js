@@ -1,7 +1,7 @@
 /* global window, L -- of the page, in functions that run there */
 // Layers in other grids than Web Mercator, on Leaflet.
 import assert from 'node:assert/strict'
-import { gridOf } from '../../core/index.js'
+import { gridOf, parseArea } from '../../core/index.js'
 import { gridFiles } from './support/client-page.js'
 import { T, layers as gallery, stepAt } from './support/gallery.js'
 import { install } from './support/in-page.js'
@@ -146,5 +146,65 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
     for (const [name, step] of /** @type {[string, number][]} */ ([['layer', 1], ['right', 2]])) {
       shows(await page.evaluate(which => { const view = /** @type {any} */ (window); return view.see.picture(view[which]) }, name), 'swiss', step)
     }
+  })
+})
+
+onStage('an area of a layer in another grid', { layers: ['swiss'], everywhere: true, library: leaflet }, stage => {
+  const bbox = [7.3, 46.5, 8.4, 47.1]
+
+  it('has its size told, is downloaded whole, and draws the map without a network, tile for tile', async () => {
+    const page = await stage.page()
+    const had = await page.evaluate(async box => {
+      const view = /** @type {any} */ (window)
+      view.offline = L.couch.offline({ remote: view.db })
+      const area = await view.offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box, history: true })
+      const { tiles, bytes } = await area.estimate()
+      const { state, ...status } = await area.download()
+      return { estimate: [tiles, bytes], status: [status.tiles, status.bytes], state, zooms: area.spec.zooms, grid: area.spec.grid }
+    }, bbox)
+    const area = parseArea({ bbox: /** @type {any} */ (bbox), grid: swiss })
+    const missing = area.has(17, 9, 6) ? 1 : 0
+    const expectedTiles = area.count({ min: 16, max: 17 }) - missing
+    assert.deepEqual({ ...had, status: had.status[0], estimate: had.estimate[0] }, { estimate: expectedTiles, status: expectedTiles, state: 'complete', zooms: { min: 16, max: 17 }, grid: 'LV95' })
+    assert.equal(had.estimate[1], had.status[1])
+
+    await stage.front.stop()
+    await draw(page, 'swiss', { offline: true, read: 'only', time: T(2), map: { crs: 'LV95', center: [46.8, 7.8], zoom: 17 } })
+    const inside = picture => Object.fromEntries(Object.entries(picture).filter(([key]) => area.has(.../** @type {[number, number, number]} */ (key.split('/').map(Number)))))
+    for (const step of [2, 1, 3]) {
+      const picture = inside(await stage.at(page, T(step)))
+      assert.ok(Object.keys(picture).length >= 4)
+      assert.deepEqual(picture, expected(picture, (...tile) => stepAt('swiss', step, ...tile)))
+    }
+    const marks = await page.evaluate(async () => {
+      const view = /** @type {any} */ (window)
+      const coverage = L.tileLayer.couch.coverage(view.offline, { layer: 'swiss' })
+      const told = new Promise(resolve => { coverage.once('coverage', () => resolve(undefined)) })
+      coverage.addTo(view.map)
+      await told
+      return Object.fromEntries([...view.document.querySelectorAll('.tilecouch-coverage-whole')].map(({ dataset: { tile } }) => [tile, true]))
+    })
+    const shown = Object.keys(inside(await page.evaluate(() => /** @type {any} */ (window).see.picture())))
+    assert.deepEqual(Object.keys(marks).filter(key => shown.includes(key)).sort(), shown.filter(key => key !== '17/9/6').sort())
+    await stage.front.restart()
+    stage.allow(/net::ERR/)
+  })
+
+  it('is listed in a page without proj4js, where its tiles are not downloaded but the lack is said', async () => {
+    const page = await stage.page()
+    await page.evaluate(async box => {
+      const view = /** @type {any} */ (window)
+      const offline = L.couch.offline({ remote: view.db })
+      await offline.areas.add({ name: 'Bern', layer: 'swiss', bbox: box })
+      await offline.close()
+    }, bbox)
+    await page.goto(stage.front.page.replace('index.html', 'plain.html'))
+    const { names, code } = await page.evaluate(async db => {
+      const offline = L.couch.offline({ remote: db })
+      await offline.ready
+      const [area] = offline.areas.list()
+      return { names: offline.areas.list().map(({ name }) => name), code: await area.download().catch(error => error.code) }
+    }, stage.front.url)
+    assert.deepEqual([names, code], [['Bern'], 'NO_PROJ4'])
   })
 })

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { besides, bundle } from '../../../loader/couchapp/bundle.js'
 import { openPage, screens } from '../../viewer/browser.js'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -14,11 +15,13 @@ const PROJECTIONS = { 'proj4.js': 'proj4/dist/proj4.js', 'proj4leaflet.js': 'pro
 
 /** The same with what draws other grids. @returns {Promise<Record<string, [string, string]>>} */
 export async function gridFiles () {
-  const scripts = Object.keys(PROJECTIONS).map(name => `<script src="${name}"></script>`).join('')
+  const scripts = ['pouchdb.js', ...Object.keys(PROJECTIONS)].map(name => `<script src="${name}"></script>`).join('')
   const read = ([name, file]) => readFile(`${root}node_modules/${file}`, 'utf8').then(text => [name, ['text/javascript', text]])
   return {
     ...await clientFiles(),
     'index.html': ['text/html', HTML.replace('<script src="tilecouch.js">', `${scripts}$&`)],
+    'plain.html': ['text/html', HTML.replace('<script src="tilecouch.js">', '<script src="pouchdb.js"></script>$&')],
+    'pouchdb.js': ['text/javascript', (await bundle(besides))['pouchdb.js'].bytes.toString()],
     ...Object.fromEntries(await Promise.all(Object.entries(PROJECTIONS).map(read)))
   }
 }
