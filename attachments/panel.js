@@ -4,6 +4,7 @@ import { element, write } from '../client/timeline/dom.js'
 import { Watch, icon, iconButton } from './dom.js'
 import { byName, size, zooms } from './format.js'
 import { LayerDetails } from './layer-details.js'
+import { isInOtherGrid } from './other-grid.js'
 import { StackPanel } from './stack-panel.js'
 import { words } from './words/index.js'
 
@@ -162,10 +163,13 @@ class Row {
   /** @type {import('./store.js').Stats | undefined} */
   #stats
   #format
+  #canLie
 
-  constructor ({ layer, format }, { onChoose, onOver, thumbnailUrl }) {
+  constructor (doc, { onChoose, onOver, thumbnailUrl }) {
     this.#thumbnailUrl = thumbnailUrl
+    const { layer, format } = doc
     this.#format = format
+    this.#canLie = !isInOtherGrid(doc)
     this.thumbnail = element('span', { class: 'thumbnail', 'data-of': layer })
     this.#choice = element('button', { type: 'button', class: 'layer', 'data-layer': layer, on: { click: onChoose } },
       this.thumbnail, this.#title, this.#brief)
@@ -182,7 +186,7 @@ class Row {
     write(this.#choice, { 'aria-pressed': String(isChosen) })
     write(this.#over, { 'aria-label': words.stack.over(titled), title: words.stack.over(titled) })
     this.node.classList.toggle('selected', isChosen)
-    this.#over.hidden = isChosen
+    this.#over.hidden = isChosen || !this.#canLie
     if (this.#isSeen) this.load()
   }
 

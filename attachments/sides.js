@@ -3,6 +3,7 @@ import { element } from '../client/timeline/dom.js'
 import { choices, fillSelect } from './dom.js'
 import { byName, date, time as written, zoneId } from './format.js'
 import { MODES } from './comparison.js'
+import { isInOtherGrid } from './other-grid.js'
 import { words } from './words/index.js'
 
 const NEWEST = '' // as the value of an option
@@ -64,7 +65,7 @@ export class Sides {
   }
 
   #write (side, doc, time, layer) {
-    const layers = this.#page.layers().map(one => [one.layer, one.name ?? one.layer])
+    const layers = this.#page.layers().filter(one => !isInOtherGrid(one)).map(one => [one.layer, one.name ?? one.layer])
       .sort(([, a], [, b]) => byName(a, b))
     side.layer.hidden = layers.length < 2
     fillSelect(side.layer, layers, doc.layer)

@@ -3,6 +3,7 @@
 import { element, write } from '../client/timeline/dom.js'
 import { fillSelect, iconButton } from './dom.js'
 import { percent } from './format.js'
+import { isInOtherGrid } from './other-grid.js'
 import { CHOSEN } from './stack.js'
 import { words } from './words/index.js'
 
@@ -31,7 +32,7 @@ export class StackPanel {
 
   /** @param {import('./store.js').Layer[]} layers in the order of the list @param {string} chosen */
   render (layers, chosen) {
-    const bases = layers.filter(({ format }) => format !== 'pbf')
+    const bases = layers.filter(layer => layer.format !== 'pbf' && !isInOtherGrid(layer))
     const { templateName, base, entries } = this.#stack
     this.element.hidden = layers.length < 2 && !templateName
     fillSelect(this.#base, [

@@ -7,6 +7,7 @@ import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { loadScript } from './device.js'
 import { setZone, timelineWords } from './format.js'
+import { isInOtherGrid } from './other-grid.js'
 import { LayerStack } from './stack.js'
 import { words } from './words/index.js'
 
@@ -14,7 +15,10 @@ const FADE = 180 // milliseconds from version to version
 const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
 const LAYER_EVENTS = 'changes extent timeload layerload storeerror storeback tileerror tileload tileunload'
 
-/** Fires what its layer fires, and `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes. */
+/**
+ * Fires what its layer fires, `time`, `range`, `compare`, `split`, `stack`, `zone` when one of these changes, and
+ * `show` when another layer is chosen.
+ */
 export class Stage extends L.Evented {
   clock = new Clock()
   /** @type {any} the history layer on the clock */
@@ -99,13 +103,14 @@ export class Stage extends L.Evented {
   }
 
   /** Whether a layer can be drawn: vector tiles when what draws them is here. */
-  draws ({ layer, format }) {
-    return format !== 'pbf' || this.#styles.has(layer)
+  draws (doc) {
+    const { layer, format } = doc
+    return !isInOtherGrid(doc) && (format !== 'pbf' || this.#styles.has(layer))
   }
 
   /** Loads what a layer needs to be drawn. Without WebGL, vector tiles are only known of. */
   async prepare (doc) {
-    if (this.draws(doc) || !document.createElement('canvas').getContext('webgl2')) return
+    if (this.draws(doc) || isInOtherGrid(doc) || !document.createElement('canvas').getContext('webgl2')) return
     this.#vectors ??= await import(await loadScript('vector-script'))
     this.#styles.set(doc.layer, await this.#vectors.readStyle(doc))
   }
@@ -122,12 +127,13 @@ export class Stage extends L.Evented {
     })
     layer.on(LAYER_EVENTS, this.#forward, this)
     layer.once('timeload storeerror', () => this.#dropEarlier())
-    layer.addTo(this.#map)
+    if (!isInOtherGrid(doc)) layer.addTo(this.#map)
     if (!this.draws(doc)) this.#dropEarlier()
     if (this.#timeline) this.#timeline.setLayers(layer)
     else this.#openTimeline(layer)
     this.stack.apply()
     this.comparison.resume()
+    this.fire('show')
   }
 
   clear () {
@@ -139,6 +145,7 @@ export class Stage extends L.Evented {
     this.stack.clear()
     this.#timeline?.remove()
     this.#timeline = null
+    this.fire('show')
   }
 
   /** Asks again for everything that did not come. A layer that has not even begun begins anew. */

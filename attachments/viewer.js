@@ -13,6 +13,7 @@ import { MapView } from './map.js'
 import { Measure } from './measure.js'
 import { empty, failure, loading, Notices } from './notices.js'
 import { nameOf, showOperator } from './operator.js'
+import { explainOtherGrids, isInOtherGrid } from './other-grid.js'
 import { Outlines } from './outlines.js'
 import { Panel } from './panel.js'
 import * as permalink from './permalink.js'
@@ -305,7 +306,8 @@ let footprint = 0 // which was asked for last
 async function outlineEdition (time) {
   const own = ++footprint
   const layer = stage.doc?.layer
-  const tiles = time === null || !layer ? [] : await store.footprint(layer, time).catch(() => [])
+  const isNone = time === null || !layer || isInOtherGrid(stage.doc)
+  const tiles = isNone ? [] : await store.footprint(layer, time).catch(() => [])
   if (own === footprint) outlines.covered(tiles)
 }
 
@@ -420,6 +422,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 })
 stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
+explainOtherGrids(stage, byId('map'))
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
 addTools(view, notices, { onFind: () => finder.open(), onMeasure: () => measure.toggle(), onKeys: keys.toggleList })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))

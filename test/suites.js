@@ -17,7 +17,7 @@ export const deepGroups = {
     'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
     'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota', 'offline/system',
     'offline/transfer', 'offline/upload-trouble', 'viewer/between', 'viewer/changes', 'viewer/compare',
-    'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open', 'viewer/offline-panel',
+    'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open', 'viewer/offline-panel', 'viewer/other-grid',
     'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile', 'viewer/time',
     'viewer/vector', 'viewer/viewer'
   ],

@@ -7,6 +7,7 @@ import { texts } from '../words/offline/index.js'
 import { AreaList } from './area-list.js'
 import { Coverage, AreaOutlines } from './area-marks.js'
 import { AreaForm } from './form.js'
+import { isInOtherGrid } from '../other-grid.js'
 import { boxOf, outlinesOf } from './geometry.js'
 import { problem, reasons } from './words.js'
 
@@ -128,13 +129,15 @@ export class OfflinePanel {
   }
 
   #showForm () {
-    const { view, layers, stage } = this.#page
+    const { view, stage } = this.#page
+    const layers = this.#page.layers().filter(layer => !isInOtherGrid(layer)) // an area is drawn on the map of the page
+    const chosen = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
     this.#list?.close()
     this.#list = undefined
     this.#outline()
     document.body.classList.add('sketching') // before it is measured how much of the map is free
     this.#form = new AreaForm(this.#offline, {
-      map: view.map, layers: layers(), layer: stage.doc?.layer ?? layers()[0]?.layer, box: this.#seen(),
+      map: view.map, layers, layer: chosen?.layer, box: this.#seen(),
       rate: this.#rate,
       onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
     })

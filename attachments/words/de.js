@@ -186,6 +186,11 @@ export const de = {
     disagree: number => `Unabhängig geladene Kartenspeicher widersprechen sich in ${count({ one: '# Dokument', other: '# Dokumenten' })(number)}.`,
     repairs: 'behebt das: Die neueste Version bleibt, und nichts geht verloren.'
   },
+  otherGrid: {
+    head: name => `„${name}“ ist nicht in Web-Mercator`,
+    why: grid => `Die Kacheln liegen im Gitter ${grid}. Die Karte dieser Seite zeichnet nur Web-Mercator und zeigt darum nichts von dieser Ebene.`,
+    programs: 'QGIS, GDAL, Leaflet und OpenLayers zeichnen sie. Das ist ihre Adresse:'
+  },
   address: { head: 'Adresse für Kartenprogramme', copy: 'Kopieren', copied: 'Kopiert', selected: 'Markiert', more: 'Adressen für andere Programme' },
   stack: {
     onMap: 'Auf der Karte',

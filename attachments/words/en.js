@@ -143,6 +143,11 @@ export const en = {
     disagree: number => `Stores that were loaded independently disagree about ${count({ one: '# document', other: '# documents' })(number)}.`,
     repairs: 'repairs that: the newest version stays, and nothing is lost.'
   },
+  otherGrid: {
+    head: name => `“${name}” is not in Web Mercator`,
+    why: grid => `Its tiles are in the grid ${grid}. The map of this page draws Web Mercator only, so it shows nothing of this layer.`,
+    programs: 'QGIS, GDAL, Leaflet and OpenLayers draw it. This is its address:'
+  },
   address: { head: 'Address for map clients', copy: 'Copy', copied: 'Copied', selected: 'Selected', more: 'Addresses for other programs' },
   stack: {
     onMap: 'On the map',

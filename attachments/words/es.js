@@ -186,6 +186,11 @@ export const es = {
     disagree: number => `Almacenes cargados por separado se contradicen en ${count({ one: '# documento', other: '# documentos' })(number)}.`,
     repairs: 'lo repara: queda la versión más reciente y no se pierde nada.'
   },
+  otherGrid: {
+    head: name => `«${name}» no está en Web Mercator`,
+    why: grid => `Sus teselas siguen la cuadrícula ${grid}. El mapa de esta página solo dibuja Web Mercator, así que no muestra nada de esta capa.`,
+    programs: 'QGIS, GDAL, Leaflet y OpenLayers la dibujan. Esta es su dirección:'
+  },
   address: { head: 'Dirección para programas de mapas', copy: 'Copiar', copied: 'Copiado', selected: 'Marcado', more: 'Direcciones para otros programas' },
   stack: {
     onMap: 'En el mapa',

@@ -186,6 +186,11 @@ export const fr = {
     disagree: number => `Des entrepôts chargés séparément se contredisent sur ${count({ one: '# document', other: '# documents' })(number)}.`,
     repairs: 'répare cela : la version la plus récente reste, et rien n’est perdu.'
   },
+  otherGrid: {
+    head: name => `« ${name} » n’est pas en Web Mercator`,
+    why: grid => `Ses tuiles suivent la grille ${grid}. La carte de cette page ne dessine que Web Mercator : elle ne montre donc rien de cette couche.`,
+    programs: 'QGIS, GDAL, Leaflet et OpenLayers la dessinent. Voici son adresse :'
+  },
   address: { head: 'Adresse pour logiciels de cartographie', copy: 'Copier', copied: 'Copié', selected: 'Sélectionné', more: 'Adresses pour d’autres programmes' },
   stack: {
     onMap: 'Sur la carte',

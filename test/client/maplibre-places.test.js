@@ -51,6 +51,15 @@ onStage('places in MapLibre', { layers: ['holes', 'deep', 'large', 'bounded', 'p
   })
 })
 
+onStage('a layer in another grid in MapLibre', { layers: ['swiss'], library: maplibre }, stage => {
+  it('is not drawn, but says so', async () => {
+    const page = await stage.show('swiss', { wait: false, map: { zoom: 7, center: [8.2, 46.8] } })
+    await page.waitForFunction(() => /** @type {any} */ (window).events.some(({ type }) => type === 'storeerror'))
+    assert.equal((await call(page, 'events.slice')).find(({ type }) => type === 'storeerror').code, 'MAP_GRID')
+    assert.deepEqual([stage.front.tiles(), await page.evaluate(() => Object.keys(/** @type {any} */ (window).map.getStyle().sources))], [[], []])
+  })
+})
+
 onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   it('gives every image back, and keeps no more textures after many steps than before', async () => {
     const page = await stage.page()
