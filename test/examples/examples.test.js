@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import { Store } from '../../loader/index.js'
+import { hang } from '../client/support/gallery.js'
 import { openBrowser, openPage, screens } from '../viewer/browser.js'
 import { drawn } from './drawn.js'
 import { folder, serveExamples, serveLibraries } from './server.js'
@@ -22,6 +23,7 @@ for (const { name, open } of openKinds) {
       browser = await openBrowser(this)
       server = await serveExamples()
       store = await open()
+      await hang(await Store.open(store.database), ['europe']) // for other-grids.html
     })
 
     after(async () => {
@@ -82,6 +84,13 @@ for (const { name, open } of openKinds) {
         assert.notDeepEqual(await page.screenshot(), before)
       })
     }
+
+    it('other-grids.html draws a layer in the coordinate system of its grid, and says where its middle is', async () => {
+      const page = await visit('other-grids.html')
+      assert.deepEqual(await page.locator('#layers option').allTextContents(), ['europe (EuropeanETRS89_LAEAQuad)'])
+      await page.getByText(/^EPSG:3035: \d{7}, \d{7}$/).waitFor()
+      assert.ok(await page.locator('#trouble').isHidden())
+    })
 
     it('compare.html shows two times', async () => {
       const page = await visit('compare.html')
