@@ -53,12 +53,11 @@ function section (layer, times) {
     const { nodes, set } = copyable(texts.copy(head, name))
     return { kind, set, nodes: [element('dt', null, head, element('small', null, use)), element('dd', null, ...nodes)] }
   })
+  const [first, last] = [times[0], times[times.length - 1]].map(time => time && date(time))
   const facts = [
     isVector(layer) ? texts.vector : texts.images,
     zooms(minzoom, maxzoom) && `${words.facts.terms.zooms} ${zooms(minzoom, maxzoom)}`,
-    times.length > 1
-      ? texts.times(times.length, date(times[0]), date(times[times.length - 1]))
-      : times.length && date(times[0])
+    times.length > 1 && first !== last ? texts.times(times.length, first, last) : first
   ].filter(Boolean)
   const viewer = element('a', null, texts.open)
   return {
