@@ -25,7 +25,8 @@ import { definitionOf, knownProj4, projectionOf, registerProjection } from './pr
 
 /** @typedef {{code: string, uri: string, definition?: any, inDegrees: boolean, northingFirst: boolean}} System */
 
-const KEPT = 32 // boxes whose outline in the system is remembered
+const KEPT = 32 // boxes of degrees whose outline in the system is remembered
+const KEPT_BOXES = 1024 // the same of whose outline only the box is remembered
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
 
@@ -35,6 +36,8 @@ export class Grid {
   #reach
   /** @type {Map<string, Position[][]>} */
   #outlines = new Map()
+  /** @type {Map<string, Bbox | undefined>} */
+  #boxes = new Map()
 
   /**
    * @param {object} parts
@@ -187,13 +190,24 @@ export class Grid {
       if (!right || !left) return [left, right].filter(Boolean)
       return left.x1 >= right.x0 ? [{ ...left, x1: right.x1 }] : [left, right]
     }
-    const corners = this.inDegrees ? [[[bbox[0], bbox[1]], [bbox[2], bbox[3]]]] : this.outline(bbox)
-    const places = corners.flatMap(ring => ring.map(position => this.#place(/** @type {Position} */ (position), z)))
-    if (!places.length) return []
+    const box = this.boxOf(bbox)
+    if (!box) return []
     const { columns, rows } = this.matrix(z)
-    const [x0, x1] = rangeOf(places, 0, columns)
-    const [y0, y1] = rangeOf(places, 1, rows)
+    const [[left, top], [right, bottom]] = [this.#place([box[0], box[3]], z), this.#place([box[2], box[1]], z)]
+    const [x0, x1] = rangeOf(left, right, columns)
+    const [y0, y1] = rangeOf(top, bottom, rows)
     return x0 <= x1 && y0 <= y1 ? [{ x0, x1, y0, y1 }] : []
+  }
+
+  /**
+   * The smallest box in the system around a box of degrees, or nothing where the grid has nothing of it.
+   * @param {Bbox} bbox @returns {Bbox | undefined} left, bottom, right, top
+   */
+  boxOf (bbox) {
+    if (this.inDegrees) return bbox
+    const key = bbox.join()
+    if (!this.#boxes.has(key)) remember(this.#boxes, key, boxAround(this.outline(bbox).flat()), KEPT_BOXES)
+    return this.#boxes.get(key)
   }
 
   /** A box of degrees as rings in the system. @param {Bbox} bbox */
@@ -202,8 +216,7 @@ export class Grid {
     let rings = this.#outlines.get(key)
     if (!rings) {
       rings = outlineOf(this, bbox)
-      if (this.#outlines.size >= KEPT) this.#outlines.delete(/** @type {string} */ (this.#outlines.keys().next().value))
-      this.#outlines.set(key, rings)
+      remember(this.#outlines, key, rings, KEPT)
     }
     return rings
   }
@@ -231,17 +244,31 @@ const halves = (before, matrix) => [0, 1].every(axis =>
   Math.abs(before.span[axis] / matrix.span[axis] - 2) < 1e-6 &&
   Math.abs(before.origin[axis] - matrix.origin[axis]) < matrix.span[axis] * 1e-6)
 
-/** The first and the last tile that some places span, of so many; first > last where they are all outside. */
-function rangeOf (places, axis, count) {
-  let [least, most] = [Infinity, -Infinity]
-  for (const place of places) {
-    least = Math.min(least, place[axis])
-    most = Math.max(most, place[axis])
-  }
+/** The first and the last tile between two places, of so many; first > last where they are outside. */
+function rangeOf (least, most, count) {
   const edge = EDGE * 2 ** MAX_ZOOM / 1024 // parts of a tile, which coordinates of a system lose
   const first = Math.floor(least + edge)
   const last = Math.max(first, Math.ceil(most - edge) - 1)
   return [Math.max(first, 0), Math.min(last, count - 1)]
+}
+
+/** @param {Position[]} positions @returns {Bbox | undefined} */
+function boxAround (positions) {
+  if (!positions.length) return
+  const box = /** @type {Bbox} */ ([Infinity, Infinity, -Infinity, -Infinity])
+  for (const [x, y] of positions) {
+    box[0] = Math.min(box[0], x)
+    box[1] = Math.min(box[1], y)
+    box[2] = Math.max(box[2], x)
+    box[3] = Math.max(box[3], y)
+  }
+  return box
+}
+
+/** Keeps a value, and so many others at most: the oldest goes. @param {Map<string, any>} kept */
+function remember (kept, key, value, most) {
+  if (kept.size >= most) kept.delete(/** @type {string} */ (kept.keys().next().value))
+  kept.set(key, value)
 }
 
 /** @param {Bbox} box @returns {Bbox} */

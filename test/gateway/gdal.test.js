@@ -6,10 +6,11 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { gdalXml } from '../../server/gateway/routes/gdal.js'
+import { gridOf } from '../../core/index.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, skip } from '../support/tools.js'
-import { DEEPEST, YEARS, startWorld } from './wmts/world.js'
+import { DEEPEST, OTHERS, YEARS, color, startWorld } from './wmts/world.js'
 
 const EDGE = 20037508.3427892
 const run = promisify(execFile)
@@ -50,6 +51,27 @@ describe('the GDAL_WMS document of a layer', () => {
     assert.deepEqual(read({}).numbers('TileLevel', 'SizeX', 'SizeY'), [22, 2 ** 30, 2 ** 30], 'GDAL counts no more pixels')
   })
 
+  it('is in the grid of the layer, if its zooms halve', () => {
+    const corners = ['UpperLeftX', 'UpperLeftY', 'LowerRightX', 'LowerRightY']
+    const europe = read({ grid: 'EuropeanETRS89_LAEAQuad', maxzoom: 5, bounds: [6, 47, 15, 55] })
+    assert.deepEqual([europe.value('Projection'), ...europe.numbers(...corners, ...WINDOW)], ['EPSG:3035', 3687500, 3812500, 4812500, 2125000, 5, 12, 12, 2048, 3072, 2])
+    const degrees = read({ grid: 'WorldCRS84Quad', maxzoom: 4 })
+    assert.deepEqual([degrees.value('Projection'), ...degrees.numbers(...corners, ...WINDOW)], ['OGC:CRS84', -180, 90, 180, -90, 4, 0, 0, 4096, 2048, 2])
+    const arctic = read({ grid: 'UPSArcticWGS84Quad', maxzoom: 3 })
+    assert.deepEqual([arctic.value('Projection'), ...arctic.numbers(...corners)], ['EPSG:5041', -14440759.350252, 18440759.350252, 18440759.350252, -14440759.350252])
+  })
+
+  it('is the WMTS of the layer, if its zooms do not halve', () => {
+    const swiss = { grid: 'LV95', maxzoom: 20, format: 'jpg' }
+    const { text, value, numbers } = read(swiss, { time: '2023', query: '?token=a.b' })
+    assert.match(text, /^<GDAL_WMTS>/)
+    assert.equal(value('GetCapabilitiesUrl'), 'http://host/wmts@2023/1.0.0/WMTSCapabilities.xml?token=a.b')
+    assert.deepEqual(['Layer', 'TileMatrixSet', 'TileMatrix'].map(value), ['osm', 'LV95_Level20', '20'])
+    assert.deepEqual(numbers('BandsCount'), [3])
+    assert.match(read({ grid: 'LV95' }).value('GetCapabilitiesUrl'), /\/wmts\/1\.0\.0\//)
+    assert.deepEqual(read({ grid: 'LV95' }, { stored: new Map([[3, {}], [17, {}]]) }).value('TileMatrix'), '17', 'without a maxzoom, the deepest stored zoom')
+  })
+
   it('has blocks of the size of the tiles, and bands by the format', () => {
     assert.deepEqual(read({ maxzoom: 3, tileSize: 512, format: 'jpg' }).numbers('BlockSizeX', 'BlockSizeY', 'SizeX', 'BandsCount'), [512, 512, 4096, 3])
     assert.deepEqual(read({ maxzoom: 3, format: 'png' }).numbers('BlockSizeX', 'BandsCount'), [256, 4])
@@ -62,48 +84,74 @@ onEachStore('GDAL', backend => {
   const folder = useFolder()
   before(async function () {
     if (!gdal()) skip(this, 'GDAL is not installed: put gdal_translate on the PATH')
-    world = await startWorld(await backend.database())
+    world = await startWorld(await backend.database(), OTHERS)
+    // the first request for a past tile may wait longer for the index than the gateway lets it
+    while ((await fetch(url('world@2022/0/0/0.png'))).status === 503);
   })
   after(() => world?.close())
 
   const tool = (name, ...args) => run(name, args, { env: { ...process.env, GDAL_ENABLE_WMS_CACHE: 'NO', GDAL_PAM_ENABLED: 'NO' } })
   const url = address => `${world.gateway.url}/${address}`
-  const size = 2 ** DEEPEST * 256
+  const LAYERS = { world: { maxzoom: DEEPEST }, ...OTHERS }
+  /** The grids at the end in a short form. */
+  const yearsOf = layer => ['arctic', 'degrees'].includes(layer) ? [2023] : YEARS
+  const titleOf = layer => `${LAYERS[layer].grid ?? 'WebMercatorQuad'}, at ${yearsOf(layer).length} times`
+  const deepestOf = layer => {
+    const grid = gridOf(LAYERS[layer])
+    const matrix = grid.matrix(LAYERS[layer].maxzoom)
+    const [left, , , top] = grid.extent(matrix.z, 0, 0)
+    const [, bottom, right] = grid.extent(matrix.z, matrix.columns - 1, matrix.rows - 1)
+    return { grid, ...matrix, corners: [left, top, right, bottom].map(String) }
+  }
 
   /** The map as the store has it: each tile as of the end of a year, at its place. */
-  async function mapOf (year) {
+  async function mapOf (layer, year) {
+    const { z, columns, rows } = deepestOf(layer)
     const tiles = []
-    for (let x = 0; x < 2 ** DEEPEST; x++) {
-      for (let y = 0; y < 2 ** DEEPEST; y++) {
-        const { bytes } = await world.store.at('world', DEEPEST, x, y, String(year))
+    for (let x = 0; x < columns; x++) {
+      for (let y = 0; y < rows; y++) {
+        const { bytes } = await world.store.at(layer, z, x, y, String(year))
         tiles.push({ input: bytes, left: 256 * x, top: 256 * y })
       }
     }
-    return sharp({ create: { width: size, height: size, channels: 3, background: '#000' } }).composite(tiles).png().toBuffer()
+    return sharp({ create: { width: columns * 256, height: rows * 256, channels: 3, background: '#000' } }).composite(tiles).png().toBuffer()
   }
   const raw = input => sharp(input).removeAlpha().raw().toBuffer()
 
   /** A description by hand, for the addresses that other programs use too. */
-  const described = (address, yOrigin) => `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
-<DataWindow><UpperLeftX>${-EDGE}</UpperLeftX><UpperLeftY>${EDGE}</UpperLeftY><LowerRightX>${EDGE}</LowerRightX><LowerRightY>${-EDGE}</LowerRightY>
-<TileLevel>${DEEPEST}</TileLevel><TileCountX>1</TileCountX><TileCountY>1</TileCountY><YOrigin>${yOrigin}</YOrigin></DataWindow>
-<Projection>EPSG:3857</Projection><BlockSizeX>256</BlockSizeX><BlockSizeY>256</BlockSizeY><BandsCount>4</BandsCount></GDAL_WMS>`
+  function described (layer, address, yOrigin) {
+    const { grid, z, columns, rows, corners: [left, top, right, bottom] } = deepestOf(layer)
+    return `<GDAL_WMS><Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
+<DataWindow><UpperLeftX>${left}</UpperLeftX><UpperLeftY>${top}</UpperLeftY><LowerRightX>${right}</LowerRightX><LowerRightY>${bottom}</LowerRightY>
+<TileLevel>${z}</TileLevel><TileX>0</TileX><TileY>0</TileY><SizeX>${columns * 256}</SizeX><SizeY>${rows * 256}</SizeY><YOrigin>${yOrigin}</YOrigin></DataWindow>
+<Projection>${grid.crs}</Projection><BlockSizeX>256</BlockSizeX><BlockSizeY>256</BlockSizeY><OverviewCount>0</OverviewCount><BandsCount>4</BandsCount></GDAL_WMS>`
+  }
   const WAYS = {
-    'gdal.xml': year => url(`world@${year}/gdal.xml`),
-    'capabilities below an address with a time': year => `WMTS:${url(`wmts@${year}/1.0.0/WMTSCapabilities.xml`)},layer=world`,
-    'capabilities by KVP': year => `WMTS:${url(`wmts?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=${year}`)},layer=world`,
-    XYZ: year => described(url(`world@${year}/$\{z}/$\{x}/$\{y}.png`), 'top'),
-    TMS: year => described(url(`tms/1.0.0/world@${year}/$\{z}/$\{x}/$\{y}.png`), 'bottom')
+    'gdal.xml': (layer, year) => url(`${layer}@${year}/gdal.xml`),
+    'capabilities below an address with a time': (layer, year) => `WMTS:${url(`wmts@${year}/1.0.0/WMTSCapabilities.xml`)},layer=${layer}`,
+    'capabilities by KVP': (layer, year) => `WMTS:${url(`wmts?SERVICE=WMTS&REQUEST=GetCapabilities&TIME=${year}`)},layer=${layer}`,
+    XYZ: (layer, year) => described(layer, url(`${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'top'),
+    TMS: (layer, year) => described(layer, url(`tms/1.0.0/${layer}@${year}/$\{z}/$\{x}/$\{y}.png`), 'bottom')
   }
 
-  for (const [name, source] of Object.entries(WAYS)) {
-    it(`reads the pixels of the store at three times by ${name}`, async () => {
-      for (const year of YEARS) {
-        const file = path.join(folder.dir, `${year}.png`)
-        await tool('gdal_translate', '-q', '-of', 'PNG', source(year), file)
-        assert.ok((await raw(file)).equals(await raw(await mapOf(year))), `${year}`)
-      }
-    })
+  const SYSTEMS = { world: /"EPSG",3857\]\]$/, europe: /"EPSG",3035\]\]$/, swiss: /"EPSG",2056\]\]$/, arctic: /"EPSG",5041\]\]$/, degrees: /AXIS\["(geodetic )?longitude[^"]*",east,\s*ORDER\[1\]/ }
+
+  for (const layer of Object.keys(LAYERS)) {
+    for (const [name, source] of Object.entries(WAYS)) {
+      it(`reads the pixels of the store by ${name}: ${titleOf(layer)}`, async () => {
+        const { corners } = deepestOf(layer)
+        for (const year of yearsOf(layer)) {
+          const file = path.join(folder.dir, `${year}.tif`)
+          await tool('gdal_translate', '-q', '-of', 'GTiff', source(layer, year), file)
+          assert.ok((await raw(file)).equals(await raw(await mapOf(layer, year))), `${year}`)
+        }
+        const info = JSON.parse((await tool('gdalinfo', '-json', source(layer, 2023))).stdout)
+        const { upperLeft, lowerRight } = info.cornerCoordinates
+        // gdalinfo rounds to the centimetre where it likes
+        ;[...upperLeft, ...lowerRight].forEach((value, index) => assert.ok(Math.abs(value - corners[index]) < 0.01, `${upperLeft} ${lowerRight}, not ${corners}`))
+assert.match(info.coordinateSystem.wkt, SYSTEMS[layer])
+      })
+    }
   }
 
   it('reads each zoom as an overview, from the tiles of that zoom', async () => {
@@ -127,20 +175,46 @@ onEachStore('GDAL', backend => {
     assert.deepEqual(found, expected)
   })
 
-  it('warps them as it warps an image of the store', async () => {
-    for (const year of YEARS) {
-      folder.write({ [`${year}.png`]: await mapOf(year) })
-      const local = path.join(folder.dir, `${year}.tif`)
-      await tool('gdal_translate', '-q', '-a_srs', 'EPSG:3857', '-a_ullr', `${-EDGE}`, `${EDGE}`, `${EDGE}`, `${-EDGE}`, path.join(folder.dir, `${year}.png`), local)
-      const warped = async (source, name) => {
-        const file = path.join(folder.dir, `${year}-${name}.tif`)
-        await tool('gdalwarp', '-q', '-t_srs', 'EPSG:4326', '-te', '-170', '-60', '170', '80', '-ts', '340', '140', '-ovr', 'NONE', '-r', 'near', source, file)
-        return raw(file)
-      }
-      const expected = await warped(local, 'local')
-      for (const name of ['gdal.xml', 'capabilities below an address with a time']) assert.ok((await warped(WAYS[name](year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+  it('reads zooms that do not halve as overviews too', async () => {
+    const source = url('swiss@2023/gdal.xml')
+    const info = JSON.parse((await tool('gdalinfo', '-json', source)).stdout)
+    assert.deepEqual([info.size, info.bands[0].overviews[0].size], [[2048, 1280], [1024, 640]])
+    for (const [overview, z, x, y] of [['0', 15, 2, 1], ['1', 14, 1, 0]]) {
+      const file = path.join(folder.dir, `${z}.png`)
+      const [left, bottom, right, top] = gridOf(OTHERS.swiss).extent(z, x, y).map((edge, side) => edge + (side < 2 ? 1 : -1) * 8000)
+      await tool('gdal_translate', '-q', '-of', 'PNG', '-ovr', overview, '-projwin', `${left}`, `${top}`, `${right}`, `${bottom}`, source, file)
+      const pixels = await raw(file)
+      assert.deepEqual([[...pixels.subarray(0, 3)], [...pixels.subarray(-3)]], [color(z, x, y, 2023), color(z, x, y, 2023)])
     }
   })
+
+  /** What a layer is warped to: its system, and a window of it. */
+  const TARGETS = {
+    world: ['EPSG:4326', -170, -60, 170, 80, 340, 140],
+    europe: ['EPSG:3857', -2e6, 4e6, 5e6, 1.1e7, 350, 350],
+    swiss: ['EPSG:4326', 5.5, 45.5, 11, 48, 440, 200],
+    arctic: ['EPSG:3857', -2e7, 8e6, 2e7, 2e7, 400, 120],
+    degrees: ['EPSG:3857', -2e7, -2e7, 2e7, 2e7, 400, 400]
+  }
+  for (const layer of Object.keys(LAYERS)) {
+    it(`warps them as it warps an image of the store: ${titleOf(layer)}`, async () => {
+      const { grid, corners } = deepestOf(layer)
+      const [crs, ...window] = TARGETS[layer].map(String)
+      for (const year of yearsOf(layer)) {
+        folder.write({ [`${year}.png`]: await mapOf(layer, year) })
+        const local = path.join(folder.dir, `${year}.tif`)
+        await tool('gdal_translate', '-q', '-a_srs', grid.crs, '-a_ullr', ...corners, path.join(folder.dir, `${year}.png`), local)
+        const warped = async (source, name) => {
+          const file = path.join(folder.dir, `${year}-${name}.tif`)
+          await tool('gdalwarp', '-q', '-t_srs', crs, '-te', ...window.slice(0, 4), '-ts', ...window.slice(4), '-ovr', 'NONE', '-r', 'near', source, file)
+          return raw(file)
+        }
+        const expected = await warped(local, 'local')
+        assert.ok(new Set(expected).size > 4, 'there is something to see')
+        for (const name of ['gdal.xml', 'capabilities below an address with a time', 'TMS']) assert.ok((await warped(WAYS[name](layer, year), name.slice(0, 4))).equals(expected), `${name} ${year}`)
+      }
+    })
+  }
 
   it('reads nothing, and no error, where the layer has no tiles yet', async () => {
     const file = path.join(folder.dir, 'before.png')

@@ -1,11 +1,12 @@
-// A layer for GDAL: a GDAL_WMS document, which every program with GDAL opens as one image with overviews, now or as of
-// a time: `gdalinfo http://localhost:8080/osm@2023/gdal.xml`.
+// A layer for GDAL: a document that every program with GDAL opens as one image with overviews, now or as of a time:
+// `gdalinfo http://localhost:8080/osm@2023/gdal.xml`.
 import { formatReference } from '../../../core/index.js'
 import { formats } from '../../../core/images.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { gridOf } from '../../../core/grids/index.js'
 import { cacheControlWith } from '../addresses.js'
 import { etagOf, sendTagged } from '../responses.js'
-import { EDGE, limitsOf, zoomsOf } from '../wmts/matrix-sets.js'
+import { limitsOf, matrixSetOf, rounded, zoomsOf } from '../wmts/matrix-sets.js'
 import { formatOf } from '../wmts/request.js'
 import { xml } from '../wmts/xml.js'
 
@@ -33,47 +34,75 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
 }
 
 /**
+ * @typedef {{base: string, time?: string, query?: string}} Place base: URL of the gateway, ends in a slash; time: as
+ *   written; query: of the addresses
  * @param {Record<string, any>} layer
- * @param {object} options
- * @param {string} options.base URL of the gateway, ends in a slash
- * @param {string} [options.time] as written
- * @param {string} [options.query] of the addresses of tiles
- * @param {Map<number, any>} [options.stored] by zoom: where the store has tiles
+ * @param {Place & {stored?: Map<number, any>}} options stored: where the store has tiles, by zoom
  */
-export function gdalXml (layer, { base, time, query = '', stored }) {
-  const { tileSize = 256 } = layer
+export function gdalXml (layer, { stored, ...place }) {
+  const { maxzoom = stored && Math.max(...stored.keys()) } = layer
+  const zooms = zoomsOf({ ...layer, maxzoom })
+  return String(gridOf(layer).isQuad ? gdalWms(layer, zooms, place) : gdalWmts(layer, zooms, place))
+}
+
+/**
+ * The addresses of tiles. GDAL's overviews halve the image. Without an XML declaration: GDAL knows the document by its
+ * first characters.
+ * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms @param {Place} place
+ */
+function gdalWms (layer, zooms, { base, time, query = '' }) {
+  const grid = gridOf(layer)
+  const { tileSize } = grid
   const { type, ext } = formatOf(layer)
-  const { level, overviews, columns, rows, first, width } = windowOf(layer, stored)
+  const { level, overviews, columns, rows, first } = windowOf(layer, zooms)
   const deep = 2 ** overviews
-  const left = -EDGE + first.x * width
-  const top = EDGE - first.y * width
+  const { span: [width, height] } = grid.matrix(level - overviews)
+  const [left, , , top] = grid.extent(level - overviews, first.x, first.y)
   const address = `${base}${formatReference(layer.layer, time)}/$\{z}/$\{x}/$\{y}.${ext}${query}`
-  // no XML declaration: GDAL knows the document by its first characters
-  return String(xml`<GDAL_WMS>
+  return xml`<GDAL_WMS>
   <Service name="TMS"><ServerUrl>${address}</ServerUrl></Service>
   <DataWindow>
-    <UpperLeftX>${left}</UpperLeftX><UpperLeftY>${top}</UpperLeftY>
-    <LowerRightX>${left + columns * width}</LowerRightX><LowerRightY>${top - rows * width}</LowerRightY>
+    <UpperLeftX>${rounded(left)}</UpperLeftX><UpperLeftY>${rounded(top)}</UpperLeftY>
+    <LowerRightX>${rounded(left + columns * width)}</LowerRightX><LowerRightY>${rounded(top - rows * height)}</LowerRightY>
     <TileLevel>${level}</TileLevel><TileX>${first.x * deep}</TileX><TileY>${first.y * deep}</TileY>
     <SizeX>${columns * deep * tileSize}</SizeX><SizeY>${rows * deep * tileSize}</SizeY><YOrigin>top</YOrigin>
   </DataWindow>
-  <Projection>EPSG:3857</Projection>
+  <Projection>${grid.crs}</Projection>
   <BlockSizeX>${tileSize}</BlockSizeX><BlockSizeY>${tileSize}</BlockSizeY>
   <OverviewCount>${overviews}</OverviewCount>
-  <BandsCount>${type === formats.jpeg.type ? 3 : 4}</BandsCount>
+  <BandsCount>${bandsOf(type)}</BandsCount>
   <ZeroBlockHttpCodes>204,404</ZeroBlockHttpCodes>
 </GDAL_WMS>
-`)
+`
 }
+
+/**
+ * The capabilities, which have the scale of each zoom: for grids whose zooms do not halve.
+ * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms @param {Place} place
+ */
+function gdalWmts (layer, { max }, { base, time, query = '' }) {
+  const { id, grid } = matrixSetOf(layer)
+  return xml`<GDAL_WMTS>
+  <GetCapabilitiesUrl>${base}${formatReference('wmts', time)}/1.0.0/WMTSCapabilities.xml${query}</GetCapabilitiesUrl>
+  <Layer>${layer.layer}</Layer>
+  <TileMatrixSet>${id}</TileMatrixSet>
+  <TileMatrix>${grid.matrix(max).id}</TileMatrix>
+  <Format>${formatOf(layer).type}</Format>
+  <BandsCount>${bandsOf(formatOf(layer).type)}</BandsCount>
+  <ZeroBlockHttpCodes>204,404</ZeroBlockHttpCodes>
+</GDAL_WMTS>
+`
+}
+
+const bandsOf = type => type === formats.jpeg.type ? 3 : 4
 
 /**
  * The image: whole tiles of the smallest overview around the bounds of the layer, so that the tiles of all zooms begin
  * at its corner.
- * @param {Record<string, any>} layer @param {Map<number, any>} [stored]
+ * @param {Record<string, any>} layer @param {import('../../../core/grid.js').Zooms} zooms
  */
-function windowOf (layer, stored) {
-  const { tileSize = 256, maxzoom = stored && Math.max(...stored.keys()) } = layer
-  const { min, max } = zoomsOf({ ...layer, maxzoom })
+function windowOf (layer, { min, max }) {
+  const { tileSize } = gridOf(layer)
   for (let level = max; ; level--) {
     let smallest = level
     while (smallest > min && sizeOf(limitsOf(layer, smallest)) > FEW) smallest--
@@ -85,8 +114,7 @@ function windowOf (layer, stored) {
       overviews,
       columns: limits.maxCol - limits.minCol + 1,
       rows: limits.maxRow - limits.minRow + 1,
-      first: { x: limits.minCol, y: limits.minRow },
-      width: 2 * EDGE / 2 ** smallest // metres
+      first: { x: limits.minCol, y: limits.minRow }
     }
   }
 }

@@ -1,7 +1,9 @@
 // The capabilities: one document about all layers, in the order of elements that the schema of WMTS 1.0.0 has.
 import pMap from 'p-map'
-import { MAX_LATITUDE } from '../../../core/grid.js'
-import { EDGE, allLimitsOf, matrixSetOf, matrixSetsOf, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
+import { gridOf } from '../../../core/grids/index.js'
+import {
+  allLimitsOf, boxOf, crsOf, matrixSetOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet, zoomsOf
+} from './matrix-sets.js'
 import { STYLE, formatOf } from './request.js'
 import { withSeries } from './times.js'
 import { xml } from './xml.js'
@@ -10,7 +12,6 @@ const MAX_TIMES = 1000 // of a layer, the newest: every client reads them before
 const MANY_TIMES = 100 // of a layer: if there are more, regular series are written as periods; few programs read those
 const CONCURRENCY = 8 // layers whose times are asked for at once
 const MAX_TEXT = 1000 // characters of a description, and of an attribution: every client reads those of all layers
-const CRS = 'urn:ogc:def:crs:EPSG::3857'
 
 /**
  * @typedef {{layer: Record<string, any>, times: string[], reach?: Map<number,
@@ -81,6 +82,7 @@ const operation = (name, rest, kvp) => xml`
 function layerElement ({ layer, times, reach }, { service, query, at }) {
   const { type, ext } = formatOf(layer)
   const [west, south, east, north] = boundsOf(layer)
+  const grid = gridOf(layer)
   const newest = times.slice(-MAX_TIMES)
   // one template a layer: clients that find two take either, and half of the tiles would not follow the time
   const place = `${newest.length ? '{Time}/' : ''}{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}`
@@ -90,7 +92,7 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 <ows:Title>${layer.name || layer.layer}</ows:Title>${aboutOf(layer) && xml`
 <ows:Abstract>${aboutOf(layer)}</ows:Abstract>`}
 <ows:WGS84BoundingBox><ows:LowerCorner>${west} ${south}</ows:LowerCorner><ows:UpperCorner>${east} ${north}</ows:UpperCorner></ows:WGS84BoundingBox>
-<ows:Identifier>${layer.layer}</ows:Identifier>
+<ows:Identifier>${layer.layer}</ows:Identifier>${!grid.isWebMercator && boxElement(grid, crsBoxOf(layer))}
 <Style isDefault="true"><ows:Title>${STYLE}</ows:Title><ows:Identifier>${STYLE}</ows:Identifier></Style>
 <Format>${type}</Format>${newest.length > 0 && xml`
 <Dimension>
@@ -111,31 +113,56 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
 
 const limits = all => all.length > 0 && xml`
-<TileMatrixSetLimits>${all.map(({ z, minRow, maxRow, minCol, maxCol }) => xml`
-<TileMatrixLimits><TileMatrix>${z}</TileMatrix><MinTileRow>${minRow}</MinTileRow><MaxTileRow>${maxRow}</MaxTileRow><MinTileCol>${minCol}</MinTileCol><MaxTileCol>${maxCol}</MaxTileCol></TileMatrixLimits>`)}
+<TileMatrixSetLimits>${all.map(({ matrix, minRow, maxRow, minCol, maxCol }) => xml`
+<TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix><MinTileRow>${minRow}</MinTileRow><MaxTileRow>${maxRow}</MaxTileRow><MinTileCol>${minCol}</MinTileCol><MaxTileCol>${maxCol}</MaxTileCol></TileMatrixLimits>`)}
 </TileMatrixSetLimits>`
 
-const matrixSet = set => xml`
+/** @param {import('../../../core/grids/grid.js').Grid} grid @param {number[]} box */
+const boxElement = (grid, [left, bottom, right, top]) => xml`
+<ows:BoundingBox crs="${crsOf(grid)}"><ows:LowerCorner>${position(grid, [left, bottom])}</ows:LowerCorner><ows:UpperCorner>${position(grid, [right, top])}</ows:UpperCorner></ows:BoundingBox>`
+
+/** @param {import('./matrix-sets.js').MatrixSet} set */
+function matrixSet (set) {
+  const { grid, matrices } = set
+  const deepest = matrices[matrices.length - 1]
+  return xml`
 <TileMatrixSet>
-<ows:Title>Web Mercator to zoom ${set.deepest}, tiles of ${set.tileSize} pixels</ows:Title>
-<ows:Identifier>${set.id}</ows:Identifier>
-<ows:BoundingBox crs="${CRS}"><ows:LowerCorner>${-EDGE} ${-EDGE}</ows:LowerCorner><ows:UpperCorner>${EDGE} ${EDGE}</ows:UpperCorner></ows:BoundingBox>
-<ows:SupportedCRS>${CRS}</ows:SupportedCRS>${wellKnownScaleSet(set) && xml`
-<WellKnownScaleSet>${wellKnownScaleSet(set)}</WellKnownScaleSet>`}${Array.from({ length: set.deepest + 1 }, (_, z) => xml`
+<ows:Title>${grid.isWebMercator ? 'Web Mercator' : grid.title} to zoom ${deepest.id}, tiles of ${grid.tileSize} pixels</ows:Title>
+<ows:Identifier>${set.id}</ows:Identifier>${boxElement(grid, boxOf(grid, deepest.z))}
+<ows:SupportedCRS>${crsOf(grid)}</ows:SupportedCRS>${wellKnownScaleSet(set) && xml`
+<WellKnownScaleSet>${wellKnownScaleSet(set)}</WellKnownScaleSet>`}${matrices.map(matrix => xml`
 <TileMatrix>
-<ows:Identifier>${z}</ows:Identifier>
-<ScaleDenominator>${scaleDenominator(set.tileSize, z)}</ScaleDenominator>
-<TopLeftCorner>${-EDGE} ${EDGE}</TopLeftCorner>
-<TileWidth>${set.tileSize}</TileWidth><TileHeight>${set.tileSize}</TileHeight>
-<MatrixWidth>${2 ** z}</MatrixWidth><MatrixHeight>${2 ** z}</MatrixHeight>
+<ows:Identifier>${matrix.id}</ows:Identifier>
+<ScaleDenominator>${scaleDenominator(set, matrix)}</ScaleDenominator>
+<TopLeftCorner>${position(grid, matrix.origin)}</TopLeftCorner>
+<TileWidth>${grid.tileSize}</TileWidth><TileHeight>${grid.tileSize}</TileHeight>
+<MatrixWidth>${matrix.columns}</MatrixWidth><MatrixHeight>${matrix.rows}</MatrixHeight>
 </TileMatrix>`)}
 </TileMatrixSet>`
+}
 
-/** A box over the antimeridian goes all the way round: clients read the corners as least and most. */
-export function boundsOf ({ bounds: [west, south, east, north] = [-180, -MAX_LATITUDE, 180, MAX_LATITUDE] }) {
-  const clamp = (value, most) => Math.min(Math.max(value, -most), most)
-  const across = west > east ? [-180, 180] : [clamp(west, 180), clamp(east, 180)]
-  return [across[0], clamp(south, MAX_LATITUDE), across[1], clamp(north, MAX_LATITUDE)]
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
+
+/**
+ * The box of a layer in degrees. One over the antimeridian goes all the way round: clients read the corners as least
+ * and most.
+ * @param {Record<string, any>} layer
+ */
+export function boundsOf (layer) {
+  const grid = gridOf(layer)
+  const [west, south, east, north] = layer.bounds ?? grid.bounds
+  const across = west > east ? [-180, 180] : [clamp(west, -180, 180), clamp(east, -180, 180)]
+  const [, least, , most] = grid.reach
+  return [across[0], clamp(south, least, most), across[1], clamp(north, least, most)]
+}
+
+/** The box of a layer in the system of its grid, within its deepest matrix. */
+function crsBoxOf (layer) {
+  const grid = gridOf(layer)
+  const whole = boxOf(grid, zoomsOf(layer).max)
+  const box = (layer.bounds && grid.boxOf(grid.inDegrees ? boundsOf(layer) : layer.bounds)) ?? whole
+  const [left, bottom, right, top] = whole
+  return box.map((value, side) => side % 2 ? clamp(value, bottom, top) : clamp(value, left, right))
 }
 
 const SIGNS = new Map(Object.entries({ copy: '©', amp: '&', lt: '<', gt: '>', quot: '"', nbsp: ' ' }))

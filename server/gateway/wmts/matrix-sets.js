@@ -1,53 +1,83 @@
-// The tile matrix sets: Web Mercator with the zooms, columns and rows of the store. There is one for each size of tiles
-// and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever its limits say, and QGIS
-// asks for it.
-import { MAX_ZOOM, tileRanges } from '../../../core/grid.js'
+// The tile matrix sets: the grids of the layers with the zooms, columns and rows of the store. There is one for each
+// grid, each size of tiles and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever
+// its limits say, and QGIS asks for it.
+import { fingerprint } from '../../../core/fingerprint.js'
+import { WEB_MERCATOR, gridOf } from '../../../core/grids/index.js'
 
-/** Metres from the middle of the world to its edge, with the digits of the standard. */
-export const EDGE = 20037508.3427892
+const SCALE = gridOf().matrix(0).scaleDenominator // at zoom 0 of Web Mercator with tiles of 256 pixels
+const TILE_SIZE = 256 // pixels, of that scale
+const WELL_KNOWN = 'GoogleMapsCompatible' // what WMTS 1.0.0 calls Web Mercator
 
-const SCALE = 559082264.0287178 // denominator at zoom 0 with tiles of 256 pixels; a pixel is 0.28 mm
-const TILE_SIZE = 256 // pixels, of a layer without tileSize
-/** @type {import('../../../core/grid.js').Bbox} */
-const WORLD = [-180, -90, 180, 90]
+/** @typedef {import('../../../core/grids/grid.js').Grid} Grid */
 
 /**
- * @typedef {{id: string, name: string, tileSize: number, deepest: number}} MatrixSet name: what people may write in
- *   addresses instead
+ * @typedef {{id: string, name: string, grid: Grid, matrices: import('../../../core/grids/grid.js').Matrix[]}} MatrixSet
+ *   name: what people may write in addresses instead
  * @param {Record<string, any>} layer
  * @returns {MatrixSet}
  */
 export function matrixSetOf (layer) {
-  const { tileSize = TILE_SIZE } = layer
-  const deepest = zoomsOf(layer).max
-  // other sizes have other scales at the same zoom
-  const name = tileSize === TILE_SIZE ? 'GoogleMapsCompatible' : `GoogleMapsCompatible_${tileSize}`
-  return { id: `${name}_Level${deepest}`, name, tileSize, deepest }
+  const grid = gridOf(layer)
+  const { max } = zoomsOf(layer)
+  const name = grid.isWebMercator ? grid.id.replace(WEB_MERCATOR, WELL_KNOWN) : grid.id
+  // two layers may have sets of their own with one name
+  const own = typeof grid.field === 'object' ? `_${fingerprint(JSON.stringify(grid.field))}` : ''
+  const matrices = grid.matrices.filter(({ z }) => z <= max)
+  return { id: `${name}${own}_Level${grid.matrix(max).id}`, name, grid, matrices }
 }
 
-/** Names and scales of the standard belong to the standard's size of tiles. @param {MatrixSet} set */
-export const wellKnownScaleSet = ({ tileSize }) =>
-  tileSize === TILE_SIZE ? 'urn:ogc:def:wkss:OGC:1.0:GoogleMapsCompatible' : undefined
+/** As OWS writes it: urn:ogc:def:crs:EPSG::2056. @param {Grid} grid */
+export function crsOf ({ crs }) {
+  const [authority, code] = crs.split(':')
+  return `urn:ogc:def:crs:${authority}:${authority === 'OGC' ? '1.3' : ''}:${code}`
+}
 
-/** A double has 16 digits. */
-export const scaleDenominator = (tileSize, z) => Number((SCALE * TILE_SIZE / tileSize / 2 ** z).toPrecision(16))
+/** The name of the scales in the standard, as OWS writes it. @param {MatrixSet} set */
+export const wellKnownScaleSet = ({ grid }) =>
+  grid.set.wellKnownScaleSet?.replace(/^http:\/\/www\.opengis\.net\/def\/wkss\/OGC\/1\.0\//, 'urn:ogc:def:wkss:OGC:1.0:')
 
-/** @param {Record<string, any>} layer */
-export const zoomsOf = layer => ({ min: layer.minzoom ?? 0, max: layer.maxzoom ?? MAX_ZOOM })
+/** A double has 16 digits. @param {MatrixSet} set @param {import('../../../core/grids/grid.js').Matrix} matrix */
+export const scaleDenominator = ({ grid }, matrix) => grid.isWebMercator
+  ? Number((SCALE * TILE_SIZE / grid.tileSize / 2 ** matrix.z).toPrecision(16))
+  : matrix.scaleDenominator
+
+/** A place in the order of the axes of its system, without digits that arithmetic has made. */
+export const position = ({ northingFirst }, [x, y]) => (northingFirst ? [y, x] : [x, y]).map(rounded).join(' ')
+
+/** Metres to less than a nanometre. */
+export const rounded = value => Number(value.toPrecision(15))
+
+/** The zooms that a layer has in its grid. @param {Record<string, any>} layer */
+export function zoomsOf (layer) {
+  const { firstZoom, lastZoom } = gridOf(layer)
+  const within = zoom => Math.min(Math.max(zoom, firstZoom), lastZoom)
+  return { min: within(layer.minzoom ?? firstZoom), max: within(layer.maxzoom ?? lastZoom) }
+}
 
 /** The sets that layers are in, each once. @param {Record<string, any>[]} layers @returns {MatrixSet[]} */
 export function matrixSetsOf (layers) {
   const sets = new Map(layers.map(matrixSetOf).map(set => [set.id, set]))
-  return [...sets.values()].sort((a, b) => a.tileSize - b.tileSize || a.deepest - b.deepest)
+  return [...sets.values()].sort((a, b) => a.grid.tileSize - b.grid.tileSize || a.matrices.length - b.matrices.length)
+}
+
+/** What a matrix covers, in its system. @param {Grid} grid @param {number} z */
+export function boxOf (grid, z) {
+  const { columns, rows } = grid.matrix(z)
+  const [left, , , top] = grid.extent(z, 0, 0)
+  const [, bottom, right] = grid.extent(z, columns - 1, rows - 1)
+  return [left, bottom, right, top]
 }
 
 /**
  * The columns and rows of a layer at a zoom: one range, as the standard wants it, so one over the antimeridian goes all
- * the way round.
+ * the way round. Bounds of which the grid has nothing say nothing.
  * @param {Record<string, any>} layer
  */
 export function limitsOf (layer, z) {
-  const ranges = tileRanges(layer.bounds ?? WORLD, z)
+  const grid = gridOf(layer)
+  const ranges = layer.bounds ? grid.ranges(layer.bounds, z) : []
+  const { columns, rows } = grid.matrix(z)
+  if (!ranges.length) return { minRow: 0, maxRow: rows - 1, minCol: 0, maxCol: columns - 1 }
   return {
     minRow: ranges[0].y0,
     maxRow: ranges[0].y1,
@@ -63,18 +93,20 @@ export function limitsOf (layer, z) {
  * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
  */
 export function allLimitsOf (layer, reach) {
+  const grid = gridOf(layer)
   const { min, max } = zoomsOf(layer)
   const limits = []
   for (let z = min; z <= max; z++) {
-    limits.push({ z, ...within(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z)) })
+    const within = withinBox(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z))
+    limits.push({ matrix: grid.matrix(z), ...within })
   }
-  const isWhole = ({ z, minRow, maxRow, minCol, maxCol }) =>
-    minRow === 0 && minCol === 0 && maxRow === 2 ** z - 1 && maxCol === 2 ** z - 1
-  return min === 0 && limits.every(isWhole) ? [] : limits
+  const isWhole = ({ matrix, minRow, maxRow, minCol, maxCol }) =>
+    minRow === 0 && minCol === 0 && maxRow === matrix.rows - 1 && maxCol === matrix.columns - 1
+  return min === grid.firstZoom && limits.every(isWhole) ? [] : limits
 }
 
 /** @param {ReturnType<typeof limitsOf>} limits @param {import('../../../core/grid.js').TileRange} [box] */
-function within (limits, box) {
+function withinBox (limits, box) {
   if (!box) return limits
   const { minRow, maxRow, minCol, maxCol } = limits
   const both = {

@@ -1,7 +1,7 @@
 // Requests to the WMTS, by address (RESTful) or by parameters (KVP), and the tile of the store that a GetTile asks for.
-// What is served is what the capabilities offer: the layer's format, the matrix set of its tile size, its zooms and its
+// What is served is what the capabilities offer: the layer's format, its matrix set, its zooms and its
 // bounds.
-import { checkTile } from '../../../core/grid.js'
+import { gridOf } from '../../../core/grids/index.js'
 import { isLayer } from '../../../core/ids.js'
 import { formats } from '../../../core/images.js'
 import { OwsError, invalid, missing } from './errors.js'
@@ -117,7 +117,6 @@ export function parseRest (path) {
 export const STYLE = 'default'
 
 const BOX = /^(?:all|\{bbox\}|-?[\d.e+-]+(?:,-?[\d.e+-]+){3}(?:,[^,]+)?)$/i // the CRS may follow
-const ZOOM = /^(?:0|[1-9]\d?)$/
 const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
 
 /** @param {Record<string, any>} layer */
@@ -134,14 +133,16 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
   const layer = await resolveLayer(layers, name, style, set)
   const { type, ext } = formatOf(layer)
   if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
+  const grid = gridOf(layer)
   const { min, max } = zoomsOf(layer)
-  const z = ZOOM.test(matrix) ? +matrix : NaN
-  if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${min} to ${max}`)
-  if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${z}: ${name} begins at ${min}`, 'TileMatrix')
+  const [first, last] = [grid.matrix(min).id, grid.matrix(max).id]
+  const z = grid.zoomOf(matrix) ?? NaN
+  if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${first} to ${last}`)
+  if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${matrix}: ${name} begins at ${first}`, 'TileMatrix')
   const { minRow, maxRow, minCol, maxCol } = limitsOf(layer, z)
   const y = resolveIndex('TileRow', row, minRow, maxRow)
   const x = resolveIndex('TileCol', column, minCol, maxCol)
-  return { kind: 'tile', layer: name, ...(moment && { time: moment }), ...checkTile(z, x, y), ext }
+  return { kind: 'tile', layer: name, ...(moment && { time: moment }), z, x, y, ext }
 }
 
 /** The layer of a request; throws when it has not the style or the matrix set. */
