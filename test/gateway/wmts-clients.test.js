@@ -9,7 +9,7 @@ import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { gdal, owslib, skip } from '../support/tools.js'
 import { dangling, violations } from './wmts/schema.js'
-import { YEARS, color, colored, startWorld } from './wmts/world.js'
+import { OTHERS, YEARS, color, colored, startWorld } from './wmts/world.js'
 import { parseXml } from './wmts/xml.js'
 
 const run = promisify(execFile)
@@ -21,7 +21,7 @@ onEachStore('clients of the WMTS', backend => {
   let store, gateway
 
   before(async () => {
-    world = await startWorld(await backend.database())
+    world = await startWorld(await backend.database(), OTHERS)
     ;({ store, gateway } = world)
   })
   after(() => world?.close())
@@ -121,6 +121,39 @@ print(json.dumps(out))
         }, name)
         assert.match(refused, /TileRow 4|400/)
       }
+    })
+  })
+
+  describe('OWSLib, in other grids', () => {
+    const SCRIPT = `
+import hashlib, json, sys
+from owslib.wmts import WebMapTileService
+out = {}
+for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.0.0/WMTSCapabilities.xml')):
+    wmts = WebMapTileService(url)
+    for layer, set, matrix, row, column in (('europe', 'EuropeanETRS89_LAEAQuad_Level2', '2', 1, 3), ('swiss', 'LV95_Level16', '16', 3, 7), ('degrees', 'WorldCRS84Quad_Level2', '2', 3, 6)):
+        known = wmts.tilematrixsets[set]
+        tile = known.tilematrix[matrix]
+        place = dict(layer=layer, tilematrixset=set, tilematrix=matrix, row=row, column=column, format='image/png')
+        out[name + ' ' + layer] = [
+            known.crs, list(tile.topleftcorner), tile.matrixwidth, tile.matrixheight, tile.tilewidth, list(wmts.contents[layer].boundingBox[0].extent),
+            hashlib.md5(wmts.gettile(**place).read()).hexdigest(), hashlib.md5(wmts.gettile(Time='2023', **place).read()).hexdigest()
+        ]
+print(json.dumps(out))
+`
+    it('reads the sets, and tiles of now and of then', async function () {
+      const python = owslib() ?? skip(this, 'OWSLib is not installed: set OWSLIB_PYTHON to a python that has it')
+      const { stdout } = await run(/** @type {string} */ (python), ['-c', SCRIPT, base()])
+      const { hash } = await import('node:crypto')
+      const md5 = async (...tile) => [hash('md5', await colored(color(...tile))), hash('md5', await colored(color(...tile, 2023)))]
+      const crs = name => `urn:ogc:def:crs:${name}`
+      const expected = {
+        europe: [crs('EPSG::3035'), [5500000, 2000000], 4, 4, 256, [1000000, 2000000, 5500000, 6500000], ...await md5(2, 3, 1)],
+        swiss: [crs('EPSG::2056'), [2420000, 1350000], 8, 5, 256, [2420000, 1030000, 2932000, 1350000], ...await md5(16, 7, 3)],
+        degrees: [crs('OGC:1.3:CRS84'), [-180, 90], 8, 4, 256, [-180, -90, 180, 90], ...await md5(3, 6, 3)]
+      }
+      const found = JSON.parse(stdout)
+      for (const way of ['kvp', 'rest']) for (const layer of Object.keys(expected)) assert.deepEqual(found[`${way} ${layer}`], expected[layer], `${way} ${layer}`)
     })
   })
 

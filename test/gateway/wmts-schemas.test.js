@@ -6,7 +6,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { useFolder } from '../support/folder.js'
 import { ogcSchemas, owslib, skip } from '../support/tools.js'
-import { layers, startService, times } from './wmts/service.js'
+import { layers, others, startService, times } from './wmts/service.js'
 
 const run = promisify(execFile)
 
@@ -45,7 +45,7 @@ describe('the schemas of the OGC', () => {
     schemas = ogcSchemas() ?? skip(this, 'the schemas of the OGC are not here: set OGC_SCHEMAS to a folder that has wmts/1.0 and ows/1.1.0')
     python = owslib() ?? skip(this, 'OWSLib is not installed, whose XML library validates: set OWSLIB_PYTHON to a python that has it')
     const many = Array.from({ length: 150 }, (_, index) => new Date(Date.UTC(2020, 0, 1, index)).toISOString().replace('.000', ''))
-    service = await startService({ layers: { ...layers, many: { layer: 'many' } }, times: { ...times, many } })
+    service = await startService({ layers: { ...layers, ...others, many: { layer: 'many' } }, times: { ...times, ...Object.fromEntries(Object.keys(others).map(name => [name, many])), many } })
   })
   after(() => service?.close())
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/errors.js'
 import { violations } from './wmts/schema.js'
-import { startService } from './wmts/service.js'
+import { others, startService } from './wmts/service.js'
 import { childrenOf, parseXml, textOf } from './wmts/xml.js'
 
 const TILE = { SERVICE: 'WMTS', REQUEST: 'GetTile', VERSION: '1.0.0', LAYER: 'osm', STYLE: 'default', FORMAT: 'image/png', TILEMATRIXSET: 'GoogleMapsCompatible', TILEMATRIX: '10', TILEROW: '412', TILECOL: '300' }
@@ -164,6 +164,37 @@ describe('the WMTS', () => {
       for (const path of ['/osm', '/1.0.0/', '/1.1.0/WMTSCapabilities.xml', '/WMTSCapabilities.xml', '/1.0.0/wmtscapabilities.xml', `/${'a/'.repeat(200)}`, '/osm/default/GoogleMapsCompatible/10/412/300/5/5.png']) {
         assert.deepEqual(await refused(path), [404, 'NoApplicableCode', undefined], path)
       }
+    })
+  })
+
+  describe('in other grids', () => {
+    let grids
+    before(async () => { grids = await startService({ layers: others, times: {} }) })
+    after(() => grids.close())
+    afterEach(() => assert.deepEqual(grids.thrown, []))
+    const swiss = { ...TILE, LAYER: 'swiss', TILEMATRIXSET: 'LV95_Level20', TILEMATRIX: '20', TILEROW: '60', TILECOL: '100' }
+
+    it('asks for the tile of the store by the matrices of the set', async () => {
+      const expected = { kind: 'tile', layer: 'swiss', z: 20, x: 100, y: 60, ext: 'png' }
+      assert.deepEqual(await tile(kvp(swiss), grids), expected)
+      assert.deepEqual(await tile(kvp({ ...swiss, TILEMATRIXSET: 'LV95' }), grids), expected)
+      assert.deepEqual(await tile('/swiss/default/LV95/20/60/100.png', grids), expected)
+      assert.deepEqual(await tile('/degrees/default/2023/WorldCRS84Quad_Level6/6/63/127.png', grids), { kind: 'tile', layer: 'degrees', time: '2023-12-31T23:59:59Z', z: 7, x: 127, y: 63, ext: 'png' }, 'matrix 6 is zoom 7')
+      assert.deepEqual(await tile('/town/default/Town/t1/4/6.png', grids), { kind: 'tile', layer: 'town', z: 3, x: 6, y: 4, ext: 'png' })
+    })
+
+    it('refuses what the set or the layer has not', async () => {
+      for (const [fields, ...expected] of [
+        [{ TILEMATRIXSET: 'GoogleMapsCompatible' }, 'InvalidParameterValue', 'TileMatrixSet'], [{ TILEMATRIXSET: 'LV95_Level21' }, 'InvalidParameterValue', 'TileMatrixSet'],
+        [{ TILEMATRIX: '21' }, 'InvalidParameterValue', 'TileMatrix'], [{ TILEMATRIX: '29' }, 'InvalidParameterValue', 'TileMatrix'], [{ TILEMATRIX: '020' }, 'InvalidParameterValue', 'TileMatrix'],
+        [{ TILEMATRIX: '13', TILEROW: '0', TILECOL: '0' }, 'TileOutOfRange', 'TileMatrix'],
+        [{ TILEROW: '125' }, 'TileOutOfRange', 'TileRow'], [{ TILECOL: '188' }, 'TileOutOfRange', 'TileCol'], [{ TILECOL: '-1' }, 'TileOutOfRange', 'TileCol'], [{ TILEROW: 'x' }, 'InvalidParameterValue', 'TileRow'],
+        [{ TILECOL: '0' }, 'TileOutOfRange', 'TileCol']
+      ]) assert.deepEqual(await refused(kvp({ ...swiss, ...fields }), grids), [400, ...expected], JSON.stringify(fields))
+      const town = { ...TILE, LAYER: 'town', TILEMATRIXSET: 'Town', TILEROW: '0', TILECOL: '0' }
+      for (const matrix of ['3', 't2', 'T1', 'constructor']) assert.deepEqual(await refused(kvp({ ...town, TILEMATRIX: matrix }), grids), [400, 'InvalidParameterValue', 'TileMatrix'])
+      assert.deepEqual(await refused('/town/default/Town/t0/2/0.png', grids), [404, 'TileOutOfRange', 'TileRow'])
+      assert.deepEqual(await refused('/degrees/default/WorldCRS84Quad/0/1/0.png', grids), [404, 'TileOutOfRange', 'TileRow'])
     })
   })
 

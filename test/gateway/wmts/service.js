@@ -1,6 +1,7 @@
 // The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
+import '../../../loader/proj4.js'
 import { startServer } from '../../support/server.js'
 
 export const layers = {
@@ -11,6 +12,25 @@ export const layers = {
 }
 
 export const times = { osm: ['2023-06-01T00:00:00Z', '2024-03-01T00:00:00Z'], alps: ['2020-01-01T00:00:00Z'], roads: [], pacific: [] }
+
+/** A set of a town, as a user writes it: matrices with names, which do not halve. */
+export const town = {
+  id: 'Town',
+  title: 'The town & around',
+  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
+  tileMatrices: [[100, 3, 2], [40, 7, 5]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize, pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+  }))
+}
+
+/** Layers in other grids. */
+export const others = {
+  europe: { layer: 'europe', grid: 'EuropeanETRS89_LAEAQuad', minzoom: 0, maxzoom: 5, bounds: [6, 47, 15, 55] },
+  swiss: { layer: 'swiss', grid: 'LV95', minzoom: 14, maxzoom: 20, bounds: [5.9, 45.8, 10.5, 47.8] },
+  degrees: { layer: 'degrees', grid: 'WorldCRS84Quad', maxzoom: 7 },
+  arctic: { layer: 'arctic', grid: 'UPSArcticWGS84Quad', maxzoom: 4, bounds: [-180, 60, 180, 90] },
+  town: { layer: 'town', grid: town }
+}
 
 /**
  * @param {{layers?: Record<string, any>, times?: Record<string, string[]>, reach?: import('../../../server/gateway/layers.js').Reach, publicUrl?: string, answerTile?: (asked: any) => any}} [options]
