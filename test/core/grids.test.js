@@ -116,6 +116,16 @@ describe('grids', () => {
     assert.deepEqual(fiji.ranges([-179.9, -18, -179.8, -17], 0), [{ x0: 0, x1: 0, y0: 0, y1: 0 }])
   })
 
+  it('find the box around a box of degrees in the system', () => {
+    const box = (name, bbox) => gridOf({ grid: name }).boxOf(bbox)?.map(Math.round)
+    assert.deepEqual(box('WorldCRS84Quad', [7, 46, 9, 48]), [7, 46, 9, 48])
+    // meridians meet: the south is the wider side, and the middle of the north reaches furthest
+    const [left, bottom, right, top] = box('EuropeanETRS89_LAEAQuad', [6, 47, 14, 55])
+    const at = lonLat => gridOf({ grid: 'EuropeanETRS89_LAEAQuad' }).toCrs(lonLat).map(Math.round)
+    assert.deepEqual([[left, right], bottom, top], [[at([6, 47])[0], at([14, 47])[0]], at([10, 47])[1], at([6, 55])[1]])
+    assert.equal(box('LV95', [100, 0, 110, 10]), undefined)
+  })
+
   it('refuse what is no tile matrix set', () => {
     const [matrix] = town.tileMatrices
     const bad = fields => () => gridOf({ grid: { ...town, ...fields } })
