@@ -3,6 +3,7 @@
 // matrix to fit into 2^z columns and rows. That is 0 for nearly all sets. WorldCRS84Quad begins with two tiles, and so
 // with zoom 1.
 import { TilecouchError } from '../errors.js'
+import { fingerprint } from '../fingerprint.js'
 import { EDGE, MAX_ZOOM } from '../grid.js'
 import { outlineOf, project, reachOf } from './outline.js'
 import { definitionOf, knownProj4, projectionOf, registerProjection } from './projections.js'
@@ -67,6 +68,11 @@ export class Grid {
     this.isQuad = matrices.every((matrix, index) => !index || halves(matrices[index - 1], matrix))
     /** What proj4js is to be told of the system: a PROJ string, WKT or PROJJSON. */
     this.definition = system.definition ?? definitionOf(system.code)
+  }
+
+  /** A name that no other grid has: two layers may have sets of their own with one name. */
+  get uniqueId () {
+    return typeof this.field === 'object' ? `${this.id}_${fingerprint(JSON.stringify(this.field))}` : this.id
   }
 
   /** @param {number} z @returns {Matrix} */

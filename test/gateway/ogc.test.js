@@ -1,5 +1,6 @@
 // OGC API - Tiles of the gateway: its documents against the standard, tiles, times, private layers.
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { parsePath, timeOf } from '../../server/gateway/ogc/request.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
@@ -226,6 +227,20 @@ onEachStore('the OGC API', backend => {
     assert.deepEqual([swiss.crs, swiss.extent.spatial.bbox], [['http://www.opengis.net/def/crs/EPSG/0/2056'], [[7, 46, 8, 47]]])
     assert.equal((await read('/ogc/tileMatrixSets/LV95')).supportedCRS, 'http://www.opengis.net/def/crs/EPSG/0/2056')
     assert.equal((await get('/ogc/collections/swiss/map/tiles/WebMercatorQuad')).status, 404)
+  })
+
+  it('tells sets of two layers apart that have one name', async () => {
+    const town = width => ({ id: 'Town', crs: 'http://www.opengis.net/def/crs/EPSG/0/25832', tileMatrices: [{ id: 'a', scaleDenominator: 1e6, cellSize: 280, pointOfOrigin: [0, 6e6], tileWidth: 256, tileHeight: 256, matrixWidth: width, matrixHeight: 1 }] })
+    for (const width of [2, 3]) await own.store.defineLayer(`town${width}`, { grid: town(width) })
+    await until(async () => (await get('/ogc/collections/town3')).status === 200, { what: 'the layers' })
+    const ids = (await read('/ogc/tileMatrixSets')).tileMatrixSets.map(({ id }) => id).filter(id => /^Town_/.test(id))
+    assert.equal(ids.length, 2)
+    for (const width of [2, 3]) {
+      const { tilesets: [{ links }] } = await read(`/ogc/collections/town${width}/map/tiles`)
+      const one = await read(new URL(links.find(({ rel }) => /self|item/.test(rel)).href).pathname)
+      const set = await read(new URL(one.links.find(({ rel }) => /tiling-scheme$/.test(rel)).href).pathname)
+      assert.deepEqual([set.tileMatrices[0].matrixWidth, ids.includes(set.id), set.id], [width, true, set.identifier])
+    }
   })
 
   it('leaves a layer of its name alone', async () => {

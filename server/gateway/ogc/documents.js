@@ -110,7 +110,7 @@ export function tilesets (listed, view) {
 
 /** @param {Listed} listed @param {View} view */
 export function tileset ({ layer, reach }, { base, root, query, token }) {
-  const { id, set: { uri }, crsUri: crs } = gridFor(layer)
+  const { uniqueId: id, set: { uri }, crsUri: crs } = gridFor(layer)
   const own = `${root}collections/${layer.layer}`
   const path = `${own}${pathOf(layer)}/${id}`
   const { type } = formatOf(layer)
@@ -186,7 +186,7 @@ function vectorLayer ({ id, description, fields = {} }) {
 /** @param {Record<string, any>[]} layers @param {View} view */
 export const matrixSets = (layers, { root, token }) => ({
   links: [link('self', `${root}tileMatrixSets${token}`, 'This document')],
-  tileMatrixSets: gridsOf(layers).map(({ id, title, crsUri: crs, set: { uri } }) => {
+  tileMatrixSets: gridsOf(layers).map(({ uniqueId: id, title, crsUri: crs, set: { uri } }) => {
     return { id, title, ...(uri && { uri }), crs, links: [link('self', `${root}tileMatrixSets/${id}${token}`, title)] }
   })
 })

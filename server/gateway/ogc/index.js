@@ -65,7 +65,7 @@ const DOCUMENTS = {
   tileset: async asked => tileset(await listedOf(asked), asked.view),
   sets: async ({ layers, visitor, view }) => matrixSets(await visible(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
-    const found = gridsOf(await visible(layers, visitor)).find(grid => grid.id === id)
+    const found = gridsOf(await visible(layers, visitor)).find(grid => grid.uniqueId === id)
     if (!found) throw new TilecouchError('NOT_FOUND', { reason: `no tile matrix set ${JSON.stringify(id)}` })
     return matrixSet(found)
   }

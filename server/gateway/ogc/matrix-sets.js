@@ -9,7 +9,7 @@ export const isVector = layer => layer.format === formats.mvt.ext
 export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(layer) ? undefined : layer.tileSize })
 
 /** The grids of layers, each once, and Web Mercator. @param {Record<string, any>[]} layers */
-export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.id, grid])).values()]
+export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
 /**
  * The columns and rows of a zoom that a layer covers: one range, so one over the antimeridian goes all the way round.
@@ -41,10 +41,11 @@ export function zoomsOf ({ minzoom = 0, maxzoom, upstream, ...layer }, reach) {
  * A set as JSON, with the names of version 1.0 beside those of 2.0: GDAL 3.6 reads no others.
  * @param {import('../../../core/grids/grid.js').Grid} grid
  */
-export const matrixSet = ({ set, crsUri }) => ({
+export const matrixSet = ({ set, crsUri, uniqueId }) => ({
   ...set,
+  id: uniqueId,
   type: 'TileMatrixSetType',
-  identifier: set.id,
+  identifier: uniqueId,
   supportedCRS: crsUri,
   tileMatrices: set.tileMatrices.map(matrix =>
     ({ ...matrix, identifier: matrix.id, topLeftCorner: matrix.pointOfOrigin }))

@@ -75,9 +75,9 @@ export async function resolveLayer (layers, { layer: name = '', isMap, set }) {
     const where = isMap ? 'vector tiles, at tiles' : 'images, at map/tiles'
     throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} has ${where}` })
   }
-  const { id } = gridFor(layer)
-  if (set !== undefined && set !== id) {
-    throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} is in the tile matrix set ${id}` })
+  const { id, uniqueId } = gridFor(layer)
+  if (set !== undefined && set !== id && set !== uniqueId) {
+    throw new TilecouchError('NOT_FOUND', { reason: `the layer ${JSON.stringify(name)} is in the tile matrix set ${uniqueId}` })
   }
   return layer
 }

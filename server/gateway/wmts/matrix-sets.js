@@ -1,7 +1,6 @@
 // The tile matrix sets: the grids of the layers with the zooms, columns and rows of the store. There is one for each
 // grid, each size of tiles and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever
 // its limits say, and QGIS asks for it.
-import { fingerprint } from '../../../core/fingerprint.js'
 import { WEB_MERCATOR, gridOf } from '../../../core/grids/index.js'
 
 const SCALE = gridOf().matrix(0).scaleDenominator // at zoom 0 of Web Mercator with tiles of 256 pixels
@@ -19,11 +18,10 @@ const WELL_KNOWN = 'GoogleMapsCompatible' // what WMTS 1.0.0 calls Web Mercator
 export function matrixSetOf (layer) {
   const grid = gridOf(layer)
   const { max } = zoomsOf(layer)
-  const name = grid.isWebMercator ? grid.id.replace(WEB_MERCATOR, WELL_KNOWN) : grid.id
-  // two layers may have sets of their own with one name
-  const own = typeof grid.field === 'object' ? `_${fingerprint(JSON.stringify(grid.field))}` : ''
+  const [name, unique] = [grid.id, grid.uniqueId]
+    .map(id => grid.isWebMercator ? id.replace(WEB_MERCATOR, WELL_KNOWN) : id)
   const matrices = grid.matrices.filter(({ z }) => z <= max)
-  return { id: `${name}${own}_Level${grid.matrix(max).id}`, name, grid, matrices }
+  return { id: `${unique}_Level${grid.matrix(max).id}`, name, grid, matrices }
 }
 
 /** As OWS writes it: urn:ogc:def:crs:EPSG::2056. @param {Grid} grid */
