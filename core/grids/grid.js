@@ -27,6 +27,7 @@ import { definitionOf, knownProj4, projectionOf, registerProjection } from './pr
 /** @typedef {{code: string, uri: string, definition?: any, inDegrees: boolean, northingFirst: boolean}} System */
 
 const KEPT = 32 // boxes of degrees whose outline in the system is remembered
+const ROUGH = 1e-7 // of the width of a grid, by which such a box is wider: 10 cm for Switzerland
 const KEPT_BOXES = 1024 // the same of whose outline only the box is remembered
 
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high)
@@ -212,7 +213,10 @@ export class Grid {
   boxOf (bbox) {
     if (this.inDegrees) return bbox
     const key = bbox.join()
-    if (!this.#boxes.has(key)) remember(this.#boxes, key, boxAround(this.outline(bbox).flat()), KEPT_BOXES)
+    if (!this.#boxes.has(key)) {
+      const near = this.matrices[0].span[0] * ROUGH
+      remember(this.#boxes, key, boxAround(outlineOf(this, bbox, near).flat(), near), KEPT_BOXES)
+    }
     return this.#boxes.get(key)
   }
 
@@ -258,15 +262,15 @@ function rangeOf (least, most, count) {
   return [Math.max(first, 0), Math.min(last, count - 1)]
 }
 
-/** @param {Position[]} positions @returns {Bbox | undefined} */
-function boxAround (positions) {
+/** @param {Position[]} positions @param {number} margin @returns {Bbox | undefined} */
+function boxAround (positions, margin) {
   if (!positions.length) return
   const box = /** @type {Bbox} */ ([Infinity, Infinity, -Infinity, -Infinity])
   for (const [x, y] of positions) {
-    box[0] = Math.min(box[0], x)
-    box[1] = Math.min(box[1], y)
-    box[2] = Math.max(box[2], x)
-    box[3] = Math.max(box[3], y)
+    box[0] = Math.min(box[0], x - margin)
+    box[1] = Math.min(box[1], y - margin)
+    box[2] = Math.max(box[2], x + margin)
+    box[3] = Math.max(box[3], y + margin)
   }
   return box
 }

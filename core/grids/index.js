@@ -73,7 +73,7 @@ function makeGrid (field, tileSize) {
     }
   })
   const parts = { set: sized, matrices, system, tileSize: size, field }
-  return set.id === WEB_MERCATOR ? new WebMercatorGrid(parts) : new Grid(parts)
+  return field === WEB_MERCATOR ? new WebMercatorGrid(parts) : new Grid(parts)
 }
 
 /** The same matrices with tiles of another size in pixels: other scales, so another name. */
@@ -102,7 +102,10 @@ function firstZoomOf (matrices) {
 }
 
 const AUTHORITY = /^(?:https?:\/\/www\.opengis\.net\/def\/crs\/|urn:ogc:def:crs:)(EPSG|OGC)[/:]+(?:[\d.]+[/:])?(\w+)$/
-const NORTHING_FIRST = new Set(['EPSG:3035', 'EPSG:4326', 'EPSG:4258'])
+// systems whose first axis is northing; a set with `orderedAxes` says so itself
+const NORTHING_FIRST = new Set([
+  2180, 2193, 3034, 3035, 4258, 4326, 31284, 31285, 31286, 31287, 31466, 31467, 31468, 31469
+].map(code => `EPSG:${code}`))
 
 /** The coordinate system of a set. */
 function systemOf ({ crs, orderedAxes, proj4 }) {
@@ -125,7 +128,7 @@ function systemOf ({ crs, orderedAxes, proj4 }) {
 
 const isCount = value => Number.isInteger(value) && value >= 1 && value <= 2 ** MAX_ZOOM
 const isLength = value => Number.isFinite(value) && value > 0
-const isName = value => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value)
+const isName = value => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value) && !/^\.+$/.test(value)
 const isPair = value => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite)
 
 /** @param {any} set */

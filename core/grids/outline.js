@@ -47,8 +47,11 @@ export function reachOf (grid, [left, bottom, right, top]) {
 /** Whether a place of a system is a pole: projections may put one anywhere that they cannot show. */
 const isAt = (grid, position, pole) => Math.abs(grid.toLonLat(position)[1] - pole) < 1e-6
 
-/** A box of degrees as rings in the system. @param {import('./grid.js').Grid} grid @param {Bbox} bbox */
-export function outlineOf (grid, [west, south, east, north]) {
+/**
+ * A box of degrees as rings in the system.
+ * @param {import('./grid.js').Grid} grid @param {Bbox} bbox @param {number} [near] units of the system
+ */
+export function outlineOf (grid, [west, south, east, north], near) {
   const ring = (from, to) => {
     const steps = Math.max(1, Math.ceil((to - from) / STEP))
     const along = Array.from({ length: steps + 1 }, (_, index) => from + (to - from) * index / steps)
@@ -59,18 +62,17 @@ export function outlineOf (grid, [west, south, east, north]) {
       ...along.slice(0, -1).reverse().map(lon => [lon, north]), ...up.slice(0, -1).reverse().map(lat => [from, lat])
     ])
   }
-  return project(grid, [[ring(west, west > east ? east + 360 : east)]]).flat()
+  return project(grid, [[ring(west, west > east ? east + 360 : east)]], near).flat()
 }
 
 /**
  * Polygons of degrees in the system: what of them is within the reach of the grid.
  * @param {import('./grid.js').Grid} grid @param {Position[][][]} polygons
+ * @param {number} [near] units of the system, by which a line may miss
  * @returns {Position[][][]}
  */
-export function project (grid, polygons) {
+export function project (grid, polygons, near = grid.matrices[0].span[0] * NEAR) {
   const { reach } = grid
-  const [[left], [right]] = [grid.extent(grid.firstZoom, 0, 0), grid.extent(grid.firstZoom, 1, 0)]
-  const near = Math.abs(right - left) * NEAR
   const parts = []
   for (const rings of polygons) {
     const [west, east] = spanOf(rings[0])

@@ -148,6 +148,28 @@ describe('grids', () => {
     assert.match(faults.join('\n'), /^l3: bad grid: there is no "LV96".*\nl4: bad grid: it has no crs$/)
   })
 
+  it('of a name that is built in are what they say, and have an address of their own', () => {
+    const [web, swiss] = ['WebMercatorQuad', 'LV95'].map(id => gridOf({ grid: { ...town, id } }))
+    assert.deepEqual([web.isWebMercator, web.crs, swiss.matrices.length], [false, 'EPSG:28992', 2])
+    assert.equal(new Set([web, swiss, gridOf(), gridOf({ grid: 'LV95' })].map(({ uniqueId }) => uniqueId)).size, 4)
+    assert.throws(() => gridOf({ grid: { ...town, id: '..' } }), { code: 'BAD_GRID' })
+  })
+
+  it('have ranges that hold all tiles of an area in a box', () => {
+    for (const grid of grids.filter(({ inDegrees }) => !inDegrees)) {
+      const [left, bottom, right, top] = grid.box
+      const [lon, lat] = grid.toLonLat([left + (right - left) * 0.4, bottom + (top - bottom) * 0.7])
+      const bbox = [lon, lat, lon + 0.2, lat + 0.1]
+      const z = grid.matrices.findLast(({ span }) => span[0] > 1500).z
+      const [range] = grid.ranges(bbox, z)
+      assert.ok(range, `${grid.id} ${bbox} ${z}`)
+      const tiles = [...parseArea({ bbox, grid }).columns(z)]
+      const around = { x0: Math.min(...tiles.map(({ x }) => x)), x1: Math.max(...tiles.map(({ x }) => x)), y0: Math.min(...tiles.map(({ y0 }) => y0)), y1: Math.max(...tiles.map(({ y1 }) => y1)) }
+      for (const side of ['x0', 'y0']) assert.ok(range[side] <= around[side] && range[side] >= around[side] - 1, `${grid.id} ${side}`)
+      for (const side of ['x1', 'y1']) assert.ok(range[side] >= around[side] && range[side] <= around[side] + 1, `${grid.id} ${side}`)
+    }
+  })
+
   it('are the same or not', () => {
     assert.ok(isSameGrid({}, { grid: 'WebMercatorQuad' }))
     assert.ok(isSameGrid({ grid: town }, { grid: structuredClone(town) }))
