@@ -97,6 +97,11 @@ export class Area {
     return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape ? ` ${this.#shape.key}` : ''}${grid}`
   }
 
+  /** The grid that its tiles are in. */
+  get grid () {
+    return this.#grid
+  }
+
   /** Whether no tile can be in its polygons. */
   get isEmpty () {
     return this.#sweepsOf(this.#grid.firstZoom).some(sweep => !sweep.size)
@@ -153,6 +158,14 @@ export class Area {
     const across = 2 ** z
     if (!Number.isInteger(z) || z < 0 || z > MAX_ZOOM || !Number.isInteger(x) || x < 0 || x >= across) return false
     return this.column(z, x).some(([first, last]) => y >= first && y <= last) && Number.isInteger(y)
+  }
+
+  /** Whether the area touches any of some columns and rows. */
+  touches (/** @type {number} */ z, /** @type {import('./grid.js').TileRange} */ { x0, x1, y0, y1 }) {
+    for (const { runs } of this.#columns(z, x0, x1)) {
+      if (runs.some(([first, last]) => first <= y1 && last >= y0)) return true
+    }
+    return false
   }
 
   /** The rows of one column that the area touches: ascending, apart. @returns {import('./sweep.js').Run[]} */

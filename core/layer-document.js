@@ -2,7 +2,7 @@
 // rules of upstreams and retention.
 import { soundOf } from './documents.js'
 import { TilecouchError } from './errors.js'
-import { checkGrid, gridOf } from './grids/index.js'
+import { WEB_MERCATOR, checkGrid, gridOf } from './grids/index.js'
 import { checkLayer, layerId } from './ids.js'
 import { layerFields } from './layers.js'
 import { checkRetention } from './retention.js'
@@ -12,7 +12,9 @@ import { checkUpstream, hostOf } from './upstream.js'
  * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
  * themselves which field is wrong.
  */
-const checked = { grid: checkGrid, upstream: checkUpstream, retention: checkRetention }
+const checked = {
+  grid: checkGrid, upstream: (value, fields) => checkUpstream(value, gridOf(fields)), retention: checkRetention
+}
 
 /**
  * The documents of layers without a fault, their grids included.
@@ -35,10 +37,10 @@ export function layerDocument (layer, fields = {}) {
   checkLayer(layer)
   const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
   for (const [field, value] of Object.entries(fields)) {
-    if (value === undefined || value === null) continue
+    if (value === undefined || value === null || (field === 'grid' && value === WEB_MERCATOR)) continue
     const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
     if (!isValid || (field === 'retina' && value === layer)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
-    checked[field]?.(value)
+    checked[field]?.(value, fields)
     doc[field] = value
   }
   return doc
@@ -49,8 +51,9 @@ export function layerDocument (layer, fields = {}) {
  * areas on a device. Nothing where nobody says so.
  * @param {Record<string, any>} doc a layer document
  */
-export function forbiddingHost ({ upstream }) {
+export function forbiddingHost (doc) {
+  const { upstream } = doc
   if (!upstream) return undefined
-  const { seed, url } = checkUpstream(upstream)
+  const { seed, url } = checkUpstream(upstream, gridOf(doc))
   return seed ? undefined : hostOf(url)
 }

@@ -15,7 +15,7 @@ const ATTEMPTS = 10
 export async function rewrite (id, { read, change, write }) {
   for (let attempt = 1; ; attempt++) {
     const stored = await read()
-    const doc = change(stored)
+    const doc = await change(stored)
     if (!doc) return stored
     try {
       return await write(doc, stored)

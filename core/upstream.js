@@ -2,6 +2,7 @@
 // them, so they must not have secrets: keys and passwords belong into the configuration of the gateway.
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
+import { gridOf } from './grids/index.js'
 import { object as isObject, whole as isWhole } from './values.js'
 
 /** Every field with its default and its meaning. */
@@ -15,10 +16,10 @@ export const upstreamDefaults = {
   bounds: undefined, // west, south, east, north in degrees; the layer's own bounds hold as well
   layers: undefined, // wms: LAYERS, needed; wmts: {Layer}
   styles: undefined, // wms: STYLES (none); wmts: {Style} (default)
-  matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible)
-  matrix: undefined, // wmts: {TileMatrix}, with {z} for the zoom, such as EPSG:3857:{z} ({z})
+  matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible; in another grid its name)
+  matrix: undefined, // wmts: {TileMatrix}, with {z} for the zoom (in another grid: for the id of its matrix), such as EPSG:3857:{z} ({z}); or an object of zooms and names
   version: undefined, // wms: 1.1.1 or 1.3.0 (1.3.0)
-  srs: undefined, // wms: EPSG:3857 or another name of Web Mercator: EPSG:900913, EPSG:3785, EPSG:102100 (EPSG:3857)
+  srs: undefined, // wms: EPSG:3857 or another name of Web Mercator: EPSG:900913, EPSG:3785, EPSG:102100 (EPSG:3857); in another grid its coordinate system
   format: undefined, // wms: image/png, image/jpeg or image/webp (that of the layer, else image/png)
   transparent: undefined, // wms: true or false (false)
   params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
@@ -57,7 +58,7 @@ const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
  * @typedef {{
  *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>,
  *   minzoom?: number, maxzoom?: number, bounds?: import('./grid.js').Bbox, layers?: string, styles?: string,
- *   matrixSet?: string, matrix?: string, version?: string, srs?: string, format?: string, transparent?: boolean,
+ *   matrixSet?: string, matrix?: string | Record<string, string>, version?: string, srs?: string, format?: string, transparent?: boolean,
  *   params?: Record<string, string>, metatile?: number, buffer?: number, expires: 'layer' | 'upstream' | number,
  *   time: 'modified' | 'fetched', concurrency: number, rate?: number, timeout: number, negative: number, seed: boolean
  * }} UpstreamSettings
@@ -93,9 +94,9 @@ const rules = {
   layers: { test: value => isText(value) && value !== '', why: 'must be a text that names the layers' },
   styles: text,
   matrixSet: text,
-  matrix: { test: value => isText(value) && value.includes('{z}'), why: 'must hold {z}, such as EPSG:3857:{z}' },
+  matrix: { test: isMatrix, why: 'must hold {z}, such as EPSG:3857:{z}, or be an object of zooms and names' },
   version: oneOf('1.1.1', '1.3.0'),
-  srs: { ...oneOf('EPSG:3857', 'EPSG:900913', 'EPSG:3785', 'EPSG:102100'), why: 'must be a name of Web Mercator: EPSG:3857, EPSG:900913, EPSG:3785 or EPSG:102100; tiles of other projections are not supported' },
+  srs: text,
   format: { test: value => isText(value) && /^image\/(png|jpeg|webp)(?![a-z+.])/.test(value), why: 'must be image/png, image/jpeg or image/webp' },
   transparent: { test: value => typeof value === 'boolean', why: 'must be true or false' },
   params: { test: isObject, why: 'must be an object of texts' },
@@ -111,6 +112,23 @@ const rules = {
   timeout: between(0.1, 600),
   negative: between(0, 1e6),
   seed: { test: value => typeof value === 'boolean', why: 'must be true or false' }
+}
+
+const MERCATOR = ['EPSG:3857', 'EPSG:900913', 'EPSG:3785', 'EPSG:102100']
+
+/**
+ * The names by which a WMS may call the system of a grid, the usual one first.
+ * @param {import('./grids/grid.js').Grid} grid @param {string} [version]
+ */
+function srsOf (grid, version) {
+  if (grid.isWebMercator) return MERCATOR
+  if (!/:(4326|CRS84)$/.test(grid.crs)) return [grid.crs]
+  return version === '1.1.1' ? ['EPSG:4326'] : ['CRS:84', 'EPSG:4326']
+}
+
+function isMatrix (value) {
+  if (typeof value === 'string') return isText(value) && value.includes('{z}')
+  return isObject(value) && Object.entries(value).every(([z, id]) => /^([12]?\d|30)$/.test(z) && isText(id))
 }
 
 function isBbox (value) {
@@ -129,9 +147,10 @@ function refuse (field, why, value) {
 /**
  * The settings of an upstream, with the defaults; throws an error with the field that is wrong.
  * @param {any} value the `upstream` of a layer document
+ * @param {import('./grids/grid.js').Grid} [grid] of the layer
  * @returns {UpstreamSettings}
  */
-export function checkUpstream (value) {
+export function checkUpstream (value, grid = gridOf()) {
   if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
   const given = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
   for (const field of Object.keys(given)) {
@@ -144,6 +163,8 @@ export function checkUpstream (value) {
     if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)
   }
   if (given.url === undefined) refuse('url', rules.url.why)
+  const names = srsOf(grid, given.version)
+  if (given.srs !== undefined && !names.includes(given.srs)) refuse('srs', srsWhy(grid, names), given.srs)
   checkTexts('headers', given.headers, OWN_HEADERS)
   checkTexts('params', given.params, OWN_PARAMS)
   if (given.minzoom > given.maxzoom) refuse('minzoom', 'is beyond maxzoom', given.minzoom)
@@ -154,8 +175,22 @@ export function checkUpstream (value) {
     if (given.layers === undefined) refuse('layers', rules.layers.why)
   }
   return /** @type {any} */ ({
-    ...upstreamDefaults, ...typeDefaults[type], seed: !isOpenStreetMap(given.url), ...given, type
+    ...upstreamDefaults,
+    ...typeDefaults[type],
+    ...(type === 'wms' && { srs: names[0] }),
+    ...(type === 'wmts' && !grid.isWebMercator && { matrixSet: grid.id }),
+    seed: !isOpenStreetMap(given.url),
+    ...given,
+    type
   })
+}
+
+/** @param {import('./grids/grid.js').Grid} grid @param {string[]} names */
+function srsWhy ({ isWebMercator, id }, names) {
+  const list = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names[0]
+  return isWebMercator
+    ? `must be a name of Web Mercator: ${list}; for tiles of other projections give the layer a grid`
+    : `must be ${list}, in which the grid ${id} is`
 }
 
 /** Names and texts: none that every request has, none that is secret. */

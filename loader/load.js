@@ -5,7 +5,7 @@
 //   3. the manifest is written: from now on it counts
 //   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
 //      manifests of both
-import { checkLayer, layerId, now, parseArea, removedId, selectorOf, startOf } from '../core/index.js'
+import { checkLayer, gridOf, layerId, now, parseArea, removedId, selectorOf, startOf } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { newRun } from '../core/runs.js'
 import { widen } from '../core/store/extent.js'
@@ -60,7 +60,7 @@ const WITHDRAWN = 5000 // tiles in one document
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area = bbox && parseArea({ bbox }), zooms, fields, of, same, anySize,
+  layer, time, title, ttl, complete = false, bbox, area: given = bbox && parseArea({ bbox }), zooms, fields, of, same, anySize,
   onBegin, onFirstTiles, ...writing
 }) {
   checkLayer(layer)
@@ -77,7 +77,11 @@ export async function load (store, source, {
   const isNew = !await store.couch.get(layerId(layer))
   /** @type {Record<string, any>} */
   let stored = {}
-  const doc = await store.defineLayer(layer, found => ({ ...source.fields, ...(stored = found), ...own }))
+  const { grid } = source.fields ?? {}
+  const doc = await store.defineLayer(layer, found => (
+    // a layer that has tiles does not change its grid: defineLayer refuses it
+    { ...source.fields, ...(stored = found), ...(grid !== undefined && { grid }), ...own }
+  ))
   const { signal, onProgress } = writing
   const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
@@ -89,7 +93,8 @@ export async function load (store, source, {
   const from = before && !before.finished && isPublished ? before.from ?? {} : undefined
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
   const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
-  const georeference = new Georeference(source, hasOthers ? stored.bounds : undefined)
+  const area = given?.in(gridOf(doc))
+  const georeference = new Georeference(source, { grid: gridOf(doc), layerBounds: hasOthers ? stored.bounds : undefined })
   const how = same === undefined ? doc.same : setting.same
   const sameTiles = how ? await SameTiles.open(store, {
     layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)

@@ -121,7 +121,7 @@ export async function loadSet (store, { members, options: opening }, { layer, ti
       if (of && before?.finished && !before.failed && before.of === of) {
         edition = { path: one, name, time, skipped: true, edition: before }
       } else {
-        const source = await openSource(one, opening)
+        const source = await openSource(one, { ...opening, usualGrid: (await store.grid(layer)).field })
         try {
           onBegin?.(member, index, source)
           const own = { layer, time, title: titleOf(title, member), of }

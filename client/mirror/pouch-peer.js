@@ -151,9 +151,14 @@ export class PouchPeer {
   }
 
   /** @type {Peer['getLocal']} */
-  async getLocal (id, signal) {
+  getLocal (id, signal) {
+    return this.read(`_local/${id}`, signal)
+  }
+
+  /** @type {Peer['read']} */
+  async read (id, signal) {
     try {
-      return await this.#ask(() => this.db.get(`_local/${id}`), signal)
+      return await this.#ask(() => this.db.get(id), signal)
     } catch (error) {
       if (error.details?.status === 404) return undefined
       throw error

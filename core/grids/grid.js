@@ -144,8 +144,21 @@ export class Grid {
 
   /** The smallest box of degrees around a tile. @returns {Bbox} */
   tileBounds (z, x, y) {
-    const box = this.extent(z, x, y)
+    return this.rangeBounds(z, { x0: x, y0: y, x1: x, y1: y })
+  }
+
+  /** The smallest box of degrees around some columns and rows. @returns {Bbox} */
+  rangeBounds (/** @type {number} */ z, /** @type {TileRange} */ { x0, y0, x1, y1 }) {
+    const [left, , , top] = this.extent(z, x0, y0)
+    const [, bottom, right] = this.extent(z, x1, y1)
+    /** @type {Bbox} */
+    const box = [left, bottom, right, top]
     return this.inDegrees ? clip(box) : boundsOf(reachOf(this, box))
+  }
+
+  /** A row counted from the south, or back: MBTiles and TMS count from the bottom of the matrix. */
+  flipY (z, y) {
+    return (this.matrices[z - this.firstZoom]?.rows ?? 2 ** z) - 1 - y
   }
 
   /** Where its tiles are, in degrees. @returns {Bbox} */

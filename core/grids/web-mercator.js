@@ -22,6 +22,12 @@ export class WebMercatorGrid extends Grid {
     return tileBounds(z, x, y)
   }
 
+  rangeBounds (z, { x0, y0, x1, y1 }) {
+    const [west, , , north] = tileBounds(z, x0, y0)
+    const [, south, east] = tileBounds(z, x1, y1)
+    return /** @type {import('../grid.js').Bbox} */ ([west, south, east, north])
+  }
+
   tileAt (lon, lat, z) {
     return tileAt(lon, lat, z)
   }

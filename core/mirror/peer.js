@@ -21,6 +21,7 @@ import { TilecouchError } from '../errors.js'
  *   changes wait: milliseconds to wait for a change
  * @property {(asked: Asked[], options: {signal?: AbortSignal, most?: number, latest?: boolean}) => Promise<Fetched>}
  *   fetch most: bytes; latest: false for exactly these revisions, and not newer ones that follow them
+ * @property {(id: string, signal?: AbortSignal) => Promise<any>} read a small document, or nothing
  * @property {(revs: Record<string, string[]>, signal?: AbortSignal) => Promise<RevsDiff>} revsDiff
  * @property {(docs: any[], signal?: AbortSignal) => Promise<Refused[]>} write
  * @property {(id: string, signal?: AbortSignal) => Promise<any>} getLocal of a `_local` document
@@ -128,7 +129,12 @@ export class CouchPeer {
   }
 
   getLocal (id, signal) {
-    return this.couch.get(`_local/${id}`, signal, OPTIONS)
+    return this.read(`_local/${id}`, signal)
+  }
+
+  /** @type {Peer['read']} */
+  read (id, signal) {
+    return this.couch.get(id, signal, OPTIONS)
   }
 
   /** @type {Peer['updateLocal']} */

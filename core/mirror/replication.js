@@ -259,6 +259,7 @@ export class Replication {
     /** @type {Map<string, {id: string, revs: string[]}>} */
     const wanted = new Map()
     const uncertain = []
+    await selection.learn(rows.map(({ id }) => id), id => this.source.read(id, signal))
     for (const row of rows) {
       const { take, lookUp } = selection.decide(row)
       if (take) wanted.set(row.id, row)

@@ -1,7 +1,9 @@
 // Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
-import { STORE_ID, checkLayer, parseDocumentId, parseTileId } from '../ids.js'
+import { gridOf } from '../grids/index.js'
+import { STORE_ID, checkLayer, layerId, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
+import { BLOCK_SIDE } from '../store/blocks.js'
 
 const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
 
@@ -15,6 +17,9 @@ const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
  */
 
 export class Selection {
+  /** The area in the grids of layers. @type {Map<string, import('../area.js').Area>} */
+  #areas = new Map()
+
   /** @param {Wanted} [wanted] */
   constructor ({ layers, area, zooms, current = false, since } = {}) {
     this.layers = layers?.length ? new Set(layers.map(checkLayer)) : undefined
@@ -24,6 +29,30 @@ export class Selection {
     const { start } = since === undefined ? { start: undefined } : parsePeriod(since)
     this.since = current ? undefined : start // `current` has no past to choose from
     this.touches = selectorOf(area, this.zooms)
+  }
+
+  /**
+   * Reads in which grids the layers of some documents have their tiles: an area is not the same tiles in each. Only an
+   * area needs it.
+   * @param {Iterable<string>} ids
+   * @param {(id: string) => Promise<Record<string, any> | undefined>} read the document of a layer
+   */
+  async learn (ids, read) {
+    if (!this.area) return
+    const unknown = new Set()
+    for (const id of ids) {
+      const layer = parseDocumentId(id)?.layer ?? parse(id)?.layer
+      if (layer !== undefined && !this.#areas.has(layer)) unknown.add(layer)
+    }
+    for (const layer of unknown) {
+      const doc = await read(layerId(layer))
+      if (doc) this.#areas.set(layer, this.area.in(gridIn(doc))) // a layer that is not described yet is asked for again
+    }
+  }
+
+  /** The area in the grid of a layer, once that is known. @param {string} layer */
+  areaOf (layer) {
+    return this.#areas.get(layer) ?? this.area
   }
 
   /** Everything except design documents. */
@@ -75,7 +104,7 @@ export class Selection {
 
   /** @param {import('../ids.js').VersionAddress} tile @returns {boolean | 'maybe'} */
   #hasTile ({ layer, z, x, y, time }) {
-    if (!this.#hasLayer(layer) || (this.current && time !== undefined) || !this.touches(z, x, y)) return false
+    if (!this.#hasLayer(layer) || (this.current && time !== undefined) || !this.#touches(layer, z, x, y)) return false
     return time === undefined || this.since === undefined || time >= this.since || 'maybe'
   }
 
@@ -85,17 +114,34 @@ export class Selection {
     const { kind, z, x, y } = document
     if (kind === 'layer' || kind === 'edition' || kind === 'style') return true
     // a mirror without a past needs no manifests; one of an area needs only its blocks
-    return !this.current && (kind !== 'block' || this.#touchesBlock(z, x, y))
+    return !this.current && (kind !== 'block' || this.#touchesBlock(document.layer, z, x, y))
   }
 
-  /** A block covers the same as one tile six zooms above. */
-  #touchesBlock (z, x, y) {
+  #touches (layer, z, x, y) {
+    const area = this.areaOf(layer)
+    return area === this.area ? this.touches(z, x, y) : selectorOf(area, this.zooms)(z, x, y)
+  }
+
+  /** In Web Mercator a block covers the same as one tile six zooms above. */
+  #touchesBlock (layer, z, x, y) {
     if (this.zooms && (z < this.zooms.min || z > this.zooms.max)) return false
-    return !this.area || this.area.has(Math.max(0, z - 6), x, y)
+    const area = this.areaOf(layer)
+    if (!area || area.grid.isWebMercator) return !area || area.has(Math.max(0, z - 6), x, y)
+    const [x0, y0] = [x * BLOCK_SIDE, y * BLOCK_SIDE]
+    return area.touches(z, { x0, y0, x1: x0 + BLOCK_SIDE - 1, y1: y0 + BLOCK_SIDE - 1 })
   }
 
   #hasLayer (layer) {
     return !this.layers || this.layers.has(layer)
+  }
+}
+
+/** A layer whose grid cannot be read is mirrored as if it were in Web Mercator: `tilecouch check` names it. */
+function gridIn (doc) {
+  try {
+    return gridOf(doc)
+  } catch {
+    return gridOf()
   }
 }
 

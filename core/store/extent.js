@@ -1,8 +1,11 @@
 // Zooms and boxes of tiles: a load writes them into the layer document, an export into its target.
-import { MAX_ZOOM, tileBounds, tileRanges } from '../grid.js'
+import { parseArea } from '../area.js'
+import { MAX_ZOOM } from '../grid.js'
+import { gridOf } from '../grids/index.js'
 import { extensionOf } from '../images.js'
 
 /** @typedef {import('../grid.js').Bbox} Bbox */
+/** @typedef {import('../grids/grid.js').Grid} Grid */
 
 const USUAL = 256 // pixels, of a layer without a tile size
 
@@ -17,6 +20,11 @@ export class Extent {
   zooms = new Map()
   /** Pixels a side of the tiles, where they show it. @type {number | undefined} */
   tileSize
+
+  /** @param {Grid} [grid] of the tiles */
+  constructor (grid = gridOf()) {
+    this.grid = grid
+  }
 
   add (z, x, y) {
     if (z > MAX_ZOOM) return // refused when it is stored
@@ -43,29 +51,40 @@ export class Extent {
    */
   widen (bounds) {
     const finestFirst = [...this.zooms].sort((a, b) => b[0] - a[0])
-    for (const [z, box] of finestFirst) bounds = bounds ? touching(bounds, z, box) : edgesOf(z, box)
+    for (const [z, box] of finestFirst) bounds = bounds ? touching(this.grid, bounds, z, box) : edgesOf(this.grid, z, box)
     return bounds
   }
 }
 
-/** @returns {Bbox} */
-function edgesOf (z, [x0, y0, x1, y1]) {
-  const [west, , , north] = tileBounds(z, x0, y0)
-  const [, south, east] = tileBounds(z, x1, y1)
+/** @typedef {[number, number, number, number]} Box columns and rows: west, north, east and south most */
+
+/** @param {Grid} grid @returns {Bbox} */
+function edgesOf (grid, z, /** @type {Box} */ [x0, y0, x1, y1]) {
+  const [west, south, east, north] = grid.rangeBounds(z, { x0, y0, x1, y1 })
   return [clamp(west, 180), clamp(south, 90), clamp(east, 180), clamp(north, 90)]
 }
 
-/** @param {[number, number, number, number]} box @returns {Bbox} */
-function touching (bounds, z, box) {
-  const ranges = tileRanges(bounds, z)
+/** @param {Grid} grid @param {Box} box @returns {Bbox} */
+function touching (grid, bounds, z, box) {
+  if (!grid.isWebMercator) return touchesAll(grid, bounds, z, box) ? bounds : union(bounds, edgesOf(grid, z, box))
+  const ranges = grid.ranges(bounds, z)
   const [{ y0, y1 }] = ranges
-  const [west, south, east, north] = edgesOf(z, box)
+  const [west, south, east, north] = edgesOf(grid, z, box)
   const [left, right] = ranges.some(({ x0, x1 }) => box[0] >= x0 && box[2] <= x1)
     ? [bounds[0], bounds[2]]
     : ranges.length > 1
       ? [-180, 180]
       : [box[0] < ranges[0].x0 ? west : bounds[0], box[2] > ranges[0].x1 ? east : bounds[2]]
   return [left, box[3] > y1 ? south : bounds[1], right, box[1] < y0 ? north : bounds[3]]
+}
+
+/** Whether bounds touch every tile of a box: in most grids they are no rectangle. @param {Grid} grid */
+function touchesAll (grid, bounds, z, /** @type {Box} */ [x0, y0, x1, y1]) {
+  let columns = 0
+  for (const column of parseArea({ bbox: bounds, grid }).columns(z)) {
+    if (column.x >= x0 && column.x <= x1 && column.y0 <= y0 && column.y1 >= y1) columns++
+  }
+  return columns === x1 - x0 + 1
 }
 
 /**

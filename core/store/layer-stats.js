@@ -1,5 +1,6 @@
 // What layers hold, added up from the view versions/by_zoom, grouped by layer, zoom and kind. One function for the
 // commands and the viewer, so that they show the same numbers and bounds.
+import { gridOf } from '../grids/index.js'
 import { Extent } from './extent.js'
 
 /**
@@ -27,9 +28,10 @@ export const emptyCounts = () => ({ ...nothing(), zooms: [] })
 
 /**
  * @param {{key: any[], value: any}[]} rows of the view, with group_level 3
+ * @param {(layer: string) => import('../grids/grid.js').Grid} [gridOfLayer] Web Mercator unless it is given
  * @returns {Map<string, LayerCounts>} by name of the layer
  */
-export function addUp (rows) {
+export function addUp (rows, gridOfLayer = () => gridOf()) {
   /** @type {Map<string, LayerCounts>} */
   const layers = new Map()
   for (const { key: [layer, z, kind], value } of rows) {
@@ -41,10 +43,11 @@ export function addUp (rows) {
     add(zoom, kind, value)
     if (kind === 'current') Object.assign(zoom, boxOf(value))
   }
-  for (const counts of layers.values()) {
+  for (const [layer, counts] of layers) {
+    const grid = gridOfLayer(layer)
     counts.zooms.sort((a, b) => a.z - b.z)
-    counts.bounds = boundsOf(counts.zooms)
-    for (const zoom of counts.zooms) zoom.bounds = boundsOf([zoom])
+    counts.bounds = boundsOf(counts.zooms, grid)
+    for (const zoom of counts.zooms) zoom.bounds = boundsOf([zoom], grid)
   }
   return layers
 }
@@ -62,11 +65,11 @@ function add (counts, kind, [size, seconds]) {
 
 const boxOf = ([, , x, y]) => ({ x0: x.min, y0: y.min, x1: x.max, y1: y.max })
 
-/** @param {ZoomCounts[]} zooms */
-function boundsOf (zooms) {
-  const extent = new Extent()
+/** @param {ZoomCounts[]} zooms @param {import('../grids/grid.js').Grid} grid */
+function boundsOf (zooms, grid) {
+  const extent = new Extent(grid)
   for (const { z, tiles, x0, y0, x1, y1 } of zooms) {
-    if (!tiles) continue
+    if (!tiles || x0 === undefined || !grid.has(z, x0, y0) || !grid.has(z, x1, y1)) continue
     extent.add(z, x0, y0)
     extent.add(z, x1, y1)
   }

@@ -2,7 +2,7 @@
 // meanwhile.
 import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
-  layerDocument, layerId, pastRange, selector, styleId, styleKinds, tileBounds
+  gridOf, layerDocument, layerId, parseArea, pastRange, selectorOf, styleId, styleKinds
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
@@ -35,12 +35,13 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @param {string} layer
  * @param {LayerOptions} options
  */
-export async function verifyLayer (store, layer, { time, area, zooms, decode, signal, report, afterPage, onProgress }) {
+export async function verifyLayer (store, layer, { time, area: given, zooms, decode, signal, report, afterPage, onProgress }) {
   checkLayer(layer)
   const { couch } = store
   const asOfTime = time === undefined ? undefined : endOf(time)
-  const isWhole = !area && !zooms
+  const isWhole = !given && !zooms
   const doc = await checkLayerDocument(couch, layer, report)
+  const area = given?.in(gridIn(doc))
   const editions = await checkEditions(couch, layer, report)
   await checkStyles(couch, layer, report)
   const { faults } = report
@@ -96,7 +97,7 @@ class LayerWalk {
   documents = 0
   gone = 0
   /** How far the tiles reach that exist now. */
-  extent = new Extent()
+  extent
   /** Bounds of the tiles outside of the bounds of the layer. @type {number[] | null} */
   outside = null
   #timelines = new Timelines()
@@ -105,8 +106,10 @@ class LayerWalk {
   constructor (options) {
     const { couch, layer, doc, editions, signal } = options
     this.#options = options
-    this.isInZooms = selector({ zooms: { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 } })
-    this.isInBounds = doc?.bounds ? selector({ bbox: doc.bounds }) : () => true
+    this.isInZooms = selectorOf(undefined, { min: doc?.minzoom ?? 0, max: doc?.maxzoom ?? 30 })
+    const grid = this.grid = gridIn(doc)
+    this.extent = new Extent(grid)
+    this.isInBounds = selectorOf(doc?.bounds && parseArea({ bbox: doc.bounds, grid }))
     this.index = new IndexCheck(couch, layer, signal)
     /** Versions at the time of each edition. @type {Map<string, number>} */
     this.versionsAt = new Map(editions.map(edition => [edition.time, 0]))
@@ -157,11 +160,12 @@ class LayerWalk {
 
   #checkReach ({ id, z, x, y }) {
     const { report } = this.#options
+    if (!this.grid.isWebMercator && !this.grid.has(z, x, y)) return report.add('outside-pyramid', id, `not in ${this.grid.id}`)
     this.extent.add(z, x, y)
     if (!this.isInZooms(z, x, y)) report.add('outside-zooms', id)
     if (this.isInBounds(z, x, y)) return
     report.add('outside-bounds', id)
-    this.outside = union(this.outside, boundsOf(z, x, y))
+    this.outside = union(this.outside, boundsOf(this.grid, z, x, y))
   }
 
   /**
@@ -179,9 +183,12 @@ class LayerWalk {
   }
 }
 
-/** The bounds of a tile as those of a layer are written. */
-function boundsOf (z, x, y) {
-  const [west, south, east, north] = tileBounds(z, x, y)
+/** The grid of a layer, if its document is there. */
+const gridIn = doc => gridOf(doc ?? {})
+
+/** The bounds of a tile as those of a layer are written. @param {import('../../core/grids/grid.js').Grid} grid */
+function boundsOf (grid, z, x, y) {
+  const [west, south, east, north] = grid.tileBounds(z, x, y)
   return [west, Math.max(south, -90), east, Math.min(north, 90)]
 }
 
@@ -299,10 +306,11 @@ async function define (store, layer, { extent, outside, checked }) {
 /** The bounds of tiles outside of the extent, which is that of the finest zoom. */
 async function boundsBeyond (store, layer, extent) {
   if (!extent.zooms.size) return null
-  const isWithin = selector({ bbox: extent.bounds })
+  const { grid } = extent
+  const isWithin = selectorOf(parseArea({ bbox: extent.bounds, grid }))
   let outside = null
   for await (const { z, x, y } of store.heads(layer)) {
-    if (!isWithin(z, x, y)) outside = union(outside, boundsOf(z, x, y))
+    if (!isWithin(z, x, y)) outside = union(outside, boundsOf(grid, z, x, y))
   }
   return outside
 }

@@ -52,9 +52,10 @@ async function diffCommand (context, options, from, to) {
   const { zoom, scheme, format, force, iHavePermission: permission, export: target } = options
   const wanted = { area: await areaIfAny(options), zooms: zoomsOf(zoom), signal }
   return withPatientStore(context, options, async store => {
-    const reports = await openReports(options, { store, name: `${from} -> ${to}`, signal }, output)
-    const files = Object.values(reports)
     const { layer } = [from, to].map(referenceOf).find(Boolean) ?? {}
+    const grid = layer === undefined ? undefined : await store.grid(layer)
+    const reports = await openReports(options, { store, name: `${from} -> ${to}`, grid, signal }, output)
+    const files = Object.values(reports)
     const progress = new LayerProgress(output, store, layer, wanted)
     try {
       const summary = await reportEnd(progress, async () => {
@@ -94,13 +95,13 @@ async function checkOptions ({ export: target, format, scheme = 'xyz', report: f
   if (new Set(names).size < names.length) refuse('--report, --geojson, --features, --export', names[0], 'each needs its own name')
 }
 
-async function openReports (options, { store, name, signal }, { stdout }) {
+async function openReports (options, { store, name, grid, signal }, { stdout }) {
   const { report: file, geojson, everyZoom, features, withoutIds } = options
   /** @type {{lines?: ListReport, polygons?: GeoJsonReport, featureList?: FeatureReport}} */
   const reports = {}
   try {
     if (file !== undefined) reports.lines = await ListReport.open(file, stdout)
-    if (geojson !== undefined) reports.polygons = await GeoJsonReport.open(geojson, { name, everyZoom })
+    if (geojson !== undefined) reports.polygons = await GeoJsonReport.open(geojson, { name, everyZoom, grid })
     if (features !== undefined) {
       const changes = new FeatureChanges(store, { ids: !withoutIds, signal })
       reports.featureList = await FeatureReport.open(features, stdout, { name, changes })

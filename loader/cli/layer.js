@@ -1,6 +1,6 @@
 // tilecouch layer
 import { writeFile } from 'node:fs/promises'
-import { checkLayer, checkRetention, endOf, parseBbox, parseDuration, qgisLayers } from '../../core/index.js'
+import { checkLayer, checkRetention, endOf, gridOf, parseBbox, parseDuration, qgisLayers } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { explain } from '../export/target.js'
 import { checkSame } from '../load/same.js'
@@ -8,7 +8,7 @@ import { storeStyle } from '../style/index.js'
 import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
-import { refuse, wholeNumber, zoomsOf } from './options.js'
+import { gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
 import { boxWords, bytes, count, plural } from './output.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
@@ -28,6 +28,7 @@ export function addLayerCommand (program, run) {
     .option('--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back')
     .option('--tile-size <n>', 'width and height of a tile in pixels')
     .option('--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes it back')
+    .option('--grid <name|file>')
     .option('--same <how>')
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
@@ -104,7 +105,7 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
   const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
-  const { upstream, group, offline, same, retina } = options
+  const { upstream, group, offline, same, grid, retina } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
     name: title,
@@ -117,6 +118,7 @@ async function fieldsOf (options) {
     format: tileFormat,
     encoding: encoding === '' ? null : encoding,
     tileSize: wholeNumber('--tile-size', tileSize, 4),
+    grid: gridOption(grid),
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
     group: group === '' ? null : group,
     offline: offline ? null : offline,
@@ -154,11 +156,13 @@ async function show (output, store, doc) {
   const styles = (await store.styles(doc.layer)).map(described)
   const { layer, name, group, upstream, ttl, minzoom, maxzoom, bounds, format, encoding } = doc
   const { offline, same, retention, pruned } = doc
+  const grid = gridOf(doc)
   output.result(styles.length ? { ...doc, styles } : doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
     ...(group ? [`in the group ${group}`] : []),
     ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
     ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
+    ...(grid.isWebMercator ? [] : [`grid ${grid.id} (${grid.crs})`]),
     ...(format ? [`tiles are ${format}`] : []),
     ...(encoding ? [`encoding ${encoding}`] : []),
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',

@@ -1,18 +1,20 @@
 // tilecouch load
 import path from 'node:path'
-import { checkLayer, parseDuration, parseReference, startOf } from '../../core/index.js'
+import { checkLayer, gridOf, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../dated.js'
+import { referenceOf } from '../diff/sides.js'
 import { emptySource, isEmpty, load } from '../load.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../seed/plan.js'
 import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { dryRun } from './load-dry-run.js'
+import { withStore } from './connect.js'
 import { howEnded, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
-import { areaIfAny, refuse, wholeNumber, zoomsOf } from './options.js'
+import { areaIfAny, gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
 import { LoadProgress, ReadingProgress, announce } from './progress.js'
 import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
 
@@ -29,13 +31,15 @@ export function addLoadCommand (program, run) {
     .option('--bbox <w,s,e,n>')
     .option('--polygon <file>')
     .option('--scheme <scheme>')
+    .option('--grid <name|file>')
+    .option('--matrix-set <name>', 'of a WMTS whose layer has several tile matrix sets')
     .option('--private')
     .option('-n, --dry-run')
     .option('--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"')
     .option('--same <how>')
     .option('--any-size', 'accept tiles with another number of pixels than the layer has')
     .option('--dated', 'the names of the sources contain times: load each source as the edition of its time')
-    .option('--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one')
+    .option('--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one; or this layer of a WMTS')
     .option('--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
     .option('--upstream <file|url>')
     .option('--rate <n/s>')
@@ -75,7 +79,12 @@ async function loadCommand (context, options, names) {
     signal: context.signal
   }
   const selection = {
-    area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme: options.scheme, signal: context.signal
+    area: await areaIfAny(options),
+    zooms: zoomsOf(options.zoom),
+    scheme: options.scheme,
+    grid: gridOption(options.grid),
+    matrixSet: options.matrixSet,
+    signal: context.signal
   }
   if (options.same !== undefined) checkSame(options.same)
   checkTogether(options, names)
@@ -83,13 +92,35 @@ async function loadCommand (context, options, names) {
   const { name, ...more } = await sourceOf(context, options, names, layer)
   const opening = { ...selection, ...more }
   // opened before a store is created
-  const source = name === undefined ? undefined : await openShown(context.output, name, opening)
+  let source = name === undefined ? undefined : await openShown(context.output, name, opening)
   try {
-    if (source && !source.diff && await isEmpty(source)) throw emptySource(source)
+    if (source && await isEmptySource(source) && selection.area && !source.fields.grid) {
+      // its tiles may lie in the area in the grid of the layer that they are loaded into
+      source = await inGridOf(await usualGridOf(context, options, layer), source, name, opening)
+    }
+    if (source && await isEmptySource(source)) throw emptySource(source)
     return await (options.dryRun ? dryRun : loadOne)(context, options, { settings, opening, source, name })
   } finally {
     await source?.close()
   }
+}
+
+const isEmptySource = async source => !source.diff && await isEmpty(source)
+
+/** The `grid` of a layer that is there already. */
+async function usualGridOf (context, options, layer) {
+  try {
+    return await withStore(context, options, async store => (await store.grid(layer)).field)
+  } catch {
+    return undefined // there is no store yet, or it is said later what is wrong with it
+  }
+}
+
+/** A source that does not say its grid is opened again in that of the layer. */
+async function inGridOf (usualGrid, source, name, opening) {
+  if (opening.grid !== undefined || source.fields.grid !== undefined || gridOf({ grid: usualGrid }).isWebMercator) return source
+  await source.close()
+  return openSource(name, { ...opening, usualGrid })
 }
 
 /** Refuses options that contradict each other. */
@@ -109,19 +140,21 @@ function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }
 
 /** The source to open, and its options. Without a name: the store that is loaded into. */
 async function sourceOf ({ output }, options, [name], layer) {
-  const from = options.sourceLayer === undefined ? { layer } : parseReference(options.sourceLayer)
-  const { idTemplate } = options
+  const { idTemplate, sourceLayer: sourceName } = options
   const isRemote = options.upstream !== undefined || (name && isUrl(name))
+  const from = sourceName === undefined ? { layer } : isRemote || isXml(name) ? referenceOf(sourceName) : parseReference(sourceName)
   // a file may describe a tile server
-  const asking = isRemote || /\.json$/i.test(name ?? '') ? askingOf(output, options) : {}
-  if (!isRemote && (name === undefined || (options.sourceLayer === undefined && idTemplate === undefined))) {
-    return { name, from, layer, ...asking }
+  const asking = isRemote || /\.(json|xml)$/i.test(name ?? '') ? askingOf(output, options) : {}
+  if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {
+    return { name, from, layer, sourceName, ...asking }
   }
   const home = await resolveDatabase(options.db, { data: options.data }) ?? '' // its name and password are sent nowhere else
   if (!isRemote) return { name: await resolveDatabase(name, { side: null }), from, layer, home, idTemplate }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
-  return { name: upstream?.url ?? name, layer, from, home, idTemplate, upstream, ...asking }
+  return { name: upstream?.url ?? name, layer, from, sourceName, home, idTemplate, upstream, ...asking }
 }
+
+const isXml = name => /\.xml$/i.test(name ?? '')
 
 /** How a tile server is asked. */
 const askingOf = (output, options) => ({
@@ -148,7 +181,10 @@ async function openShown (output, name, opening) {
 const loadOne = (context, options, { settings, opening, source: opened, name }) =>
   fillStore(context, options, async (store, url) => {
     const { output } = context
-    const source = opened ?? await openSource(url, { ...opening, home: url })
+    const usualGrid = (await store.grid(settings.layer)).field
+    const source = opened
+      ? await inGridOf(usualGrid, opened, name, opening)
+      : await openSource(url, { ...opening, home: url })
     if (source.counts) announce(output, settings.layer, await estimate(store, settings.layer, source.counts))
     const progress = new LoadProgress(output, source)
     const started = performance.now()
@@ -178,7 +214,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
       throw error
     } finally {
       progress.end()
-      if (!opened) await source.close()
+      if (source !== opened) await source.close()
     }
   })
 

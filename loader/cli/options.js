@@ -1,5 +1,5 @@
 // Options that several commands take: what each means, and how its value is read.
-import { addSeconds, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
+import { addSeconds, checkGrid, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 
@@ -21,6 +21,8 @@ export const meanings = {
   '--format': 'folder, mbtiles, pmtiles or zip (default: by the name of the target)',
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
+  '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a JSON file with one ' +
+    '(docs/grids.md)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
   '--identity': 'file with private age keys that open encrypted backups; repeatable',
@@ -72,6 +74,7 @@ const details = {
     '--time': ': with --style (default: now); as of which, with --qgis'
   },
   load: {
+    '--grid': ' (default: that of the layer or the source)',
     '--private': ': for a new store, which everybody reads otherwise',
     '--time': ': when the map looked like this (default: that of the source, else now)',
     '--title': '. With --dated, {name} and {time} in it are replaced'
@@ -106,6 +109,7 @@ export function refuse (option, value, why) {
 export const collect = (value, before = []) => [...before, value]
 
 const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
+const MOST_GRID = 1e6 // bytes of a tile matrix set
 
 /**
  * A whole number from 1; undefined stays undefined.
@@ -131,6 +135,27 @@ export const areaIfAny = async options =>
 
 /** Of --zoom, if it is given. */
 export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
+
+/**
+ * The grid of --grid, as a layer document has it: a name, or what a JSON file holds.
+ * @param {string | undefined} text
+ * @returns {string | object | undefined}
+ */
+export function gridOption (text) {
+  if (text === undefined) return undefined
+  const grid = /\.json$/i.test(text) ? readGrid(text) : text
+  checkGrid(grid)
+  return grid
+}
+
+function readGrid (file) {
+  try {
+    return JSON.parse(readTextFile(file, MOST_GRID))
+  } catch (error) {
+    if (error instanceof TilecouchError) throw error
+    throw new TilecouchError('BAD_GRID', { why: `${file} is not JSON: ${error.message}` })
+  }
+}
 
 /** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
 export const timeOrAgo = text =>

@@ -13,7 +13,7 @@ export async function readUpstream (text) {
   const service = isTemplate ? wmsForTemplate(text) : undefined
   if (service) throw service
   const upstream = isTemplate ? { type: /\{tilematrix\}/i.test(text) ? 'wmts' : 'xyz', url: text } : readJson(text)
-  checkUpstream(upstream)
+  if (upstream?.type !== 'wms') checkUpstream(upstream) // which system a wms draws in depends on the layer
   return upstream
 }
 

@@ -2,7 +2,8 @@
 // terms of use.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, layerId, manifestId, now, removedId, styleId
+  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now, removedId,
+  styleId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
@@ -29,6 +30,10 @@ const BLOCKS = 50 // read and written at once
 export function layerOf (here, there, { to, time, area, zooms, renaming, permission }) {
   const fields = fieldsOf(here)
   const own = { type: 'layer', layer: to }
+  if (there && !isSameGrid(fields, there)) {
+    const [grid, otherGrid] = [fields, there].map(one => gridOf(one).id)
+    throw new TilecouchError('OTHER_GRID', { what: here.layer, grid, other: to, otherGrid })
+  }
   if (renaming) return { ...fields, ...own, renaming }
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {

@@ -1,6 +1,6 @@
 // Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to copy what has
 // been added.
-import { checkLayer, endOf, checkSound, layerId, layerRange } from '../../core/index.js'
+import { checkLayer, checkSound, endOf, gridOf, layerId, layerRange } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { dropEmptyLayer } from '../load/undo.js'
@@ -48,10 +48,11 @@ const PASSES = 3 // over versions that others wrote while they were copied
  * @param {CopyOptions & {source: import('../store/index.js').Store, renaming?: boolean}} options
  */
 export async function copyAll (store, from, to, options) {
-  const { source, area, zooms, time, history = true, renaming = false, permission, dryRun = false, signal } = options
+  const { source, zooms, time, history = true, renaming = false, permission, dryRun = false, signal } = options
   const here = await source.couch.get(layerId(from))
   if (!here) throw new TilecouchError('LAYER_NOT_FOUND', { layer: from })
   checkSound(here)
+  const area = options.area?.in(gridOf(here))
   const isNew = await isEmptyLayer(store.couch, to)
   const there = await store.couch.get(layerId(to))
   const how = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }

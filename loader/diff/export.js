@@ -1,5 +1,6 @@
 // Exports only the differences: new and changed tiles with their later bytes, and the names of tiles that are gone.
 // Loaded into a store that is like the earlier side, they make it like the later one.
+import { gridOf } from '../../core/index.js'
 import { digestsOf } from '../store/digests.js'
 import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
@@ -44,12 +45,13 @@ export class ChangesTarget {
    * @param {import('./sides.js').Side} from @param {import('./sides.js').Side} to
    * @param {ExportOptions & import('./sides.js').Wanted} options
    */
-  static async open (store, from, to, { target, format, scheme = 'xyz', force, permission, area, zooms }) {
+  static async open (store, from, to, { target, format, scheme = 'xyz', force, permission, area: given, zooms }) {
     const refuse = why => new TilecouchError('BAD_OPTION', { option: '--export', value: target, why })
     if (to.layer === undefined) throw refuse(`the tiles to export are in ${to.name} already`)
     const kind = await formatOf(target, format)
     if (kind === 'pmtiles') throw refuse('PMTiles cannot say that a tile is gone: write a folder, MBTiles or a zip')
     checkTerms(to.doc, permission)
+    const area = given?.in(gridOf(to.doc))
     const diff = [from, to].map(exactName).join('..')
     const metadata = metadataOf(to.doc, kind, Boolean(area || zooms))
     const run = JSON.stringify({ store: await store.identity(), diff, area: area?.key, zooms, scheme })

@@ -1,7 +1,7 @@
 // Lists of the tiles that differ, as JSON lines or as polygons for a map, written as they come.
 import { once } from 'node:events'
 import { open, rename, rm, stat } from 'node:fs/promises'
-import { tileBounds } from '../../core/index.js'
+import { gridOf } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
 import { lock } from '../export/lock.js'
@@ -61,17 +61,19 @@ export class GeoJsonReport {
   #deepest = -1
   #separator = ''
   #bounds
+  #grid
 
   /**
    * @param {string} file
-   * @param {{name: string, everyZoom?: boolean}} options everyZoom: polygons for the tiles of every zoom, not of the
-   * deepest alone
+   * @param {{name: string, everyZoom?: boolean, grid?: import('../../core/grids/grid.js').Grid}} options everyZoom:
+   * polygons for the tiles of every zoom, not of the deepest alone; grid: of the tiles
    */
   static open = async (file, options) => new GeoJsonReport(await AtomicFile.open(file), options)
 
-  /** @param {AtomicFile} out @param {{name: string, everyZoom?: boolean}} options */
-  constructor (out, { name, everyZoom = false }) {
+  /** @param {AtomicFile} out @param {{name: string, everyZoom?: boolean, grid?: import('../../core/grids/grid.js').Grid}} options */
+  constructor (out, { name, everyZoom = false, grid = gridOf() }) {
     this.#out = out
+    this.#grid = grid
     this.#begin = `{"type":"FeatureCollection","name":${JSON.stringify(name)},"features":[`
     this.#everyZoom = everyZoom
   }
@@ -89,7 +91,7 @@ export class GeoJsonReport {
     if (!this.#everyZoom && z > this.#deepest) await this.#restart()
     this.#deepest = Math.max(z, this.#deepest)
     this.tiles++
-    const bounds = tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS))
+    const bounds = this.#grid.tileBounds(z, x, y).map(degrees => +degrees.toFixed(DIGITS))
     this.#bounds = union(this.#bounds, bounds)
     const [west, south, east, north] = bounds
     const feature = {

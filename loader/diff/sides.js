@@ -2,7 +2,7 @@
 // holds in the order of ids.
 import { stat } from 'node:fs/promises'
 import { pMapIterable } from 'p-map'
-import { MAX_ZOOM, endOf, formatReference, parseReference } from '../../core/index.js'
+import { MAX_ZOOM, endOf, formatReference, gridOf, isSameGrid, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { openSource } from '../sources/index.js'
 import { LATEST } from '../store/list.js'
@@ -47,7 +47,11 @@ const READ_AHEAD = 16 // tiles of an archive read and digested at once
 export async function openSides (store, [from, to], wanted) {
   const first = await openSide(store, from, { ...wanted, other: to })
   try {
-    return [first, await openSide(store, to, { ...wanted, other: from })]
+    const second = await openSide(store, to, { ...wanted, other: from })
+    if (isSameGrid(first.doc, second.doc)) return [first, second]
+    await second.close()
+    const [grid, otherGrid] = [first, second].map(({ doc }) => gridOf(doc).id)
+    throw new TilecouchError('OTHER_GRID', { what: first.name, grid, other: second.name, otherGrid })
   } catch (error) {
     await first.close()
     throw error
@@ -68,7 +72,7 @@ async function openSide (store, text, { other, ...wanted }) {
   } catch (error) {
     const isFile = error.code === 'BAD_LAYER' ? isNamedAsFile(text) || await isThere(text) : error.code === 'LAYER_NOT_FOUND' && await isThere(text)
     if (!isFile) throw error
-    return openFile(text, { ...wanted, other, home: store.url })
+    return openFile(text, { ...wanted, other, home: store.url, usualGrid: await gridFieldOf(store, other) })
   }
 }
 
@@ -80,12 +84,14 @@ async function openSide (store, text, { other, ...wanted }) {
  */
 async function openLayer (store, { layer, time }, wanted) {
   const when = time === undefined ? undefined : endOf(time)
+  const doc = await store.layer(layer)
+  const area = wanted.area?.in(gridOf(doc))
   return {
     name: formatReference(layer, time),
     layer,
     ...(when && { time: when }),
-    doc: await store.layer(layer),
-    entries: () => store.list(layer, { time: when ?? LATEST, ...wanted }),
+    doc,
+    entries: () => store.list(layer, { time: when ?? LATEST, ...wanted, area }),
     close () {}
   }
 }
@@ -95,9 +101,19 @@ const isNamedAsFile = text => /[\\/.]/.test(text.replace(/@.*/s, ''))
 
 const isThere = name => stat(name).then(() => true, () => false)
 
-/** @param {string} name @param {Wanted & {other: string, home: string}} wanted @returns {Promise<Side>} */
-async function openFile (name, { area, zooms, signal, other, home }) {
-  const opening = { area, zooms, signal, from: referenceOf(other), home }
+/** The `grid` of a layer that a text names, if it names one. @param {import('../store/index.js').Store} store */
+async function gridFieldOf (store, text) {
+  const reference = referenceOf(text)
+  return reference && (await store.grid(reference.layer)).field
+}
+
+/**
+ * @param {string} name
+ * @param {Wanted & {other: string, home: string, usualGrid?: string | object}} wanted
+ * @returns {Promise<Side>}
+ */
+async function openFile (name, { area, zooms, signal, other, home, usualGrid }) {
+  const opening = { area, zooms, signal, from: referenceOf(other), home, usualGrid }
   const source = await openSource(name, opening)
   // an address may hold a password
   return {

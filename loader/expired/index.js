@@ -1,5 +1,5 @@
 // Expired tiles are fetched again or removed: once, or until a signal. A dry run lists them.
-import { addSeconds, checkLayer, checkUpstream, hostOf, now as currentTime, toSeconds } from '../../core/index.js'
+import { addSeconds, checkLayer, checkUpstream, gridOf, hostOf, now as currentTime, toSeconds } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { changesOf, repeat } from '../repeat.js'
 import { Tally } from '../tally.js'
@@ -211,8 +211,9 @@ class Run {
 }
 
 /** Why a layer cannot be refreshed. @returns {TilecouchError | undefined} */
-function refusalOf ({ layer, upstream }, seeding) {
+function refusalOf (doc, seeding) {
+  const { layer, upstream } = doc
   if (!upstream) return new TilecouchError('NO_UPSTREAM', { layer })
-  const { seed, url } = checkUpstream(upstream)
+  const { seed, url } = checkUpstream(upstream, gridOf(doc))
   return seed || seeding?.permission ? undefined : new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(url) })
 }

@@ -1,6 +1,6 @@
 // Exports a layer, as it is or as it was, to files that need no store. An export may be stopped or killed at any moment
 // and run again: a file gets its final name only when it is complete.
-import { asOf, checkLayer, endOf, forbiddingHost } from '../../core/index.js'
+import { asOf, checkLayer, endOf, forbiddingHost, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { withDigests } from '../store/digests.js'
 import { LATEST } from '../store/list.js'
@@ -49,8 +49,9 @@ export { targetFormats } from './target.js'
  * @returns {Promise<ExportSummary>}
  */
 export async function exportLayer (store, layer, target, options = {}) {
-  const { time, area, zooms, scheme = 'xyz', format, cache, force, permission, concurrency, signal, onProgress } = options
+  const { time, zooms, scheme = 'xyz', format, cache, force, permission, concurrency, signal, onProgress } = options
   const doc = await store.layer(checkLayer(layer))
+  const area = options.area?.in(gridOf(doc))
   checkTerms(doc, permission)
   const when = time === undefined ? undefined : endOf(time)
   const wanted = { time: when, area, zooms, signal }

@@ -4,7 +4,7 @@
 // To add a format: a module with `open(path, options)`, and its name in the list below.
 import { mkdir, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { extensionOf } from '../../core/index.js'
+import { extensionOf, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { isDiskFull } from '../system.js'
@@ -112,10 +112,10 @@ export class Opened {
   #target
   #unlock
   #ended = false
-  facts = new Facts()
 
-  /** @param {() => Promise<void>} unlock */
-  constructor (name, format, target, unlock) {
+  /** @param {import('../../core/grids/grid.js').Grid} grid of the tiles @param {() => Promise<void>} unlock */
+  constructor (name, format, target, grid, unlock) {
+    this.facts = new Facts(grid)
     this.name = name
     this.format = format
     this.#target = target
@@ -196,7 +196,7 @@ export async function openTarget (name, { format, ...options }) {
     const lockFile = kind.lockOf?.(name) ?? `${name}.part-lock`
     await mkdir(path.dirname(lockFile), { recursive: true })
     unlock = await lock(lockFile, name)
-    return new Opened(name, kindName, await kind.open(name, options), unlock)
+    return new Opened(name, kindName, await kind.open(name, options), gridOf(options.doc), unlock)
   } catch (error) {
     await unlock?.().catch(() => {})
     throw explain(error, name)
@@ -213,7 +213,12 @@ export class Facts {
   first
   /** @type {string | undefined} latest time of a tile */
   last
-  #extent = new Extent()
+  #extent
+
+  /** @param {import('../../core/grids/grid.js').Grid} [grid] */
+  constructor (grid) {
+    this.#extent = new Extent(grid)
+  }
 
   /** @param {{z: number, x: number, y: number, time?: string, type?: string, size: number}} tile */
   add ({ z, x, y, time, type, size }) {

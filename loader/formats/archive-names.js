@@ -1,6 +1,6 @@
 // The names in a zip or tar, and what they say: tiles below one folder, whatever it is called, metadata and a list of
 // what is gone beside them.
-import { MAX_ZOOM, flipY } from '../../core/index.js'
+import { gridOf } from '../../core/index.js'
 import { GONE_LIST, readGone } from './gone.js'
 import { sourceLimits } from './limits.js'
 import { METADATA, TILEJSON, TILEMAP } from './metadata.js'
@@ -30,7 +30,7 @@ export class ArchiveNames {
 
   /**
    * @param {{selected: (z: number, x: number, y: number) => boolean, onFault: import('./reading.js').OnFault,
-   *   scheme?: string, signal?: AbortSignal}} options
+   *   scheme?: string, grid?: string | object, signal?: AbortSignal}} options
    */
   constructor (options) {
     this.#options = options
@@ -47,7 +47,7 @@ export class ArchiveNames {
     const tile = name === undefined ? undefined : parseTileName(name, (code, why) => onFault(code, given, why))
     if (!tile) return undefined
     this.#place(tile.folder)
-    const y = this.#isTms && tile.z <= MAX_ZOOM ? flipY(tile.z, tile.y) : tile.y
+    const y = this.#isTms && !tile.isOutside ? gridOf(this.#options).flipY(tile.z, tile.y) : tile.y
     return selected(tile.z, tile.x, y) ? { ...tile, y } : undefined
   }
 
@@ -111,7 +111,7 @@ export class ArchiveNames {
    */
   async gone (file = GONE_LIST) {
     const content = this.#named(GONE_LIST)
-    return content && readGone(content(), { file, tms: this.#isTms, signal: this.#options.signal })
+    return content && readGone(content(), { file, tms: this.#isTms, grid: this.#options.grid, signal: this.#options.signal })
   }
 }
 

@@ -1,7 +1,7 @@
 // The tiles that a diff says are gone. In a folder, zip or tar they are listed in `gone.txt` beside the zooms: one
 // z/x/y a line, with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they
 // are rows without bytes.
-import { compareIds, flipY, parseTilePath } from '../../core/index.js'
+import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'
 
@@ -18,15 +18,15 @@ const LONGEST_LINE = 100 // bytes
 
 /**
  * @param {AsyncIterable<Buffer>} bytes of the list
- * @param {{file: string, tms?: boolean, signal?: AbortSignal}} options
+ * @param {{file: string, tms?: boolean, grid?: string | object, signal?: AbortSignal}} options
  * @returns {Promise<Spool>} to be closed
  */
-export async function readGone (bytes, { file, tms, signal }) {
+export async function readGone (bytes, { file, tms, grid, signal }) {
   const spool = await Spool.open()
   try {
     for await (const { line, number } of lines(bytes, file, signal)) {
       const { z, x, y } = parse(line, number, file)
-      spool.add(z, x, tms ? flipY(z, y) : y)
+      spool.add(z, x, tms ? gridOf({ grid }).flipY(z, y) : y)
     }
     return spool
   } catch (error) {

@@ -1,6 +1,6 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
 // mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
-import { PLAIN_NAME, isExactTime, layerFields, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
+import { PLAIN_NAME, gridOf, isExactTime, layerFields, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
 import { extensionOf } from './names.js'
 
 /** The file beside the tiles of a folder, zip or tar. */
@@ -42,16 +42,39 @@ export function layerFieldsOf (metadata) {
     bounds: attempt(() => parseBbox(bounds)),
     center: typeof center === 'string' ? center.split(',').map(Number) : center,
     tileSize: number(metadata.tileSize), // only our own exports have it
+    grid: gridIn(metadata),
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
   const isValid = ([field, value]) => value !== undefined && value !== null && layerFields[field](value)
   return Object.fromEntries(Object.entries(candidates).filter(isValid))
 }
 
+// names for degrees that programs write; their zooms begin with one tile, as ours do
+const DEGREES = /^(?:(?:global-)?geodetic|(?:EPSG:|.*[:/])(?:4326|4258)|(?:OGC:|.*[:/])CRS84)$/i
+const MERCATOR = /^(?:(?:global-)?mercator|.*[:/]?(?:3857|900913|3785|102100))$/i
+
+/** The grid that metadata name: ours write `grid`, others the coordinate system or a profile. */
+function gridIn (/** @type {Record<string, any>} */ { grid, crs, srs, profile }) {
+  const own = typeof grid === 'string' && grid.startsWith('{') ? attempt(() => JSON.parse(grid)) : grid
+  if (own !== undefined && own !== null) return attempt(() => gridOf({ grid: own }) && own)
+  return DEGREES.test(String(crs ?? srs ?? profile ?? '')) ? 'WorldCRS84Quad' : undefined
+}
+
+/**
+ * What metadata say of a grid that is neither Web Mercator nor known.
+ * @param {Record<string, any>} metadata @returns {string | undefined}
+ */
+export function otherGridOf (metadata) {
+  const said = metadata.crs ?? metadata.srs ?? metadata.profile
+  if (gridIn(metadata) !== undefined || typeof said !== 'string' || !said || MERCATOR.test(said)) return undefined
+  return said.slice(0, 100)
+}
+
 /**
  * What a tilemapresource.xml says of the tiles beside it.
  * @param {string} xml
- * @returns {{bounds?: import('../../core/grid.js').Bbox, profile?: string}} profile: where it is not Web Mercator
+ * @returns {{bounds?: import('../../core/grid.js').Bbox, profile?: string, grid?: string}} profile: where the grid is
+ *   not known
  */
 export function readTileMap (xml) {
   const [box = ''] = /<BoundingBox\b[^<>]*>/.exec(xml) ?? []
@@ -59,7 +82,8 @@ export function readTileMap (xml) {
   const [, profile = ''] = /<TileSets\b[^<>]*\bprofile="([^"]*)"/.exec(xml) ?? []
   return {
     bounds: attempt(() => parseBbox(['minx', 'miny', 'maxx', 'maxy'].map(side))),
-    ...(/geodetic$|^raster$/.test(profile) && { profile })
+    ...(/geodetic$/.test(profile) && { grid: 'WorldCRS84Quad' }),
+    ...(profile === 'raster' && { profile })
   }
 }
 
@@ -92,7 +116,7 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme, meta
     [PLAIN_NAME]: named && (doc.name ?? layer),
     format: format && names[format],
     bounds: bounds?.join(','),
-    center: bounds && centerOf(doc.center, bounds, facts).join(','),
+    center: bounds && centerOf(doc, bounds, facts).join(','),
     minzoom: facts.minzoom,
     maxzoom: facts.maxzoom,
     type: 'baselayer',
@@ -103,6 +127,7 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme, meta
     encoding: doc.encoding,
     json: format === 'pbf' ? JSON.stringify({ vector_layers: doc.vector_layers ?? [] }) : undefined,
     tileSize: doc.tileSize,
+    ...gridTexts(doc),
     [TIME_KEY]: time ?? facts.last,
     scheme: scheme === 'tms' ? scheme : undefined, // rows from the north are the rule
     ...metadata
@@ -110,6 +135,13 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme, meta
   const text = value => value === null ? null : String(value)
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.map(([name, value]) => [name, text(value)]))
+}
+
+/** What metadata say of a grid that is not Web Mercator, so that it is read back as it was. */
+function gridTexts (doc) {
+  const grid = gridOf(doc)
+  if (grid.isWebMercator) return {}
+  return { grid: typeof grid.field === 'string' ? grid.field : JSON.stringify(grid.field), crs: grid.crs }
 }
 
 /**
@@ -121,10 +153,17 @@ export function metadataJson (...about) {
   return JSON.stringify({ ...texts, ...(minzoom && { minzoom: +minzoom }), ...(maxzoom && { maxzoom: +maxzoom }) }, null, 2) + '\n'
 }
 
-function centerOf (center, [west, south, east, north], { minzoom = 0, maxzoom = 0 }) {
-  const [lon, lat, zoom] = center ?? []
+function centerOf (doc, bounds, { minzoom = 0, maxzoom = 0 }) {
+  const [west, south, east, north] = bounds
+  const [lon, lat, zoom] = doc.center ?? []
   const isInside = lon >= west && lon <= east && lat >= south && lat <= north && zoom >= minzoom && zoom <= maxzoom
-  if (isInside) return center
-  const fits = Math.floor(Math.log2(360 / Math.max(east - west, 1e-6)))
-  return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(fits + MIDDLE, minzoom), maxzoom)]
+  if (isInside) return doc.center
+  return [(west + east) / 2, (south + north) / 2, Math.min(Math.max(viewZoom(gridOf(doc), bounds), minzoom), maxzoom)]
+}
+
+/** The zoom at which a map of some bounds may begin. @param {import('../../core/grids/grid.js').Grid} grid */
+function viewZoom (grid, bounds) {
+  if (grid.isWebMercator) return Math.floor(Math.log2(360 / Math.max(bounds[2] - bounds[0], 1e-6))) + MIDDLE
+  const fits = ({ z }) => grid.ranges(bounds, z).every(({ x0, x1, y0, y1 }) => Math.max(x1 - x0, y1 - y0) < 2 ** MIDDLE)
+  return grid.matrices.findLast(fits)?.z ?? grid.firstZoom
 }

@@ -31,7 +31,6 @@ export const georeferenceDefaults = {
  */
 
 export class Georeference {
-  extent = new Extent()
   #source
   #layerBounds
   /** Tiles by width and height. @type {Map<string, Count>} */
@@ -42,9 +41,11 @@ export class Georeference {
 
   /**
    * @param {Source} source
-   * @param {Bbox} [layerBounds] of the other editions, if there are any
+   * @param {{grid?: import('../../core/grids/grid.js').Grid, layerBounds?: Bbox}} [layer] grid: of its tiles;
+   *   layerBounds: of the other editions, if there are any
    */
-  constructor (source, layerBounds) {
+  constructor (source, { grid, layerBounds } = {}) {
+    this.extent = new Extent(grid)
     this.#source = source
     this.#layerBounds = layerBounds
   }
@@ -71,8 +72,9 @@ export class Georeference {
   describe (types) {
     const levels = [...this.extent.zooms.keys()]
     if (!levels.length) return undefined
-    const { bounds, tileSize } = this.extent
-    const flipped = this.#source.scheme && boundsOf(turned(this.extent.zooms, 'ROWS_FLIPPED'))
+    const { bounds, tileSize, grid } = this.extent
+    const isTurnable = this.#source.scheme && grid.isWebMercator
+    const flipped = isTurnable ? boundsOf(turned(this.extent.zooms, 'ROWS_FLIPPED')) : undefined
     return {
       // found when it is read: that takes a moment
       get place () { return nameOf(bounds) },
@@ -98,7 +100,8 @@ export class Georeference {
   }
 
   #misplaced (layer, time) {
-    const { zooms } = this.extent
+    const { zooms, grid } = this.extent
+    if (!grid.isWebMercator) return undefined
     const [source, layerBounds] = [this.#source, this.#layerBounds]
     const { known, layer: most } = georeferenceDefaults
     const found = turnOf([
@@ -119,7 +122,7 @@ export class Georeference {
 
   #otherGrid () {
     const { profile } = this.#source
-    return profile === undefined ? undefined : new TilecouchError('NOT_WEB_MERCATOR', { profile })
+    return profile === undefined || !this.extent.grid.isWebMercator ? undefined : new TilecouchError('NOT_WEB_MERCATOR', { profile })
   }
 
   #mixedSizes () {
@@ -164,7 +167,7 @@ export function whyEmpty (source) {
   const { wanted } = source
   if (!wanted?.seen.zooms.size) return undefined
   const statement = areaStatement(source)
-  const found = turnOf([statement])
+  const found = wanted.area.grid.isWebMercator ? turnOf([statement]) : undefined
   if (!found) {
     const levels = [...wanted.seen.zooms.keys()]
     const zooms = `${Math.min(...levels)} to ${Math.max(...levels)}`

@@ -1,5 +1,5 @@
 // What a load would do, for its dry run: reads which tiles the source has, and none of their bytes.
-import { checkLayer, layerId, now, selectorOf, startOf } from '../../core/index.js'
+import { checkLayer, gridOf, layerId, now, selectorOf, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Georeference } from './georeference.js'
 import { missingTiles } from './missing.js'
@@ -24,13 +24,15 @@ import { missingTiles } from './missing.js'
  * @param {Pick<import('../load.js').LoadOptions, 'layer' | 'time' | 'complete' | 'area' | 'zooms' | 'signal'>} options
  * @returns {Promise<LoadPlan>}
  */
-export async function planLoad (store, source, { layer, time, complete, area, zooms, signal }) {
+export async function planLoad (store, source, { layer, time, complete, area: given, zooms, signal }) {
   checkLayer(layer)
   const when = time ? startOf(time) : source.time ?? now()
   const doc = await store?.couch.get(layerId(layer))
   const editions = doc ? await store?.editions(layer) ?? [] : []
   const hasOthers = editions.some(other => other.time !== when && other.finished)
-  const georeference = new Georeference(source, hasOthers ? doc.bounds : undefined)
+  const grid = gridOf({ ...source.fields, ...doc })
+  const area = given?.in(grid)
+  const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? doc.bounds : undefined })
   const { extent } = georeference
   const counts = new Map()
   for await (const { z, x, y, gone } of source.tiles()) {

@@ -1,5 +1,5 @@
 // The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
-import { tileId, versionId } from '../../core/index.js'
+import { gridOf, tileId, versionId } from '../../core/index.js'
 import { Spool } from '../spool.js'
 import { sourceLimits } from '../formats/limits.js'
 import { invalid } from '../formats/reading.js'
@@ -93,6 +93,7 @@ export class SourceReader {
 
   async #read (tile, read, isFirst) {
     const { z, x, y, ext } = tile
+    gridOf(this.options.layer).check(z, x, y)
     const given = await read()
     if (given?.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${given.length} bytes`)
     const bytes = this.#isRawVector(given, ext) ? await pack(given) : given

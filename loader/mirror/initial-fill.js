@@ -1,7 +1,7 @@
 // Fills a mirror of a small part of a large store from the time index, which is read by the columns of the area. The
 // change feed would have a row for each document of the store. Changes during the fill come by the feed, from its place
 // before the fill.
-import { STORE_ID, isLayer } from '../../core/index.js'
+import { STORE_ID, isLayer, layerId } from '../../core/index.js'
 import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { batchesOf } from '../../core/batches.js'
@@ -111,11 +111,15 @@ async function * idsOf (couch, selection, signal) {
   const kinds = ['layer', 'edition', 'style', 'manifest', 'block', 'removed']
     .map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
   const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
+  const read = id => couch.get(id, signal)
+  await selection.learn(named.flat().flatMap(({ id }) => id ?? []), read)
   for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id
   const layers = (await couch.view(versions.view, { group_level: 1 }, signal)).map(({ key }) => key[0])
   for (const layer of layers.filter(isLayer)) {
     if (selection.layers && !selection.layers.has(layer)) continue
-    const { area, zooms } = selection
+    const { zooms } = selection
+    await selection.learn([layerId(layer)], read)
+    const area = selection.areaOf(layer)
     for await (const { rows } of walk(couch, versions, layer, { area, zooms, signal })) yield * rows.map(({ id }) => id)
   }
 }

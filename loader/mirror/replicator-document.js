@@ -1,7 +1,7 @@
 // The `_replicator` document that makes CouchDB's own replicator do what `tilecouch mirror` does. The selection becomes
 // a Mango selector on ids alone: a deleted document has no other fields, and a selector on fields would leave its
 // deletion out. The expressions have no lookaheads: the embedded store as a source runs them in RE2.
-import { MAX_ZOOM, STORE_ID } from '../../core/index.js'
+import { MAX_ZOOM, STORE_ID, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection, isUnwritable } from '../../core/mirror/index.js'
@@ -29,6 +29,7 @@ export async function replicatorDocument (from, to, { live = false, ...wanted })
   const source = openSource(from, { retries: 1 })
   const target = new Couch(to, { ambient: false })
   const selection = new Selection(wanted)
+  if (selection.area) await refuseOtherGrids(source, selection.layers)
   const selector = selectorOf(selection)
   return {
     _id: `tilecouch-${fingerprint([source.url, target.url, selection.key].join(' '))}${live ? '-live' : ''}`,
@@ -37,6 +38,16 @@ export async function replicatorDocument (from, to, { live = false, ...wanted })
     continuous: live,
     selector,
     ...(await isReadOnly(source) && { use_checkpoints: false })
+  }
+}
+
+/** Throws REPLICATOR_CANNOT where an area is not the same tiles in all layers. */
+async function refuseOtherGrids (couch, layers) {
+  const rows = await couch.page({ startkey: 'layer:', endkey: 'layer;', include_docs: true })
+  for (const { doc } of rows) {
+    if (!doc || (layers && !layers.has(doc.layer)) || gridOf(doc).isWebMercator) continue
+    const why = `${doc.layer} is in the grid ${gridOf(doc).id}, and a selector names columns and rows of Web Mercator`
+    throw cannot('take an area', why)
   }
 }
 

@@ -22,6 +22,7 @@ export class ValidatingPeer {
 
   info () { return this.exists ? this.peer.info() : Promise.resolve({}) }
   getLocal (id, signal) { return this.exists ? this.peer.getLocal(id, signal) : Promise.resolve(undefined) }
+  read (id, signal) { return this.peer.read(id, signal) }
   updateLocal (id, change, signal) { return this.peer.updateLocal(id, change, signal) }
   changes (options) { return this.peer.changes(options) }
   fetch (asked, options) { return this.peer.fetch(asked, options) }

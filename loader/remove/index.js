@@ -121,8 +121,9 @@ async function bytesOf (store, layer) {
  * @param {Which & import('./remover.js').RemoverOptions} options
  * @returns {Promise<Tally & {editions: number}>}
  */
-export async function removeTiles (store, layer, { area, zooms, only, since, until, ...options }) {
+export async function removeTiles (store, layer, { area: given, zooms, only, since, until, ...options }) {
   checkLayer(layer)
+  const area = await store.areaIn(layer, given)
   const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
   const isMeant = (/** @type {any} */ { time }) => time >= first && time <= last
   const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }

@@ -2,7 +2,7 @@
 // at any moment and run again: tiles that are fresh are skipped.
 import { pMapIterable } from 'p-map'
 import {
-  checkLayer, checkUpstream, extensionOf, hostOf, now, parseZooms, startOf, expiryOf, tileId
+  checkLayer, checkUpstream, extensionOf, gridOf, hostOf, now, parseZooms, startOf, expiryOf, tileId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { openUpstream as open } from '../upstream/index.js'
@@ -50,11 +50,12 @@ const seedDefaults = {
  * @param {SeedOptions} options
  */
 export async function seed (store, layer, options) {
-  const { area, only, refreshBefore, dryRun = false, permission = false, openUpstream = open } = options
+  const { area: given, only, refreshBefore, dryRun = false, permission = false, openUpstream = open } = options
   const { userAgent, secrets, networks, signal, onProgress } = options
-  if (!only && !area) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
+  if (!only && !given) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
   const before = refreshBefore === undefined ? undefined : startOf(refreshBefore)
   const { doc, settings } = await upstreamOf(store, checkLayer(layer), permission, options)
+  const area = given?.in(gridOf(doc))
   const zooms = () => parseZooms(/** @type {any} */ (options.zooms))
   const part = area && !only ? clip(doc, settings, { area, zooms: zooms() }) : undefined
   const counts = part ? await countByZoom({ ...part, signal }) : /** @type {TileList} */ (only).count
@@ -93,7 +94,7 @@ async function upstreamOf (store, layer, permission, options) {
   const { rate, concurrency } = options
   const doc = await store.layer(layer)
   if (!doc.upstream) throw new TilecouchError('NO_UPSTREAM', { layer })
-  const settings = checkUpstream({ ...doc.upstream, ...(rate && { rate }), ...(concurrency && { concurrency }) })
+  const settings = checkUpstream({ ...doc.upstream, ...(rate && { rate }), ...(concurrency && { concurrency }) }, gridOf(doc))
   if (!settings.seed && !permission) throw new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(settings.url) })
   return { doc, settings }
 }

@@ -1,5 +1,5 @@
-// A document that says where tiles are: a TileJSON, or a MapLibre style with one source of tiles, at an address or in a
-// file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and attribution of the document.
+// A document that says where tiles are: a TileJSON, a MapLibre style with one source of tiles, or the capabilities of a
+// WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and attribution of the document.
 // Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
 import { parseBbox, plainNameOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -17,6 +17,7 @@ import { otherXml } from './capabilities.js'
 import { arcgis, wmsSettings } from './services.js'
 import { absolute, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
+import { isWmts, openWmts } from './wmts.js'
 
 export const descriptionDefaults = {
   timeout: 30 // seconds until the whole document is there
@@ -99,6 +100,7 @@ async function fetchDocument (url, { secrets, networks, userAgent = userAgentOf(
  */
 async function openText (text, where, options) {
   const root = rootOf(text)
+  if (root && isWmts(root, text)) return openWmts(text, where, options)
   if (root) throw otherXml(root, text, where)
   const json = parsed(text)
   if (json) return openJson(json, where, options)

@@ -8,7 +8,7 @@ import { GONE_LIST, withGone } from '../formats/gone.js'
 import { sourceLimits } from '../formats/limits.js'
 import { LocalFile } from '../formats/local-file.js'
 import {
-  METADATA, TILEJSON, TILEMAP, layerFieldsOf, parseObject, readTileMap, timeOf
+  METADATA, TILEJSON, TILEMAP, layerFieldsOf, otherGridOf, parseObject, readTileMap, timeOf
 } from '../formats/metadata.js'
 import { kindOfName, loadCommand, notTiles, quoted, refusal } from '../formats/other-kinds.js'
 import { invalid, reading, throwFaults, unreadable } from '../formats/reading.js'
@@ -19,8 +19,8 @@ import { Spool } from '../spool.js'
 const NOWHERE = -1 // offset of a tile in a tar that cannot be read; the reason is the next field
 
 /** @type {import('./index.js').OpenSource} */
-export async function openFolder (folder, { selected, zooms, scheme, signal }) {
-  const reader = new FolderReader(folder, { scheme, signal })
+export async function openFolder (folder, { selected, zooms, scheme, grid, signal }) {
+  const reader = new FolderReader(folder, { scheme, grid, signal })
   const list = path.join(folder, GONE_LIST)
   const source = await describe(folder, reader, { list, selected, scheme, tiles })
   if (!source.diff && await isDiff(reader)) throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
@@ -128,13 +128,13 @@ export const openTar = (name, options) => openArchive(name, options, async (name
  * @param {string} name @param {import('./index.js').SourceOptions} options
  * @param {(names: ArchiveNames, spool: Spool, opened: {close: () => any}[]) => Promise<Tiles>} list
  */
-async function openArchive (name, { selected, scheme, signal }, list) {
+async function openArchive (name, { selected, scheme, grid, signal }, list) {
   const spool = await Spool.open()
   const opened = [/** @type {{close: () => any}} */ (spool)]
   const close = async () => { for (const one of opened) await one.close() }
   try {
     return await reading(name, async () => {
-      const names = new ArchiveNames({ selected, scheme, signal, onFault: throwFaults(name) })
+      const names = new ArchiveNames({ selected, scheme, grid, signal, onFault: throwFaults(name) })
       const tiles = await list(names, spool, opened)
       if (names.other) throw otherArchive(name, names.other)
       return await describe(name, names, {
@@ -166,13 +166,13 @@ function otherArchive (name, { kind, name: inside }) {
 async function describe (name, reader, { list, selected, scheme = 'xyz', tiles, total, close }) {
   const metadata = parseObject(await reader.text(METADATA) ?? await reader.text(TILEJSON) ?? '')
   const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
-  const fields = layerFieldsOf(metadata)
+  const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata })
   const gone = await reader.gone(list)
   return {
     name: path.basename(path.resolve(name)),
     fields,
     bounds: fields.bounds ?? tileMap.bounds,
-    profile: tileMap.profile,
+    profile: tileMap.profile ?? otherGridOf(metadata),
     scheme,
     time: timeOf(metadata),
     diff: Boolean(gone),

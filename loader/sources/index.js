@@ -17,7 +17,7 @@
 // To add a kind: a module with `open`, and its name in the lists below; formats/recognise.js recognises files,
 // `recognisesUrl` addresses. What people try and is none of these is answered with what it is and the next command:
 // see formats/other-kinds.js, services.js and capabilities.js.
-import { parseArea, selectorOf } from '../../core/index.js'
+import { gridOf, isSameGrid, parseArea, selectorOf } from '../../core/index.js'
 import { Extent } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
 import { beginOf, recognise } from '../formats/recognise.js'
@@ -64,7 +64,9 @@ export const schemes = ['xyz', 'tms']
  * @property {number} [total]
  * @property {number} [ignored] documents that are no tiles, counted when they are listed
  * @property {import('../../core/grid.js').Bbox} [bounds] where its tiles are, by its own account
- * @property {string} [profile] of the grid of its tiles, by its own account, where that is not Web Mercator
+ * @property {string} [profile] of the grid of its tiles, by its own account, where that is not Web Mercator and not
+ *   known
+ * @property {boolean} [isInGrid] its tiles were selected in the grid that it says
  * @property {'xyz' | 'tms'} [scheme] how it counts rows, where --scheme may say that
  * @property {{area: import('../../core/area.js').Area, seen: Extent}} [wanted] the area that was asked for, and where
  *   its tiles are, in that area or not
@@ -74,7 +76,7 @@ export const schemes = ['xyz', 'tms']
  * @typedef {object} WalkOptions
  * @property {(tiles: {z: number, x: number, y: number}[]) => Promise<boolean[]>} [known] which of them need not be
  *   read: they come with `known`
- * @property {{tileSize?: number, format?: string}} [layer] what they are loaded into
+ * @property {{tileSize?: number, format?: string, grid?: string | object}} [layer] what they are loaded into
  *
  * What of a source is wanted, as a caller says it.
  * @typedef {object} Selection
@@ -89,6 +91,11 @@ export const schemes = ['xyz', 'tms']
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how the source counts rows, where it is another than its kind does
+ * @property {string | object} [grid] of its tiles: `grid` of a layer document; what the source says unless given
+ * @property {boolean} [isGridGiven] `grid` counts more than what the source says
+ * @property {string} [matrixSet] of a WMTS that has several
+ * @property {string} [sourceName] layer of a WMTS that has several
+ * @property {string | object} [usualGrid] of its tiles where neither `grid` nor the source says it
  * @property {{layer: string, time?: string}} [from] of another store
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
  * @property {string} [layer] that is loaded into, for messages
@@ -108,17 +115,34 @@ export const schemes = ['xyz', 'tms']
  * @param {Selection & Omit<SourceOptions, 'selected'> & import('./upstream.js').Asking} [options]
  * @returns {Promise<Source>}
  */
-export async function openSource (name, { bbox, polygon, area, zooms, scheme, ...options } = {}) {
+export async function openSource (name, { bbox, polygon, area, scheme, ...given } = {}) {
   if (scheme && !schemes.includes(scheme)) throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: scheme })
   area ??= bbox || polygon ? parseArea({ bbox, polygon }) : undefined
+  const options = { ...given, area, scheme }
+  const { grid = given.usualGrid } = given
+  const source = await openIn(grid, name, { ...options, isGridGiven: given.grid !== undefined })
+  const { isInGrid, fields: { grid: said } } = source
+  const isOther = said !== undefined && !isSameGrid({ grid: said }, { grid })
+  if (given.grid === undefined && isOther && !isInGrid) {
+    // rows from the south and areas depend on the grid, which only the source knows
+    await source.close()
+    return openIn(said, name, options)
+  }
+  if (grid !== undefined && !(isOther && isInGrid && given.grid === undefined)) source.fields = { ...source.fields, grid }
+  return source
+}
+
+/** @param {string | object | undefined} field @param {string} name @param {any} options */
+async function openIn (field, name, { area: wanted, zooms, ...options }) {
+  const grid = gridOf({ grid: field })
+  const area = wanted?.in(grid)
   const isSelected = selectorOf(area, zooms)
-  const seen = new Extent()
+  const seen = new Extent(grid)
   const selected = (z, x, y) => {
     seen.add(z, x, y)
     return isSelected(z, x, y)
   }
-  const own = { ...options, area, zooms, scheme, selected: area ? selected : isSelected }
-  const source = await open(name, own)
+  const source = await open(name, { ...options, grid: field, area, zooms, selected: area ? selected : isSelected })
   return area ? Object.assign(source, { wanted: { area, seen } }) : source
 }
 

@@ -1,12 +1,12 @@
 // MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated
 // files. Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
-import { compareInner, compareRows, flipY } from '../../core/index.js'
+import { compareInner, compareRows, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../formats/gone.js'
 import { sourceLimits } from '../formats/limits.js'
-import { layerFieldsOf, timeOf } from '../formats/metadata.js'
+import { layerFieldsOf, otherGridOf, timeOf } from '../formats/metadata.js'
 import { missingTiles, readMetadata, readTables } from '../formats/mbtiles/reader.js'
 import { invalid, throwFaults, unreadable } from '../formats/reading.js'
 import { SqliteFile, cell, textOf } from '../formats/mbtiles/sqlite.js'
@@ -49,6 +49,7 @@ class Mbtiles {
       name: path.basename(this.#file),
       fields,
       bounds: fields.bounds,
+      profile: otherGridOf(metadata),
       scheme: this.#options.scheme ?? 'tms',
       time: timeOf(metadata),
       diff: this.#isDiff,
@@ -98,6 +99,7 @@ class Mbtiles {
   async * #columns (z, columns) {
     const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ?1 AND tile_column = ?2`
     const flipped = this.#options.scheme !== 'xyz'
+    const grid = gridOf(this.#options)
     let tiles = []
     for await (const [x, given, gone] of this.#rows(sql, columns.map(column => [z, column]))) {
       if (tiles.length && tiles[0].x !== x) {
@@ -105,7 +107,7 @@ class Mbtiles {
         tiles = []
       }
       const row = textOf(given)
-      tiles.push({ z, x, y: flipped ? flipY(z, row) : row, row, gone: Boolean(gone) })
+      tiles.push({ z, x, y: flipped ? grid.flipY(z, row) : row, row, gone: Boolean(gone) })
       this.#refuseMore(tiles.length, `rows in a column of zoom ${z}`)
     }
     yield * sorted(tiles)

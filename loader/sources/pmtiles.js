@@ -3,11 +3,11 @@
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { inspectTile } from '../../core/index.js'
+import { gridOf, inspectTile } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { sourceLimits } from '../formats/limits.js'
 import { LocalFile } from '../formats/local-file.js'
-import { layerFieldsOf, parseObject, timeOf } from '../formats/metadata.js'
+import { layerFieldsOf, otherGridOf, parseObject, timeOf } from '../formats/metadata.js'
 import { Directories } from '../formats/pmtiles/directory.js'
 import { cannotUnpack, readHeader, readMetadata } from '../formats/pmtiles/header.js'
 import { idSelection } from '../formats/pmtiles/ids.js'
@@ -40,12 +40,15 @@ export async function open (name, options) {
     const { header, metadata } = await reading(shown, () => describe(file, shown))
     spool = await Spool.open()
     const archive = new Archive(file, shown, header, spool)
-    await archive.index(options)
     const fields = fieldsOf(header, metadata)
+    const area = options.area?.in(gridOf({ grid: options.isGridGiven ? options.grid : fields.grid ?? options.grid }))
+    await archive.index({ ...options, area })
     return {
       name: remote ? basename(new URL(name)) : path.basename(path.resolve(name)),
       fields,
       bounds: fields.bounds,
+      profile: otherGridOf(metadata),
+      isInGrid: true,
       time: timeOf(metadata),
       total: spool.count(),
       tiles: () => archive.tiles(),

@@ -1,5 +1,5 @@
 // A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
-import { endOf, formatReference } from '../../core/index.js'
+import { endOf, formatReference, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { parseDatabaseUrl } from '../store/address.js'
 import { readListed } from '../store/fetch.js'
@@ -7,23 +7,24 @@ import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'
 
 /** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
-const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'encoding', 'format', 'tileSize']
+const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'encoding', 'format', 'tileSize', 'grid']
 
 /** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) =>
   idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
 
 /** @type {import('./index.js').OpenSource} */
-export async function open (name, { from, layer: into, area, zooms, home, signal }) {
+export async function open (name, { from, layer: into, area: given, zooms, home, signal }) {
   const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
   const store = await openStore(name, { home, signal })
   const { fields, last } = await describe(store, layer, time)
-  const wanted = { time, area, zooms, signal }
+  const wanted = { time, area: given?.in(gridOf(fields)), zooms, signal }
 
   return {
     // where an embedded store is found differs from run to run, and what was stopped is known again by its name
     name: `${formatReference(layer, time)}${home && isSame(home, name) ? '' : ` of ${store.url}`}`,
     fields,
+    isInGrid: true,
     ...(time !== undefined && last && { time: last }),
     ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
     tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (

@@ -2,7 +2,7 @@
 // does not list its tiles: the caller gives an area and zooms. Limits, repetitions and terms are those of `seed`;
 // nothing is cached.
 import { pMapIterable } from 'p-map'
-import { checkUpstream, hostOf, parseArea } from '../../core/index.js'
+import { checkUpstream, gridOf, hostOf, parseArea } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fillTemplate } from '../../core/upstream.js'
 import { zoomsById } from '../../core/order.js'
@@ -45,9 +45,10 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
  * @returns {Promise<import('./index.js').Source & {counts: Map<number, number>}>} counts: tiles by zoom
  */
 export async function open (name, options) {
-  const settings = settingsOf(name, options)
+  const { grid = options.fields?.grid } = options
+  const settings = settingsOf(name, options, gridOf({ grid }))
   if (!settings.seed && !options.permission) throw new TilecouchError('SEED_FORBIDDEN', { layer: options.layer ?? name, host: hostOf(settings.url) })
-  const part = partOf(settings, options)
+  const part = partOf(settings, options, gridOf({ grid }))
   const counts = await countByZoom({ ...part, signal: options.signal })
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   if (!total) throw new TilecouchError('BAD_AREA', { why: 'the upstream has no tiles in it' })
@@ -56,25 +57,27 @@ export async function open (name, options) {
     const what = settings.bounds ? 'all that it has' : 'the whole world'
     throw new TilecouchError('BAD_AREA', { why: `${what} to zoom ${part.zooms.max} is ${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
   }
-  return new TileServer(settings, part, { counts, total, options })
+  return new TileServer(settings, part, { counts, total, options, grid })
 }
 
 /** @param {string} name @param {import('./index.js').SourceOptions & Asking} options */
-function settingsOf (name, { upstream, scheme, rate, requests }) {
+function settingsOf (name, { upstream, scheme, rate, requests }, /** @type {import('../../core/grids/grid.js').Grid} */ grid) {
   const given = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
-  return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) })
+  return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) }, grid)
 }
 
 /**
  * @param {import('../../core/upstream.js').UpstreamSettings} settings
  * @param {import('./index.js').SourceOptions} options
+ * @param {import('../../core/grids/grid.js').Grid} grid
  */
-function partOf (settings, { area, zooms }) {
+function partOf (settings, { area, zooms }, grid) {
   if (!zooms && settings.maxzoom === undefined) {
     throw new TilecouchError('BAD_AREA', { why: 'a tile server does not say what it has: name the zooms (--zoom) and where (--bbox or --polygon)' })
   }
-  zooms ??= { min: 0, max: settings.maxzoom ?? 0 }
-  return clip({}, settings, { area: area ?? parseArea({ bbox: WORLD }), zooms })
+  const { min, max } = zooms ?? { min: 0, max: settings.maxzoom ?? 0 }
+  const own = { min: Math.max(min, grid.firstZoom), max: Math.min(max, grid.lastZoom) }
+  return clip({}, settings, { area: (area ?? parseArea({ bbox: WORLD })).in(grid), zooms: own })
 }
 
 class TileServer {
@@ -83,8 +86,11 @@ class TileServer {
   #options
   #upstream
   #fetcher
+  #grid
+  isInGrid = true
 
-  constructor (settings, part, { counts, total, options }) {
+  constructor (settings, part, { counts, total, options, grid }) {
+    this.#grid = grid
     this.#settings = settings
     this.#part = part
     this.#options = options
@@ -146,7 +152,7 @@ class TileServer {
     if (this.#upstream) return
     const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble, connect = openUpstream } = this.#options
     const { networks = [], named = hostsOf(this.#settings) } = this.#options
-    const doc = { layer, tileSize, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
+    const doc = { layer, tileSize, grid: this.#grid, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
     const allowed = [...networks, ...named]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })

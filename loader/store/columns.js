@@ -1,6 +1,6 @@
 // Which columns of a zoom hold anything, and how much. An area and a layer are both asked for what they have, and the
 // smaller of the two decides.
-import { compareInner, tileRanges } from '../../core/index.js'
+import { compareInner } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
 import { lowerBound } from '../../core/search.js'
 import { listDefaults } from './ranges.js'
@@ -92,7 +92,7 @@ function spansOf (area, z) {
     const last = spans.at(-1)
     if (last && x === last[1]) continue // touched in several places
     if (++columns > listDefaults.few) {
-      return tileRanges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
+      return area.grid.ranges(area.bbox, z).map(({ x0, x1 }) => [x0, x1]).sort((a, b) => a[0] - b[0])
     }
     if (last && x <= last[1] + listDefaults.near) last[1] = x
     else spans.push([x, x])

@@ -2,11 +2,12 @@
 // looked at, and when a version was confirmed.
 import { takesOut } from '../../core/store/statements.js'
 import { pMapIterable } from 'p-map'
-import { areaFrom, asOf, endOf, startOf, tileId, tileRanges } from '../../core/index.js'
+import { areaFrom, asOf, endOf, parseArea, startOf, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
 import { versionIn } from '../../core/store/settle.js'
 import { firstTileOf, placesIn } from '../../core/store/blocks.js'
+import { layerGrid } from './layers.js'
 
 const PAGE = 500 // blocks whose sizes are asked for together
 const READ_AHEAD = 8 // blocks
@@ -41,7 +42,8 @@ export async function editionCoverage (statements, editions, time) {
   await statements.refresh()
   const manifests = statements.manifests.filter(manifest => manifest.time === edition.time)
   const whole = manifests.findLast(({ complete }) => complete)
-  const all = new Extent()
+  const grid = await layerGrid(statements.couch, statements.layer)
+  const all = new Extent(grid)
   const zooms = new Map()
   for await (const { place, names } of placesOf(statements, manifests)) {
     const tiles = new Map()
@@ -50,7 +52,7 @@ export async function editionCoverage (statements, editions, time) {
     }
     if (!tiles.size) continue
     const { z } = firstTileOf(place)
-    const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent() }
+    const entry = zooms.get(z) ?? { z, tiles: 0, blocks: 0, extent: new Extent(grid) }
     zooms.set(z, entry)
     entry.tiles += tiles.size
     entry.blocks++
@@ -130,24 +132,25 @@ export async function manifestTotals (couch, statements) {
  */
 export async function timesLooked (statements, { bbox, z }, known = new Set()) {
   await statements.refresh()
+  const area = bbox && parseArea({ bbox, grid: await layerGrid(statements.couch, statements.layer) })
   const times = new Set()
   for (const manifest of statements.manifests) {
     const { time } = manifest
     if (known.has(time) || times.has(time)) continue
     const isOfAll = removal => !removal.area && !removal.tiles && !removal.zooms
     if (statements.removals.some(removal => isOfAll(removal) && takesOut(removal, time, manifest.run))) continue
-    if (await hasLooked(statements, manifest, bbox, z)) times.add(time)
+    if (await hasLooked(statements, manifest, area, z)) times.add(time)
   }
   return [...times]
 }
 
-async function hasLooked (statements, manifest, bbox, z) {
+/** @param {import('../../core/area.js').Area | undefined} area in the grid of the layer */
+async function hasLooked (statements, manifest, area, z) {
   if (z === undefined) return true
   const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
-  if (manifest.complete && isZoom && touches(manifest.area, bbox, z)) return true
-  const ranges = bbox ? tileRanges(bbox, z) : [{ x0: 0, x1: 2 ** z - 1, y0: 0, y1: 2 ** z - 1 }]
-  const isIn = ({ x, y }) => ranges.some(range => x >= range.x0 && x <= range.x1 && y >= range.y0 && y <= range.y1)
-  const places = bbox ? namesIn(statements, manifest, z, ranges) : namesOf(statements, manifest, z)
+  if (manifest.complete && isZoom && touches(manifest.area, area?.bbox, z)) return true
+  const isIn = ({ x, y }) => !area || area.has(z, x, y)
+  const places = area ? namesIn(statements, manifest, z, area.grid.ranges(area.bbox, z)) : namesOf(statements, manifest, z)
   for await (const [place, names] of places) {
     for (const name of names) {
       if (tilesIn(statements, manifest, place, await statements.block(place, name)).some(isIn)) return true

@@ -8,7 +8,7 @@ import { countListed } from './count.js'
 import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
 import { extendHeads } from './extend.js'
 import { fetchListed, versionsById } from './fetch.js'
-import { defineLayer, editions, getEdition, getLayer, layers, putEdition } from './layers.js'
+import { defineLayer, editions, getEdition, getLayer, layerGrid, layers, putEdition } from './layers.js'
 import {
   readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn
 } from './reader.js'
@@ -132,6 +132,14 @@ export class Store {
   // layers and editions
   /** @param {string} layer @param {Record<string, any>} [fields] */
   defineLayer (layer, fields) { return defineLayer(this.couch, layer, fields) }
+  /** @param {string} layer */
+  grid (layer) { return layerGrid(this.couch, layer) }
+  /**
+   * An area in the grid of a layer.
+   * @template {import('../../core/area.js').Area | undefined} T
+   * @param {string} layer @param {T} area @returns {Promise<T>}
+   */
+  async areaIn (layer, area) { return /** @type {T} */ (area?.in(await this.grid(layer))) }
   layers () { return layers(this.couch) }
   /** @param {string} layer */
   layer (layer) { return getLayer(this.couch, layer) }

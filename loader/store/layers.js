@@ -1,8 +1,8 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  checkSound, editionId, examine, faultIn, layerDocument, layerFields, layerId, checkLayer, checkNewLayer, soundLayers,
-  soundOf
+  checkLayer, checkNewLayer, checkSound, editionId, examine, faultIn, gridOf, isSameGrid, layerDocument, layerFields,
+  layerId, layerRange, soundLayers, soundOf
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
@@ -16,7 +16,7 @@ import { fieldsOf } from './revisions.js'
  */
 export async function defineLayer (couch, layer, fields = {}) {
   checkLayer(layer)
-  const doc = await couch.update(layerId(layer), stored => {
+  const doc = await couch.update(layerId(layer), async stored => {
     if (!stored) checkNewLayer(layer)
     const { type, layer: _, ...before } = fieldsOf(stored ?? {})
     const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
@@ -26,9 +26,25 @@ export async function defineLayer (couch, layer, fields = {}) {
       Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
     const own = Object.fromEntries(all.filter(entry => !isLater(entry)))
     const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, own) })
+    if (!isSameGrid(valid, changed) && await hasTiles(couch, layer)) throw otherGrid(layer, valid, changed)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return describe(doc)
+}
+
+const hasTiles = async (couch, layer) => (await couch.page({ ...layerRange(layer), limit: 1 })).length > 0
+
+const otherGrid = (layer, stored, wanted) => new TilecouchError('OTHER_GRID', {
+  what: `the layer ${layer}`, grid: gridOf(stored).id, other: 'what is given', otherGrid: gridOf(wanted).id
+})
+
+/**
+ * The grid of a layer; Web Mercator where nothing describes it.
+ * @returns {Promise<import('../../core/grids/grid.js').Grid>}
+ */
+export async function layerGrid (couch, layer) {
+  const doc = await couch.get(layerId(checkLayer(layer)))
+  return gridOf(doc)
 }
 
 /** @returns {any} */

@@ -1,10 +1,11 @@
 // Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from
 // the time index.
 import {
-  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, columnRanges, endOf, parseTileId, pastRange, tileId, timeline
+  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, endOf, parseArea, parseTileId, pastRange, tileId, timeline
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkedAt, timesLooked } from './coverage.js'
+import { layerGrid } from './layers.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
 export const BY_TIME = '_design/versions/_view/by_time'
@@ -123,7 +124,8 @@ export async function readVersions (couch, statements, layer, z, x, y, time) {
  */
 export async function readVersionsIn (couch, layer, { bbox, z, signal }) {
   checkLayer(layer)
-  const queries = Array.from(columnRanges(bbox, z), ({ x, y0, y1 }) => (
+  const area = parseArea({ bbox, grid: await layerGrid(couch, layer) })
+  const queries = Array.from(area.columns(z), ({ x, y0, y1 }) => (
     { startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: false }
   ))
   const columns = await couch.queries(BY_TILE, queries, signal)

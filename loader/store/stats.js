@@ -1,5 +1,5 @@
 // What a layer holds, from reduces alone: the cost does not grow with the number of tiles.
-import { checkLayer, fromSeconds } from '../../core/index.js'
+import { checkLayer, fromSeconds, gridOf, layerId } from '../../core/index.js'
 import { addUp, emptyCounts } from '../../core/store/layer-stats.js'
 import { TilecouchError } from '../errors.js'
 
@@ -14,9 +14,11 @@ export const BY_ZOOM = '_design/versions/_view/by_zoom'
 /** @returns {Promise<Stats & {layer: string, zooms: (Stats & {z: number})[]}>} */
 export async function layerStats (couch, layer) {
   checkLayer(layer)
-  const rows = await couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 })
-  const found = addUp(rows).get(layer)
-  if (!found && !await couch.get(`layer:${layer}`)) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  const [rows, doc] = await Promise.all([
+    couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 }), couch.get(layerId(layer))
+  ])
+  const found = addUp(rows, () => gridOf(doc)).get(layer)
+  if (!found && !doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   const { zooms, ...counts } = found ?? emptyCounts()
   return { layer, ...withTimes(counts), zooms: zooms.map(({ x0, y0, x1, y1, ...zoom }) => withTimes(zoom)) }
 }

@@ -1,7 +1,7 @@
 // Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not
 // change between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
-import { checkLayer } from '../../core/index.js'
+import { checkLayer, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
 import { lock } from '../export/lock.js'
@@ -42,7 +42,8 @@ export { nginxConfig } from './nginx.js'
  */
 export async function exportTree (store, layer, folder, options = {}) {
   const { follow = false, force, permission } = options
-  checkTerms(await store.layer(checkLayer(layer)), permission)
+  const doc = await store.layer(checkLayer(layer))
+  checkTerms(doc, permission)
   const paths = new Paths(folder, layer)
   /** @type {(() => Promise<void>) | undefined} */
   let unlock
@@ -56,7 +57,7 @@ export async function exportTree (store, layer, folder, options = {}) {
       throw new TilecouchError('TARGET_EXISTS', { value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one' })
     }
     await paths.prepare()
-    writer = new TreeWriter(store, paths, options)
+    writer = new TreeWriter(store, paths, { ...options, area: options.area?.in(gridOf(doc)) })
     try {
       await writer.run({ follow, adopted })
     } catch (error) {

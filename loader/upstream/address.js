@@ -1,5 +1,5 @@
 // The address of one tile, from a template.
-import { flipY, quadkey, formats } from '../../core/index.js'
+import { formats, gridOf, quadkey } from '../../core/index.js'
 import { fillTemplate } from '../../core/upstream.js'
 
 const BIG_TILE = 512 // pixels a side from which {r} asks for the double resolution
@@ -8,10 +8,11 @@ const BIG_TILE = 512 // pixels a side from which {r} asks for the double resolut
  * @param {import('../../core/upstream.js').UpstreamSettings} settings
  * @param {{z: number, x: number, y: number}} tile
  * @param {number} tileSize pixels a side
+ * @param {import('../../core/grids/grid.js').Grid} [grid] of the tiles
  */
-export function tileAddress (settings, { z, x, y }, tileSize) {
+export function tileAddress (settings, { z, x, y }, tileSize, grid = gridOf()) {
   const { type, url, subdomains = [] } = settings
-  const south = flipY(z, y)
+  const south = grid.flipY(z, y)
   const values = {
     z: () => z,
     x: () => x,
@@ -21,7 +22,7 @@ export function tileAddress (settings, { z, x, y }, tileSize) {
     // always the same server for a tile, so that its cache and ETag can be used
     s: () => subdomains[(x + y) % subdomains.length],
     r: () => tileSize >= BIG_TILE ? '@2x' : '',
-    tilematrix: () => encode(settings.matrix?.replaceAll('{z}', `${z}`)),
+    tilematrix: () => encode(matrixName(settings.matrix, z, grid)),
     tilecol: () => x,
     tilerow: () => y,
     tilematrixset: () => encode(settings.matrixSet),
@@ -31,28 +32,33 @@ export function tileAddress (settings, { z, x, y }, tileSize) {
   return fillTemplate(url, name => Object.hasOwn(values, name) ? String(values[name]()) : undefined)
 }
 
+/** What the server calls the matrix of a zoom. */
+const matrixName = (/** @type {string | Record<string, string>} */ matrix = '{z}', z, grid) =>
+  typeof matrix === 'string' ? matrix.replaceAll('{z}', grid.matrix(z).id) : matrix[z]
+
 const encode = (text = '') => encodeURIComponent(text)
 
-// GetMap requests. Both versions want the corners of Web Mercator in the same order, easting first: only geographic
-// coordinates are turned round in 1.3.0.
-
-const HALF_WORLD = 20037508.342789244 // metres from the middle of Web Mercator to its edge
+// GetMap requests. Version 1.1.1 wants corners with the easting first; 1.3.0 wants them as the coordinate system has
+// its axes, so that degrees of EPSG:4326 are turned round.
 
 /**
  * @typedef {{z: number, left: number, top: number, width: number, height: number}} Rectangle pixels, from the
- * north-western corner of the world
+ * north-western corner of the grid
  */
 
 /**
  * @param {import('../../core/upstream.js').UpstreamSettings} settings
  * @param {Rectangle} rectangle
  * @param {number} tileSize pixels a side
+ * @param {import('../../core/grids/grid.js').Grid} [grid]
  */
-export function getMapAddress (settings, { z, left, top, width, height }, tileSize) {
-  const metres = 2 * HALF_WORLD / (tileSize * 2 ** z) // of a pixel
-  const [west, east] = [left, left + width].map(x => x * metres - HALF_WORLD)
-  const [south, north] = [top + height, top].map(y => HALF_WORLD - y * metres)
+export function getMapAddress (settings, { z, left, top, width, height }, tileSize, grid = gridOf()) {
+  const { origin, span } = grid.matrix(z)
+  const [west, east] = [left, left + width].map(x => origin[0] + x * span[0] / tileSize)
+  const [south, north] = [top + height, top].map(y => origin[1] - y * span[1] / tileSize)
   const modern = settings.version === '1.3.0'
+  const isTurned = modern && (grid.inDegrees ? settings.srs === 'EPSG:4326' : grid.northingFirst)
+  const corners = isTurned ? [south, west, north, east] : [west, south, east, north]
   const own = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
   const params = {
     SERVICE: 'WMS',
@@ -61,7 +67,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     LAYERS: settings.layers,
     STYLES: settings.styles,
     [modern ? 'CRS' : 'SRS']: settings.srs,
-    BBOX: [west, south, east, north].map(plain).join(','),
+    BBOX: corners.map(plain).join(','),
     WIDTH: width,
     HEIGHT: height,
     FORMAT: settings.format,

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import pMap from 'p-map'
-import { tileRanges } from '../../core/index.js'
+import { gridOf } from '../../core/index.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { TilecouchError } from '../errors.js'
 import { inspectWhole, isGzip, unpack } from '../unpack.js'
@@ -76,14 +76,15 @@ export const sideOf = (wanted, tileSize, buffer) =>
  * @param {{z: number, x: number, y: number}} tile
  * @param {number} side tiles
  * @param {import('../../core/grid.js').Bbox[]} boxes
+ * @param {import('../../core/grids/grid.js').Grid} [grid]
  * @returns {Block}
  */
-export function blockOf ({ z, x, y }, side, boxes) {
-  const last = 2 ** z - 1
+export function blockOf ({ z, x, y }, side, boxes, grid = gridOf()) {
+  const { columns, rows } = grid.has(z, x, y) ? grid.matrix(z) : { columns: x + 1, rows: y + 1 }
   const [left, top] = [x - x % side, y - y % side]
-  const block = { z, x0: left, y0: top, x1: Math.min(left + side - 1, last), y1: Math.min(top + side - 1, last) }
+  const block = { z, x0: left, y0: top, x1: Math.min(left + side, columns) - 1, y1: Math.min(top + side, rows) - 1 }
   for (const box of boxes) {
-    const range = tileRanges(box, z).find(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
+    const range = grid.ranges(box, z).find(({ x0, x1, y0, y1 }) => x >= x0 && x <= x1 && y >= y0 && y <= y1)
     if (!range) return { z, x0: x, y0: y, x1: x, y1: y } // outside: it is not fetched
     block.x0 = Math.max(block.x0, range.x0)
     block.y0 = Math.max(block.y0, range.y0)
@@ -106,12 +107,14 @@ export function tilesOf ({ z, x0, y0, x1, y1 }) {
  * The pixels to request: the block and a margin, within the world.
  * @param {Block} block
  * @param {number} tileSize @param {number} buffer pixels
+ * @param {import('../../core/grids/grid.js').Grid} [grid]
  * @returns {import('./address.js').Rectangle}
  */
-export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer) {
-  const world = tileSize * 2 ** z
+export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer, grid = gridOf()) {
+  const { columns, rows } = grid.matrix(z)
   const [left, top] = [x0, y0].map(first => Math.max(0, first * tileSize - buffer))
-  const [right, bottom] = [x1, y1].map(last => Math.min(world, (last + 1) * tileSize + buffer))
+  const [right, bottom] = [[x1, columns], [y1, rows]].map(([last, count]) =>
+    Math.min(count * tileSize, (last + 1) * tileSize + buffer))
   return { z, left, top, width: right - left, height: bottom - top }
 }
 

@@ -1,6 +1,6 @@
 // The upstream of a layer: fetches tiles, checks them, and cuts metatiles. It stores nothing.
 import { LARGEST, imageSize } from '../../core/images.js'
-import { checkUpstream, now as currentTime, selector, tileId } from '../../core/index.js'
+import { checkUpstream, gridOf, now as currentTime, parseArea, selectorOf, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
 import { tileAddress, getMapAddress } from './address.js'
@@ -42,6 +42,7 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
 
 export class Upstream {
   #layer
+  #grid
   /** @type {import('../../core/upstream.js').UpstreamSettings} */
   #settings
   #tileSize
@@ -57,15 +58,16 @@ export class Upstream {
    * @param {UpstreamOptions} [options]
    */
   constructor (layer, { userAgent = userAgentOf(), secrets, networks, limits = {} } = {}) {
-    const settings = checkUpstream(layer.upstream)
+    const grid = this.#grid = gridOf(layer)
+    const settings = checkUpstream(layer.upstream, grid)
     this.#layer = layer
     this.#settings = { ...settings, format: settings.format ?? IMAGE_TYPES[layer.format] ?? 'image/png' }
     this.#tileSize = layer.tileSize ?? 256
     this.#boxes = [layer.bounds, settings.bounds].filter(Boolean)
     this.#selectors = [layer, settings].map(({ minzoom, maxzoom, bounds }) =>
-      selector({ bbox: bounds, zooms: { min: minzoom ?? 0, max: maxzoom ?? Infinity } }))
+      selectorOf(bounds && parseArea({ bbox: bounds, grid }), { min: minzoom ?? 0, max: maxzoom ?? Infinity }))
     this.#secrets = new Secrets(secrets)
-    const sample = new URL(this.#addressOf({ z: 0, x: 0, y: 0 }).url)
+    const sample = new URL(this.#addressOf({ z: grid.firstZoom, x: 0, y: 0 }).url)
     this.url = sample.origin
     this.host = sample.host
     const { concurrency, rate, timeout } = settings
@@ -94,7 +96,7 @@ export class Upstream {
 
   /** Whether a tile is within the zooms and bounds of the layer and of the upstream. */
   covers (z, x, y) {
-    return this.#selectors.every(covers => covers(z, x, y))
+    return this.#grid.has(z, x, y) && this.#selectors.every(covers => covers(z, x, y))
   }
 
   /**
@@ -108,15 +110,15 @@ export class Upstream {
 
   #blockOf (tile) {
     const { metatile = 1, buffer = 0 } = this.#settings
-    return blockOf(tile, sideOf(metatile, this.#tileSize, buffer), this.#boxes)
+    return blockOf(tile, sideOf(metatile, this.#tileSize, buffer), this.#boxes, this.#grid)
   }
 
   /** @param {Tile} tile @returns {Address} */
   #addressOf (tile) {
-    if (!this.#isWms) return { url: tileAddress(this.#settings, tile, this.#tileSize) }
+    if (!this.#isWms) return { url: tileAddress(this.#settings, tile, this.#tileSize, this.#grid) }
     const block = this.#blockOf(tile)
-    const rectangle = rectangleOf(block, this.#tileSize, this.#settings.buffer ?? 0)
-    return { block, rectangle, url: getMapAddress(this.#settings, rectangle, this.#tileSize) }
+    const rectangle = rectangleOf(block, this.#tileSize, this.#settings.buffer ?? 0, this.#grid)
+    return { block, rectangle, url: getMapAddress(this.#settings, rectangle, this.#tileSize, this.#grid) }
   }
 
   /**

@@ -2,7 +2,7 @@
 // itself may be a link.
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { MAX_ZOOM, compareInner, compareRows, flipY } from '../../../core/index.js'
+import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { openFile, readRegular } from '../../regular-file.js'
 import { GONE_LIST, readGone } from '../gone.js'
@@ -20,17 +20,19 @@ export class FolderReader {
   #signal
   #onFault
   #tms
+  #grid
   /** @type {Promise<string> | undefined} */
   #root
 
   /**
    * @param {string} folder
-   * @param {{scheme?: string, signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault:
+   * @param {{scheme?: string, grid?: string | object, signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault:
    *   throws what cannot be read unless given
    */
-  constructor (folder, { scheme, signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
+  constructor (folder, { scheme, grid, signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
     this.#folder = folder
     this.#tms = scheme === 'tms'
+    this.#grid = gridOf({ grid })
     this.#signal = signal
     this.#onFault = onFault
   }
@@ -59,7 +61,7 @@ export class FolderReader {
     for await (const { name } of this.#listed(below, () => true)) {
       const where = `${below}/${name}`
       const found = parseTileName(where, (code, why) => this.#onFault(code, where, why))
-      if (found) tiles.push({ ...found, path: where, y: this.#tms && z <= MAX_ZOOM ? flipY(z, found.y) : found.y })
+      if (found) tiles.push({ ...found, path: where, y: this.#tms && !found.isOutside ? this.#grid.flipY(z, found.y) : found.y })
     }
     return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
   }
@@ -86,7 +88,7 @@ export class FolderReader {
   /** What is gone, in a diff; to be closed. @param {string} [file] for messages */
   async gone (file = GONE_LIST) {
     if (!await this.has(GONE_LIST)) return undefined
-    return readGone(await this.stream(GONE_LIST), { file, tms: this.#tms, signal: this.#signal })
+    return readGone(await this.stream(GONE_LIST), { file, tms: this.#tms, grid: this.#grid.field, signal: this.#signal })
   }
 
   /**

@@ -4,7 +4,7 @@
 // compare only that to know whether a cached image is still valid.
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { extensionOf, flipY, toSeconds } from '../../../core/index.js'
+import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { readSmallFile } from '../../regular-file.js'
 import { digestOf } from '../../store/tile.js'
@@ -95,7 +95,7 @@ class FolderWriter {
   }
 
   #row (z, y) {
-    return this.#options.scheme === 'tms' ? flipY(z, y) : y
+    return this.#options.scheme === 'tms' ? gridOf(this.#options.doc).flipY(z, y) : y
   }
 
   #rows (z, x) {

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import Database from 'libsql'
-import { expiryOf, flipY, toSeconds } from '../../../core/index.js'
+import { expiryOf, gridOf, toSeconds } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { digestOf } from '../../store/tile.js'
 import { metadataOf } from '../metadata.js'
@@ -93,12 +93,14 @@ class MbtilesWriter {
   #insert
   #waiting = { tiles: 0, bytes: 0 }
   #isFinishing = false
+  #grid
 
   constructor (file, db, schema, options, resumed) {
     this.#file = file
     this.#db = db
     this.#schema = schema
     this.#options = options
+    this.#grid = gridOf(options.doc)
     this.resumed = resumed
     this.#insert = { tile: db.prepare(schema.insert), ...(schema.image && { image: db.prepare(schema.image) }) }
     if (resumed) {
@@ -112,7 +114,7 @@ class MbtilesWriter {
 
   /** @param {import('../../export/target.js').Known} tile */
   has ({ z, x, y, time, digest }) {
-    const row = flipY(z, y)
+    const row = this.#grid.flipY(z, y)
     const had = this.#insert.had.get(z, x, row)
     const isSame = had?.time === toSeconds(time) && digestOf(this.#insert.bytes.get(had.place).tile_data) === digest
     if (isSame) this.#insert.met.run(z, x, row)
@@ -128,7 +130,7 @@ class MbtilesWriter {
 
   add (tile) {
     const { z, x, time, bytes } = tile
-    const row = flipY(z, tile.y)
+    const row = this.#grid.flipY(z, tile.y)
     const id = idOf(tile)
     this.#replace(z, x, row)
     this.#insert.image?.run(id, bytes)
@@ -149,9 +151,9 @@ class MbtilesWriter {
   /** As martin's differences have it: a row without data. */
   gone ({ z, x, y }) {
     if (!this.#insert.image) throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why: 'a tile cache cannot say that a tile is gone' })
-    this.#replace(z, x, flipY(z, y))
+    this.#replace(z, x, this.#grid.flipY(z, y))
     this.#insert.image.run('', null)
-    this.#insert.tile.run(z, x, flipY(z, y), '', null)
+    this.#insert.tile.run(z, x, this.#grid.flipY(z, y), '', null)
     this.#wrote(0)
   }
 

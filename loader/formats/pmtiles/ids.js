@@ -17,8 +17,12 @@ export const zoomOf = id => firstIds.findLastIndex(first => first <= id)
  * @param {{area?: import('../../../core/area.js').Area, zooms?: import('../../../core/grid.js').Zooms}} selection
  */
 export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
-  /** @type {(z: number, x: number, y: number) => boolean} */
-  const touches = area ? (z, x, y) => area.has(z, x, y) : () => true
+  /** Whether any tile is wanted of those that a tile is split into, k zooms further down. */
+  function touches ([z, x, y], k = 0) {
+    if (!area || area.grid.isWebMercator) return !area || area.has(z, x, y)
+    const side = 2 ** k
+    return area.touches(z + k, { x0: x * side, x1: (x + 1) * side - 1, y0: y * side, y1: (y + 1) * side - 1 })
+  }
 
   /** The zooms of ids from `from` to before `to`, each with its part of them, counted from its first id. */
   function * parts (from, to) {
@@ -33,14 +37,14 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
     const size = 4 ** k
     if (at >= to || at + size <= from) return
     const tile = tileIdToZxy(firstIds[z - k] + at / size)
-    if (!touches(...tile)) return
+    if (!touches(tile, k)) return
     if (k === 0) yield tile
     else for (let quarter = 0; quarter < 4; quarter++) yield * square(z, k - 1, at + quarter * size / 4, from, to)
   }
 
   function hasSquare (z, k, at, from, to) {
     const size = 4 ** k
-    if (at >= to || at + size <= from || !touches(...tileIdToZxy(firstIds[z - k] + at / size))) return false
+    if (at >= to || at + size <= from || !touches(tileIdToZxy(firstIds[z - k] + at / size), k)) return false
     if (at >= from && at + size <= to) return true // some of its tiles are touched, if it is
     return [0, 1, 2, 3].some(quarter => hasSquare(z, k - 1, at + quarter * size / 4, from, to))
   }
@@ -59,7 +63,7 @@ export function idSelection ({ area, zooms = { min: 0, max: LAST_ZOOM } }) {
         else {
           for (let at = part.from; at < part.to; at++) {
             const tile = tileIdToZxy(firstIds[part.z] + at)
-            if (touches(...tile)) yield tile
+            if (touches(tile)) yield tile
           }
         }
       }

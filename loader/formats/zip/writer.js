@@ -2,7 +2,7 @@
 // search all of them for each; here the directory waits in a second file.
 import { open as openFile, rename, rm } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { extensionOf, flipY } from '../../../core/index.js'
+import { extensionOf, gridOf } from '../../../core/index.js'
 import { GONE_LIST } from '../gone.js'
 import { METADATA, metadataJson } from '../metadata.js'
 import { directoryRecord, endRecords, localHeader } from './records.js'
@@ -42,7 +42,7 @@ class ZipWriter {
   has () { return false }
 
   #row (z, y) {
-    return this.#options.scheme === 'tms' ? flipY(z, y) : y
+    return this.#options.scheme === 'tms' ? gridOf(this.#options.doc).flipY(z, y) : y
   }
 
   add ({ z, x, y, time, type, bytes }) {
