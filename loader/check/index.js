@@ -31,6 +31,7 @@ import { sections } from './walk.js'
  * @property {import('../../core/area.js').Area} [area] of a layer or file: only tiles that touch it
  * @property {import('../../core/grid.js').Zooms} [zooms] of a layer or file: only these
  * @property {'xyz' | 'tms'} [scheme] how a folder or archive counts its rows
+ * @property {string | object} [grid] of the tiles of a file; what it says unless given
  * @property {boolean} [decode] decode every tile; otherwise only its frame is looked at
  * @property {AbortSignal} [signal]
  * @property {(done: Progress) => void} [onProgress]

@@ -12,7 +12,7 @@ import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
-import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { areaIfAny, gridOption, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
 
@@ -33,6 +33,7 @@ export function addCheckCommand (program, run) {
     .option('--bbox <w,s,e,n>')
     .option('--polygon <file>')
     .option('--scheme <scheme>')
+    .option('--grid <name|file>')
     .option('--no-decode', 'check the frame of every tile only, without decoding its pixels or features')
     .option('--report <file>')
     .addHelpText('after', `
@@ -56,7 +57,7 @@ async function checkCommand (context, options, names) {
   checkOptions(options)
   const { only, fix = false, decode, scheme } = options
   const target = await targetOf(names)
-  const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme }
+  const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme, grid: gridOption(options.grid) }
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
   if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
   if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')

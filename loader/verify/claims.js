@@ -1,5 +1,6 @@
 // Compares the metadata of a file with its tiles: zooms, bounds and format.
-import { extensionOf as extensionOfType, parseBbox, selector } from '../../core/index.js'
+import { extensionOf as extensionOfType, gridOf, parseArea, parseBbox, selectorOf } from '../../core/index.js'
+import { layerFieldsOf } from '../formats/metadata.js'
 import { extensionOf } from '../formats/names.js'
 
 const MEDIA_TYPE = /^[a-z0-9]+\/[\w.+-]+$/i
@@ -7,6 +8,7 @@ const MEDIA_TYPE = /^[a-z0-9]+\/[\w.+-]+$/i
 /** Sees every tile once, and reports at the end which claims are wrong. */
 export class Claims {
   #within
+  #grid
   #zooms
   #report
   #isPart
@@ -14,15 +16,16 @@ export class Claims {
 
   /**
    * @param {import('./report.js').Report} report
-   * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string}} claims
-   *   format: extension
+   * @param {{minzoom?: number, maxzoom?: number, bounds?: import('../../core/grid.js').Bbox, format?: string,
+   *   grid?: string | object}} claims format: extension
    * @param {boolean} [isPart] only some of the tiles will be seen
    */
-  constructor (report, { minzoom, maxzoom, bounds, format }, isPart = false) {
+  constructor (report, { minzoom, maxzoom, bounds, format, grid }, isPart = false) {
     this.#report = report
     this.#isPart = isPart
     this.#zooms = { min: minzoom, max: maxzoom }
-    this.#within = bounds ? selector({ bbox: bounds }) : () => true
+    this.#grid = gridOf({ grid })
+    this.#within = selectorOf(bounds && parseArea({ bbox: bounds, grid: this.#grid }))
     this.format = format
   }
 
@@ -30,7 +33,8 @@ export class Claims {
     this.#seen = { min: Math.min(this.#seen.min, z), max: Math.max(this.#seen.max, z) }
     const { min = 0, max = 30 } = this.#zooms
     if (z < min || z > max) this.#report.add('outside-zooms', where, `zooms ${min} to ${max}`)
-    if (!this.#within(z, x, y)) this.#report.add('outside-bounds', where)
+    if (!this.#grid.has(z, x, y)) this.#report.add('outside-pyramid', where, `not in ${this.#grid.id}`)
+    else if (!this.#within(z, x, y)) this.#report.add('outside-bounds', where)
   }
 
   /** @param {string} where the metadata lie */
@@ -56,7 +60,8 @@ export class Claims {
  * @param {Record<string, any>} metadata
  * @param {(why: string) => void} onWrong called for the others
  */
-export function claimsOf ({ minzoom, maxzoom, bounds, format }, onWrong) {
+export function claimsOf (metadata, onWrong) {
+  const { minzoom, maxzoom, bounds, format } = metadata
   const zoom = (name, value) => {
     if (value === undefined || value === null || value === '') return undefined
     const number = typeof value === 'string' && /^\s*\d+(\.0+)?\s*$/.test(value) ? +value : value
@@ -65,7 +70,7 @@ export function claimsOf ({ minzoom, maxzoom, bounds, format }, onWrong) {
     return undefined
   }
   /** @type {any} */
-  const claims = { minzoom: zoom('minzoom', minzoom), maxzoom: zoom('maxzoom', maxzoom) }
+  const claims = { minzoom: zoom('minzoom', minzoom), maxzoom: zoom('maxzoom', maxzoom), grid: layerFieldsOf(metadata).grid }
   if (claims.minzoom > claims.maxzoom) onWrong(`minzoom ${minzoom} is greater than maxzoom ${maxzoom}`)
   try {
     if (bounds !== undefined && bounds !== null && bounds !== '') claims.bounds = parseBbox(bounds)

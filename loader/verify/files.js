@@ -19,8 +19,8 @@ import { examineAll } from './tiles.js'
 
 /** A folder is read one column at a time. */
 export async function verifyFolder (folder, options) {
-  const { report, selected, scheme, signal, isCounted, onProgress } = options
-  const reader = new FolderReader(folder, { scheme, signal, onFault: report.add })
+  const { report, selected, scheme, grid, signal, isCounted, onProgress } = options
+  const reader = new FolderReader(folder, { scheme, grid, signal, onFault: report.add })
   const beside = await Beside.open(reader, options)
   const counting = isCounted ? countMeanwhile(folder, options) : undefined
   const onTile = now => onProgress?.({ ...now, total: counting?.total })
@@ -56,11 +56,11 @@ export async function verifyFolder (folder, options) {
  * Counts the tiles of a folder while they are read: their names alone take a moment.
  * @returns {{total?: number, end: () => void}} total: once all are counted
  */
-function countMeanwhile (folder, { selected, scheme, signal }) {
+function countMeanwhile (folder, { selected, scheme, grid, signal }) {
   const child = childSignal(signal)
   const counting = { total: /** @type {number | undefined} */ (undefined), end: child.end }
   const count = async () => {
-    const reader = new FolderReader(folder, { scheme, signal: child.signal, onFault: () => {} })
+    const reader = new FolderReader(folder, { scheme, grid, signal: child.signal, onFault: () => {} })
     let total = 0
     for (const z of await reader.numbers()) {
       if (z > MAX_ZOOM) continue
@@ -116,8 +116,8 @@ export async function verifyTar (name, options) {
   }
 }
 
-const namesOf = ({ report, selected, scheme, signal }) =>
-  new ArchiveNames({ selected, scheme, signal, onFault: report.add })
+const namesOf = ({ report, selected, scheme, grid, signal }) =>
+  new ArchiveNames({ selected, scheme, grid, signal, onFault: report.add })
 
 /** @param {AsyncIterable<import('./tiles.js').Job>} jobs */
 const examine = (jobs, { report, decode, signal, onProgress }) =>
@@ -225,7 +225,7 @@ class Beside {
   #next
 
   /** @param {FolderReader | ArchiveNames} reader */
-  static async open (reader, { report, isPart }) {
+  static async open (reader, { report, isPart, grid }) {
     const bad = why => report.add('bad-metadata', METADATA, why)
     let metadata = {}
     try {
@@ -243,7 +243,7 @@ class Beside {
       if (error.code === 'ABORTED' || error.code === 'DISK_FULL') throw error
       report.add('bad-structure', GONE_LIST, error.details?.why ?? error.message)
     }
-    return new Beside(report, new Claims(report, metadata, isPart), gone)
+    return new Beside(report, new Claims(report, { ...metadata, ...(grid && { grid }) }, isPart), gone)
   }
 
   constructor (report, claims, gone) {

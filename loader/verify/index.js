@@ -1,7 +1,8 @@
 // Verifies a file or folder of tiles, of whatever kind it is.
-import { selectorOf } from '../../core/index.js'
+import { gridOf, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { recognise } from '../formats/recognise.js'
+import { openSource } from '../sources/index.js'
 import { verifyFolder, verifyTar, verifyZip } from './files.js'
 import { verifyMbtiles } from './mbtiles.js'
 import { verifyPmtiles } from './pmtiles.js'
@@ -13,6 +14,7 @@ import { verifyPmtiles } from './pmtiles.js'
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {boolean} [decode]
  * @property {'xyz' | 'tms'} [scheme]
+ * @property {string | object} [grid] of the tiles; what the file says unless given
  * @property {AbortSignal} [signal]
  * @property {boolean} [isCounted] tiles that have to be counted for the progress are counted
  * @property {(done: FileProgress) => void} [onProgress]
@@ -34,9 +36,24 @@ const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmt
 export async function verifyFile (name, options) {
   const kind = await recognise(name)
   if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
-  const { report, area, zooms } = options
-  const selection = { selected: selectorOf(area, zooms), isPart: Boolean(area || zooms) }
+  const { report, zooms } = options
+  const grid = options.grid ?? await gridSaid(name, kind, options)
+  const area = options.area?.in(gridOf({ grid }))
+  const selection = { grid, area, selected: selectorOf(area, zooms), isPart: Boolean(area || zooms) }
   const found = await kinds[kind](name, { ...options, ...selection })
   if (!found.tiles && !found.checked.gone && !report.faults) report.add('no-tiles', name)
   return { kind, ...found }
+}
+
+/** The grid that a file says, where it must be known before its tiles are seen: for areas, and rows from the south. */
+async function gridSaid (name, kind, /** @type {FileOptions} */ { scheme, area, signal }) {
+  if (!area && kind !== 'mbtiles' && scheme !== 'tms') return undefined
+  try {
+    const source = await openSource(name, { scheme, signal })
+    await source.close()
+    return source.fields.grid
+  } catch (error) {
+    if (error.code === 'ABORTED') throw error
+    return undefined // what is wrong with it is found later
+  }
 }

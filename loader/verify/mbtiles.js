@@ -1,6 +1,6 @@
 // Verifies MBTiles: the database itself, its metadata, the rows of its tables, and every tile.
 import { createHash, hash } from 'node:crypto'
-import { MAX_ZOOM, flipY } from '../../core/index.js'
+import { MAX_ZOOM, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { DIFF_KEYS } from '../formats/gone.js'
 import { missingTiles, readMetadata, readTables } from '../formats/mbtiles/reader.js'
@@ -22,7 +22,7 @@ const numberOf = name => `iif(typeof(${name}) = 'integer', ${name}, substr(CAST(
  * @param {string} file
  * @param {import('./index.js').SelectionOptions} options scheme: xyz for files whose writer forgot to flip rows
  */
-export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, signal, onProgress }) {
+export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, grid, signal, onProgress }) {
   const db = new SqliteFile(file, signal)
   try {
     const tables = await readTables(db, report.add)
@@ -32,9 +32,9 @@ export async function verifyMbtiles (file, { report, selected, isPart, decode, s
     const { values, isDiff, claims: claimed } = await checkMetadata(db, tables, report.add)
     const total = await checkTables(db, tables, report, file)
     if (missing) return { tiles: 0, bytes: 0, checked: {} }
-    const claims = new Claims(report, claimed, isPart)
+    const claims = new Claims(report, { ...claimed, grid }, isPart)
     const rows = new Rows(db, {
-      report, selected, isDiff, flipped: scheme !== 'xyz', claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
+      report, selected, isDiff, flipped: scheme !== 'xyz', grid: gridOf({ grid }), claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
     })
     const onTile = now => onProgress?.({ ...now, total })
     const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile })
@@ -182,14 +182,14 @@ class Rows {
   }
 
   #job (z, x, row, { kind, size, data, tileHash }) {
-    const { report, selected, isDiff, flipped, claims } = this.#options
+    const { report, selected, isDiff, flipped, grid, claims } = this.#options
     const areNumbers = [z, x, row].every(value => Number.isInteger(value) && value >= 0)
     const isPlace = areNumbers && z <= MAX_ZOOM && x < 2 ** z && row < 2 ** z
     if (!isPlace) {
       report.add('outside-pyramid', `zoom_level ${z}, tile_column ${x}, tile_row ${row}`)
       return
     }
-    const y = flipped ? flipY(z, row) : row
+    const y = flipped ? grid.flipY(z, row) : row
     if (!selected(z, x, y)) return
     const where = `${z}/${x}/${y}`
     if (kind === 'null' && isDiff) {

@@ -1,6 +1,7 @@
 // Verifies PMTiles: the header, the directories, the metadata, and every content once.
 import { tileIdToZxy } from 'pmtiles'
 import { lowerBound } from '../../core/search.js'
+import { layerFieldsOf } from '../formats/metadata.js'
 import { LocalFile } from '../formats/local-file.js'
 import { Directories } from '../formats/pmtiles/directory.js'
 import { FIRST_BYTES, readHeader, readMetadata } from '../formats/pmtiles/header.js'
@@ -24,8 +25,9 @@ export async function verifyPmtiles (name, options) {
   try {
     const header = await readHeader(file, onFault)
     if (!header || !checkHeader(header, why => onFault('bad-structure', 'header', why), onFault)) return { tiles: 0, bytes: 0, checked: {} }
-    await checkMetadata(file, header, why => onFault('bad-metadata', 'metadata', why))
-    return await new Archive(file, header, options).verify()
+    const metadata = await checkMetadata(file, header, why => onFault('bad-metadata', 'metadata', why))
+    const { grid = layerFieldsOf(metadata ?? {}).grid } = options
+    return await new Archive(file, header, { ...options, grid }).verify()
   } finally {
     file.close()
   }
@@ -53,12 +55,14 @@ function checkHeader ({ root, codes, type, minzoom, maxzoom, bounds, center: [lo
 const isBox = ([west, south, east, north]) =>
   Math.abs(west) <= 180 && Math.abs(east) <= 180 && Math.abs(south) <= 90 && Math.abs(north) <= 90 && south <= north
 
+/** @returns {Promise<Record<string, any> | undefined>} */
 async function checkMetadata (file, header, bad) {
   if (!header.metadata.length) return bad('there is none: it must be a JSON object at least')
   try {
     const metadata = JSON.parse(await readMetadata(file, header))
     if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) bad('it is no JSON object')
     else if (header.type === 'mvt' && !Array.isArray(metadata.vector_layers)) bad('vector_layers is missing')
+    return Object(metadata)
   } catch (error) {
     bad(error.message)
   }
@@ -87,7 +91,7 @@ class Archive {
     this.#wanted = options.area || options.zooms ? idSelection(options) : undefined
     const { minzoom, maxzoom, bounds, ext } = header
     const within = isBox(bounds) && bounds.some(Boolean) ? bounds : undefined
-    this.#claims = new Claims(options.report, { minzoom, maxzoom, bounds: within, format: ext }, options.isPart)
+    this.#claims = new Claims(options.report, { minzoom, maxzoom, bounds: within, format: ext, grid: options.grid }, options.isPart)
   }
 
   async verify () {

@@ -1,0 +1,272 @@
+// Layers in other grids than Web Mercator: loaded from a WMTS, with a past, and through every way out and back in.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import sharp from 'sharp'
+import {
+  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, replicatorDocument, restore
+} from '../../loader/index.js'
+import { openSource } from '../../loader/sources/index.js'
+import { Store } from '../../loader/store/index.js'
+import { getMapAddress, tileAddress } from '../../loader/upstream/address.js'
+import { rectangleOf } from '../../loader/upstream/image.js'
+import { verifyFile } from '../../loader/verify/index.js'
+import { Report } from '../../loader/verify/report.js'
+import { onEachStore } from '../support/backends.js'
+
+const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
+
+/** A set that no program knows, whose zooms do not halve and begin with zoom 2. */
+const own = {
+  id: 'Town',
+  crs: 'http://www.opengis.net/def/crs/EPSG/0/28992',
+  tileMatrices: [[100, 3, 2], [40, 7, 5], [10, 27, 17]].map(([cellSize, matrixWidth, matrixHeight], index) => ({
+    id: `t${index}`, scaleDenominator: cellSize / 0.00028, cellSize, pointOfOrigin: [120000, 490000], tileWidth: 256, tileHeight: 256, matrixWidth, matrixHeight
+  }))
+}
+
+const cases = [
+  { name: 'LV95', grid: 'LV95', bbox: [7.40, 46.90, 7.50, 46.97], half: [7.40, 46.90, 7.42, 46.97], zooms: { min: 14, max: 20 } },
+  { name: 'WorldCRS84Quad', grid: 'WorldCRS84Quad', bbox: [0, 40, 15, 50], half: [0, 40, 2, 50], zooms: { min: 1, max: 7 } },
+  { name: 'a set as JSON', grid: own, bbox: [5.2, 52.25, 5.3, 52.3], half: [5.2, 52.25, 5.22, 52.3], zooms: { min: 2, max: 4 } }
+]
+
+/** A picture whose pixels say which tile it is, and of which edition. */
+async function draw (z, x, y, edition) {
+  const create = { width: 256, height: 256, channels: 3, background: { r: z * 8 + edition, g: x % 256, b: y % 256 } }
+  return sharp({ create }).png().toBuffer()
+}
+
+const isNew = (x, y, edition) => edition === 0 || (x + y) % 3 === edition
+
+/** The edition whose picture a tile shows. */
+const shownAt = (x, y, edition) => isNew(x, y, edition) ? edition : shownAt(x, y, edition - 1)
+
+/** A WMTS with one layer in one set. @param {import('../../core/grids/grid.js').Grid} grid */
+async function startWmts (grid, { isRest = true, prefix = '' } = {}) {
+  const asked = []
+  let edition = 0
+  const urn = grid.crs === 'OGC:CRS84' ? 'urn:ogc:def:crs:OGC:1.3:CRS84' : `urn:ogc:def:crs:EPSG::${grid.crs.slice(5)}`
+  const matrices = grid.matrices.map(({ id, origin, columns, rows, scaleDenominator }) => `<TileMatrix><ows:Identifier>${prefix}${id}</ows:Identifier><ScaleDenominator>${scaleDenominator.toFixed(7)}</ScaleDenominator><TopLeftCorner>${(grid.northingFirst ? [...origin].reverse() : origin).join(' ')}</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight><MatrixWidth>${columns}</MatrixWidth><MatrixHeight>${rows}</MatrixHeight></TileMatrix>`).join('')
+  const server = createServer(async (req, res) => {
+    const url = new URL(req.url ?? '', 'http://here')
+    const query = Object.fromEntries([...url.searchParams].map(([key, value]) => [key.toLowerCase(), value]))
+    if (url.pathname.endsWith('.xml') || query.request === 'GetCapabilities') {
+      const base = `http://127.0.0.1:${server.address().port}`
+      const rest = `<ResourceURL format="image/png" resourceType="tile" template="${base}/t/{Style}/{Time}/{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.png"/>`
+      res.setHeader('content-type', 'application/xml')
+      return res.end(`<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink">
+        <ows:OperationsMetadata><ows:Operation name="GetTile"><ows:DCP><ows:HTTP><ows:Get xlink:href="${base}/wmts?map=a&amp;"/></ows:HTTP></ows:DCP></ows:Operation></ows:OperationsMetadata>
+        <Contents><Layer><ows:Title>Old maps</ows:Title><ows:Identifier>Maps.Old</ows:Identifier><Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style><Format>image/png</Format>
+        <Dimension><ows:Identifier>Time</ows:Identifier><Default>current</Default><Value>current</Value></Dimension>
+        <TileMatrixSetLink><TileMatrixSet>their-set</TileMatrixSet></TileMatrixSetLink>${isRest ? rest : ''}</Layer>
+        <TileMatrixSet><ows:Identifier>their-set</ows:Identifier><ows:SupportedCRS>${urn}</ows:SupportedCRS>${matrices}</TileMatrixSet></Contents></Capabilities>`)
+    }
+    const [, , style, time, set, matrix, row, file] = url.pathname.split('/')
+    const at = isRest ? { set, matrix, row: +row, column: parseInt(file) } : { set: query.tilematrixset, matrix: query.tilematrix, row: +query.tilerow, column: +query.tilecol }
+    asked.push(isRest ? `${style} ${time} ${at.set}` : `${query.style} ${query.layer} ${at.set}`)
+    const z = grid.zoomOf(at.matrix.slice(prefix.length))
+    if (z === undefined || !grid.has(z, at.column, at.row)) return res.writeHead(404).end()
+    res.setHeader('content-type', 'image/png')
+    return res.end(await draw(z, at.column, at.row, shownAt(at.column, at.row, edition)))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    asked,
+    show: number => { edition = number },
+    close: () => new Promise(resolve => { server.closeAllConnections(); server.close(resolve) })
+  }
+}
+
+onEachStore('a layer in another grid', backend => {
+  let folder
+  let stores
+  before(async () => { folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-grids-')) })
+  after(() => rm(folder, { recursive: true }))
+  beforeEach(() => { stores = [] })
+  afterEach(async () => { for (const store of stores) await store.destroy() })
+
+  async function newStore () {
+    const store = await Store.create(await backend.database())
+    stores.push(store)
+    await publish(store)
+    return store
+  }
+
+  async function loadFrom (store, name, options, opening = {}) {
+    const source = await openSource(name, { layer: options.layer, ...opening })
+    try {
+      return await load(store, source, options)
+    } finally {
+      await source.close()
+    }
+  }
+
+  /** Every tile as of a time: place -> digest. */
+  async function shown (store, layer, time) {
+    const found = {}
+    for await (const tile of store.fetch(store.list(layer, { time }))) found[`${tile.z}/${tile.x}/${tile.y}`] = tile.digest
+    return found
+  }
+
+  for (const { name, grid: field, bbox, half, zooms } of cases) {
+    it(`${name}: goes through history, exports, mirror and backup without a pixel's difference`, async () => {
+      const grid = gridOf({ grid: field })
+      const area = parseArea({ bbox: /** @type {any} */ (bbox), grid })
+      const wmts = await startWmts(grid)
+      const store = await newStore()
+      try {
+        for (const [edition, time] of TIMES.entries()) {
+          wmts.show(edition)
+          const done = await loadFrom(store, `${wmts.url}/caps.xml`, { layer: 'old', time }, { area: parseArea({ bbox: /** @type {any} */ (bbox) }), zooms })
+          assert.equal(done.failed, 0)
+          assert.equal(done.tiles, area.count(zooms))
+        }
+        assert.deepEqual([...new Set(wmts.asked)], ['light current their-set'])
+      } finally {
+        await wmts.close()
+      }
+      const doc = await store.layer('old')
+      assert.deepEqual(gridOf(doc).matrices.map(({ span }) => Math.round(span[0] * 1e6)), grid.matrices.map(({ span }) => Math.round(span[0] * 1e6)))
+      if (typeof field === 'string') assert.equal(doc.grid, field)
+      assert.equal(area.within(doc.bounds).count(zooms), area.count(zooms), 'its bounds touch every tile')
+
+      // what was loaded is what was drawn, at each time
+      for (const [edition, time] of TIMES.entries()) {
+        const expected = {}
+        for (let z = zooms.min; z <= zooms.max; z++) {
+          for (const { x, y } of area.tiles(z)) expected[`${z}/${x}/${y}`] = (await sharp(await draw(z, x, y, shownAt(x, y, edition))).raw().toBuffer()).subarray(0, 3).join()
+        }
+        const found = {}
+        for await (const tile of store.fetch(store.list('old', { time }))) found[`${tile.z}/${tile.x}/${tile.y}`] = (await sharp(tile.bytes).raw().toBuffer()).subarray(0, 3).join()
+        assert.deepEqual(found, expected, time)
+      }
+
+      // files of every kind, and back
+      const files = [['a.mbtiles', {}], ['b.pmtiles', {}], ['c', {}], ['d', { scheme: 'tms' }], ['e.zip', { scheme: 'tms' }]]
+      for (const [file, how] of files) {
+        const target = path.join(folder, `${name.length}-${file}`)
+        await exportLayer(store, 'old', target, { time: TIMES[1], ...how })
+        const back = file.replace(/\W/g, '-')
+        const done = await loadFrom(store, target, { layer: back, time: TIMES[1] }, how)
+        assert.deepEqual([done.failed, done.warnings], [0, undefined], file)
+        assert.deepEqual(await shown(store, back), await shown(store, 'old', TIMES[1]), file)
+        assert.deepEqual(gridOf(await store.layer(back)).set.tileMatrices, gridOf(doc).set.tileMatrices)
+        const compared = await diff(store, 'old@2023', target)
+        if (!how.scheme) assert.equal(compared.tiles.added + compared.tiles.removed + compared.tiles.changed, 0, file)
+        const report = new Report()
+        await verifyFile(target, { report, ...how })
+        assert.deepEqual(report.kinds, {}, file)
+      }
+
+      // part of it to another store, and all of it
+      const some = { area: parseArea({ bbox: /** @type {any} */ (half) }) }
+      const [part, copy] = [await newStore(), await newStore()]
+      await mirror(store.url, part.url, { layers: ['old'], ...some })
+      const halfArea = parseArea({ bbox: /** @type {any} */ (half), grid })
+      for (const time of TIMES) {
+        const all = Object.entries(await shown(store, 'old', time))
+        const inside = all.filter(([place]) => halfArea.has(...place.split('/').map(Number)))
+        assert.ok(inside.length > 0 && inside.length < all.length)
+        assert.deepEqual(Object.entries(await shown(part, 'old', time)), inside)
+      }
+      await mirror(store.url, copy.url, { layers: ['old'] })
+      assert.deepEqual(await shown(copy, 'old', TIMES[0]), await shown(store, 'old', TIMES[0]))
+
+      const saved = path.join(folder, `${name.length}.backup`)
+      await backup(store, saved)
+      const to = await backend.database()
+      await restore([saved], to, { rights: 'give' })
+      const restored = await Store.open(to)
+      stores.push(restored)
+      for (const time of TIMES) assert.deepEqual(await shown(restored, 'old', time), await shown(store, 'old', time))
+      assert.deepEqual((await restored.layer('old')).grid, doc.grid)
+    }).timeout(120000)
+  }
+
+  it('is loaded from a WMTS with parameters, whose matrices have other names', async () => {
+    const grid = gridOf({ grid: 'WorldCRS84Quad' })
+    const wmts = await startWmts(grid, { isRest: false, prefix: 'EPSG:4326:' })
+    const store = await newStore()
+    try {
+      const done = await loadFrom(store, `${wmts.url}/wmts?SERVICE=WMTS&REQUEST=GetCapabilities`, { layer: 'world', time: TIMES[0] }, { zooms: { min: 0, max: 3 } })
+      assert.deepEqual([done.tiles, done.failed], [2 + 8 + 32, 0])
+      assert.deepEqual([...new Set(wmts.asked)], ['light Maps.Old their-set'])
+      const { bounds, minzoom, maxzoom, name, grid: field } = await store.layer('world')
+      assert.deepEqual({ bounds, minzoom, maxzoom, name, field }, { bounds: [-180, -90, 180, 90], minzoom: 1, maxzoom: 3, name: 'Old maps', field: 'WorldCRS84Quad' })
+    } finally {
+      await wmts.close()
+    }
+  })
+
+  const one = (z, x, y) => ({ name: 'one', fields: {}, async * tiles () { yield { z, x, y, read: () => draw(z, x, y, 0) } }, close () {} })
+
+  it('keeps its grid once it has tiles', async () => {
+    const store = await newStore()
+    await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    assert.equal((await store.layer('alps')).grid, 'LV95')
+    await assert.rejects(store.defineLayer('alps', { grid: 'WorldCRS84Quad' }), { code: 'OTHER_GRID' })
+    await assert.rejects(load(store, { ...one(18, 30, 20), fields: { grid: 'DE_EPSG_25832_ADV' } }, { layer: 'alps', time: TIMES[1] }), { code: 'OTHER_GRID' })
+    await load(store, one(18, 31, 20), { layer: 'alps', time: TIMES[1] })
+    assert.equal((await store.stats('alps')).tiles, 2)
+    // and one in Web Mercator stays there; without tiles the grid may change
+    await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
+    await assert.rejects(store.defineLayer('plain', { grid: 'LV95' }), { code: 'OTHER_GRID' })
+    await store.defineLayer('empty', { grid: 'LV95' })
+    assert.equal((await store.defineLayer('empty', { grid: 'WebMercatorQuad' })).grid, undefined)
+  })
+
+  it('takes no tile that its grid has not', async () => {
+    const store = await newStore()
+    const done = await load(store, { ...one(18, 30, 20), async * tiles () { yield * one(18, 30, 20).tiles(); yield * one(18, 39, 20).tiles() } }, { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    assert.deepEqual([done.tiles, done.failed], [2, 1])
+    assert.match(done.failures[0].reason, /zoom 18 of LV95 has columns 0 to 37/)
+  })
+
+  it('is not compared with a layer in another grid, nor copied into one', async () => {
+    const store = await newStore()
+    await load(store, one(18, 30, 20), { layer: 'alps', time: TIMES[0], fields: { grid: 'LV95' } })
+    await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
+    await assert.rejects(diff(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
+    await assert.rejects(copyLayer(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
+    await assert.rejects(replicatorDocument(store.url, 'http://127.0.0.1:1/x', { area: parseArea({ bbox: [7, 46, 8, 47] }) }), { code: 'REPLICATOR_CANNOT', message: /alps is in the grid LV95/ })
+  })
+})
+
+describe('an upstream of a layer in another grid', () => {
+  const addressOf = (layer, tile) => {
+    const grid = gridOf(layer)
+    const settings = checkUpstream(layer.upstream, grid)
+    if (settings.type !== 'wms') return tileAddress(settings, tile, 256, grid)
+    const rectangle = rectangleOf({ z: tile.z, x0: tile.x, y0: tile.y, x1: tile.x, y1: tile.y }, 256, 0, grid)
+    return decodeURIComponent(getMapAddress(settings, rectangle, 256, grid))
+  }
+  const wms = { type: 'wms', url: 'http://h/wms', layers: 'a' }
+
+  it('is asked in its coordinate system, with the axes as the version wants them', () => {
+    const at = (grid, tile, more = {}) => {
+      const query = new URL(addressOf({ grid, upstream: { ...wms, ...more } }, tile)).searchParams
+      return `${query.get('CRS') ?? query.get('SRS')} ${query.get('BBOX')}`
+    }
+    assert.equal(at('LV95', { z: 18, x: 0, y: 0 }), 'EPSG:2056 2420000,1337200,2432800,1350000')
+    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }), 'EPSG:3035 1000000,2000000,5500000,6500000')
+    assert.equal(at('EuropeanETRS89_LAEAQuad', { z: 0, x: 0, y: 0 }, { version: '1.1.1' }), 'EPSG:3035 2000000,1000000,6500000,5500000')
+    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }), 'CRS:84 0,-90,180,90')
+    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { srs: 'EPSG:4326' }), 'EPSG:4326 -90,0,90,180')
+    assert.equal(at('WorldCRS84Quad', { z: 1, x: 1, y: 0 }, { version: '1.1.1' }), 'EPSG:4326 0,-90,180,90')
+    for (const srs of ['EPSG:3857', 'EPSG:4326', 'EPSG:21781']) {
+      assert.throws(() => addressOf({ grid: 'LV95', upstream: { ...wms, srs } }, { z: 18, x: 0, y: 0 }), { code: 'BAD_UPSTREAM', message: /must be EPSG:2056/ })
+    }
+  })
+
+  it('has the names of its matrices, and rows from the south of them', () => {
+    const wmts = { type: 'wmts', url: 'http://h/{TileMatrixSet}/{TileMatrix}/{TileCol}/{TileRow}.png' }
+    assert.equal(addressOf({ grid: 'WorldCRS84Quad', upstream: wmts }, { z: 1, x: 1, y: 0 }), 'http://h/WorldCRS84Quad/0/1/0.png')
+    assert.equal(addressOf({ grid: 'LV95', upstream: { ...wmts, matrixSet: 'a', matrix: { 18: 'x' } } }, { z: 18, x: 3, y: 2 }), 'http://h/a/x/3/2.png')
+    assert.equal(addressOf({ grid: 'LV95', upstream: { type: 'tms', url: 'http://h/{z}/{x}/{y}.png' } }, { z: 18, x: 3, y: 0 }), 'http://h/18/3/24.png')
+  })
+})
