@@ -17,9 +17,9 @@ export const upstreamDefaults = {
   layers: undefined, // wms: LAYERS, needed; wmts: {Layer}
   styles: undefined, // wms: STYLES (none); wmts: {Style} (default)
   matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible; in another grid its name)
-  matrix: undefined, // wmts: {TileMatrix}, with {z} for the zoom (in another grid: for the id of its matrix), such as EPSG:3857:{z} ({z}); or an object of zooms and names
+  matrix: undefined, // wmts: {TileMatrix}, with {z} for the matrix, such as EPSG:3857:{z} ({z}); or an object, by zoom
   version: undefined, // wms: 1.1.1 or 1.3.0 (1.3.0)
-  srs: undefined, // wms: EPSG:3857 or another name of Web Mercator: EPSG:900913, EPSG:3785, EPSG:102100 (EPSG:3857); in another grid its coordinate system
+  srs: undefined, // wms: a name of the system of the layer's grid, such as EPSG:3857 or EPSG:900913 (EPSG:3857)
   format: undefined, // wms: image/png, image/jpeg or image/webp (that of the layer, else image/png)
   transparent: undefined, // wms: true or false (false)
   params: undefined, // wms: other parameters of GetMap, such as {"map": "/srv/city.map"}; never anything secret
@@ -58,7 +58,8 @@ const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
  * @typedef {{
  *   type: 'xyz' | 'tms' | 'wmts' | 'wms', url: string, subdomains?: string[], headers?: Record<string, string>,
  *   minzoom?: number, maxzoom?: number, bounds?: import('./grid.js').Bbox, layers?: string, styles?: string,
- *   matrixSet?: string, matrix?: string | Record<string, string>, version?: string, srs?: string, format?: string, transparent?: boolean,
+ *   matrixSet?: string, matrix?: string | Record<string, string>,
+ *   version?: string, srs?: string, format?: string, transparent?: boolean,
  *   params?: Record<string, string>, metatile?: number, buffer?: number, expires: 'layer' | 'upstream' | number,
  *   time: 'modified' | 'fetched', concurrency: number, rate?: number, timeout: number, negative: number, seed: boolean
  * }} UpstreamSettings

@@ -60,7 +60,8 @@ const WITHDRAWN = 5000 // tiles in one document
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area: given = bbox && parseArea({ bbox }), zooms, fields, of, same, anySize,
+  layer, time, title, ttl, complete = false, bbox, area: given = bbox && parseArea({ bbox }), zooms, fields, of, same,
+  anySize,
   onBegin, onFirstTiles, ...writing
 }) {
   checkLayer(layer)
@@ -94,7 +95,8 @@ export async function load (store, source, {
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
   const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
   const area = given?.in(gridOf(doc))
-  const georeference = new Georeference(source, { grid: gridOf(doc), layerBounds: hasOthers ? stored.bounds : undefined })
+  const layerBounds = hasOthers ? stored.bounds : undefined
+  const georeference = new Georeference(source, { grid: gridOf(doc), layerBounds })
   const how = same === undefined ? doc.same : setting.same
   const sameTiles = how ? await SameTiles.open(store, {
     layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)

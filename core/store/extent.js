@@ -51,7 +51,8 @@ export class Extent {
    */
   widen (bounds) {
     const finestFirst = [...this.zooms].sort((a, b) => b[0] - a[0])
-    for (const [z, box] of finestFirst) bounds = bounds ? touching(this.grid, bounds, z, box) : edgesOf(this.grid, z, box)
+    const { grid } = this
+    for (const [z, box] of finestFirst) bounds = bounds ? touching(grid, bounds, z, box) : edgesOf(grid, z, box)
     return bounds
   }
 }

@@ -35,7 +35,8 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @param {string} layer
  * @param {LayerOptions} options
  */
-export async function verifyLayer (store, layer, { time, area: given, zooms, decode, signal, report, afterPage, onProgress }) {
+export async function verifyLayer (store, layer, options) {
+  const { time, area: given, zooms, decode, signal, report, afterPage, onProgress } = options
   checkLayer(layer)
   const { couch } = store
   const asOfTime = time === undefined ? undefined : endOf(time)

@@ -118,7 +118,8 @@ async function usualGridOf (context, options, layer) {
 
 /** A source that does not say its grid is opened again in that of the layer. */
 async function inGridOf (usualGrid, source, name, opening) {
-  if (opening.grid !== undefined || source.fields.grid !== undefined || gridOf({ grid: usualGrid }).isWebMercator) return source
+  const isKnown = opening.grid !== undefined || source.fields.grid !== undefined
+  if (isKnown || gridOf({ grid: usualGrid }).isWebMercator) return source
   await source.close()
   return openSource(name, { ...opening, usualGrid })
 }
@@ -142,7 +143,8 @@ function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }
 async function sourceOf ({ output }, options, [name], layer) {
   const { idTemplate, sourceLayer: sourceName } = options
   const isRemote = options.upstream !== undefined || (name && isUrl(name))
-  const from = sourceName === undefined ? { layer } : isRemote || isXml(name) ? referenceOf(sourceName) : parseReference(sourceName)
+  const read = isRemote || isXml(name) ? referenceOf : parseReference // a layer of a WMTS may have any name
+  const from = sourceName === undefined ? { layer } : read(sourceName)
   // a file may describe a tile server
   const asking = isRemote || /\.(json|xml)$/i.test(name ?? '') ? askingOf(output, options) : {}
   if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {

@@ -2,8 +2,8 @@
 // terms of use.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now, removedId,
-  styleId
+  blockId, checkNewLayer, checkSound, editionId, forbiddingHost, gridOf, isSameGrid, layerId, manifestId, now,
+  removedId, styleId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'

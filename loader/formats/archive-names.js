@@ -111,7 +111,8 @@ export class ArchiveNames {
    */
   async gone (file = GONE_LIST) {
     const content = this.#named(GONE_LIST)
-    return content && readGone(content(), { file, tms: this.#isTms, grid: this.#options.grid, signal: this.#options.signal })
+    const { grid, signal } = this.#options
+    return content && readGone(content(), { file, tms: this.#isTms, grid, signal })
   }
 }
 

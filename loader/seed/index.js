@@ -94,7 +94,8 @@ async function upstreamOf (store, layer, permission, options) {
   const { rate, concurrency } = options
   const doc = await store.layer(layer)
   if (!doc.upstream) throw new TilecouchError('NO_UPSTREAM', { layer })
-  const settings = checkUpstream({ ...doc.upstream, ...(rate && { rate }), ...(concurrency && { concurrency }) }, gridOf(doc))
+  const own = { ...(rate && { rate }), ...(concurrency && { concurrency }) }
+  const settings = checkUpstream({ ...doc.upstream, ...own }, gridOf(doc))
   if (!settings.seed && !permission) throw new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(settings.url) })
   return { doc, settings }
 }

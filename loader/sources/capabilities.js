@@ -4,7 +4,7 @@ import { TilecouchError } from '../errors.js'
 import { kindOfRoot, loadCommand, notTiles, refusal, serverCommand } from '../formats/other-kinds.js'
 import { wms } from './services.js'
 import { absolute, decoded, withoutSecrets } from './templates.js'
-import { blocksOf, plain, textsOf } from './xml.js'
+import { blocksOf, plain } from './xml.js'
 
 /** @typedef {{name: string, base?: URL}} Where base: its address, if it has one */
 

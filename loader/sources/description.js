@@ -1,5 +1,6 @@
 // A document that says where tiles are: a TileJSON, a MapLibre style with one source of tiles, or the capabilities of a
-// WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and attribution of the document.
+// WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and
+// attribution of the document.
 // Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
 import { parseBbox, plainNameOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'

@@ -128,7 +128,8 @@ export async function openSource (name, { bbox, polygon, area, scheme, ...given 
     await source.close()
     return openIn(said, name, options)
   }
-  if (grid !== undefined && !(isOther && isInGrid && given.grid === undefined)) source.fields = { ...source.fields, grid }
+  const isSaid = isOther && given.grid === undefined
+  if (grid !== undefined && !isSaid) source.fields = { ...source.fields, grid }
   return source
 }
 

@@ -152,7 +152,8 @@ class TileServer {
     if (this.#upstream) return
     const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble, connect = openUpstream } = this.#options
     const { networks = [], named = hostsOf(this.#settings) } = this.#options
-    const doc = { layer, tileSize, grid: this.#grid, format: formatOf(this.#settings) ?? format, upstream: this.#settings }
+    const own = { format: formatOf(this.#settings) ?? format, upstream: this.#settings }
+    const doc = { layer, tileSize, grid: this.#grid, ...own }
     const allowed = [...networks, ...named]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })

@@ -128,13 +128,14 @@ function gridIn (set, xml, limits) {
   const own = gridOf({ grid: { id: set.replace(/[^\w.:-]/g, '_').slice(0, 100), crs: uriOf(crs), tileMatrices: all } })
   const builtIn = gridNames().map(grid => gridOf({ grid, tileSize })).find(grid => pairsOf(own, grid))
   const grid = builtIn ?? own
-  const matrices = /** @type {{z: number, id: string}[]} */ (pairsOf(own, grid)).filter(({ id }) => !limits || limits.has(id))
+  const pairs = /** @type {{z: number, id: string}[]} */ (pairsOf(own, grid))
+  const matrices = pairs.filter(({ id }) => !limits || limits.has(id))
   if (!matrices.length) throw new TilecouchError('BAD_GRID', { why: `the layer has no matrix of ${set}` })
   return { grid, matrices, tileSize }
 }
 
 /** As the OGC writes it. @param {string} crs */
-const uriOf = crs => crs.replace(/^urn:(?:x-)?ogc:def:crs:EPSG:[\d.]*:(?:900913|3785|102100|102113)$|^EPSG:(?:900913|3785|102100|102113)$/, 'EPSG:3857').trim()
+const uriOf = crs => /\bEPSG:(?:[\d.]*:)?(?:900913|3785|102100|102113)$/.test(crs) ? 'EPSG:3857' : crs.trim()
 
 /**
  * Each matrix of a set with the zoom that it is in a grid; nothing where one of them is not in it.

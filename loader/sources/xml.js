@@ -7,5 +7,8 @@ export const plain = text =>
 export const textsOf = (tag, xml) =>
   [...xml.matchAll(new RegExp(`<(?:\\w+:)?${tag}\\b[^<>]*>([^<]*)</`, 'g'))].map(([, text]) => plain(text.trim()))
 
-/** What follows the beginning of each element of a name, up to that of the next. @param {string} tag @param {string} xml */
+/**
+ * What follows the beginning of each element of a name, up to that of the next.
+ * @param {string} tag @param {string} xml
+ */
 export const blocksOf = (tag, xml) => xml.split(new RegExp(`<(?:\\w+:)?${tag}(?:\\s[^<>]*)?>`)).slice(1)

@@ -150,7 +150,9 @@ async function hasLooked (statements, manifest, area, z) {
   const isZoom = !manifest.zooms || (z >= manifest.zooms.min && z <= manifest.zooms.max)
   if (manifest.complete && isZoom && touches(manifest.area, area?.bbox, z)) return true
   const isIn = ({ x, y }) => !area || area.has(z, x, y)
-  const places = area ? namesIn(statements, manifest, z, area.grid.ranges(area.bbox, z)) : namesOf(statements, manifest, z)
+  const places = area
+    ? namesIn(statements, manifest, z, area.grid.ranges(area.bbox, z))
+    : namesOf(statements, manifest, z)
   for await (const [place, names] of places) {
     for (const name of names) {
       if (tilesIn(statements, manifest, place, await statements.block(place, name)).some(isIn)) return true

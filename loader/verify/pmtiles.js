@@ -91,7 +91,8 @@ class Archive {
     this.#wanted = options.area || options.zooms ? idSelection(options) : undefined
     const { minzoom, maxzoom, bounds, ext } = header
     const within = isBox(bounds) && bounds.some(Boolean) ? bounds : undefined
-    this.#claims = new Claims(options.report, { minzoom, maxzoom, bounds: within, format: ext, grid: options.grid }, options.isPart)
+    const claims = { minzoom, maxzoom, bounds: within, format: ext, grid: options.grid }
+    this.#claims = new Claims(options.report, claims, options.isPart)
   }
 
   async verify () {

@@ -91,7 +91,8 @@ onEachStore('a layer in another grid', backend => {
   afterEach(async () => { for (const store of stores) await store.destroy() })
 
   async function newStore () {
-    const store = await Store.create(await backend.database())
+    const url = await backend.database()
+    const store = Object.assign(await Store.create(url), { at: url })
     stores.push(store)
     await publish(store)
     return store
@@ -166,7 +167,7 @@ onEachStore('a layer in another grid', backend => {
       // part of it to another store, and all of it
       const some = { area: parseArea({ bbox: /** @type {any} */ (half) }) }
       const [part, copy] = [await newStore(), await newStore()]
-      await mirror(store.url, part.url, { layers: ['old'], ...some })
+      await mirror(store.at, part.at, { layers: ['old'], ...some })
       const halfArea = parseArea({ bbox: /** @type {any} */ (half), grid })
       for (const time of TIMES) {
         const all = Object.entries(await shown(store, 'old', time))
@@ -174,7 +175,7 @@ onEachStore('a layer in another grid', backend => {
         assert.ok(inside.length > 0 && inside.length < all.length)
         assert.deepEqual(Object.entries(await shown(part, 'old', time)), inside)
       }
-      await mirror(store.url, copy.url, { layers: ['old'] })
+      await mirror(store.at, copy.at, { layers: ['old'] })
       assert.deepEqual(await shown(copy, 'old', TIMES[0]), await shown(store, 'old', TIMES[0]))
 
       const saved = path.join(folder, `${name.length}.backup`)
@@ -233,7 +234,7 @@ onEachStore('a layer in another grid', backend => {
     await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
     await assert.rejects(diff(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
     await assert.rejects(copyLayer(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
-    await assert.rejects(replicatorDocument(store.url, 'http://127.0.0.1:1/x', { area: parseArea({ bbox: [7, 46, 8, 47] }) }), { code: 'REPLICATOR_CANNOT', message: /alps is in the grid LV95/ })
+    await assert.rejects(replicatorDocument(store.at, 'http://127.0.0.1:1/x', { area: parseArea({ bbox: [7, 46, 8, 47] }) }), { code: 'REPLICATOR_CANNOT', message: /alps is in the grid LV95/ })
   })
 })
 

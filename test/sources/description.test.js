@@ -206,14 +206,9 @@ onEachStore('a description of tiles', backend => {
     const others = {
       'a WMS': ['/geo/wms', '<?xml version="1.0"?><WMS_Capabilities version="1.3.0"><Capability><Layer><Layer><Name>hill</Name></Layer></Layer></Capability></WMS_Capabilities>', /is a WMS/, /"url":"http:\/\/127\.0\.0\.1:\d+\/geo\/wms"/],
       'a WMS of another address': ['/geo', '<WMT_MS_Capabilities version="1.1.1"><Capability><Layer><Name>snow</Name></Layer></Capability></WMT_MS_Capabilities>', /is a WMS/, /"layers":"snow"/],
-      'a WMTS': ['/wmts.xml', `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
-        <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier><Style isDefault="true"><ows:Identifier>light</ows:Identifier></Style>
-        <TileMatrixSetLink><TileMatrixSet>swiss</TileMatrixSet></TileMatrixSetLink><TileMatrixSetLink><TileMatrixSet>google</TileMatrixSet></TileMatrixSetLink>
-        <ResourceURL format="image/png" resourceType="tile" template="https://t.example.org/{Layer}/{Style}/{TileMatrixSet}/{TileMatrix}/{TileCol}/{TileRow}.png?a=1&amp;b=2"/></Layer>
-        <TileMatrixSet><ows:Identifier>swiss</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:EPSG::2056</ows:SupportedCRS><TileMatrix><ows:Identifier>0</ows:Identifier></TileMatrix></TileMatrixSet>
-        <TileMatrixSet><ows:Identifier>google</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:EPSG:6.18.3:3857</ows:SupportedCRS><TileMatrix><ows:Identifier>EPSG:3857:0</ows:Identifier></TileMatrix></TileMatrixSet>
-        </Contents></Capabilities>`, /the description of a WMTS/,
-      /echo '{"type":"wmts","url":"https:\/\/t\.example\.org\/{Layer}\/{Style}\/{TileMatrixSet}\/{TileMatrix}\/{TileCol}\/{TileRow}\.png\?a=1&b=2","layers":"hill","styles":"light","matrixSet":"google","matrix":"EPSG:3857:{z}"}'/],
+      'a WMTS with several layers': ['/wmts.xml', `<Capabilities xmlns="http://www.opengis.net/wmts/1.0" xmlns:ows="http://www.opengis.net/ows/1.1"><Contents>
+        <Layer><ows:Title>T</ows:Title><ows:Identifier>hill</ows:Identifier></Layer><Layer><ows:Identifier>snow</ows:Identifier></Layer>
+        </Contents></Capabilities>`, /the description of a WMTS/, /Its layers are hill, snow\. .*\n {4}tilecouch load http:\/\/127\.0\.0\.1:\d+\/wmts\.xml --source-layer hill /],
       'a TMS': ['/tms/1.0.0/map/tilemapresource.xml', '<TileMap version="1.0.0"><TileFormat width="256" height="256" mime-type="image/jpeg" extension="jpg"/></TileMap>', /rows from the south \(TMS\)/, /load "http:\/\/127\.0\.0\.1:\d+\/tms\/1\.0\.0\/map\/{z}\/{x}\/{y}\.jpg" .* --scheme tms$/],
       'an ArcGIS service': ['/rest/topo', { currentVersion: 11, tileInfo: { rows: 256 } }, /a map service of ArcGIS/, /\/rest\/topo\/tile\/{z}\/{y}\/{x}"/],
       GeoJSON: ['/town.json', { type: 'FeatureCollection', features: [] }, /is GeoJSON/, /curl -fLO .*\n {4}tippecanoe/],

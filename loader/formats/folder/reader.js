@@ -15,6 +15,9 @@ export const MARK = '.tilecouch.json' // says that an export made the folder, an
 
 const BUFFER = 1000 // names asked for at once
 
+/** @type {import('../reading.js').OnFault} */
+const throwCause = (code, where, why, cause) => { if (cause) throw cause }
+
 export class FolderReader {
   #folder
   #signal
@@ -26,10 +29,11 @@ export class FolderReader {
 
   /**
    * @param {string} folder
-   * @param {{scheme?: string, grid?: string | object, signal?: AbortSignal, onFault?: import('../reading.js').OnFault}} [options] onFault:
+   * @param {{scheme?: string, grid?: string | object, signal?: AbortSignal,
+   *   onFault?: import('../reading.js').OnFault}} [options] onFault:
    *   throws what cannot be read unless given
    */
-  constructor (folder, { scheme, grid, signal, onFault = (code, where, why, cause) => { if (cause) throw cause } } = {}) {
+  constructor (folder, { scheme, grid, signal, onFault = throwCause } = {}) {
     this.#folder = folder
     this.#tms = scheme === 'tms'
     this.#grid = gridOf({ grid })
@@ -61,7 +65,9 @@ export class FolderReader {
     for await (const { name } of this.#listed(below, () => true)) {
       const where = `${below}/${name}`
       const found = parseTileName(where, (code, why) => this.#onFault(code, where, why))
-      if (found) tiles.push({ ...found, path: where, y: this.#tms && !found.isOutside ? this.#grid.flipY(z, found.y) : found.y })
+      if (!found) continue
+      const y = this.#tms && !found.isOutside ? this.#grid.flipY(z, found.y) : found.y
+      tiles.push({ ...found, path: where, y })
     }
     return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
   }
@@ -88,7 +94,8 @@ export class FolderReader {
   /** What is gone, in a diff; to be closed. @param {string} [file] for messages */
   async gone (file = GONE_LIST) {
     if (!await this.has(GONE_LIST)) return undefined
-    return readGone(await this.stream(GONE_LIST), { file, tms: this.#tms, grid: this.#grid.field, signal: this.#signal })
+    const how = { file, tms: this.#tms, grid: this.#grid.field, signal: this.#signal }
+    return readGone(await this.stream(GONE_LIST), how)
   }
 
   /**
