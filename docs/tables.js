@@ -16,6 +16,7 @@ import { addServerCommands } from '../server/commands.js'
 import { clientTables } from './client-tables.js'
 import { doctorTables } from './doctor-tables.js'
 import { gatewayTables } from './gateway-tables.js'
+import { gridTables } from './grid-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
@@ -65,6 +66,7 @@ async function makeAll () {
     ...await makeTables(await readResults()),
     ...clientTables(table),
     ...gatewayTables(table),
+    ...gridTables(table),
     ...verifyTables(table),
     ...doctorTables(table),
     sizes: await sizes(),
