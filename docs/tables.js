@@ -20,7 +20,7 @@ import { gridTables } from './grid-tables.js'
 import { upstreamTables } from './upstream-tables.js'
 import { verifyTables } from './verify-tables.js'
 
-const pages = ['reference.md', 'troubleshooting.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md']
+const pages = ['reference.md', 'troubleshooting.md', 'sources.md', 'client.md', 'gateway.md', 'upstreams.md', 'offline.md', 'checking.md', 'grids.md']
 
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json'] // options of all commands
 
