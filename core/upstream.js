@@ -16,7 +16,7 @@ export const upstreamDefaults = {
   bounds: undefined, // west, south, east, north in degrees; the layer's own bounds hold as well
   layers: undefined, // wms: LAYERS, needed; wmts: {Layer}
   styles: undefined, // wms: STYLES (none); wmts: {Style} (default)
-  matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible; in another grid its name)
+  matrixSet: undefined, // wmts: {TileMatrixSet} (GoogleMapsCompatible); in another grid its name
   matrix: undefined, // wmts: {TileMatrix}, with {z} for the matrix, such as EPSG:3857:{z} ({z}); or an object, by zoom
   version: undefined, // wms: 1.1.1 or 1.3.0 (1.3.0)
   srs: undefined, // wms: a name of the system of the layer's grid, such as EPSG:3857 or EPSG:900913 (EPSG:3857)

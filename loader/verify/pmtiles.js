@@ -1,5 +1,6 @@
 // Verifies PMTiles: the header, the directories, the metadata, and every content once.
 import { tileIdToZxy } from 'pmtiles'
+import { gridOf } from '../../core/index.js'
 import { lowerBound } from '../../core/search.js'
 import { layerFieldsOf } from '../formats/metadata.js'
 import { LocalFile } from '../formats/local-file.js'
@@ -27,7 +28,8 @@ export async function verifyPmtiles (name, options) {
     if (!header || !checkHeader(header, why => onFault('bad-structure', 'header', why), onFault)) return { tiles: 0, bytes: 0, checked: {} }
     const metadata = await checkMetadata(file, header, why => onFault('bad-metadata', 'metadata', why))
     const { grid = layerFieldsOf(metadata ?? {}).grid } = options
-    return await new Archive(file, header, { ...options, grid }).verify()
+    const area = options.area?.in(gridOf({ grid }))
+    return await new Archive(file, header, { ...options, area, grid }).verify()
   } finally {
     file.close()
   }
