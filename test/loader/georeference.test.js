@@ -186,10 +186,21 @@ onEachStore('what a load says of its tiles', backend => {
     assert.deepEqual(codes(await loaded(pyramid('other', BERLIN, { beside }), { layer: 'other' })), [], 'metadata that are wrong')
   })
 
-  it('warns when tiles are of another grid', async () => {
-    const geodetic = pyramid('geodetic', BERN, { beside: { 'tilemapresource.xml': tileMap(BERN, 'geodetic') } })
-    const { warnings: [warning] } = await loaded(geodetic)
-    assert.deepEqual([warning.code, warning.details.profile], ['NOT_WEB_MERCATOR', 'geodetic'])
+  it('warns when tiles are of another grid, unless it is known', async () => {
+    const beside = { 'tilemapresource.xml': tileMap(BERN, 'raster') }
+    const { warnings: [warning] } = await loaded(pyramid('raster', BERN, { beside }))
+    assert.deepEqual([warning.code, warning.details.profile], ['NOT_WEB_MERCATOR', 'raster'])
+    const swiss = { 'metadata.json': JSON.stringify({ crs: 'EPSG:21781' }) }
+    const { warnings: [other] } = await loaded(pyramid('swiss', BERN, { beside: swiss }), { layer: 'swiss' })
+    assert.deepEqual([other.code, other.details.profile], ['NOT_WEB_MERCATOR', 'EPSG:21781'])
+    const folderOf = (name, file, text) => {
+      folder.write({ [`${name}/1/0/0.png`]: png(1), [`${name}/${file}`]: text })
+      return path.join(folder.dir, name)
+    }
+    for (const [name, file, text] of [['geodetic', 'tilemapresource.xml', tileMap(BERN, 'geodetic')], ['degrees', 'metadata.json', '{"crs":"EPSG:4326"}']]) {
+      assert.deepEqual(codes(await loaded(folderOf(name, file, text), { layer: name })), [], name)
+      assert.equal((await store.layer(name)).grid, 'WorldCRS84Quad')
+    }
   })
 
   it('warns of several sizes, where they are accepted', async () => {
