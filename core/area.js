@@ -97,11 +97,6 @@ export class Area {
     return `${this.#boxes.map(box => box.join(',')).join(' ')}${this.#shape ? ` ${this.#shape.key}` : ''}${grid}`
   }
 
-  /** The grid that its tiles are in. */
-  get grid () {
-    return this.#grid
-  }
-
   /** Whether no tile can be in its polygons. */
   get isEmpty () {
     return this.#sweepsOf(this.#grid.firstZoom).some(sweep => !sweep.size)
