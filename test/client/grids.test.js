@@ -2,6 +2,7 @@
 // Layers in other grids than Web Mercator, on Leaflet.
 import assert from 'node:assert/strict'
 import { gridOf, parseArea } from '../../core/index.js'
+import { openGateway } from '../gateway/support/stand.js'
 import { gridFiles } from './support/client-page.js'
 import { T, layers as gallery, stepAt } from './support/gallery.js'
 import { install } from './support/in-page.js'
@@ -117,6 +118,25 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
       }
     })
   }
+
+  it('is drawn through a gateway, and its plain addresses as of a time as well', async () => {
+    const gateway = await openGateway(stage.store.url)
+    try {
+      const page = await stage.page()
+      await page.evaluate(url => { Object.assign(window, { db: `${url}/db` }) }, gateway.url)
+      await draw(page, 'swiss', { time: T(1), map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+      for (const step of [1, 2]) shows(await stage.at(page, T(step)), 'swiss', step)
+      const status = await page.evaluate(async ([url, time]) => {
+        const ask = address => fetch(`${url}/${address}.png`).then(response => response.status)
+        return [await ask(`swiss@${time}/17/10/6`), await ask(`swiss@${time}/17/9/6`), await ask(`swiss@${time}/17/19/6`)]
+      }, [gateway.url, T(1)])
+      assert.deepEqual(status.slice(0, 2), [200, 404])
+      assert.ok(status[2] >= 400)
+      stage.allow(/Failed to load resource/)
+    } finally {
+      await gateway.close()
+    }
+  })
 
   it('is drawn again when it is taken to a map that fits, and not on one that does not', async () => {
     const page = await stage.show('degrees', { time: T(1), map: { crs: 'WorldCRS84Quad', center: [20, 10], zoom: 3 } })

@@ -56,7 +56,7 @@ const expectFrame = () => { page.least = (page.last ?? -1) + 1 }
 
 function draw (name, { own, map: view, ...options }) {
   const { projection: named, place, ...more } = view ?? {}
-  const projection = named && tilecouch.projection(named)
+  const projection = named && (named.includes(':') ? named : tilecouch.projection(named)) // a code, or a grid
   const map = page.map = new Map({ target: 'map', pixelRatio: 1, controls: [], view: new View({ center: place ? fromLonLat(place, projection) : [0, 0], ...(!('resolution' in more) && { zoom: 3 }), ...more, ...(projection && { projection }) }) })
   page.events = []
   const olLayer = page.olLayer = own
