@@ -49,9 +49,8 @@ export class Extent {
    * touch.
    * @param {Bbox} [bounds] as they were
    */
-  widen (bounds) {
+  widen (bounds, grid = this.grid) {
     const finestFirst = [...this.zooms].sort((a, b) => b[0] - a[0])
-    const { grid } = this
     for (const [z, box] of finestFirst) bounds = bounds ? touching(grid, bounds, z, box) : edgesOf(grid, z, box)
     return bounds
   }
@@ -103,7 +102,7 @@ export function widen (stored, extent, summary) {
     // beyond what is loaded an upstream has more: a limit that it was not given it does not get
     ...((!upstream || minzoom !== undefined) && { minzoom: Math.min(minzoom ?? Infinity, ...levels) }),
     ...((!upstream || maxzoom !== undefined) && { maxzoom: Math.max(maxzoom ?? 0, ...levels) }),
-    ...((!upstream || bounds) && { bounds: extent.widen(bounds) }),
+    ...((!upstream || bounds) && { bounds: extent.widen(bounds, gridOf(stored)) }),
     ...(stored.tileSize === undefined && isUnusual && { tileSize: extent.tileSize }),
     ...(!stored.format && commonest && { format: extensionOf(commonest[0]) })
   }

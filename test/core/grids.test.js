@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import proj4 from 'proj4'
 import { gridNames, gridOf, isSameGrid, parseArea, areaFrom, registerProj4, soundLayers, tileRanges } from '../../core/index.js'
 import { tileMatrixSets } from '../../core/grids/sets.js'
+import { Extent, widen } from '../../core/store/extent.js'
 
 registerProj4(proj4)
 
@@ -252,5 +253,17 @@ describe('areas in other grids', () => {
     const polygon = { type: 'Polygon', coordinates: [[[100, 0], [101, 0], [101, 1], [100, 0]]] }
     assert.throws(() => parseArea({ polygon, grid }), error => error.code === 'BAD_AREA' && /LV95/.test(error.message))
     assert.ok(parseArea({ polygon: { type: 'Polygon', coordinates: [[[0, 86], [90, 86], [180, 86], [270, 86], [360, 86], [360, 90], [0, 90], [0, 86]]] }, grid: gridOf({ grid: 'UPSArcticWGS84Quad' }) }).count({ min: 0, max: 5 }) > 5)
+  })
+})
+
+describe('what is loaded into a layer in another grid', () => {
+  it('widens its bounds by its own grid, whoever writes it', () => {
+    for (const grid of grids) {
+      const z = grid.firstZoom + 1 > grid.lastZoom ? grid.lastZoom : grid.firstZoom + 1
+      const extent = new Extent() // as an edit on a device counts tiles, before the layer is known
+      extent.add(z, 1, 0)
+      const { bounds } = widen({ grid: grid.field }, extent, { types: { 'image/png': 1 } })
+      assert.deepEqual(bounds.map(degrees => +degrees.toFixed(6)), grid.tileBounds(z, 1, 0).map(degrees => +degrees.toFixed(6)), grid.id)
+    }
   })
 })
