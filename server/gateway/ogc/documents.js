@@ -1,7 +1,7 @@
 // The documents of the OGC API: links first, as its clients follow nothing else. Their addresses are absolute, since
 // GDAL resolves no relative ones.
+import { formatOfLayer } from '../../../core/formats.js'
 import { MAX_LATITUDE } from '../../../core/grid.js'
-import { formatOf } from '../wmts/request.js'
 import { coveredBy, gridFor, gridsOf, isVector, zoomsOf } from './matrix-sets.js'
 
 /**
@@ -113,7 +113,7 @@ export function tileset ({ layer, reach }, { base, root, query, token }) {
   const { uniqueId: id, set: { uri }, crsUri: crs } = gridFor(layer)
   const own = `${root}collections/${layer.layer}`
   const path = `${own}${pathOf(layer)}/${id}`
-  const { type } = formatOf(layer)
+  const { type } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
   return {
     title: titleOf(layer),

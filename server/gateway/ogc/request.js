@@ -1,7 +1,7 @@
 // Requests to the OGC API: what an address below /ogc asks, the time that is wanted, and the tile of the store.
+import { formatOfLayer } from '../../../core/formats.js'
 import { parsePeriod } from '../../../core/times.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { formatOf } from '../wmts/request.js'
 import { coveredBy, gridFor, isVector, zoomsOf } from './matrix-sets.js'
 
 /**
@@ -104,5 +104,5 @@ export async function resolveTile (layers, asked, time) {
   grid.check(z, x, y)
   const range = coveredBy(layer, z)
   if (!range || y < range.y0 || y > range.y1 || x < range.x0 || x > range.x1) return
-  return { kind: 'tile', layer: layer.layer, ...(time && { time }), z, x, y, ext: formatOf(layer).ext, missing: '204' }
+  return { kind: 'tile', layer: layer.layer, ...(time && { time }), z, x, y, ext: formatOfLayer(layer).ext, missing: '204' }
 }

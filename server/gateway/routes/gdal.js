@@ -1,13 +1,13 @@
 // A layer for GDAL: a document that every program with GDAL opens as one image with overviews, now or as of a time:
 // `gdalinfo http://localhost:8080/osm@2023/gdal.xml`.
 import { formatReference } from '../../../core/index.js'
-import { formats } from '../../../core/images.js'
+import { formatOfLayer, formats } from '../../../core/formats.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { gridOf } from '../../../core/grids/index.js'
+import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { cacheControlWith } from '../addresses.js'
 import { etagOf, sendTagged } from '../responses.js'
-import { limitsOf, matrixSetOf, rounded, zoomsOf } from '../wmts/matrix-sets.js'
-import { formatOf } from '../wmts/request.js'
+import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
 const KEEP = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
@@ -23,7 +23,7 @@ const MOST_PIXELS = 2 ** 31 - 1 // a side: GDAL counts with 32 bits
  */
 export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const layer = await ctx.layers.get(name)
-  if (formatOf(layer) === formats.mvt) {
+  if (formatOfLayer(layer) === formats.mvt) {
     throw new TilecouchError('NOT_FOUND', { reason: 'gdal.xml is for images, and this layer has vector tiles' })
   }
   const url = ctx.publicUrl(req)
@@ -53,7 +53,7 @@ export function gdalXml (layer, { stored, ...place }) {
 function gdalWms (layer, zooms, { base, time, query = '' }) {
   const grid = gridOf(layer)
   const { tileSize } = grid
-  const { type, ext } = formatOf(layer)
+  const { type, ext } = formatOfLayer(layer)
   const { level, overviews, columns, rows, first } = windowOf(layer, zooms)
   const deep = 2 ** overviews
   const { span: [width, height] } = grid.matrix(level - overviews)
@@ -87,8 +87,8 @@ function gdalWmts (layer, { max }, { base, time, query = '' }) {
   <Layer>${layer.layer}</Layer>
   <TileMatrixSet>${id}</TileMatrixSet>
   <TileMatrix>${grid.matrix(max).id}</TileMatrix>
-  <Format>${formatOf(layer).type}</Format>
-  <BandsCount>${bandsOf(formatOf(layer).type)}</BandsCount>
+  <Format>${formatOfLayer(layer).type}</Format>
+  <BandsCount>${bandsOf(formatOfLayer(layer).type)}</BandsCount>
   <ZeroBlockHttpCodes>204,404</ZeroBlockHttpCodes>
 </GDAL_WMTS>
 `

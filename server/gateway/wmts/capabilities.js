@@ -1,10 +1,12 @@
 // The capabilities: one document about all layers, in the order of elements that the schema of WMTS 1.0.0 has.
 import pMap from 'p-map'
+import { formatOfLayer } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
+import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import {
-  allLimitsOf, boxOf, crsOf, matrixSetOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet, zoomsOf
+  allLimitsOf, boxOf, crsOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet
 } from './matrix-sets.js'
-import { STYLE, formatOf } from './request.js'
+import { STYLE } from './request.js'
 import { withSeries } from './times.js'
 import { xml } from './xml.js'
 
@@ -80,7 +82,7 @@ const operation = (name, rest, kvp) => xml`
 
 /** @param {Listed} listed */
 function layerElement ({ layer, times, reach }, { service, query, at }) {
-  const { type, ext } = formatOf(layer)
+  const { type, ext } = formatOfLayer(layer)
   const [west, south, east, north] = boundsOf(layer)
   const grid = gridOf(layer)
   const newest = times.slice(-MAX_TIMES)

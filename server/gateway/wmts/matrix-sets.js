@@ -1,28 +1,14 @@
 // The tile matrix sets: the grids of the layers with the zooms, columns and rows of the store. There is one for each
 // grid, each size of tiles and each deepest zoom: GDAL, for one, takes the deepest of a set for a layer's own, whatever
 // its limits say, and QGIS asks for it.
-import { WEB_MERCATOR, gridOf } from '../../../core/grids/index.js'
+import { gridOf } from '../../../core/grids/index.js'
+import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 
 const SCALE = gridOf().matrix(0).scaleDenominator // at zoom 0 of Web Mercator with tiles of 256 pixels
 const TILE_SIZE = 256 // pixels, of that scale
-const WELL_KNOWN = 'GoogleMapsCompatible' // what WMTS 1.0.0 calls Web Mercator
 
 /** @typedef {import('../../../core/grids/grid.js').Grid} Grid */
-
-/**
- * @typedef {{id: string, name: string, grid: Grid, matrices: import('../../../core/grids/grid.js').Matrix[]}} MatrixSet
- *   name: what people may write in addresses instead
- * @param {Record<string, any>} layer
- * @returns {MatrixSet}
- */
-export function matrixSetOf (layer) {
-  const grid = gridOf(layer)
-  const { max } = zoomsOf(layer)
-  const [name, unique] = [grid.id, grid.uniqueId]
-    .map(id => grid.isWebMercator ? id.replace(WEB_MERCATOR, WELL_KNOWN) : id)
-  const matrices = grid.matrices.filter(({ z }) => z <= max)
-  return { id: `${unique}_Level${grid.matrix(max).id}`, name, grid, matrices }
-}
+/** @typedef {import('../../../core/wmts.js').MatrixSet} MatrixSet */
 
 /** As OWS writes it: urn:ogc:def:crs:EPSG::2056. @param {Grid} grid */
 export function crsOf ({ crs }) {
@@ -44,13 +30,6 @@ export const position = ({ northingFirst }, [x, y]) => (northingFirst ? [y, x] :
 
 /** Metres to less than a nanometre. */
 export const rounded = value => Number(value.toPrecision(15))
-
-/** The zooms that a layer has in its grid. @param {Record<string, any>} layer */
-export function zoomsOf (layer) {
-  const { firstZoom, lastZoom } = gridOf(layer)
-  const within = zoom => Math.min(Math.max(zoom, firstZoom), lastZoom)
-  return { min: within(layer.minzoom ?? firstZoom), max: within(layer.maxzoom ?? lastZoom) }
-}
 
 /** The sets that layers are in, each once. @param {Record<string, any>[]} layers @returns {MatrixSet[]} */
 export function matrixSetsOf (layers) {

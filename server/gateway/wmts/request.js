@@ -1,11 +1,12 @@
 // Requests to the WMTS, by address (RESTful) or by parameters (KVP), and the tile of the store that a GetTile asks for.
 // What is served is what the capabilities offer: the layer's format, its matrix set, its zooms and its
 // bounds.
+import { formatOfLayer, formats } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { isLayer } from '../../../core/ids.js'
-import { formats } from '../../../core/images.js'
+import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { OwsError, invalid, missing } from './errors.js'
-import { limitsOf, matrixSetOf, zoomsOf } from './matrix-sets.js'
+import { limitsOf } from './matrix-sets.js'
 import { parseRange, resolveTime } from './times.js'
 
 /**
@@ -119,9 +120,6 @@ export const STYLE = 'default'
 const BOX = /^(?:all|\{bbox\}|-?[\d.e+-]+(?:,-?[\d.e+-]+){3}(?:,[^,]+)?)$/i // the CRS may follow
 const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
 
-/** @param {Record<string, any>} layer */
-export const formatOf = layer => Object.values(formats).find(({ ext }) => ext === layer.format) ?? formats.png
-
 /**
  * The tile of the store that is wanted; throws which parameter is wrong.
  * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Wanted} wanted
@@ -131,7 +129,7 @@ export const formatOf = layer => Object.values(formats).find(({ ext }) => ext ==
 export async function resolveTile (layers, { layer: name, style, format, set, matrix, row, column, time }, at) {
   const moment = resolveTime(time, at)
   const layer = await resolveLayer(layers, name, style, set)
-  const { type, ext } = formatOf(layer)
+  const { type, ext } = formatOfLayer(layer)
   if (format.toLowerCase() !== type) throw invalid('Format', format, `${name} is ${type}`)
   const grid = gridOf(layer)
   const { min, max } = zoomsOf(layer)
