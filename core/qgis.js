@@ -1,11 +1,15 @@
 // Files for QGIS: a layer definition (.qlr) with a layer for each edition, which the temporal controller shows in turn,
 // and lists of connections. A design function has this file inside, so that CouchDB and the gateway answer the same: it
 // is ES5 except for `export`, and imports nothing. Everything from documents is escaped.
+// Images in another grid than Web Mercator are layers of the WMTS, which only the gateway has.
 
 /**
  * @typedef {object} Place where QGIS finds the tiles
  * @property {string} base absolute, ends in a slash
  * @property {string} [query] such as `?token=…`
+ * @property {(doc: Record<string, any>) => Wmts} [wmtsOf] where there is a WMTS: what core/wmts.js says of a layer
+ *
+ * @typedef {{crs: string, set: string, type: string}} Wmts
  */
 
 // QGIS draws every ticked layer while its temporal controller is off: 50 layers took 3 seconds, 300 took 19
@@ -56,10 +60,25 @@ function templateOf (doc, place, time) {
 }
 
 /** As QGIS writes it: an address with an & or a % in it would end early. */
-function sourceOf (doc, place, time) {
-  var url = encodeURIComponent(templateOf(doc, place, time)).replace(/%(?:2F|3A|40)/g, decodeURIComponent)
-  return 'type=xyz&url=' + url + '&zmax=' + zoomOf(doc.maxzoom, 18) + '&zmin=' + zoomOf(doc.minzoom, 0) +
+function encoded (text) {
+  return encodeURIComponent(text).replace(/%(?:2F|3A|40)/g, decodeURIComponent)
+}
+
+function xyzSource (doc, place, time) {
+  return 'type=xyz&url=' + encoded(templateOf(doc, place, time)) + '&zmax=' + zoomOf(doc.maxzoom, 18) + '&zmin=' + zoomOf(doc.minzoom, 0) +
     (isVector(doc) ? '' : '&tilePixelRatio=' + ratioOf(doc))
+}
+
+/**
+ * QGIS reads the capabilities for each layer. Those of all editions are one document, of which it has a copy after the
+ * first; a time alone is in the address, which holds for a layer without any edition too.
+ * @param {Place} place @param {Wmts} wmts @param {string} [time] @param {boolean} [isEdition]
+ */
+function wmtsSource (doc, place, wmts, time, isEdition) {
+  var address = place.base + 'wmts' + (time && !isEdition ? '@' + time : '') + '/1.0.0/WMTSCapabilities.xml'
+  return 'contextualWMSLegend=0&crs=' + encoded(wmts.crs) + '&dpiMode=7&format=' + encoded(wmts.type) +
+    '&layers=' + doc.layer + '&styles=default' + (isEdition ? '&tileDimensions=' + encoded('Time=' + time) : '') +
+    '&tileMatrixSet=' + encoded(wmts.set) + '&url=' + encoded(address + (place.query || ''))
 }
 
 /** @param {string} time @param {number} seconds */
@@ -81,11 +100,11 @@ function periodOf (time, next) {
 
 /** @typedef {{id: string, name: string, source: string, period?: string, isTicked: boolean}} One layer of QGIS */
 
-/** @param {One} one */
-function mapLayer (doc, one) {
+/** @param {One} one @param {string} crs */
+function mapLayer (doc, one, crs) {
   return '<maplayer type="' + (isVector(doc) ? 'vector-tile' : 'raster') + '">' + element('id', one.id) +
     element('datasource', one.source) + element('layername', one.name) +
-    '<srs><spatialrefsys><authid>EPSG:3857</authid></spatialrefsys></srs>' +
+    '<srs><spatialrefsys>' + element('authid', crs) + '</spatialrefsys></srs>' +
     '<resourceMetadata><type>dataset</type>' + element('title', one.name) + element('abstract', doc.description) +
     element('rights', plain(doc.attribution)) + '</resourceMetadata>' +
     element('provider', isVector(doc) ? 'vectortile' : 'wms') + (one.period || '') + '</maplayer>\n'
@@ -112,14 +131,16 @@ function group (name, isTicked, isChoice, entries) {
  * @param {Record<string, any>} doc a layer document
  * @param {Place & {time?: string, times?: string[]}} options time: one layer as of then, as written; times: exact, of
  *   the editions
- * @returns {string | undefined} nothing for a layer in another grid
+ * @returns {string | undefined} nothing for a layer in another grid: of vector tiles, or where there is no WMTS
  */
 export function qgisLayers (doc, options) {
-  if (!isInReach(doc)) return undefined
+  var wmts = isInReach(doc) || isVector(doc) || !options.wmtsOf ? undefined : options.wmtsOf(doc)
+  if (!isInReach(doc) && !wmts) return undefined
   var id = 'tilecouch_' + doc.layer
   var title = titleOf(doc)
   var times = options.time ? [] : (options.times || []).filter(function (time) { return EXACT.test(time) }).sort()
   var isChoice = isVector(doc)
+  var crs = wmts ? wmts.crs : 'EPSG:3857'
   var isLong = times.length > MOST_TICKED && !isChoice
 
   /** @param {string | undefined} time @param {string | undefined} period @param {boolean} isTicked @returns {One} */
@@ -127,7 +148,7 @@ export function qgisLayers (doc, options) {
     return {
       id: id + (time ? '_' + time : ''),
       name: title + (time ? ', ' + time.replace(/T(00:00:00|23:59:59)Z?$/, '') : ''),
-      source: sourceOf(doc, options, time),
+      source: wmts ? wmtsSource(doc, options, wmts, time, Boolean(period)) : xyzSource(doc, options, time),
       period: period,
       isTicked: isTicked
     }
@@ -147,7 +168,7 @@ export function qgisLayers (doc, options) {
     entries = group(title, true, true, entries + group(title + ' (' + times.length + ')', false, false, tree(editions)))
   }
   return '<!DOCTYPE qgis-layer-definition>\n<qlr>\n' + group('', true, false, entries) + '<maplayers>\n' +
-    newest.concat(editions).map(function (layer) { return mapLayer(doc, layer) }).join('') + '</maplayers>\n</qlr>\n'
+    newest.concat(editions).map(function (layer) { return mapLayer(doc, layer, crs) }).join('') + '</maplayers>\n</qlr>\n'
 }
 
 /** What a list of connections holds: a name of the address -> the elements of QGIS. */

@@ -1,6 +1,9 @@
 // tilecouch layer
 import { writeFile } from 'node:fs/promises'
-import { checkLayer, checkRetention, endOf, gridOf, parseBbox, parseDuration, qgisLayers } from '../../core/index.js'
+import {
+  checkLayer, checkRetention, endOf, formats, gridOf, parseBbox, parseDuration, qgisLayers
+} from '../../core/index.js'
+import { wmtsOf } from '../../core/wmts.js'
 import { TilecouchError } from '../errors.js'
 import { explain } from '../export/target.js'
 import { checkSame } from '../load/same.js'
@@ -95,8 +98,9 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
   const times = (await store.editions(layer)).map(edition => edition.time)
   const base = new URL(gateway ?? `${store.url}/_design/tiles/_rewrite/`)
   base.username = base.password = base.search = base.hash = ''
-  const text = qgisLayers(doc, { base: base.href.replace(/\/*$/, '/'), time, times })
-  if (!text) throw new TilecouchError('QGIS_GRID', { layer })
+  const place = { base: base.href.replace(/\/*$/, '/'), ...(gateway && { wmtsOf }) }
+  const text = qgisLayers(doc, { ...place, time, times })
+  if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: doc.format === formats.mvt.ext })
   await writeFile(file, text).catch(error => { throw explain(error, file) })
   const what = time === undefined ? plural(times.length, 'edition') : `the map of ${time}`
   output.note(`Wrote ${file}: ${what}, from ${base.href}`)

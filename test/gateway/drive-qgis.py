@@ -42,7 +42,7 @@ def shape(node):
 def draw(wanted):
     settings = QgsMapSettings()
     settings.setLayers([layer for layer in tree.layerOrder() if layer in tree.checkedLayers()])
-    settings.setDestinationCrs(QgsCoordinateReferenceSystem('EPSG:3857'))
+    settings.setDestinationCrs(QgsCoordinateReferenceSystem(wanted.get('crs', 'EPSG:3857')))
     settings.setExtent(QgsRectangle(*wanted['extent']))
     settings.setOutputSize(QSize(*wanted['size']))
     settings.setBackgroundColor(Qt.white)

@@ -1,5 +1,5 @@
-// QGIS without a window: layer files with their times, WMTS, vector tiles and lists of connections, on a real gateway
-// and directly on CouchDB.
+// QGIS without a window: layer files with their times, also in other grids, WMTS, vector tiles and lists of connections,
+// on a real gateway and directly on CouchDB.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -7,11 +7,15 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import sharp from 'sharp'
+import { gridOf } from '../../core/index.js'
+import { signToken } from '../../loader/token.js'
+import { startGateway } from '../../server/gateway/index.js'
 import { as, onEachStore, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { qgisPython, skip } from '../support/tools.js'
 import { packTile } from '../support/vector-tile.js'
-import { YEARS, color, startWorld } from './wmts/world.js'
+import { town } from './wmts/service.js'
+import { OTHERS, YEARS, color, startWorld } from './wmts/world.js'
 
 const EDGE = 20037508.342789244
 const SCRIPT = fileURLToPath(new URL('drive-qgis.py', import.meta.url))
@@ -25,6 +29,24 @@ const at = (...time) => ({ ...WORLD, time: time.length === 1 ? [time[0], time[0]
 const pictureOf = year => PLACES.map(([x, y]) => color(2, x, y, year))
 const NOTHING = PLACES.map(() => [255, 255, 255])
 
+/** Layers in other grids; the last one in a set of a user, with a hostile name. */
+const GRIDS = { ...OTHERS, town: { name: NAME, grid: { ...town, id: 'To-wn.1_a:b' }, minzoom: 2, maxzoom: 3 } }
+const SYSTEMS = { swiss: 'EPSG:2056', europe: 'EPSG:3035', arctic: 'EPSG:5041', degrees: 'OGC:CRS84', town: 'EPSG:28992' }
+
+/** All tiles of the deepest zoom of a layer, pixel on pixel: the middle of each and a pixel near each corner. */
+function mapOf (layer) {
+  const grid = gridOf(GRIDS[layer])
+  const { z, columns, rows } = grid.matrix(GRIDS[layer].maxzoom)
+  const tiles = Array.from({ length: columns * rows }, (_, n) => [n % columns, Math.floor(n / columns)])
+  const [left, , , top] = grid.extent(z, 0, 0)
+  const [, bottom, right] = grid.extent(z, columns - 1, rows - 1)
+  const inTile = [[128, 128], [1, 1], [254, 1], [1, 254], [254, 254]]
+  return {
+    picture: { crs: grid.crs, extent: [left, bottom, right, top], size: [256 * columns, 256 * rows], at: tiles.flatMap(([x, y]) => inTile.map(([i, j]) => [256 * x + i, 256 * y + j])) },
+    in: year => tiles.flatMap(([x, y]) => inTile.map(() => year ? color(z, x, y, year) : [255, 255, 255]))
+  }
+}
+
 onEachStore('QGIS', backend => {
   const folder = useFolder()
   /** @type {Awaited<ReturnType<typeof startWorld>>} */
@@ -34,7 +56,7 @@ onEachStore('QGIS', backend => {
   before(async function () {
     this.timeout(60000)
     if (!qgisPython()) skip(this, 'QGIS is not installed: set QGIS_PYTHON to a python that has qgis.core')
-    world = await startWorld(await backend.database())
+    world = await startWorld(await backend.database(), GRIDS)
     const { store } = world
     await put(`${store.url}/_security`, { members: { names: [], roles: [] } })
     couch = `${as(store.url)}/_design/tiles/_rewrite/`
@@ -55,7 +77,7 @@ onEachStore('QGIS', backend => {
     const first = Date.parse('2024-01-01T00:00:00Z')
     await store.write([{ layer: 'hourly', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: await square(10) }])
     for (let hour = 0; hour < EDITIONS; hour++) await store.putEdition('hourly', new Date(first + 3600000 * hour).toISOString().replace('.000', ''), { complete: false })
-    await store.defineLayer('swiss', { format: 'png', grid: 'LV95' })
+    await store.defineLayer('shapes', { format: 'pbf', grid: 'LV95' })
     await store.defineLayer('empty', { format: 'png' })
     const deadline = Date.now() + 10000
     while ((await fetch(new URL('empty.json', gateway()))).status !== 200) assert.ok(Date.now() < deadline, 'the gateway has seen the layers')
@@ -88,7 +110,7 @@ onEachStore('QGIS', backend => {
   async function save (base, name) {
     const response = await fetch(new URL(name, base))
     assert.equal(response.status, 200, `${base}${name}`)
-    const file = path.join(folder.dir, name.replaceAll(':', ''))
+    const file = path.join(folder.dir, name.replace(/:|\?.*/g, ''))
     writeFileSync(file, Buffer.from(await response.arrayBuffer()))
     return file
   }
@@ -131,6 +153,54 @@ onEachStore('QGIS', backend => {
       assert.deepEqual(drawn, [[[100, 100, 100]], [[255, 255, 255]]], what)
       const name = NAME.replace('\u0000', '\ufffd')
       assert.deepEqual([layers[0].name, layers[0].abstract, layers[0].rights], [`${name}, 2024-01-01`, name, ['© Us & them']])
+    }
+  })
+
+  for (const [layer, { grid }] of Object.entries(GRIDS)) {
+    it(`shows each edition in the grid ${/** @type {any} */ (grid).id ?? grid}, pixel by pixel`, async function () {
+      this.timeout(60000)
+      const map = mapOf(layer)
+      const then = (...time) => ({ ...map.picture, time: time.length === 1 ? [time[0], time[0]] : time })
+      const [first, second, third] = YEARS.map(year => `${year}-06-01T00:00:00Z`)
+      const draw = [then(first, second), then(second, third), then(third, '2025-06-01T00:00:00Z'), then('2021-06-01T00:00:00Z', first), then('2024-05-31T23:59:59Z'), map.picture]
+      const { loaded, layers, drawn } = await drawnFrom(gateway(), `${layer}.qlr`, draw)
+      assert.equal(loaded, true)
+      const name = (GRIDS[layer].name ?? layer).replace('\u0000', '\ufffd')
+      assert.deepEqual(layers.map(({ source, ...rest }) => rest), [['2024-06-01T00:00:01Z', ''], ['2023-06-01T00:00:01Z', '2024-05-31T23:59:59.000Z'], ['2022-06-01T00:00:01Z', '2023-05-31T23:59:59.000Z']].map(period => ({
+        name: `${name}, ${period[0].slice(0, 10)}`, valid: true, crs: SYSTEMS[layer], abstract: '', rights: [], period
+      })))
+      assert.deepEqual(drawn, [2022, 2023, 2024, undefined, 2023, 2024].map(year => map.in(year)))
+      const one = await drawnFrom(gateway(), `${layer}@2023.qlr`, [map.picture, then('2030-01-01T00:00:00Z')])
+      assert.deepEqual([one.layers[0].period, one.drawn], [null, [map.in(2023), map.in(2023)]])
+    })
+  }
+
+  it('shows a private layer in another grid, with the token of its file', async function () {
+    this.timeout(30000)
+    const accessKeys = { one: 'k'.repeat(40) }
+    const guarded = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', privateLayers: ['swiss'], accessKeys })
+    try {
+      const token = signToken({ layers: ['swiss'], until: Math.floor(Date.now() / 1000) + 3600 }, accessKeys, 'one')
+      const map = mapOf('swiss')
+      for (const [file, year] of /** @type {[string, number][]} */ ([['swiss.qlr', 2024], ['swiss@2022.qlr', 2022]])) {
+        const { drawn } = await drawnFrom(new URL('/', guarded.url).href, `${file}?token=${token}`, [map.picture])
+        assert.deepEqual(drawn, [map.in(year)], file)
+      }
+    } finally {
+      await guarded.close()
+    }
+  })
+
+  it('finds the WMTS at the public address of the gateway', async function () {
+    const hidden = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', publicUrl: 'https://maps.example.org/gis' })
+    try {
+      const sources = async file => [...(await (await fetch(new URL(file, hidden.url))).text()).matchAll(/<datasource>(.*)<\/datasource>/g)].map(([, text]) => text.replaceAll('&#38;', '&'))
+      const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/png&layers=swiss&styles=default'
+      const [newest] = await sources('swiss.qlr')
+      assert.equal(newest, `${common}&tileDimensions=Time%3D2024-06-01T00:00:00Z&tileMatrixSet=LV95_Level16&url=https://maps.example.org/gis/wmts/1.0.0/WMTSCapabilities.xml`)
+      assert.deepEqual(await sources('swiss@2023.qlr'), [`${common}&tileMatrixSet=LV95_Level16&url=https://maps.example.org/gis/wmts@2023/1.0.0/WMTSCapabilities.xml`])
+    } finally {
+      await hidden.close()
     }
   })
 
@@ -179,16 +249,19 @@ onEachStore('QGIS', backend => {
     assert.deepEqual(pick(`${xyz}/${NAME.replace('\u0000', '\ufffd')} (big)`), { url: `${gateway()}big/{z}/{x}/{y}.png`, zmin: '0', zmax: '1', tilePixelRatio: '2' })
     assert.deepEqual(pick(`${vector}/roads`), { url: `${gateway()}roads/{z}/{x}/{y}.pbf`, zmin: '0', zmax: '0', styleUrl: `${gateway()}roads/style.json` })
     assert.equal(pick(wms)['tilecouch/url'], `${gateway()}wmts/1.0.0/WMTSCapabilities.xml`)
-    assert.ok(!Object.keys(connections).some(key => /swiss/.test(key)), 'QGIS knows such addresses in Web Mercator only')
+    assert.ok(!Object.keys(connections).some(key => /swiss|shapes/.test(key)), 'QGIS knows such addresses in Web Mercator only')
   })
 
   it('gets an error in words for what it cannot show', async () => {
     for (const base of Object.values(bases())) {
-      for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'], ['swiss.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {
+      for (const [name, status, code] of [['nope.qlr', 404, 'LAYER_NOT_FOUND'], ['shapes.qlr', 501, 'QGIS_GRID'], ['world@24.qlr', 400, 'BAD_TIME'], ['World.qlr', 400, 'BAD_LAYER']]) {
         const response = await fetch(new URL(String(name), base))
         assert.deepEqual([response.status, (await response.json()).error], [status, code], `${base}${name}`)
       }
     }
+    const { error, reason } = await (await fetch(`${couch}swiss.qlr`)).json()
+    assert.equal(error, 'QGIS_GRID')
+    assert.match(reason, /gateway \(tilecouch serve\)/)
     const behind = await request(`${couch}world.qlr`, { headers: { 'x-forwarded-for': '10.0.0.1' } })
     assert.deepEqual([behind.status, (await behind.json()).error], [501, 'ADDRESS_UNKNOWN'])
   })

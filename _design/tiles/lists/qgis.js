@@ -15,7 +15,7 @@
   if (!text) {
     var fault = !doc ? [404, 'LAYER_NOT_FOUND', 'no such layer']
       : !isKnown ? [501, 'ADDRESS_UNKNOWN', 'QGIS needs whole addresses, and a proxy hides that of this database: let the proxy send X-Forwarded-Prefix, or use a gateway']
-        : [501, 'QGIS_GRID', 'QGIS shows such addresses in Web Mercator only, and this layer has another grid: use the WMTS of a gateway']
+        : [501, 'QGIS_GRID', 'QGIS shows such addresses in Web Mercator only, and this layer has another grid: use the layer file of a gateway (tilecouch serve), which has WMTS']
     start({ code: fault[0], headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' } })
     send(JSON.stringify({ error: fault[1], reason: fault[2] }) + '\n')
     return

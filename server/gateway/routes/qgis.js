@@ -1,5 +1,6 @@
 // Files for QGIS: a layer definition with all editions of a layer, and lists of connections.
 import { qgisConnections, qgisLayers } from '../../../core/index.js'
+import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { cacheControlWith } from '../addresses.js'
 import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
@@ -14,8 +15,8 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const times = time ? [] : await ctx.layers.editions(layer)
-  const text = qgisLayers({ ...doc, layer }, { base: url.base, query: queryOf(visitor), time, times })
-  if (!text) throw new TilecouchError('QGIS_GRID', { layer })
+  const text = qgisLayers({ ...doc, layer }, { base: url.base, query: queryOf(visitor), time, times, wmtsOf })
+  if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: true })
   const name = `${layer}${time ? `@${time.replaceAll(':', '')}` : ''}.qlr`
   send(req, res, url, { 'Content-Disposition': `attachment; filename="${name}"` }, text)
 }
