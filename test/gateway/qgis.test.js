@@ -12,6 +12,7 @@ import { signToken } from '../../loader/token.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { as, onEachStore, put, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
+import { startServer } from '../support/server.js'
 import { qgisPython, skip } from '../support/tools.js'
 import { packTile } from '../support/vector-tile.js'
 import { town } from './wmts/service.js'
@@ -76,7 +77,10 @@ onEachStore('QGIS', backend => {
     await store.defineLayer('hourly', { format: 'png', minzoom: 0, maxzoom: 5 })
     const first = Date.parse('2024-01-01T00:00:00Z')
     await store.write([{ layer: 'hourly', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: await square(10) }])
-    for (let hour = 0; hour < EDITIONS; hour++) await store.putEdition('hourly', new Date(first + 3600000 * hour).toISOString().replace('.000', ''), { complete: false })
+    await store.defineLayer('hourly-swiss', { format: 'png', ...OTHERS.swiss })
+    for (const layer of ['hourly', 'hourly-swiss']) {
+      for (let hour = 0; hour < EDITIONS; hour++) await store.putEdition(layer, new Date(first + 3600000 * hour).toISOString().replace('.000', ''), { complete: false })
+    }
     await store.defineLayer('shapes', { format: 'pbf', grid: 'LV95' })
     await store.defineLayer('empty', { format: 'png' })
     const deadline = Date.now() + 10000
@@ -175,33 +179,24 @@ onEachStore('QGIS', backend => {
     })
   }
 
+  /** Runs something with another gateway in front of the store. */
+  async function withGateway (options, use) {
+    const other = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', ...options })
+    await use(new URL('/', other.url).href).finally(() => other.close())
+  }
+
   it('shows a private layer in another grid, with the token of its file', async function () {
     this.timeout(30000)
     const accessKeys = { one: 'k'.repeat(40) }
-    const guarded = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', privateLayers: ['swiss'], accessKeys })
-    try {
-      const token = signToken({ layers: ['swiss'], until: Math.floor(Date.now() / 1000) + 3600 }, accessKeys, 'one')
-      const map = mapOf('swiss')
+    const token = signToken({ layers: ['swiss'], until: Math.floor(Date.now() / 1000) + 3600 }, accessKeys, 'one')
+    const map = mapOf('swiss')
+    await withGateway({ privateLayers: ['swiss'], accessKeys }, async base => {
+      assert.equal((await fetch(`${base}swiss.qlr`)).status, 401)
       for (const [file, year] of /** @type {[string, number][]} */ ([['swiss.qlr', 2024], ['swiss@2022.qlr', 2022]])) {
-        const { drawn } = await drawnFrom(new URL('/', guarded.url).href, `${file}?token=${token}`, [map.picture])
+        const { drawn } = await drawnFrom(base, `${file}?token=${token}`, [map.picture])
         assert.deepEqual(drawn, [map.in(year)], file)
       }
-    } finally {
-      await guarded.close()
-    }
-  })
-
-  it('finds the WMTS at the public address of the gateway', async function () {
-    const hidden = await startGateway({ db: world.store.url, port: 0, logLevel: 'silent', publicUrl: 'https://maps.example.org/gis' })
-    try {
-      const sources = async file => [...(await (await fetch(new URL(file, hidden.url))).text()).matchAll(/<datasource>(.*)<\/datasource>/g)].map(([, text]) => text.replaceAll('&#38;', '&'))
-      const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/png&layers=swiss&styles=default'
-      const [newest] = await sources('swiss.qlr')
-      assert.equal(newest, `${common}&tileDimensions=Time%3D2024-06-01T00:00:00Z&tileMatrixSet=LV95_Level16&url=https://maps.example.org/gis/wmts/1.0.0/WMTSCapabilities.xml`)
-      assert.deepEqual(await sources('swiss@2023.qlr'), [`${common}&tileMatrixSet=LV95_Level16&url=https://maps.example.org/gis/wmts@2023/1.0.0/WMTSCapabilities.xml`])
-    } finally {
-      await hidden.close()
-    }
+    })
   })
 
   it('has one of the times of vector tiles ticked, the newest', async function () {
@@ -216,15 +211,41 @@ onEachStore('QGIS', backend => {
 
   it(`opens a layer of ${EDITIONS} editions, and draws only the newest map until they are ticked`, async function () {
     this.timeout(60000)
-    for (const base of Object.values(bases())) {
-      const { seconds, tree, layers } = await drawnFrom(base, 'hourly.qlr')
+    for (const [base, name] of [[gateway(), 'hourly'], [couch, 'hourly'], [gateway(), 'hourly-swiss']]) {
+      const { seconds, tree, layers } = await drawnFrom(base, `${name}.qlr`)
       assert.ok(seconds < 10, `it took ${seconds} s`)
       assert.equal(layers.length, EDITIONS + 1)
+      assert.ok(layers.every(({ valid }) => valid))
       const [{ choice, of: [newest, { of: editions, ...group }] }] = tree
-      assert.deepEqual([choice, newest, group], [true, { layer: 'hourly', ticked: true }, { group: `hourly (${EDITIONS})`, ticked: false, choice: false }])
+      assert.deepEqual([choice, newest, group], [true, { layer: name, ticked: true }, { group: `${name} (${EDITIONS})`, ticked: false, choice: false }])
       assert.ok(editions.every(({ ticked }) => ticked))
-      assert.deepEqual([editions[0].layer, editions.at(-1).layer], ['hourly, 2024-01-13T11:00:00Z', 'hourly, 2024-01-01'])
+      assert.deepEqual([editions[0].layer, editions.at(-1).layer], [`${name}, 2024-01-13T11:00:00Z`, `${name}, 2024-01-01`])
     }
+  })
+
+  it(`downloads the capabilities once for ${EDITIONS} editions in another grid, from the public address`, async function () {
+    this.timeout(60000)
+    const target = { base: '' }
+    /** @type {{url: string, status: number}[]} */
+    const seen = []
+    const proxy = await startServer(async (req, res) => {
+      const answer = await fetch(target.base + String(req.url).slice('/gis/'.length), { headers: /** @type {any} */ (req.headers) })
+      const { headers, status } = answer
+      seen.push({ url: String(req.url), status })
+      res.writeHead(status, { etag: headers.get('etag') ?? '', 'content-type': headers.get('content-type') ?? '', 'cache-control': headers.get('cache-control') ?? '' }).end(Buffer.from(await answer.arrayBuffer()))
+    })
+    const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/png&layers=hourly-swiss&styles=default'
+    const url = `${proxy.url}/gis/wmts`
+    await withGateway({ publicUrl: `${proxy.url}/gis` }, async base => {
+      target.base = base
+      const { layers } = await drawnFrom(base, 'hourly-swiss.qlr')
+      assert.deepEqual([layers[0], layers[1]].map(({ source }) => source), ['', '&tileDimensions=Time%3D2024-01-13T11:00:00Z'].map(time => `${common}${time}&tileMatrixSet=LV95_Level16&url=${url}/1.0.0/WMTSCapabilities.xml`))
+      assert.equal(seen.length, EDITIONS + 1)
+      assert.deepEqual([...new Set(seen.map(one => one.url))], ['/gis/wmts/1.0.0/WMTSCapabilities.xml'])
+      assert.deepEqual(seen.filter(({ status }) => status !== 304).map(({ status }) => status), [200])
+      const [one] = (await drawnFrom(base, 'hourly-swiss@2024-01-02.qlr')).layers
+      assert.equal(one.source, `${common}&tileMatrixSet=LV95_Level16&url=${url}@2024-01-02/1.0.0/WMTSCapabilities.xml`)
+    }).finally(() => proxy.close())
   })
 
   it('draws a WMTS at a time of its dimension', async function () {
