@@ -69,7 +69,9 @@ describe('tilecouch layer --qgis', () => {
   const folder = useFolder()
   const own = useStore(backends[0], { published: true, fill: async store => {
     await store.defineLayer('town', { name: 'Town' })
-    await store.defineLayer('swiss', { grid: 'LV95' })
+    await store.defineLayer('swiss', { grid: 'LV95', format: 'jpg', maxzoom: 20 })
+    await store.defineLayer('shapes', { grid: 'LV95', format: 'pbf' })
+    await store.putEdition('swiss', '2022-03-01T00:00:00Z', { complete: true })
     for (const year of [2022, 2023]) await store.putEdition('town', `${year}-03-01T00:00:00Z`, { complete: true })
   } })
   const layer = (...argv) => runCommand(['layer', ...argv, '--db', own.url])
@@ -86,10 +88,25 @@ describe('tilecouch layer --qgis', () => {
     assert.ok(one.includes('<layername>Town, 2022</layername>') && !one.includes('<temporal'))
   })
 
+  it('writes layers of the WMTS of a gateway if the layer is in another grid', async () => {
+    const sourceOf = async (...time) => {
+      const { code, err } = await layer('swiss', '--qgis', file(), '--gateway', 'http://maps.example.org/gis', ...time)
+      assert.equal(code, 0, err)
+      const text = readFileSync(file(), 'utf8')
+      assert.match(text, /<authid>EPSG:2056<\/authid>/)
+      return (/<datasource>(.*)<\/datasource>/.exec(text) ?? [])[1].replaceAll('&#38;', '&')
+    }
+    const common = 'contextualWMSLegend=0&crs=EPSG:2056&dpiMode=7&format=image/jpeg&layers=swiss&styles=default'
+    const url = '&tileMatrixSet=LV95_Level20&url=http://maps.example.org/gis/wmts'
+    assert.equal(await sourceOf(), `${common}&tileDimensions=Time%3D2022-03-01T00:00:00Z${url}/1.0.0/WMTSCapabilities.xml`)
+    assert.equal(await sourceOf('--time', '2022'), `${common}${url}@2022/1.0.0/WMTSCapabilities.xml`)
+  })
+
   it('says what is wrong', async () => {
     for (const [argv, words] of /** @type {[string[], RegExp][]} */ ([
       [['town', '--gateway', 'http://x/'], /add --qgis.*BAD_OPTION/], [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
-      [['nope', '--qgis', file()], /LAYER_NOT_FOUND/], [['swiss', '--qgis', file()], /another grid.*QGIS_GRID/], [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
+      [['nope', '--qgis', file()], /LAYER_NOT_FOUND/], [['swiss', '--qgis', file()], /another grid.*QGIS_GRID[^]*--gateway URL/],
+      [['shapes', '--qgis', file(), '--gateway', 'http://x/'], /vector tiles in Web Mercator only.*QGIS_GRID/], [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
       [['town', '--qgis', file(), '--time', 'soon'], /BAD_TIME/]
     ])) {
       const { code, err } = await layer(...argv)
