@@ -24,7 +24,7 @@ export function addressesOf (layer, time) {
     ['tilejson', `${at}.json`],
     ['style', isVector(layer) && `${at}/style.json`],
     ['qgis', `${at}.qlr`],
-    ['wmts', `${base}wmts/1.0.0/WMTSCapabilities.xml`],
+    ['wmts', `${base}wmts${time ? `@${time}` : ''}/1.0.0/WMTSCapabilities.xml`],
     ['ogc', `${base}ogc/collections/${id}${time ? `?datetime=${time}` : ''}`],
     ['gdal', !isVector(layer) && `${at}/gdal.xml`]
   ]

@@ -189,7 +189,7 @@ export const de = {
   otherGrid: {
     head: name => `„${name}“ ist nicht in Web-Mercator`,
     why: grid => `Die Kacheln liegen im Gitter ${grid}. Die Karte dieser Seite zeichnet nur Web-Mercator und zeigt darum nichts von dieser Ebene.`,
-    programs: 'QGIS, GDAL, Leaflet und OpenLayers zeichnen sie. Das ist ihre Adresse:'
+    programs: 'Leaflet und OpenLayers zeichnen sie, QGIS und GDAL über ein Gateway. Das ist die Adresse ihrer Kacheln:'
   },
   address: { head: 'Adresse für Kartenprogramme', copy: 'Kopieren', copied: 'Kopiert', selected: 'Markiert', more: 'Adressen für andere Programme' },
   stack: {

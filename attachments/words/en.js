@@ -146,7 +146,7 @@ export const en = {
   otherGrid: {
     head: name => `“${name}” is not in Web Mercator`,
     why: grid => `Its tiles are in the grid ${grid}. The map of this page draws Web Mercator only, so it shows nothing of this layer.`,
-    programs: 'QGIS, GDAL, Leaflet and OpenLayers draw it. This is its address:'
+    programs: 'Leaflet and OpenLayers draw it; QGIS and GDAL do through a gateway. This is the address of its tiles:'
   },
   address: { head: 'Address for map clients', copy: 'Copy', copied: 'Copied', selected: 'Selected', more: 'Addresses for other programs' },
   stack: {

@@ -189,7 +189,7 @@ export const es = {
   otherGrid: {
     head: name => `«${name}» no está en Web Mercator`,
     why: grid => `Sus teselas siguen la cuadrícula ${grid}. El mapa de esta página solo dibuja Web Mercator, así que no muestra nada de esta capa.`,
-    programs: 'QGIS, GDAL, Leaflet y OpenLayers la dibujan. Esta es su dirección:'
+    programs: 'Leaflet y OpenLayers la dibujan; QGIS y GDAL, por medio de una pasarela. Esta es la dirección de sus teselas:'
   },
   address: { head: 'Dirección para programas de mapas', copy: 'Copiar', copied: 'Copiado', selected: 'Marcado', more: 'Direcciones para otros programas' },
   stack: {

@@ -189,7 +189,7 @@ export const fr = {
   otherGrid: {
     head: name => `« ${name} » n’est pas en Web Mercator`,
     why: grid => `Ses tuiles suivent la grille ${grid}. La carte de cette page ne dessine que Web Mercator : elle ne montre donc rien de cette couche.`,
-    programs: 'QGIS, GDAL, Leaflet et OpenLayers la dessinent. Voici son adresse :'
+    programs: 'Leaflet et OpenLayers la dessinent ; QGIS et GDAL le font par une passerelle. Voici l’adresse de ses tuiles :'
   },
   address: { head: 'Adresse pour logiciels de cartographie', copy: 'Copier', copied: 'Copié', selected: 'Sélectionné', more: 'Adresses pour d’autres programmes' },
   stack: {

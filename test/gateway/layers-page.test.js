@@ -20,7 +20,7 @@ describe('the addresses of a layer', () => {
     const image = { id: 'osm', name: 'A', format: 'png', tiles: ['https://h/maps/osm/{z}/{x}/{y}.png'], retina: ['x'] }
     const shown = (layer, time) => Object.fromEntries(addressesOf(layer, time).map(({ kind, address }) => [kind, address.replace('https://h/maps/', '')]))
     assert.deepEqual(shown(image), { xyz: 'osm/{z}/{x}/{y}.png', retina: 'osm/{z}/{x}/{y}@2x.png', tilejson: 'osm.json', qgis: 'osm.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm', gdal: 'osm/gdal.xml' })
-    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'), { xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr', wmts: 'wmts/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023', gdal: 'osm@2023/gdal.xml' })
+    assert.deepEqual(shown({ ...image, retina: undefined }, '2023'), { xyz: 'osm@2023/{z}/{x}/{y}.png', tilejson: 'osm@2023.json', qgis: 'osm@2023.qlr', wmts: 'wmts@2023/1.0.0/WMTSCapabilities.xml', ogc: 'ogc/collections/osm?datetime=2023', gdal: 'osm@2023/gdal.xml' })
     const vector = shown({ id: 'osm', name: 'A', format: 'pbf', tiles: ['https://h/maps/osm/{z}/{x}/{y}.pbf'] })
     assert.deepEqual([vector.style, vector.gdal], ['osm/style.json', undefined])
   })
