@@ -11,37 +11,37 @@ export const browserFolders = ['client', 'examples', 'offline', 'viewer']
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places', 'client/history-steps',
-    'client/leaflet-version', 'client/live', 'client/maplibre-controls', 'client/maplibre-steps',
-    'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls', 'client/openlayers-grids', 'client/openlayers-steps',
-    'client/timeline-control', 'client/timeline-use', 'examples/examples', 'examples/offline', 'offline/coverage',
-    'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node', 'offline/quota', 'offline/system',
-    'offline/transfer', 'offline/upload-trouble', 'viewer/between', 'viewer/changes', 'viewer/compare',
-    'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open', 'viewer/offline-panel', 'viewer/other-grid',
-    'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile', 'viewer/time',
-    'viewer/vector', 'viewer/viewer'
+    'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
+    'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
+    'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls',
+    'client/openlayers-grids', 'client/openlayers-steps', 'client/timeline-control', 'client/timeline-use',
+    'examples/examples', 'examples/offline', 'offline/coverage', 'offline/edits-browser', 'offline/layers',
+    'offline/live', 'offline/node', 'offline/quota', 'offline/system', 'offline/transfer', 'offline/upload-trouble',
+    'viewer/between', 'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many',
+    'viewer/offline-open', 'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack',
+    'viewer/take-embed', 'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
-  // the longest journeys in a browser: too long to repeat for every change
-  journeys: [
-    'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'offline/interplay',
-    'offline/tabs', 'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel-trouble',
+  // what takes longest: too long to repeat for every change
+  longest: [
+    'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'docs/executed', 'mirror/links',
+    'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
+    'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
     'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
   ],
   // processes that are killed, full disks, lines and servers that break
   kills: [
     'backup/trouble', 'check/running', 'client/restart', 'edge/outage', 'export/disk-full', 'export/interrupted',
-    'export/restart', 'gateway/chaos', 'mirror/kill', 'mirror/links', 'offline/cuts', 'offline/restart',
-    'remove/kill', 'resolve/running', 'seed/restart', 'settle/kills', 'store/kill', 'tree/kill'
+    'export/restart', 'gateway/chaos', 'mirror/kill', 'remove/kill', 'resolve/running', 'seed/restart', 'store/kill',
+    'tree/kill'
   ],
   // commands in processes of their own, large editions, whole histories
   long: [
-    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'docs/executed',
-    'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
+    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
+    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
-    'gateway/qgis',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
-    'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/load', 'store/stopping',
-    'tree/follow'
+    'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
+    'loader/grids'
   ],
   // random lives, models and damage
   random: [
@@ -55,6 +55,6 @@ export const deepGroups = {
   ],
   // clusters, networks of their own, and programs that are not everywhere
   programs: [
-    'mapproxy/mapproxy', 'mirror/cluster', 'mirror/namespaces'
+    'gateway/gdal', 'gateway/qgis', 'mapproxy/mapproxy', 'mirror/cluster', 'mirror/namespaces'
   ]
 }
