@@ -230,8 +230,7 @@ export class Area {
   #ranges (z) {
     const grid = this.#grid
     if (z < grid.firstZoom || z > grid.lastZoom) return []
-    const { columns, rows } = grid.matrix(z)
-    let ranges = [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }]
+    let ranges = [grid.whole(z)]
     for (const box of this.#boxes) {
       const others = grid.ranges(box, z)
       ranges = ranges.flatMap(range => others.map(other => ({

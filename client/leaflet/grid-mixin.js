@@ -51,8 +51,7 @@ export const gridMixin = /** @type {ThisType<any>} */ ({
     const isGiven = this._given.has('bounds') && options.bounds
     if (!grid) return doc?.bounds && !isGiven ? tileRanges(doc.bounds, z) : undefined
     const bounds = isGiven ? boxOf(L.latLngBounds(options.bounds)) : doc.bounds
-    const { columns, rows } = grid.matrix(z)
-    return (this._ranges[z] ??= bounds ? grid.ranges(bounds, z) : [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }])
+    return (this._ranges[z] ??= bounds ? grid.ranges(bounds, z) : [grid.whole(z)])
   },
 
   /** The layer's document holds unless an option says otherwise. Throws MAP_GRID on a map in another system. */

@@ -207,9 +207,7 @@ export class HistorySource extends DataTileSource {
   _ranges (z) {
     const bounds = this.#given.bounds ?? this.history.doc?.bounds
     if (!this.#grid) return bounds && tileRanges(bounds, z)
-    if (bounds) return this.#grid.ranges(bounds, z)
-    const { columns, rows } = this.#grid.matrix(z)
-    return [{ x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }]
+    return bounds ? this.#grid.ranges(bounds, z) : [this.#grid.whole(z)]
   }
 
   /** Whether the world is repeated to the left and to the right. */

@@ -147,12 +147,26 @@ export class Grid {
     return this.rangeBounds(z, { x0: x, y0: y, x1: x, y1: y })
   }
 
-  /** The smallest box of degrees around some columns and rows. @returns {Bbox} */
-  rangeBounds (/** @type {number} */ z, /** @type {TileRange} */ { x0, y0, x1, y1 }) {
+  /** All columns and rows of a zoom. @param {number} z @returns {TileRange} */
+  whole (z) {
+    const { columns, rows } = this.matrix(z)
+    return { x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }
+  }
+
+  /**
+   * The box of some columns and rows in the system.
+   * @param {number} z @param {TileRange} range
+   * @returns {[number, number, number, number]} left, bottom, right, top
+   */
+  rangeExtent (z, { x0, y0, x1, y1 }) {
     const [left, , , top] = this.extent(z, x0, y0)
     const [, bottom, right] = this.extent(z, x1, y1)
-    /** @type {Bbox} */
-    const box = [left, bottom, right, top]
+    return [left, bottom, right, top]
+  }
+
+  /** The smallest box of degrees around some columns and rows. @param {TileRange} range @returns {Bbox} */
+  rangeBounds (/** @type {number} */ z, range) {
+    const box = this.rangeExtent(z, range)
     return this.inDegrees ? clip(box) : boundsOf(reachOf(this, box))
   }
 
@@ -174,11 +188,7 @@ export class Grid {
 
   /** What all matrices cover, in the system. @returns {[number, number, number, number]} left, bottom, right, top */
   get box () {
-    const boxes = this.matrices.map(({ z, columns, rows }) => {
-      const [left, , , top] = this.extent(z, 0, 0)
-      const [, bottom, right] = this.extent(z, columns - 1, rows - 1)
-      return [left, bottom, right, top]
-    })
+    const boxes = this.matrices.map(({ z }) => this.rangeExtent(z, this.whole(z)))
     const each = (pick, side) => pick(...boxes.map(box => box[side]))
     return [each(Math.min, 0), each(Math.min, 1), each(Math.max, 2), each(Math.max, 3)]
   }

@@ -92,6 +92,9 @@ export function rangeOf ({ method, headers }, length, etag) {
 /** Clients ask again each time, and mostly get a 304: for answers that change whenever somebody writes. */
 export const REVALIDATE = 'public, max-age=0, must-revalidate'
 
+/** Of what is made from a layer document or a style: they hardly ever change. */
+export const KEEP = 'public, max-age=60, stale-while-revalidate=3600'
+
 /**
  * @param {any} req @param {any} res @param {any} value
  * @param {{status?: number, cacheControl?: string, type?: string}} [options]

@@ -88,6 +88,16 @@ export class Visitor {
   }
 }
 
+/**
+ * The layers that a visitor may see.
+ * @param {Pick<import('../layers.js').Layers, 'list'>} layers @param {Visitor} [visitor] if there are private layers
+ */
+export const visibleLayers = async (layers, visitor) =>
+  (await layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
+
+/** What addresses in an answer end with: the token of the visitor. @param {Visitor} [visitor] */
+export const tokenQuery = visitor => visitor?.link ? `?token=${visitor.link}` : ''
+
 const VARY = 'Authorization, Cookie'
 
 /**

@@ -2,7 +2,8 @@
 // GDAL resolves no relative ones.
 import { formatOfLayer } from '../../../core/formats.js'
 import { MAX_LATITUDE } from '../../../core/grid.js'
-import { coveredBy, gridFor, gridsOf, isVector, zoomsOf } from './matrix-sets.js'
+import { coveredBy, storedIn } from '../coverage.js'
+import { gridFor, gridsOf, isVector, zoomsOf } from './matrix-sets.js'
 
 /**
  * What the links of a document begin and end with.
@@ -147,24 +148,12 @@ function limitsOf (layer, reach) {
   const grid = gridFor(layer)
   const { min, max } = zoomsOf(layer, reach)
   const matrices = grid.matrices.filter(({ z }) => z >= min && z <= max)
-  return matrices.flatMap(({ id, z, columns, rows }) => {
-    const whole = { x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }
-    const range = isVector(layer) ? within(coveredBy(layer, z), layer.upstream ? undefined : reach?.get(z)) : whole
-    if (!range) return []
+  return matrices.flatMap(({ id, z }) => {
+    const covered = isVector(layer) ? coveredBy(layer, z) : grid.whole(z)
+    if (!covered) return []
+    const range = isVector(layer) ? storedIn(layer, covered, reach?.get(z)) : covered
     return [{ tileMatrix: id, minTileRow: range.y0, maxTileRow: range.y1, minTileCol: range.x0, maxTileCol: range.x1 }]
   })
-}
-
-/** What both ranges have; the first where that is nothing. */
-function within (range, box) {
-  if (!range || !box) return range
-  const both = {
-    x0: Math.max(range.x0, box.x0),
-    x1: Math.min(range.x1, box.x1),
-    y0: Math.max(range.y0, box.y0),
-    y1: Math.min(range.y1, box.y1)
-  }
-  return both.x0 <= both.x1 && both.y0 <= both.y1 ? both : range
 }
 
 const FIELD_TYPES = new Set(['string', 'number', 'boolean'])

@@ -5,6 +5,7 @@
 //   api.js         the definition as OpenAPI
 //   matrix-sets.js tile matrix sets: the grids of layers
 import { TilecouchError } from '../../../loader/errors.js'
+import { visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
 import { REVALIDATE, sendJson } from '../responses.js'
 import { listLayers } from '../wmts/capabilities.js'
@@ -54,26 +55,22 @@ const DOCUMENTS = {
   api: async ({ layers, view }) => api(view, await titleOf(layers)),
   conformance: () => conformance,
   async collections ({ layers, visitor, time, view }) {
-    const listed = await listLayers({
-      list: () => visible(layers, visitor), times: name => layers.times(name), reach: () => layers.reach()
-    })
+    const listed = await listLayers(layers, visitor)
     const isThere = ({ times }) => time === undefined || times.length === 0 || times[0] <= time
     return collections(listed.filter(isThere), view)
   },
   collection: async asked => collection(await listedOf(asked), asked.view),
   tilesets: async asked => tilesets(await listedOf(asked), asked.view),
   tileset: async asked => tileset(await listedOf(asked), asked.view),
-  sets: async ({ layers, visitor, view }) => matrixSets(await visible(layers, visitor), view),
+  sets: async ({ layers, visitor, view }) => matrixSets(await visibleLayers(layers, visitor), view),
   async set ({ layers, visitor, request: { set: id } }) {
-    const found = gridsOf(await visible(layers, visitor)).find(grid => grid.uniqueId === id)
+    const found = gridsOf(await visibleLayers(layers, visitor)).find(grid => grid.uniqueId === id)
     if (!found) throw new TilecouchError('NOT_FOUND', { reason: `no tile matrix set ${JSON.stringify(id)}` })
     return matrixSet(found)
   }
 }
 
 const titleOf = async layers => (await layers.settings()).title || 'tilecouch'
-
-const visible = async (layers, visitor) => (await layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
 
 async function listedOf ({ layers, request }) {
   const layer = await resolveLayer(layers, request)

@@ -12,22 +12,6 @@ export const gridFor = layer => gridOf({ grid: layer.grid, tileSize: isVector(la
 export const gridsOf = layers => [...new Map([{}, ...layers].map(gridFor).map(grid => [grid.uniqueId, grid])).values()]
 
 /**
- * The columns and rows of a zoom that a layer covers: one range, so one over the antimeridian goes all the way round.
- * Nothing where the bounds of the layer lie outside of its grid.
- * @param {Record<string, any>} layer @param {number} z
- * @returns {import('../../../core/grid.js').TileRange | undefined}
- */
-export function coveredBy (layer, z) {
-  const grid = gridFor(layer)
-  const { columns, rows } = grid.matrix(z)
-  if (!layer.bounds) return { x0: 0, x1: columns - 1, y0: 0, y1: rows - 1 }
-  const ranges = grid.ranges(layer.bounds, z)
-  if (ranges.length === 0) return
-  const each = (pick, side) => pick(...ranges.map(range => range[side]))
-  return { x0: each(Math.min, 'x0'), x1: each(Math.max, 'x1'), y0: each(Math.min, 'y0'), y1: each(Math.max, 'y1') }
-}
-
-/**
  * The zooms that a layer has: without maxzoom, to the deepest one with tiles.
  * @param {Record<string, any>} layer @param {Map<number, any>} [reach] zoom -> where the store has tiles
  */

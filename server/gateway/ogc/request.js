@@ -2,7 +2,8 @@
 import { formatOfLayer } from '../../../core/formats.js'
 import { parsePeriod } from '../../../core/times.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { coveredBy, gridFor, isVector, zoomsOf } from './matrix-sets.js'
+import { coveredBy } from '../coverage.js'
+import { gridFor, isVector, zoomsOf } from './matrix-sets.js'
 
 /**
  * @typedef {object} OgcRequest

@@ -5,12 +5,12 @@ import { formatOfLayer, formats } from '../../../core/formats.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
+import { tokenQuery } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
-import { etagOf, sendTagged } from '../responses.js'
+import { KEEP, etagOf, sendTagged } from '../responses.js'
 import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
-const KEEP = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 const TYPE = { 'Content-Type': 'application/xml; charset=utf-8' }
 
 const FEW = 4 // columns and rows of the smallest overview
@@ -28,7 +28,7 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   }
   const url = ctx.publicUrl(req)
   const stored = (await ctx.layers.reach()).get(name)
-  const query = visitor?.link ? `?token=${visitor.link}` : ''
+  const query = tokenQuery(visitor)
   const bytes = Buffer.from(gdalXml(layer, { base: url.base, time, query, stored }))
   sendTagged(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, KEEP) }, TYPE, bytes)
 }
@@ -112,11 +112,11 @@ function windowOf (layer, { min, max }) {
     return {
       level,
       overviews,
-      columns: limits.maxCol - limits.minCol + 1,
-      rows: limits.maxRow - limits.minRow + 1,
-      first: { x: limits.minCol, y: limits.minRow }
+      columns: limits.x1 - limits.x0 + 1,
+      rows: limits.y1 - limits.y0 + 1,
+      first: { x: limits.x0, y: limits.y0 }
     }
   }
 }
 
-const sizeOf = ({ minRow, maxRow, minCol, maxCol }) => Math.max(maxRow - minRow, maxCol - minCol) + 1
+const sizeOf = ({ x0, x1, y0, y1 }) => Math.max(y1 - y0, x1 - x0) + 1

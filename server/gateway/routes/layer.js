@@ -1,13 +1,12 @@
 // JSON about a layer: its TileJSON, the times at which it changed, the versions of a tile; the TileJSON of all layers.
 import { gridOf, tileId, tileJson } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { tokenQuery, visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
-import { REVALIDATE, sendJson } from '../responses.js'
+import { KEEP, REVALIDATE, sendJson } from '../responses.js'
 import { readOnce } from '../shared-work.js'
 import { toXyz } from './numbering.js'
 import { hasRetina } from './retina.js'
-
-const KEEP_TILEJSON = 'public, max-age=60, stale-while-revalidate=3600' // a layer document changes hardly ever
 
 /**
  * TileJSON 3.0 of a layer, now or as of a time. Its addresses are absolute: most clients do not resolve relative
@@ -20,14 +19,14 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const json = tileJsonOf({ ...doc, layer }, url, { time, visitor })
-  sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP_TILEJSON) })
+  sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP) })
 }
 
 /** @param {Record<string, any>} doc @param {import('../addresses.js').PublicUrl} url @param {any} asked */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
   const large = hasRetina(doc) && json.tiles.map(address => address.replace('{y}', '{y}@2x'))
-  const withToken = address => visitor?.link ? `${address}?token=${visitor.link}` : address
+  const withToken = address => address + tokenQuery(visitor)
   return { ...json, tiles: json.tiles.map(withToken), ...(large && { retina: large.map(withToken) }) }
 }
 
@@ -44,7 +43,7 @@ export async function index (ctx, { visitor }, req, res) {
   }
   await visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
-  const layers = (await ctx.layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
+  const layers = await visibleLayers(ctx.layers, visitor)
   const list = layers.map(doc => ({ id: doc.layer, ...tileJsonOf(doc, url, { visitor }) }))
   sendJson(req, res, list, { cacheControl: cacheControlWith(url, REVALIDATE) })
 }

@@ -16,5 +16,5 @@ export async function toXyz (ctx, asked) {
   }
   const row = flipY(z, y)
   grid.check(z, x, row)
-  return { ...asked, y: grid.matrix(z).rows - 1 - row, numbering: undefined }
+  return { ...asked, y: grid.flipY(z, row), numbering: undefined }
 }

@@ -2,6 +2,7 @@
 import { qgisConnections, qgisLayers } from '../../../core/index.js'
 import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { tokenQuery, visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
 import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
 
@@ -15,7 +16,7 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const times = time ? [] : await ctx.layers.editions(layer)
-  const text = qgisLayers({ ...doc, layer }, { base: url.base, query: queryOf(visitor), time, times, wmtsOf })
+  const text = qgisLayers({ ...doc, layer }, { base: url.base, query: tokenQuery(visitor), time, times, wmtsOf })
   if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: true })
   const name = `${layer}${time ? `@${time.replaceAll(':', '')}` : ''}.qlr`
   send(req, res, url, { 'Content-Disposition': `attachment; filename="${name}"` }, text)
@@ -30,12 +31,9 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
 export async function connections (ctx, { of, visitor }, req, res) {
   await visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
-  const layers = (await ctx.layers.list()).filter(({ layer }) => visitor?.may(layer) ?? true)
-  send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: queryOf(visitor) }))
+  const layers = await visibleLayers(ctx.layers, visitor)
+  send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) }))
 }
-
-/** @param {import('../access/visitor.js').Visitor} [visitor] */
-const queryOf = visitor => visitor?.link ? `?token=${visitor.link}` : ''
 
 function send (req, res, url, headers, text) {
   const bytes = Buffer.from(text)

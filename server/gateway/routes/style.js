@@ -1,11 +1,10 @@
 // The style of a layer, now or as of a time, and the files of a stored one.
 import { styleAt } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
+import { tokenQuery } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
-import { etagOf, sendJson, sendTagged } from '../responses.js'
+import { KEEP, etagOf, sendJson, sendTagged } from '../responses.js'
 import { readOnce } from '../shared-work.js'
-
-const KEEP = 'public, max-age=60, stale-while-revalidate=3600' // a style is stored hardly ever
 
 const TYPES = { json: 'application/json', png: 'image/png', pbf: 'application/x-protobuf' }
 
@@ -21,8 +20,7 @@ export async function style (ctx, { layer, time, theme, file, visitor }, req, re
   const read = () => ctx.store.style(layer, time)
   const doc = await readOnce(ctx.store, JSON.stringify(['style', layer, time]), read) ?? await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
-  const query = visitor?.link ? `?token=${visitor.link}` : ''
-  const found = styleAt(doc, { base: url.base, time, theme, query })
+  const found = styleAt(doc, { base: url.base, time, theme, query: tokenQuery(visitor) })
   if (!found) throw new TilecouchError('STYLE_UNKNOWN', { layer })
   sendJson(req, res, found, { cacheControl: cacheControlWith(url, KEEP) })
 }

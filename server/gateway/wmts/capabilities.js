@@ -3,9 +3,8 @@ import pMap from 'p-map'
 import { formatOfLayer } from '../../../core/formats.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
-import {
-  allLimitsOf, boxOf, crsOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet
-} from './matrix-sets.js'
+import { visibleLayers } from '../access/visitor.js'
+import { allLimitsOf, crsOf, matrixSetsOf, position, scaleDenominator, wellKnownScaleSet } from './matrix-sets.js'
 import { STYLE } from './request.js'
 import { withSeries } from './times.js'
 import { xml } from './xml.js'
@@ -22,12 +21,14 @@ const MAX_TEXT = 1000 // characters of a description, and of an attribution: eve
  */
 
 /**
- * The layers for the document, from the store.
- * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers @returns {Promise<Listed[]>}
+ * The layers for the document, from the store: those that the visitor may see.
+ * @param {Pick<import('../layers.js').Layers, 'list' | 'times' | 'reach'>} layers
+ * @param {import('../access/visitor.js').Visitor} [visitor] if there are private layers
+ * @returns {Promise<Listed[]>}
  */
-export async function listLayers (layers) {
+export async function listLayers (layers, visitor) {
   const reach = await layers.reach()
-  const listed = await pMap(await layers.list(), async layer => {
+  const listed = await pMap(await visibleLayers(layers, visitor), async layer => {
     try {
       return { layer, times: await layers.times(layer.layer), reach: reach.get(layer.layer) }
     } catch (error) {
@@ -115,8 +116,8 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
 
 const limits = all => all.length > 0 && xml`
-<TileMatrixSetLimits>${all.map(({ matrix, minRow, maxRow, minCol, maxCol }) => xml`
-<TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix><MinTileRow>${minRow}</MinTileRow><MaxTileRow>${maxRow}</MaxTileRow><MinTileCol>${minCol}</MinTileCol><MaxTileCol>${maxCol}</MaxTileCol></TileMatrixLimits>`)}
+<TileMatrixSetLimits>${all.map(({ matrix, x0, x1, y0, y1 }) => xml`
+<TileMatrixLimits><TileMatrix>${matrix.id}</TileMatrix><MinTileRow>${y0}</MinTileRow><MaxTileRow>${y1}</MaxTileRow><MinTileCol>${x0}</MinTileCol><MaxTileCol>${x1}</MaxTileCol></TileMatrixLimits>`)}
 </TileMatrixSetLimits>`
 
 /** @param {import('../../../core/grids/grid.js').Grid} grid @param {number[]} box */
@@ -130,7 +131,7 @@ function matrixSet (set) {
   return xml`
 <TileMatrixSet>
 <ows:Title>${grid.isWebMercator ? 'Web Mercator' : grid.title} to zoom ${deepest.id}, tiles of ${grid.tileSize} pixels</ows:Title>
-<ows:Identifier>${set.id}</ows:Identifier>${boxElement(grid, boxOf(grid, deepest.z))}
+<ows:Identifier>${set.id}</ows:Identifier>${boxElement(grid, grid.rangeExtent(deepest.z, grid.whole(deepest.z)))}
 <ows:SupportedCRS>${crsOf(grid)}</ows:SupportedCRS>${wellKnownScaleSet(set) && xml`
 <WellKnownScaleSet>${wellKnownScaleSet(set)}</WellKnownScaleSet>`}${matrices.map(matrix => xml`
 <TileMatrix>
@@ -161,7 +162,8 @@ export function boundsOf (layer) {
 /** The box of a layer in the system of its grid, within its deepest matrix. */
 function crsBoxOf (layer) {
   const grid = gridOf(layer)
-  const whole = boxOf(grid, zoomsOf(layer).max)
+  const { max } = zoomsOf(layer)
+  const whole = grid.rangeExtent(max, grid.whole(max))
   const box = (layer.bounds && grid.boxOf(grid.inDegrees ? boundsOf(layer) : layer.bounds)) ?? whole
   const [left, bottom, right, top] = whole
   return box.map((value, side) => side % 2 ? clamp(value, bottom, top) : clamp(value, left, right))

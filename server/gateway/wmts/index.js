@@ -69,13 +69,8 @@ async function sendDomains (ctx, wanted, req, res) {
  * @param {{base: string, at?: string}} place
  */
 async function documentFor (layers, place, visitor) {
-  if (!visitor) return documentOf(layers, place, await listLayers(layers))
-  const listed = await listLayers({
-    list: async () => (await layers.list()).filter(({ layer }) => visitor.may(layer)),
-    times: name => layers.times(name),
-    reach: () => layers.reach()
-  })
-  return visitor.isKnown ? make(listed, { ...place, token: visitor.link }) : documentOf(layers, place, listed)
+  const listed = await listLayers(layers, visitor)
+  return visitor?.isKnown ? make(listed, { ...place, token: visitor.link }) : documentOf(layers, place, listed)
 }
 
 function make (listed, place) {

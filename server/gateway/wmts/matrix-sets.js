@@ -3,6 +3,7 @@
 // its limits say, and QGIS asks for it.
 import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
+import { coveredBy, storedIn } from '../coverage.js'
 
 const SCALE = gridOf().matrix(0).scaleDenominator // at zoom 0 of Web Mercator with tiles of 256 pixels
 const TILE_SIZE = 256 // pixels, of that scale
@@ -37,35 +38,14 @@ export function matrixSetsOf (layers) {
   return [...sets.values()].sort((a, b) => a.grid.tileSize - b.grid.tileSize || a.matrices.length - b.matrices.length)
 }
 
-/** What a matrix covers, in its system. @param {Grid} grid @param {number} z */
-export function boxOf (grid, z) {
-  const { columns, rows } = grid.matrix(z)
-  const [left, , , top] = grid.extent(z, 0, 0)
-  const [, bottom, right] = grid.extent(z, columns - 1, rows - 1)
-  return [left, bottom, right, top]
-}
-
 /**
- * The columns and rows of a layer at a zoom: one range, as the standard wants it, so one over the antimeridian goes all
- * the way round. Bounds of which the grid has nothing say nothing.
+ * The columns and rows of a layer at a zoom. Bounds of which the grid has nothing say nothing.
  * @param {Record<string, any>} layer
  */
-export function limitsOf (layer, z) {
-  const grid = gridOf(layer)
-  const ranges = layer.bounds ? grid.ranges(layer.bounds, z) : []
-  const { columns, rows } = grid.matrix(z)
-  if (!ranges.length) return { minRow: 0, maxRow: rows - 1, minCol: 0, maxCol: columns - 1 }
-  return {
-    minRow: ranges[0].y0,
-    maxRow: ranges[0].y1,
-    minCol: Math.min(...ranges.map(({ x0 }) => x0)),
-    maxCol: Math.max(...ranges.map(({ x1 }) => x1))
-  }
-}
+export const limitsOf = (layer, z) => coveredBy(layer, z) ?? gridOf(layer).whole(z)
 
 /**
- * Limits of every zoom of a layer, or none where they would only repeat the set. A zoom that covers a part of the
- * bounds alone says so, unless an upstream may fill the rest.
+ * Limits of every zoom of a layer, or none where they would only repeat the set.
  * @param {Record<string, any>} layer
  * @param {Map<number, import('../../../core/grid.js').TileRange>} [reach] zoom -> where the store has tiles
  */
@@ -74,23 +54,9 @@ export function allLimitsOf (layer, reach) {
   const { min, max } = zoomsOf(layer)
   const limits = []
   for (let z = min; z <= max; z++) {
-    const within = withinBox(limitsOf(layer, z), layer.upstream ? undefined : reach?.get(z))
-    limits.push({ matrix: grid.matrix(z), ...within })
+    limits.push({ matrix: grid.matrix(z), ...storedIn(layer, limitsOf(layer, z), reach?.get(z)) })
   }
-  const isWhole = ({ matrix, minRow, maxRow, minCol, maxCol }) =>
-    minRow === 0 && minCol === 0 && maxRow === matrix.rows - 1 && maxCol === matrix.columns - 1
+  const isWhole = ({ matrix, x0, x1, y0, y1 }) =>
+    y0 === 0 && x0 === 0 && y1 === matrix.rows - 1 && x1 === matrix.columns - 1
   return min === grid.firstZoom && limits.every(isWhole) ? [] : limits
-}
-
-/** @param {ReturnType<typeof limitsOf>} limits @param {import('../../../core/grid.js').TileRange} [box] */
-function withinBox (limits, box) {
-  if (!box) return limits
-  const { minRow, maxRow, minCol, maxCol } = limits
-  const both = {
-    minRow: Math.max(minRow, box.y0),
-    maxRow: Math.min(maxRow, box.y1),
-    minCol: Math.max(minCol, box.x0),
-    maxCol: Math.min(maxCol, box.x1)
-  }
-  return both.minRow <= both.maxRow && both.minCol <= both.maxCol ? both : limits
 }

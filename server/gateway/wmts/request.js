@@ -137,9 +137,9 @@ export async function resolveTile (layers, { layer: name, style, format, set, ma
   const z = grid.zoomOf(matrix) ?? NaN
   if (!(z <= max)) throw invalid('TileMatrix', matrix, `${name} has ${first} to ${last}`)
   if (z < min) throw new OwsError('TileOutOfRange', `TileMatrix ${matrix}: ${name} begins at ${first}`, 'TileMatrix')
-  const { minRow, maxRow, minCol, maxCol } = limitsOf(layer, z)
-  const y = resolveIndex('TileRow', row, minRow, maxRow)
-  const x = resolveIndex('TileCol', column, minCol, maxCol)
+  const { x0, x1, y0, y1 } = limitsOf(layer, z)
+  const y = resolveIndex('TileRow', row, y0, y1)
+  const x = resolveIndex('TileCol', column, x0, x1)
   return { kind: 'tile', layer: name, ...(moment && { time: moment }), z, x, y, ext }
 }
 
