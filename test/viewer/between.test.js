@@ -1,5 +1,6 @@
 /* global document, history, location -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from './stage.js'
@@ -12,6 +13,14 @@ const follow = (page, hash) => page.evaluate(next => {
   history.replaceState(null, '', own)
 }, hash)
 const handle = page => page.getByRole('slider', { name: 'Compare: left and right' })
+const sides = page => page.locator('#map .leaflet-tile-pane > .leaflet-layer')
+const clips = async page => (await sides(page).evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))).filter(Boolean)
+
+/** Waits until the map is compared with itself, from one time to another. */
+const compared = (page, from, to) => until(async () => {
+  const labels = await page.locator('.tilecouch-compare-label').allTextContents()
+  return labels[0] === from && labels[1] === to
+}, { what: `${from} beside ${to}` })
 
 onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
   it('counts and outlines the tiles that changed in view, and follows the map and the range', async () => {
@@ -29,7 +38,7 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await from.focus()
     await page.keyboard.press('ArrowLeft')
     await card(page).getByText(/^\d\d tiles changed/).waitFor()
-    assert.notEqual(await outline(), one)
+    await until(async () => await outline() !== one, { what: 'the outline of another range' })
     await card(page).getByRole('checkbox').uncheck()
     await page.locator('.changed-tiles').waitFor({ state: 'detached' })
     await page.waitForURL(/#steps\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-04T00:00:00Z$/)
@@ -56,33 +65,31 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await drawnTiles(page)
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
     await handle(page).waitFor()
-    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['4 Jan 2024', 'Newest'], 'the newest, and what it was before')
+    await compared(page, '4 Jan 2024', 'Newest') // the newest, and what it was before
     await page.waitForURL(/#steps@2024-01-04T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-04T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
     await card(page).getByRole('combobox', { name: 'Date at the left' }).selectOption('2024-01-02T00:00:00Z')
     await card(page).getByRole('combobox', { name: 'Date at the right' }).selectOption('2024-01-04T00:00:00Z')
     await shownAt(page, '4 Jan 2024')
-    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '4 Jan 2024'])
-    const clips = () => page.locator('#map .leaflet-tile-pane > .leaflet-layer').evaluateAll(nodes => nodes.map(node => /** @type {any} */ (node).style.clipPath))
-    const before = await clips()
-    assert.equal(before.filter(Boolean).length, 2)
+    await compared(page, '2 Jan 2024', '4 Jan 2024')
+    await until(async () => (await clips(page)).length === 2, { what: 'both sides' })
+    const before = String(await clips(page))
     await handle(page).focus()
     await page.keyboard.press('Home')
-    assert.notDeepEqual(await clips(), before)
+    await until(async () => String(await clips(page)) !== before, { what: 'the handle at the left' })
     await page.getByRole('button', { name: 'Previous change' }).click()
     await shownAt(page, '3 Jan 2024')
-    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '3 Jan 2024'])
+    await compared(page, '2 Jan 2024', '3 Jan 2024')
     await page.waitForURL(/#steps@2024-01-02T00:00:00Z\.\.2024-01-03T00:00:00Z\/3\/0\.00\/0\.00\/2024-01-02T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await handle(page).waitFor({ state: 'detached' })
-    assert.equal(await page.locator('#map .leaflet-tile-pane > .leaflet-layer').count(), 1)
-    assert.deepEqual((await clips()).filter(Boolean), [])
+    await until(async () => await sides(page).count() === 1 && !(await clips(page)).length, { what: 'one side' })
     await card(page).getByText('tiles changed').waitFor()
   })
 
   it('opens a comparison from its address, either way round, and with the newest', async () => {
     const page = await stage.visit(`#steps@${T(4)}..${T(2)}/3/0/0`)
     await handle(page).waitFor()
-    assert.deepEqual(await page.locator('.tilecouch-compare-label').allTextContents(), ['2 Jan 2024', '4 Jan 2024'])
+    await compared(page, '2 Jan 2024', '4 Jan 2024')
     await follow(page, `#steps@${T(3)}../3/0/0`)
     await page.locator('.tilecouch-compare-right', { hasText: 'Newest' }).waitFor()
     assert.equal(await page.locator('.tilecouch-compare-left').textContent(), '3 Jan 2024')
@@ -105,6 +112,6 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await page.mouse.down()
     await page.mouse.move(80, grip.y + 22, { steps: 4 })
     await page.mouse.up()
-    assert.ok((await box(handle(page))).x < 80)
+    await until(async () => (await box(handle(page))).x < 80, { what: 'the handle where it was dragged to' })
   })
 })

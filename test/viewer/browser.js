@@ -36,7 +36,7 @@ export async function openPage (browser, options = screens.desk) {
   // dates are written in the reader's form: 20 Jun 2024, 14:00
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(15000)
+  page.setDefaultTimeout(30000) // a machine that does other work as well draws slowly
   /** @type {string[]} */
   const errors = []
   page.on('console', message => { if (['error', 'warning'].includes(message.type())) errors.push(message.text()) })

@@ -1,6 +1,8 @@
+/* global document, location -- of the page, in functions that run there */
 // What a suite of the viewer stands on, on every kind of store: a store with layers, a server before it that can be
 // made slow or dead, and pages on which nothing may go wrong that was not expected.
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import { Store } from '../../loader/index.js'
 import { startFront } from '../client/support/front.js'
 import { hang, history } from '../client/support/gallery.js'
@@ -79,12 +81,25 @@ export class Stage {
   }
 
   async clear (passed) {
+    if (passed === false) for (const { page } of this.#views) console.log(await stateOf(page))
     const errors = this.#views.flatMap(view => view.errors).filter(text => !this.#allowed.some(pattern => pattern.test(text)))
     await Promise.all(this.#views.splice(0).map(view => view.close()))
     this.#allowed = []
     this.front.reset()
     if (passed) assert.deepEqual(errors, [], 'nothing on the console')
   }
+}
+
+/** How a page stands on which a test failed. */
+async function stateOf (page) {
+  const state = page.evaluate(() => ({
+    address: location.hash,
+    timeline: document.querySelector('.tilecouch-timeline')?.className,
+    detail: document.querySelector('.tilecouch-timeline-detail')?.textContent,
+    notices: [...document.querySelectorAll('[role=status], [role=alert]')].map(({ textContent }) => textContent).filter(Boolean),
+    layers: [...document.querySelectorAll('#map .leaflet-tile-pane > *')].map(({ className, childElementCount }) => `${className}: ${childElementCount}`)
+  }))
+  return Promise.race([state, setTimeout(5000, 'the page does not answer')]).catch(String)
 }
 
 /**

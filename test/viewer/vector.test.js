@@ -61,7 +61,7 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
   }
 
   it('is drawn in the style that its source layers suggest, and what draws it comes only then', async () => {
-    const page = await stage.visit('#steps/3/0/0')
+    const page = await stage.visit('#steps/3/0/0', SMALL)
     await page.locator('#map .tilecouch-tile img').first().waitFor()
     assert.deepEqual(stage.front.requests().filter(({ path }) => path.includes('vector.js')), [])
     await page.locator('[data-layer="tilby"]').click()
