@@ -56,6 +56,8 @@ export class Grid {
     this.set = set
     /** What a layer document has as its `grid`. */
     this.field = field
+    /** A name that no other grid has: two layers may have sets of their own with one name. */
+    this.uniqueId = typeof field === 'object' ? `${set.id}_${fingerprint(JSON.stringify(field))}` : set.id
     this.tileSize = tileSize
     this.crs = system.code
     this.crsUri = system.uri
@@ -69,11 +71,6 @@ export class Grid {
     this.isQuad = matrices.every((matrix, index) => !index || halves(matrices[index - 1], matrix))
     /** What proj4js is to be told of the system: a PROJ string, WKT or PROJJSON. */
     this.definition = system.definition ?? definitionOf(system.code)
-  }
-
-  /** A name that no other grid has: two layers may have sets of their own with one name. */
-  get uniqueId () {
-    return typeof this.field === 'object' ? `${this.id}_${fingerprint(JSON.stringify(this.field))}` : this.id
   }
 
   /** @param {number} z @returns {Matrix} */

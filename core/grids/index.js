@@ -29,8 +29,7 @@ const bad = why => new TilecouchError('BAD_GRID', { why })
  * @returns {Grid}
  */
 export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
-  if (!isShallow(grid, DEPTH)) throw bad('it is nested too deep')
-  const key = `${typeof grid === 'string' ? grid : JSON.stringify(grid)} ${tileSize ?? ''}`
+  const key = `${typeof grid === 'string' ? grid : textOf(grid)} ${tileSize ?? ''}`
   let made = known.get(key)
   if (!made) {
     made = makeGrid(grid, tileSize)
@@ -38,6 +37,18 @@ export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
     known.set(key, made)
   }
   return made
+}
+
+/** Sets as JSON, each made once. @type {WeakMap<object, string>} */
+const texts = new WeakMap()
+
+function textOf (set) {
+  const made = isObject(set) && texts.get(set)
+  if (made) return made
+  if (!isShallow(set, DEPTH)) throw bad('it is nested too deep')
+  const text = JSON.stringify(set)
+  if (isObject(set)) texts.set(set, text)
+  return text
 }
 
 /** Throws what is wrong with the `grid` of a layer. @param {unknown} grid */

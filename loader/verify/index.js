@@ -47,7 +47,8 @@ export async function verifyFile (name, options) {
 
 /** The grid that a file says, where it must be known before its tiles are seen: for areas, and rows from the south. */
 async function gridSaid (name, kind, /** @type {FileOptions} */ { scheme, area, signal }) {
-  if (kind === 'pmtiles' || (!area && kind !== 'mbtiles' && scheme !== 'tms')) return undefined // PMTiles see to it
+  if (kind === 'pmtiles' || kind === 'mbtiles') return undefined // they see to it
+  if (!area && scheme !== 'tms') return undefined
   try {
     const source = await openSource(name, { scheme, signal })
     await source.close()

@@ -1,6 +1,6 @@
 // Verifies MBTiles: the database itself, its metadata, the rows of its tables, and every tile.
 import { createHash, hash } from 'node:crypto'
-import { MAX_ZOOM, gridOf } from '../../core/index.js'
+import { MAX_ZOOM, gridOf, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { DIFF_KEYS } from '../formats/gone.js'
 import { missingTiles, readMetadata, readTables } from '../formats/mbtiles/reader.js'
@@ -22,7 +22,8 @@ const numberOf = name => `iif(typeof(${name}) = 'integer', ${name}, substr(CAST(
  * @param {string} file
  * @param {import('./index.js').SelectionOptions} options scheme: xyz for files whose writer forgot to flip rows
  */
-export async function verifyMbtiles (file, { report, selected, isPart, decode, scheme, grid, signal, onProgress }) {
+export async function verifyMbtiles (file, options) {
+  const { report, area, zooms, isPart, decode, scheme, signal, onProgress } = options
   const db = new SqliteFile(file, signal)
   try {
     const tables = await readTables(db, report.add)
@@ -32,9 +33,10 @@ export async function verifyMbtiles (file, { report, selected, isPart, decode, s
     const { values, isDiff, claims: claimed } = await checkMetadata(db, tables, report.add)
     const total = await checkTables(db, tables, report, file)
     if (missing) return { tiles: 0, bytes: 0, checked: {} }
-    const claims = new Claims(report, { ...claimed, grid }, isPart)
+    const grid = gridOf({ grid: options.grid ?? claimed.grid })
+    const claims = new Claims(report, { ...claimed, grid: grid.field }, isPart)
     const rows = new Rows(db, {
-      report, selected, isDiff, flipped: scheme !== 'xyz', grid: gridOf({ grid }), claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
+      report, selected: selectorOf(area?.in(grid), zooms), isDiff, flipped: scheme !== 'xyz', grid, claims, hashed: tables.tiles_with_hash, wanted: values.agg_tiles_hash
     })
     const onTile = now => onProgress?.({ ...now, total })
     const done = await examineAll(rows.jobs(), { report, decode, unpacked: true, signal, onTile })
