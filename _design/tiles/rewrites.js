@@ -180,6 +180,7 @@
   if (tms) path = path.slice(2)
   var single = /^([^/]+)\.(json|qlr)$/.exec(path[0])
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
+    if (path[0] === 'admin') return { path: 'admin.html', query: {} } // the control room
     return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')
   }
   if (path[0] === 'styles' && (path.length === 3 || path.length === 5) && /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(path[1])) {

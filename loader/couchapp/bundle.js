@@ -30,6 +30,12 @@ export const layersBundles = {
   'layers.css': { entry: 'attachments/layers/layers.css' }
 }
 
+/** Bundles of the control room. @type {Record<string, Bundle>} */
+export const adminBundles = {
+  'admin.js': { entry: 'attachments/admin/index.js', format: 'esm' },
+  'admin.css': { entry: 'attachments/admin/admin.css' }
+}
+
 /** Packages that modules of the client library leave to the page. */
 export const mapLibraries = ['leaflet', 'maplibre-gl', 'ol/*']
 

@@ -7,7 +7,7 @@ import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
-import { besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles } from './bundle.js'
+import { adminBundles, besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles } from './bundle.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -16,6 +16,8 @@ export const VIEWER = 'tiles'
 
 /** The page of the layers. */
 export const LAYERS = 'layers.html'
+/** The page of the control room. */
+export const ADMIN = 'admin.html'
 
 /** Files of other packages that the viewer needs: attachment name -> module. */
 const vendored = {
@@ -172,13 +174,13 @@ export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\
 /** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
-  const forPages = { ...clientBundles, ...besides, ...layersBundles }
+  const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
   const [files, bundles] = await Promise.all([
     readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
     bundle({ ...viewerBundles, ...forPages })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
-  stamp(files, name => !Object.hasOwn(forPages, name) && name !== LAYERS)
+  stamp(files, name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN].includes(name))
   return sorted(files)
 }
 

@@ -1,5 +1,5 @@
 // The Content-Security-Policy under which browsers run the viewer, and what other policies allow.
-import { VIEWER, ownDesigns } from './compose.js'
+import { ADMIN, VIEWER, ownDesigns } from './compose.js'
 
 /**
  * @typedef {object} Origins other origins that the viewer reads from
@@ -74,8 +74,8 @@ function sourcesIn (policy, directive) {
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
-  const page = Buffer.from(design?._attachments?.['index.html'].data ?? '', 'base64').toString()
-  return [...page.matchAll(/ integrity="([^"]+)"/g)].map(([, digest]) => `'${digest}'`)
+  const pages = ['index.html', ADMIN].map(name => Buffer.from(design?._attachments?.[name].data ?? '', 'base64').toString())
+  return pages.flatMap(page => [...page.matchAll(/ integrity="([^"]+)"/g)].map(([, digest]) => `'${digest}'`))
 }
 
 /**

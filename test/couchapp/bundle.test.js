@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
-import { besides, bundle, clientBundles, layersBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
+import { adminBundles, besides, bundle, clientBundles, layersBundles, viewerBundles } from '../../loader/couchapp/bundle.js'
 import { compose, root } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
@@ -69,7 +69,7 @@ describe('bundles', () => {
 })
 
 describe('what browsers get of this project', () => {
-  const names = { ...viewerBundles, ...layersBundles, ...clientBundles, ...besides }
+  const names = { ...viewerBundles, ...layersBundles, ...adminBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
   const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
   const brought = {
@@ -130,9 +130,10 @@ describe('what browsers get of this project', () => {
     }
     assert.ok(size('viewer.js') < 265_000, 'the viewer')
     assert.ok(size('layers.js') < 65_000, 'the page of the layers')
+    assert.ok(size('admin.js') < 400_000, 'the control room')
     assert.ok(size('pouchdb.js') < 140_000, 'PouchDB')
     assert.ok(size('offline.js') < 470_000, 'what the viewer loads for areas on the device')
-    assert.ok(gzipSync(bundles['tilecouch-grids.esm.js'].bytes).length < 11_000, 'what a page loads for a layer in another grid')
+    assert.ok(gzipSync(bundles['tilecouch-grids.esm.js'].bytes).length < 11_200, 'what a page loads for a layer in another grid')
     assert.ok(size('take.js') < 300_000, 'what the viewer loads to take something away')
     assert.ok(size('vector.js') < 1_800_000, 'what the viewer loads for vector layers: MapLibre and its worker')
     assert.ok(size('sw.js') < 4000, 'the service worker')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { compose } from '../../loader/couchapp/compose.js'
-import { besides, clientBundles, layersBundles } from '../../loader/couchapp/bundle.js'
+import { adminBundles, besides, clientBundles, layersBundles } from '../../loader/couchapp/bundle.js'
 import { stamp } from '../../loader/couchapp/bundle.js'
 
 const digest = bytes => createHash('sha256').update(bytes).digest('hex')
@@ -52,7 +52,7 @@ describe('the version of the viewer', () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
     const bytes = name => Buffer.from(attached?.[name].data ?? '', 'base64')
     const { version, files } = shellOf(bytes('sw.js'))
-    const others = ['sw.js', 'layers.html', ...[clientBundles, besides, layersBundles].flatMap(Object.keys)]
+    const others = ['sw.js', 'layers.html', 'admin.html', ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
     assert.deepEqual(Object.keys(files), Object.keys(attached ?? {}).filter(name => !others.includes(name)).sort())
     for (const [name, found] of Object.entries(files)) assert.equal(found, digest(bytes(name)), name)
     const links = [...bytes('index.html').toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address]) => address)

@@ -1,0 +1,11 @@
+import { element } from '../../../client/timeline/dom.js'
+import { texts } from '../../words/admin/index.js'
+
+/** @type {import('../index.js').Section} */
+export const access = {
+  name: 'access',
+  needs: 'admin',
+  open () {
+    return { element: element('h2', null, texts.sections.access) }
+  }
+}

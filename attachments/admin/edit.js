@@ -1,0 +1,55 @@
+// Changes of documents that two people may edit at once: only the changed fields are written, over the newest revision.
+// A field that somebody else has changed meanwhile is not overwritten: the caller asks what is meant.
+import { CouchError } from './couch.js'
+
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
+
+/** Fields that somebody else has changed since they were read. */
+export class Clash extends Error {
+  /**
+   * @param {{field: string, theirs: any, mine: any}[]} fields
+   * @param {any} newest document, or null if it was removed
+   */
+  constructor (fields, newest) {
+    super(fields.map(({ field }) => field).join(', '))
+    this.fields = fields
+    this.newest = newest
+  }
+}
+
+/**
+ * What differs between two documents, leaving out what CouchDB adds.
+ * @returns {Record<string, any>} undefined for a field that is not there any more
+ */
+export function changesBetween (before, after) {
+  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after)])
+  return Object.fromEntries([...fields].filter(field => !field.startsWith('_') && !same(before?.[field], after[field]))
+    .map(field => [field, after[field]]))
+}
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {any} before the document as it was when it was shown; with only `_id` and `type`, it is made
+ * @param {Record<string, any>} changes undefined: the field goes
+ * @returns {Promise<{before: any, after: any}>} the documents as they were and are; `before` null: made
+ */
+export async function save (couch, before, changes) {
+  for (;;) {
+    const newest = await couch.read(before._id)
+    const isNew = before._rev === undefined
+    if (isNew === Boolean(newest)) throw new Clash([], newest) // made or removed meanwhile
+    const fields = Object.keys(changes).filter(field =>
+      newest && !same(newest[field], before[field]) && !same(newest[field], changes[field]))
+    if (fields.length) {
+      throw new Clash(fields.map(field => ({ field, theirs: newest[field], mine: changes[field] })), newest)
+    }
+    const next = { ...newest ?? before, ...changes }
+    for (const field of Object.keys(next)) if (next[field] === undefined) delete next[field]
+    if (newest && same(newest, next)) return { before: newest, after: newest }
+    try {
+      return { before: newest, after: await couch.write(next) }
+    } catch (error) {
+      if (!(error instanceof CouchError) || error.status !== 409) throw error
+    }
+  }
+}

@@ -1,0 +1,90 @@
+// What a suite of the control room stands on, on every kind of store: an empty store, and pages on which nothing may go
+// wrong that was not expected.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/index.js'
+import { openBrowser, openPage, screens } from '../viewer/browser.js'
+import { kinds } from '../viewer/stores.js'
+
+/**
+ * @param {string} title
+ * @param {(stage: AdminStage, kind: string) => void} body
+ * @param {Record<string, any>} [options] of the store
+ */
+export function onAdmin (title, body, options = { demo: false }) {
+  for (const { name, open } of kinds) {
+    describe(`the control room on ${name}: ${title}`, function () {
+      this.timeout(60000)
+      const stage = new AdminStage()
+
+      before(async function () {
+        stage.browser = await openBrowser(this)
+        stage.backend = await open(options)
+        stage.store = await Store.open(stage.backend.database)
+      })
+      afterEach(function () { return stage.clear(this.currentTest?.isPassed()) })
+      after(async () => {
+        await stage.browser?.close()
+        await stage.backend?.close()
+      })
+      body(stage, name)
+    })
+  }
+}
+
+export class AdminStage {
+  /** @type {any} */
+  browser
+  /** @type {any} */
+  backend
+  /** @type {import('../../loader/index.js').Store} */
+  store = /** @type {any} */ (null)
+  /** @type {any[]} */
+  #views = []
+  /** @type {RegExp[]} */
+  #allowed = []
+
+  get address () {
+    return `${this.backend.viewer}admin`
+  }
+
+  /** Name and password of the admin. */
+  get owner () {
+    const { username, password } = new URL(this.backend.database)
+    return { name: decodeURIComponent(username), password: decodeURIComponent(password) }
+  }
+
+  /** A page on which nobody has signed in. @param {import('playwright-core').BrowserContextOptions} [options] */
+  async visit (place = '', options = screens.desk) {
+    const view = await openPage(this.browser, options)
+    this.#views.push(view)
+    await view.page.goto(this.address + (place && `#${place}`))
+    return view.page
+  }
+
+  /** A page on which the admin, or somebody else, has signed in. */
+  async enter (place = '', { name, password } = this.owner, options = screens.desk) {
+    const page = await this.visit(place, options)
+    await this.signIn(page, name, password)
+    await page.locator('#sections a').first().waitFor()
+    return page
+  }
+
+  async signIn (page, name, password) {
+    await page.getByLabel('Name').fill(name)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  /** A test that provokes errors says which. @param {RegExp[]} patterns */
+  allow (...patterns) {
+    this.#allowed.push(...patterns)
+  }
+
+  async clear (passed) {
+    const allowed = [/401 \(Unauthorized\)/, ...this.#allowed] // before somebody has signed in
+    const errors = this.#views.flatMap(view => view.errors).filter(text => !allowed.some(pattern => pattern.test(text)))
+    await Promise.all(this.#views.splice(0).map(view => view.close()))
+    this.#allowed = []
+    if (passed) assert.deepEqual(errors, [], 'nothing on the console')
+  }
+}
