@@ -128,7 +128,8 @@ for (const webgl of [false, true]) {
           await stage.rest(page)
         })
         for (const picture of seen) {
-          const times = new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => text.split('<')[0]))
+          // what is sampled at the edge of a tile may be of its neighbour while the scale is between two zooms
+          const times = new Set(Object.values(picture).flatMap(text => text.split('+')).map(text => text.split(/[<@]/)[0]))
           if (to < from) times.delete('-') // what is new in view has nothing yet
           assert.equal(times.size, 1, JSON.stringify(seen))
         }
