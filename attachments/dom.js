@@ -59,6 +59,9 @@ export function fillSelect (select, options, value) {
   if (select.value !== value) select.value = value
 }
 
+/** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
+export const breathe = () => new Promise(resolve => { setTimeout(resolve) })
+
 /** Calls together what is asked for several times, in the next frame (or after so many milliseconds). */
 export function soon (run, delay) {
   let waiting = false

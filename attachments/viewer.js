@@ -3,7 +3,7 @@ import { wait, backoff } from '../client/source/wait.js'
 import { fromSeconds, now } from '../core/index.js'
 import { Cards } from './cards.js'
 import { Device, keepPage, keepRest, listenToButton, obstacle } from './device.js'
-import { soon } from './dom.js'
+import { breathe, soon } from './dom.js'
 import { PAGE } from './editions.js'
 import { Finder } from './find/finder.js'
 import { size, time as written } from './format.js'
@@ -21,13 +21,14 @@ import { showProblems } from './problems.js'
 import { RangeCard } from './range-card.js'
 import { FoldablePanel } from './sheet.js'
 import { CHOSEN } from './stack.js'
+import { hasSignedIn } from './signed-in.js'
 import { Stage } from './stage.js'
 import { Store, databaseUrl } from './store.js'
 import { isEmbedded, takeAway } from './take/entry.js'
 import { Thumbnails } from './thumbnails.js'
 import { TileCard } from './tile-card.js'
 import { addTools } from './tools.js'
-import { language, translate, words } from './words/index.js'
+import { translate, words } from './words/index.js'
 
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
@@ -37,11 +38,7 @@ const MAX_POLL = 300000 // milliseconds: the longest of them
 const DATES = 200 // of another layer, that a comparison offers
 const THUMBNAIL = 12000 // bytes of a tile, on average, up to which one is a small picture of its layer
 
-document.documentElement.lang = language
 translate(document.documentElement)
-
-/** The browser draws what is there, and hears what is pressed, before the next part of the page is made. */
-const breathe = () => new Promise(resolve => { setTimeout(resolve) })
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const content = byId('content')
@@ -53,6 +50,7 @@ await breathe()
 const view = new MapView(byId('map'), { onMove, onPick: pick, free: covered })
 const stage = new Stage(view.map, byId('time'))
 await breathe()
+byId('admin').hidden = !hasSignedIn()
 const entered = listenToButton(byId('offline'), notices, async () => (await device.open(store.db || undefined)).panel)
 const outlines = new Outlines(view.map)
 const heat = new HeatMap(view.map)

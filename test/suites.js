@@ -2,7 +2,7 @@
 // A file comes here when it takes more than some seconds, kills processes, or is random. Names are relative to test/, without `.test.js`.
 
 /** Tests in these folders may drive a browser. */
-export const browserFolders = ['client', 'examples', 'offline', 'viewer']
+export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer']
 
 /**
  * `.ci/run` runs the groups `browsers`, `kills` and `long` as well; the others are left to the nightly workflow.
@@ -11,7 +11,7 @@ export const browserFolders = ['client', 'examples', 'offline', 'viewer']
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
+    'admin/frame', 'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
     'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
     'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls',
     'client/openlayers-grids', 'client/openlayers-steps', 'client/timeline-control', 'client/timeline-use',

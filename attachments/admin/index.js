@@ -4,6 +4,7 @@ import { element, write } from '../../client/timeline/dom.js'
 import { settingsOf } from '../../core/settings.js'
 import { button } from '../dom.js'
 import { showOperator } from '../operator.js'
+import { noteSignedIn } from '../signed-in.js'
 import { language } from '../words/index.js'
 import { texts } from '../words/admin/index.js'
 import { Couch } from './couch.js'
@@ -12,8 +13,8 @@ import { userOf } from './rights.js'
 import { sections } from './sections.js'
 import { signInForm } from './sign-in.js'
 
-const MARK = 'tilecouch-admin' // in the storage of the browser: the viewer shows a link to this page
 const MESSAGE = 8000 // milliseconds that a message stays
+const LOOK = 60000 // milliseconds between two looks whether the session is still there
 
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const [live, account, nav, content, messages] = ['live', 'account', 'sections', 'content', 'messages'].map(byId)
@@ -84,7 +85,7 @@ function askForName (name) {
 
 async function open (user, security) {
   close()
-  localStorage.setItem(MARK, '1')
+  noteSignedIn(true)
   const docs = new Documents(couch)
   app = { couch, docs, user, security, say, readSecurity, go: place => { location.hash = place } }
   couch.onSignedOut = signedOut
@@ -137,7 +138,7 @@ async function leave () {
   } catch (error) {
     return say(texts.failed(error.message), true)
   }
-  localStorage.removeItem(MARK)
+  noteSignedIn(false)
   askForName(null)
 }
 
@@ -170,5 +171,13 @@ function showPlace () {
   scrollTo(0, 0)
 }
 
+/** A public store is read without a session, too: nothing else would tell that it has ended. */
+async function lookAfterSession () {
+  if (!app || document.hidden) return
+  const { name } = await couch.session().catch(() => ({ name: undefined }))
+  if (name === null && app?.user.name) signedOut()
+}
+
+setInterval(lookAfterSession, LOOK)
 addEventListener('hashchange', showPlace)
 start()

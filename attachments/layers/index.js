@@ -112,7 +112,7 @@ function show (layers, times) {
     element('datalist', { id: 'times' }, ...known.map(value => element('option', { value }))),
     none,
     ...sections.map(({ node }) => node))
-  for (const each of sections) each.setTime() // where the time of the page's address is none
+  for (const each of sections) each.setTime() // stays if the time in the address is not valid
   setTime()
   const wanted = byId(decodeURIComponent(location.hash.slice(1)))
   wanted?.focus({ preventScroll: true })

@@ -23,6 +23,7 @@ export const de = {
   noConnection: 'Keine Verbindung',
   onDevice: 'Auf diesem Gerät',
   offlineMaps: 'Offline-Karten',
+  controlRoom: 'Leitstand',
   offlineFailed: why => `Die Offline-Karten lassen sich nicht öffnen: ${why}`,
   numbers: { bytes: count({ one: '# Byte', other: '# Byte' }), units: ['kB', 'MB', 'GB', 'TB'] },
 

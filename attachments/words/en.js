@@ -23,6 +23,7 @@ export const en = {
   noConnection: 'No connection',
   onDevice: 'On this device',
   offlineMaps: 'Offline maps',
+  controlRoom: 'Control room',
   offlineFailed: why => `Offline maps cannot be opened: ${why}`,
   numbers: { bytes: count({ one: '# byte', other: '# bytes' }), units: ['kB', 'MB', 'GB', 'TB'] },
 

@@ -23,6 +23,7 @@ export const es = {
   noConnection: 'Sin conexión',
   onDevice: 'En este dispositivo',
   offlineMaps: 'Mapas sin conexión',
+  controlRoom: 'Sala de control',
   offlineFailed: why => `No se pueden abrir los mapas sin conexión: ${why}`,
   numbers: { bytes: count({ one: '# byte', other: '# bytes' }), units: ['kB', 'MB', 'GB', 'TB'] },
 

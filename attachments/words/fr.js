@@ -23,6 +23,7 @@ export const fr = {
   noConnection: 'Pas de connexion',
   onDevice: 'Sur cet appareil',
   offlineMaps: 'Cartes hors ligne',
+  controlRoom: 'Salle de contrôle',
   offlineFailed: why => `Impossible d’ouvrir les cartes hors ligne : ${why}`,
   numbers: { bytes: count({ one: '# octet', other: '# octets' }), units: ['ko', 'Mo', 'Go', 'To'] },
 

@@ -30,6 +30,7 @@ const wordAt = path => path.split('.').reduce((group, name) => group[name], /** 
 
 /** Writes the words that a page names by `data-text`, `data-label` and `data-title`. @param {HTMLElement} root */
 export function translate (root) {
+  root.lang = language
   for (const node of root.querySelectorAll('[data-text], [data-label], [data-title]')) {
     const { text, label, title } = /** @type {HTMLElement} */ (node).dataset
     if (text) node.textContent = wordAt(text)

@@ -1,5 +1,6 @@
 // Signing in to the control room, and what it shows to whom.
 import assert from 'node:assert/strict'
+import { setAccess } from '../../loader/access.js'
 import { onAdmin } from './stage.js'
 
 onAdmin('signing in', stage => {
@@ -23,5 +24,43 @@ onAdmin('signing in', stage => {
     await page.waitForURL(/#work$/)
     await page.reload()
     await page.getByRole('heading', { name: 'Work' }).waitFor()
+  })
+
+  it('is linked from the viewer in the browser of somebody who has signed in', async () => {
+    const page = await stage.visit()
+    await page.goto(stage.backend.viewer)
+    await page.getByText('No layers yet').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Control room' }).count(), 0)
+    await page.goto(stage.address)
+    await stage.signIn(page, stage.owner.name, stage.owner.password)
+    await page.locator('#account').getByRole('link', { name: 'Map' }).click()
+    await page.getByRole('link', { name: 'Control room' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  it('shows who has signed in and may write nothing that he may not', async () => {
+    const page = await stage.visit()
+    await page.route('**/_session', async (route, request) => {
+      if (request.method() !== 'GET') return route.continue()
+      await route.fulfill({ json: { ok: true, userCtx: { name: 'rita', roles: ['staff'] } } })
+    })
+    await page.reload()
+    await page.getByText('rita may not administer this store').waitFor()
+    assert.equal(await page.locator('#sections a').count(), 0)
+  })
+
+  it('asks again when the session ends, and loses nothing', async () => {
+    const page = await stage.enter('layers')
+    await page.getByText('Live').waitFor()
+    await page.context().clearCookies()
+    await setAccess(stage.store, { public: false })
+    await stage.store.defineLayer('osm', { name: 'OSM' }) // wakes the feed
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Your session has ended').waitFor()
+    assert.equal(await dialog.getByLabel('Name').inputValue(), stage.owner.name)
+    await dialog.getByLabel('Password').fill(stage.owner.password)
+    await dialog.getByRole('button', { name: 'Sign in' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Live').waitFor()
   })
 })
