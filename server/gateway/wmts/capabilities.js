@@ -112,7 +112,7 @@ function layerElement ({ layer, times, reach }, { service, query, at }) {
 </Layer>`
 }
 
-/** The listed time that shows the map as of a time, which programs find in the list; if there is none, that time. */
+/** The last listed time up to a moment: programs look for it in the list. The moment itself if there is none. */
 const momentAt = (times, at) => times.findLast(time => time <= at) ?? at
 
 const limits = all => all.length > 0 && xml`
