@@ -1,6 +1,6 @@
 // Checks documents of layers, editions and styles as they are stored: readers use `faultIn` first and ignore what has a
-// fault. Manifests, blocks and removals are checked in store/records.js. validate_doc_update.js refuses the same; a
-// test compares both.
+// fault. Manifests, blocks and removals are checked in store/records.js, and work.js has the fields of work.
+// validate_doc_update.js refuses the same; a test compares both.
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, isTileId, layerId, styleId } from './ids.js'
 import { layerFields } from './layers.js'
@@ -43,6 +43,7 @@ export const isStyle = value =>
  * @property {string[]} needs fields that it must have
  * @property {number} most characters of all fields
  * @property {(doc: any) => string} id that the fields make
+ * @property {boolean} [isGeneral] it need not be about a layer
  * @property {(doc: any) => string | undefined} [fault] what is wrong with fields that are each valid
  */
 
@@ -91,7 +92,7 @@ export function examine (doc, kinds = named) {
   const valid = /** @type {Record<string, any>} */ ({})
   const { type, layer } = object(doc) ? doc : /** @type {any} */ ({})
   if (typeof type !== 'string' || !Object.hasOwn(kinds, type)) faults.push(`its type is ${show(type)}`)
-  else if (!isLayer(layer)) faults.push(`its layer is ${show(layer)}`)
+  else if (!isLayer(layer) && !(kinds[type].isGeneral && layer === undefined)) faults.push(`its layer is ${show(layer)}`)
   else {
     const { fields, needs, most, id, fault } = kinds[type]
     let size = 0

@@ -5,7 +5,7 @@
 /** @type {Record<string, {status: number, text: (d: Record<string, any>) => string, advice?: string}>} */
 export const catalogue = {
   // what a person typed
-  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, manifest, block, removed, style or db.' },
+  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, manifest, block, removed, style, work, activity, token or db.' },
   BAD_TILE: { status: 400, text: d => `no such tile ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile is z/x/y with 0 <= z <= 30 and 0 <= x, y < 2^z.' },
   BAD_ID: { status: 400, text: d => `not a tile id ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Tile ids look like osm:10:300:412 or osm:10:300:412@2024-03-01T00:00:00Z.' },
   BAD_TIME: { status: 400, text: d => `bad time ${show(d.value)}`, advice: 'Times are ISO 8601 in UTC: 2024, 2024-03, 2024-03-01, 2024-03-01T12:00:00Z.' },
@@ -100,8 +100,11 @@ export function scrub (text) {
     .replace(/([?&]token=)[^&\s"'#]+/gi, '$1(hidden)')
 }
 
-/** Details are kept for programs, which may log them. */
-function scrubAll (value) {
+/**
+ * The same for every text in a value: details of errors are kept for programs, which may log them.
+ * @param {any} value @returns {any}
+ */
+export function scrubAll (value) {
   if (typeof value === 'string') return scrub(value)
   if (Array.isArray(value)) return value.map(scrubAll)
   if (Object.getPrototypeOf(value ?? 0) !== Object.prototype) return value

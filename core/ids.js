@@ -11,7 +11,9 @@ const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
  * No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses.
  * validate_doc_update.js has the same names.
  */
-export const RESERVED = new Set(['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'db'])
+export const RESERVED = new Set([
+  'layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db'
+])
 const UNREADABLE = new Set(['layer', 'edition']) // older stores may have layers of the other names
 
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
@@ -79,6 +81,18 @@ export const removedId = (layer, run) => `removed:${layer}:${run}`
 
 /** The style of a layer from a time on. Without a time: how the ids of all of them begin. */
 export const styleId = (layer, time = '') => `style:${layer}@${time}`
+
+/** What a command does, or did. @param {string} run */
+export const workId = run => `work:${run}`
+
+const ADMINISTRATIVE = /^(?:work|activity|token):[^:@]+$/
+
+/**
+ * Whether a document is about the running of this store: work, activity or a token. No copy of a store has it, and
+ * nothing that follows the tiles of a store heeds it. Tiles of a layer that is called so have more colons.
+ * @param {string} id
+ */
+export const isAdministrative = id => ADMINISTRATIVE.test(id)
 
 const OF_LAYER = /^(?:(layer):([^:@]+)|(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
 

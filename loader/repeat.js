@@ -1,6 +1,7 @@
 // Repeats a task until a signal: after a pause, sooner when something has changed, and after a failure that passes as
 // soon as the store is back.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isAdministrative } from '../core/index.js'
 import { Follower } from './store/follow.js'
 import { childSignal } from './store/child-signal.js'
 
@@ -72,7 +73,8 @@ const wait = (milliseconds, signal) =>
 
 /** For `wake`: whenever something in the store has changed, or may have. */
 export const changesOf = (store, signal) => async wake => {
-  const follower = new Follower(store, { onChange: wake, onReset: wake })
+  const onChange = ({ id }) => { if (!isAdministrative(id)) wake() }
+  const follower = new Follower(store, { onChange, onReset: wake })
   // so that no change during the first look is missed, unless the store is too slow to answer
   await Promise.race([follower.start(), wait(repeatDefaults.longestDelay, signal)])
   return () => follower.close()

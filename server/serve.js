@@ -4,9 +4,11 @@
 //   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
-import { Store, publish, warmIndexes } from '../loader/index.js'
+import { followed } from '../loader/cli/work.js'
+import { Store, publish, warmIndexes, workDefaults } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/sides.js'
+import { Work } from '../loader/work.js'
 import { LOOPBACK } from '../loader/system.js'
 import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
 import { checkNames } from './gateway/access/index.js'
@@ -43,6 +45,7 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is
  *   reading, following or away
  * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
+ * @property {string} [line] what was typed: an edge says in its store what it does
  */
 
 /**
@@ -52,7 +55,8 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @param {Environment} [environment]
  * @returns {Promise<Serving & Partial<OnMirror>>} the others with `from`
  */
-export async function serve (options, { signal, warnings = [], env = process.env, onStateChange, onProgress } = {}) {
+export async function serve (options, environment = {}) {
+  const { signal, warnings = [], env = process.env, onStateChange, onProgress, line } = environment
   const wanted = options.from ? await wantedOf(options) : undefined
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
   if (wrong) {
@@ -67,8 +71,9 @@ export async function serve (options, { signal, warnings = [], env = process.env
   let supervisor
   /** @type {Awaited<ReturnType<typeof openGateway>> | undefined} */
   let gateway
-  const close = async () => {
-    await Promise.all([gateway?.close(), supervisor?.close()])
+  let work = /** @type {Work | undefined} */ (undefined)
+  const close = async (error = new TilecouchError('ABORTED')) => {
+    await Promise.all([gateway?.close(), supervisor?.close(), work?.end(error)])
     await embedded?.close()
   }
   try {
@@ -80,19 +85,30 @@ export async function serve (options, { signal, warnings = [], env = process.env
       const { maxLag, public: isForAll } = options
       const listeners = { onStateChange, onProgress }
       supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag, isForAll, log, ...listeners })
+      work = line === undefined ? undefined : workOf(supervisor, line)
       await supervisor.start(signal)
       throwIfAborted(signal)
     } else if (embedded) await prepare(db, signal)
     const origin = supervisor?.isOn ? supervisor.origin : undefined
     gateway = await openGateway(gatewayPart(options), db, { log, mirror: supervisor, origin, layers: wanted?.layers })
     throwIfAborted(signal)
-    const serving = { ...gateway, embedded: !named, close }
+    const serving = { ...gateway, embedded: !named, close: () => close() }
     if (!supervisor || !wanted) return serving
     return { ...serving, from: supervisor.origin.url, store: supervisor.store.url, wanted, mirror: supervisor.report }
   } catch (error) {
-    await close()
+    await close(error)
     throw error
   }
+}
+
+/** @param {import('./edge/mirror-supervisor.js').MirrorSupervisor} supervisor @param {string} line */
+function workOf ({ origin, store, report }, line) {
+  const look = () => {
+    const { counts, pending, refused, ...status } = report()
+    const about = { source: origin.url, target: store.url, tiles: counts.tiles, bytes: counts.bytes, pending, refused }
+    return { done: counts.documents, failed: refused, about: followed(status, about) }
+  }
+  return new Work(store, { command: 'edge', line, unit: 'documents', every: workDefaults.quiet, look })
 }
 
 function throwIfAborted (signal) {

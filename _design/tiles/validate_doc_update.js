@@ -1,6 +1,6 @@
 // Nothing invalid gets in, whoever writes: the loader, another program, or a replica. Kept short: it is called once a document.
 (function (newDoc, oldDoc, userCtx, secObj) {
-  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'db'] // as in core/ids.js
+  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db'] // as in core/ids.js
 
   function forbid (reason) { throw ({ forbidden: reason }) }
 
@@ -83,6 +83,7 @@
       case 'each': return Array.isArray(value) && value.every(function (one) { return is(one, parts.slice(1).join(' ')) })
       case 'text': return typeof value === 'string' && value.length <= +parts[1]
       case 'whole': return isInteger(value) && value >= +parts[1] && value <= +parts[2]
+      case 'rate': return typeof value === 'number' && value >= 0
       case 'flag': return typeof value === 'boolean'
       case 'time': return isTime(value)
       case 'object': return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -105,7 +106,7 @@
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
-      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
       hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
@@ -137,7 +138,7 @@
     return depth > 0 && Object.keys(value).every(function (name) { return isShallow(value[name], depth - 1) })
   }
 
-  // core/documents.js, core/settings.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
+  // core/documents.js, core/settings.js, core/work.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
   function checkFields () {
     var count = 'whole 0 9007199254740991'
     var fields = {
@@ -154,6 +155,10 @@
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
       block: { z: 'whole 0 30', x: count, y: count },
+      work: {
+        command: 'command', line: 'text 4000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
+        rate: 'rate', failed: count, failures: 'each text 1000', user: 'text 300', host: 'text 300', about: 'object', error: 'object'
+      },
       store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places' }
     }[newDoc.type]
     for (var field in newDoc) {
@@ -194,6 +199,16 @@
     if (oldDoc && !oldDoc._deleted && type === 'style' && !wasEndedBetween()) forbid('a style never changes')
   }
 
+  // what a command does: everybody says it in his own name
+  function checkWork () {
+    checkFields()
+    if (newDoc.layer !== undefined && !is(newDoc.layer, 'name')) forbid('the layer of a work must be a name like osm')
+    if (!newDoc.command || !newDoc.state || !newDoc.started || !newDoc.seen) forbid('a work has the fields command, state, started and seen')
+    if (newDoc._id.slice(0, 5) !== 'work:' || !is(newDoc._id.slice(5), 'run')) forbid('the id must be work:RUN, with a run like 20240301T101500123-4f9k')
+    var isOther = newDoc.user !== userCtx.name || (oldDoc && !oldDoc._deleted && oldDoc.user !== userCtx.name)
+    if (isOther && !isOneOf({ roles: ['_admin'] })) forbid('the user of a work must be the one who writes it')
+  }
+
   // a store that names its own writers has no others
   var ours = (secObj && secObj.tilecouch) || {}
   var isNamed = ours.writers !== undefined
@@ -209,10 +224,11 @@
     return
   }
   var type = newDoc.type
-  checkSize(type === 'tile' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
+  checkSize(type === 'tile' || type === 'work' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
   else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
-  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block or removed')
+  else if (type === 'work') checkWork()
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed or work')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   else checkFields()
   checkAttachments(type === 'tile')

@@ -48,8 +48,8 @@ export const clientDefaults = {
  * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
  * piece is not collected
  *
- * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, bytes: Uint8Array}>} Exchange reason:
- * the text beside the status
+ * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, skew?: number, bytes: Uint8Array}>}
+ *   Exchange reason: the text beside the status; skew: milliseconds that the clock of the server is ahead
  */
 
 export class Requester {
@@ -70,6 +70,8 @@ export class Requester {
     this.serverUrl = serverUrl
     this.db = db
     this.options = { ...clientDefaults, ...options }
+    /** Milliseconds that the clock of the server is ahead, as far as its last answer says. */
+    this.skew = 0
     /** Functions that are called before every repetition. @type {Set<(error: TilecouchError) => void>} */
     this.retryListeners = new Set()
     this.#headers = headers
@@ -109,7 +111,7 @@ export class Requester {
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {
-      const { status, reason, bytes } = await this.#exchange({
+      const { status, reason, skew, bytes } = await this.#exchange({
         method,
         url,
         headers: { accept, 'content-type': type, ...(!nobody && this.#headers()) },
@@ -124,6 +126,7 @@ export class Requester {
           return isTaken
         }
       })
+      if (skew) this.skew = skew
       if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
       if (onPiece) return undefined

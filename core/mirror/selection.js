@@ -1,6 +1,6 @@
 // Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
 import { gridOf } from '../grids/index.js'
-import { STORE_ID, checkLayer, layerId, parseDocumentId, parseTileId } from '../ids.js'
+import { STORE_ID, checkLayer, isAdministrative, layerId, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 import { BLOCK_SIDE } from '../store/blocks.js'
@@ -55,7 +55,7 @@ export class Selection {
     return this.#areas.get(layer) ?? this.area
   }
 
-  /** Everything except design documents. */
+  /** Everything except design documents and what is about the running of the source. */
   get isWhole () {
     return !this.layers && !this.area && !this.zooms && !this.current && !this.since
   }
@@ -78,7 +78,7 @@ export class Selection {
    * @returns {boolean | 'maybe'}
    */
   has (id) {
-    if (id.startsWith('_design/')) return false // a mirror takes no code
+    if (id.startsWith('_design/') || isAdministrative(id)) return false // a mirror takes no code
     if (this.isWhole || id === STORE_ID) return true
     const tile = parse(id)
     return tile ? this.#hasTile(tile) : this.#isOfLayer(id)

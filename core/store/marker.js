@@ -1,6 +1,6 @@
 // The document that marks a database as a tile store: looked for before anything is written into it.
 import { TilecouchError } from '../errors.js'
-import { isTileId } from '../ids.js'
+import { isAdministrative, isTileId } from '../ids.js'
 import { now } from '../times.js'
 
 export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
@@ -28,6 +28,6 @@ export function hasMarker (marker, url) {
  * @param {string[]} ids some of its documents
  */
 export function refuseForeign (ids, url) {
-  const foreign = ids.find(id => !/^(_design\/|(layer|edition|manifest|block|removed):)/.test(id) && !isTileId(id))
+  const foreign = ids.find(id => !/^(_design\/|(layer|edition|style|manifest|block|removed):)/.test(id) && !isTileId(id) && !isAdministrative(id))
   if (foreign) throw new TilecouchError('NOT_A_STORE', { db: url, value: foreign })
 }

@@ -1,5 +1,6 @@
 // What a database has to hold after a restore: every document, revision and digest, from the newest page that names the
 // document. It is kept on disk, since it may not fit into memory, and the restored database is compared with it.
+import { isAdministrative } from '../../core/index.js'
 import { TemporaryDatabase } from '../spool.js'
 
 const PAGE = 1000 // documents compared at once
@@ -120,7 +121,7 @@ export async function compare (peer, expected, { signal, onProgress } = {}) {
   }
   for (let since = /** @type {string | number} */ (0); ;) {
     const { rows, last } = await peer.changes({ since, limit: PAGE, signal })
-    const own = rows.filter(({ id }) => !id.startsWith('_design/'))
+    const own = rows.filter(({ id }) => !id.startsWith('_design/') && !isAdministrative(id))
     await comparePage(peer, expected, own, differ, signal)
     found.compared += own.length
     onProgress?.(found.compared)

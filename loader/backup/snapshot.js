@@ -2,7 +2,7 @@
 // moment. Existing documents come page by page. Later changes are only recorded, until the feed answers that nothing
 // has changed since the last place: at that moment everything was as recorded. The shards of one answer are not read at
 // one moment; the empty next answer shows that none of them changed in between.
-import { headId, isTileId } from '../../core/index.js'
+import { headId, isAdministrative, isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { TemporaryDatabase } from '../spool.js'
 
@@ -38,7 +38,7 @@ export class SnapshotReader {
       this.since = last
       const isOver = rows.length < this.limits.page || this.read >= this.total
       if (!isOver) next = this.#page()
-      await take(rows)
+      await take(rows.filter(isWanted))
       if (isOver) return
     }
   }
@@ -103,13 +103,17 @@ export class SnapshotReader {
   async #readOn (add) {
     for (let count = 0; ;) {
       const { rows, last } = await this.#page()
-      for (const row of rows) add(row)
+      const wanted = rows.filter(isWanted)
+      for (const row of wanted) add(row)
       this.since = last
-      count += rows.length
+      count += wanted.length
       if (rows.length < this.limits.page) return count
     }
   }
 }
+
+/** What is about the running of the store stays there: of a backup, too. @param {Row} row */
+const isWanted = ({ id }) => !isAdministrative(id)
 
 /** The id of the tile's head; undefined for other documents. */
 const tileOf = id => isTileId(id) ? headId(id) : undefined

@@ -1,9 +1,12 @@
 // Compares the views of a layer with its documents: each page of documents is looked up in the time index, and at the
 // end the totals are compared. Differences do not count if a program wrote in between.
+import { isAdministrative } from '../../core/index.js'
 import { sequenceNumber } from '../../core/feed-position.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
 import { BY_ZOOM } from '../store/stats.js'
+
+const PAGE = 1000 // changes a request
 
 /** Views that sum up tiles and bytes. @type {Record<string, {level: number, sumOf: (value: any) => Sum}>} */
 const SUMS = {
@@ -18,6 +21,7 @@ export class IndexCheck {
   hasTimes = true // whether the time index exists
   #documents = 0
   #sequence = ''
+  #since = /** @type {any} */ (0) // place in the feed, of the sequence
   /** What each view should sum up, by the rest of its keys. @type {Record<string, Map<string, Sum>>} */
   #sums = { [BY_ZOOM]: new Map(), [BY_AREA]: new Map(), [BY_TIME]: new Map() }
 
@@ -29,17 +33,22 @@ export class IndexCheck {
   }
 
   async begin () {
-    this.#sequence = await this.#currentSequence()
+    ({ sequence: this.#sequence, seq: this.#since } = await this.#currentSequence())
   }
 
   /** Changes with every write. */
   async #currentSequence () {
     const { update_seq: seq, doc_count: count } = await this.couch.request({ path: '', signal: this.signal })
-    return `${sequenceNumber(seq)} ${count}`
+    return { seq, sequence: `${sequenceNumber(seq)} ${count}` }
   }
 
   async #isUnchanged () {
-    return this.#sequence === await this.#currentSequence()
+    if (this.#sequence === (await this.#currentSequence()).sequence) return true
+    // every long command writes how far it is, also this one
+    for await (const { results } of this.couch.changesSince(this.#since, { page: PAGE, signal: this.signal })) {
+      if (!results.every(({ id }) => isAdministrative(id))) return false
+    }
+    return true
   }
 
   /** Counts a valid tile of the layer. @param {any} doc */

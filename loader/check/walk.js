@@ -1,6 +1,6 @@
 // Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and what a database
 // consists of. The primary index is never behind, and needs no view.
-import { MAX_ZOOM, checkLayer, layerRange, STORE_ID, isLayer, parseDocumentId } from '../../core/index.js'
+import { MAX_ZOOM, checkLayer, layerRange, STORE_ID, isAdministrative, isLayer, parseDocumentId } from '../../core/index.js'
 
 export const walkDefaults = {
   page: 500, // documents a request
@@ -59,7 +59,7 @@ function columnsOf (area, z) {
 async function * walkRange (couch, range, signal) {
   const query = { ...range, include_docs: true, conflicts: true }
   for await (const rows of couch.pages(query, { page: walkDefaults.page, ahead: true, signal })) {
-    const docs = rows.map(row => row.doc).filter(Boolean)
+    const docs = rows.map(row => row.doc).filter(doc => doc && !isAdministrative(doc._id))
     if (docs.length) yield docs
   }
 }
@@ -98,7 +98,7 @@ export async function * sections (couch, signal) {
 
 /** The layer in whose range of ids a document lies. @param {string} id */
 function layerOf (id) {
-  if (parseDocumentId(id)) return undefined
+  if (parseDocumentId(id) || isAdministrative(id)) return undefined
   const name = id.slice(0, Math.max(0, id.indexOf(':')))
   return isLayer(name) ? name : undefined
 }
@@ -109,7 +109,7 @@ function sort (ids) {
   const found = { layers: [], editions: [], designs: [], foreign: [] }
   for (const id of ids) {
     const { kind, layer = '' } = parseDocumentId(id) ?? {}
-    if (id === STORE_ID) continue
+    if (id === STORE_ID || isAdministrative(id)) continue
     if (id.startsWith('_design/')) found.designs.push(id)
     else if (kind === 'layer') found.layers.push(layer)
     else if (kind === 'edition') found.editions.push({ id, layer })

@@ -12,6 +12,8 @@ import { collect, wholeNumber } from './options.js'
 import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
+import { Couch } from '../store/couch.js'
+import { withWork } from './work.js'
 
 const STREAM = '-' // standard input or output
 
@@ -76,7 +78,8 @@ function backupCommand (context, options, file) {
     identities: identitiesOf(options, output),
     signer: signerOf(options, output)
   }
-  return withPatientStore(context, options, async store => {
+  const about = { command: 'backup', unit: 'documents' }
+  return withPatientStore(context, options, store => withWork(context, store.couch, about, async work => {
     const started = performance.now()
     const progress = new ProgressLine(output, 'documents')
     try {
@@ -89,9 +92,11 @@ function backupCommand (context, options, file) {
           const title = step === 'verifying' ? 'Verifying' : ''
           if (title !== progress.title) progress.restart(title)
           progress.draw(documents, total && Math.max(total, documents), () => [bytes(size)])
+          work.show({ done: documents, total: total && Math.max(total, documents), about: { step, bytes: size } })
         }
       })
       progress.end()
+      work.show(figuresOf(summary))
       const seconds = secondsSince(started)
       const result = { ...summary, seconds }
       const lines = describeBackup(summary, seconds)
@@ -102,8 +107,16 @@ function backupCommand (context, options, file) {
     } finally {
       progress.end()
     }
-  })
+  }))
 }
+
+const figuresOf = ({ file, documents, refused, named, size, moment }) => ({
+  done: documents,
+  total: documents,
+  failed: refused,
+  failures: named,
+  about: { step: undefined, file, bytes: size, moment }
+})
 
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
 function describeBackup (summary, seconds) {
@@ -133,7 +146,9 @@ async function restoreCommand (context, options, files) {
   if (isStream && files.length > 1) throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
   const q = wholeNumber('--q', options.q, 3)
   const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
-  const act = url => restoreInto(context, { ...options, ...keys }, isStream ? context.stdin : files, url, q)
+  const about = { command: 'restore', unit: 'documents' }
+  const act = url => withWork(context, url && !options.dryRun ? new Couch(url) : undefined, about, work =>
+    restoreInto(context, { ...options, ...keys, work }, isStream ? context.stdin : files, url, q))
   // files can be checked without a database
   if (options.dryRun && options.db === undefined) return act(null)
   return withDatabase(context, options, act, { creates: !options.dryRun })
@@ -142,7 +157,7 @@ async function restoreCommand (context, options, files) {
 const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
 async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
-  const { partial, dryRun = false, yes, closed, identities, signedBy } = options
+  const { partial, dryRun = false, yes, closed, identities, signedBy, work } = options
   const started = performance.now()
   const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
@@ -168,10 +183,14 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
           output.note(`${progress.title} …`)
         }
         if (done) progress.draw(done, total)
+        work.show({ done, total, unit: progress.counted, about: { step } })
       }
     })
     progress.end()
     const seconds = secondsSince(started)
+    const { documents, refused, refusals } = summary
+    const done = { done: documents, total: documents, unit: 'documents', failed: refused, failures: refusals }
+    work.show({ ...done, about: { step: undefined } })
     output.result({ ...summary, seconds }, describeRestore(summary, seconds, Boolean(signedBy)))
     return summary.refused + summary.differences + summary.damage.length || summary.withheld ? 1 : 0
   } catch (error) {

@@ -15,6 +15,7 @@ import { FindingList, findingLines } from './findings.js'
 import { areaIfAny, gridOption, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
+import { withWork } from './work.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -66,14 +67,20 @@ async function checkCommand (context, options, names) {
   if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
   const settings = { ...part, fix, decode, signal: context.signal }
   if (target.file) return checkWith(context, options, target.file, settings)
-  return withPatientStore(context, options, async store => {
+  const about = {
+    command: 'check', follows: options.live, ...(target.layers?.length === 1 && { layer: target.layers[0] })
+  }
+  const checkIn = async (store, work) => {
     if (only === 'conflicts') return resolveWith(context, options, store, target.layers)
     if (only === 'upgrade') return upgradeWith(context, options, store)
     const from = options.from === undefined ? undefined : await openMirror(options.from, store)
     const { layers = [], time } = target
     const what = layers.length === 1 ? { store, layer: layers[0], time } : store
-    return checkWith(context, options, what, { ...settings, from, layers: layers.length > 1 ? layers : undefined })
-  })
+    const several = layers.length > 1 ? layers : undefined
+    return checkWith(context, options, what, { ...settings, from, layers: several }, work)
+  }
+  return withPatientStore(context, options, store =>
+    withWork(context, store.couch, about, work => checkIn(store, work)))
 }
 
 function checkOptions ({ only, fix, live, from, scheme, report: file }) {
@@ -106,16 +113,21 @@ async function openMirror (from, store) {
   return mirror
 }
 
-async function checkWith ({ output }, { report: file, decode }, what, settings) {
+/** work: of a store */
+async function checkWith ({ output }, { report: file, decode }, what, settings, /** @type {any} */ work = undefined) {
   const list = file === undefined ? undefined : new FindingList(file)
   const progress = new CheckProgress(output, typeof what === 'string' ? 'tiles' : 'versions')
   try {
     const checked = await reportEnd(progress, () => check(what, {
       ...settings,
       onFinding: list && (finding => list.add(finding)),
-      onProgress: output.json ? undefined : done => progress.show(done) // else tiles need not be counted
+      onProgress: output.json ? undefined : done => { // else tiles need not be counted
+        progress.show(done)
+        work?.show(figuresOf(done))
+      }
     }), (summary, seconds, ended) => {
       const { kind, layers, faults: wrong, warnings } = summary
+      work?.show({ ...figuresOf(summary), about: { faults: wrong, warnings, kinds: summary.kinds } })
       const isNothing = ended && kind === 'store' && !layers.length && !wrong && !warnings
       if (!isNothing) report(output, summary, { seconds, file, decode, ended })
     })
@@ -124,6 +136,10 @@ async function checkWith ({ output }, { report: file, decode }, what, settings) 
     list?.close()
   }
 }
+
+const figuresOf = (/** @type {any} */ { tiles, total, faults: wrong, warnings }) => (
+  { done: tiles, ...(total && { total }), unit: 'tiles', about: { faults: wrong, warnings } }
+)
 
 class CheckProgress extends ProgressLine {
   /** @param {import('../check/index.js').Progress} done */

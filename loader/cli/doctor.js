@@ -5,6 +5,8 @@ import { withDatabase } from './connect.js'
 import { closeExisting, openedWords } from './new-store.js'
 import { refuse, wholeNumber } from './options.js'
 import { bytes, count, plural } from './output.js'
+import { Couch } from '../store/couch.js'
+import { withWork } from './work.js'
 
 const WIDTH = 80 // columns
 const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
@@ -57,7 +59,13 @@ async function doctorCommand (context, options) {
   }
   return withDatabase(context, options, async url => {
     if (closed) await closeExisting(url)
-    const report = await doctor(url, { fix, closed, ...wanted, mirrors, gateway, signal, folder: options.data })
+    const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
+      const found = await doctor(url, { fix, closed, ...wanted, mirrors, gateway, signal, folder: options.data })
+      const { state, counts, findings } = found
+      // the worst first: what does not fit into the document is left out from the end
+      work.show({ about: { state, counts, findings: findings.map(({ figures, ...finding }) => finding) } })
+      return found
+    })
     if (metrics !== undefined) await writeMetrics(metrics, report)
     output.result(report, describe(report))
     if (isOpened(report)) output.note(openedWords(report.url))

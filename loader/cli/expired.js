@@ -7,6 +7,7 @@ import { withPatientStore } from './connect.js'
 import { refuse, timeOrAgo, wholeNumber } from './options.js'
 import { bytes, count, countWords, moreLine, plural, table } from './output.js'
 import { ProgressLine, reportEnd, reportStates } from './progress.js'
+import { withWork } from './work.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -49,20 +50,38 @@ export async function expiredCommand (context, options, names, action) {
     }
     if (live) store.couch.options.retries = RETRIES
     const progress = new ProgressLine(output)
+    const watch = live
+      ? following(output)
+      : { onProgress: done => progress.draw(done.expired, undefined, () => partsOf(action.action, done)) }
+    const about = {
+      command: action.action === 'remove' ? 'expire' : 'seed', unit: 'tiles', follows: live,
+      ...(names.length === 1 && { layer: names[0] })
+    }
+    const couch = dryRun ? undefined : store.couch
     let listed = 0
-    const tally = await reportEnd(progress, () => expire(store, {
+    const tally = await withWork(context, couch, about, work => reportEnd(progress, () => expire(store, {
       ...settings,
-      onProgress: done => progress.draw(done.expired, undefined, () => partsOf(action.action, done)),
-      ...(live && following(output)),
+      ...watch,
+      onProgress (done) {
+        watch.onProgress(done)
+        work.show(figuresOf(done))
+      },
       onTile: ({ id, expires, seconds, bytes: size }) => {
         if (!listed++) output.line('expired               ago      bytes  tile')
         output.line(`${expires}  ${ago(seconds).padEnd(7)}  ${bytes(size).padStart(6)}  ${id}`)
       },
       onTrouble: error => output.note(`Waiting: ${error.message}`)
-    }), (summary, seconds, ended) => report(output, summary, { ...settings, seconds, how: ended ? ` (${ended})` : '' }))
+    }), (summary, seconds, ended) => {
+      work.show(figuresOf(summary))
+      report(output, summary, { ...settings, seconds, how: ended ? ` (${ended})` : '' })
+    }))
     return tally.failed + tally.refused + tally.left + tally.troubles.length ? 1 : 0
   })
 }
+
+const figuresOf = ({ expired, failed, refused, named, changed, unchanged, removed: heads, ended }) => (
+  { done: expired, failed: failed + refused, failures: named, about: { changed, unchanged, removed: heads, ended } }
+)
 
 /** `90` -> `1m 30s`; the two largest units say enough. */
 function ago (seconds) {

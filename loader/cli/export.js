@@ -14,6 +14,7 @@ import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
+import { LiveState, followed, withWork } from './work.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
@@ -58,10 +59,16 @@ async function exportCommand (context, options, reference, target) {
     zooms: zoomsOf(options.zoom),
     signal: context.signal
   }
+  const about = { command: 'export', layer, unit: 'tiles', about: { target } }
   if (options.tree) {
     checkTreeOptions(options, layer, time)
     const what = { layer, folder: target, ...settings }
-    return withPatientStore(context, options, store => writeTree(context, store, options, what))
+    return withPatientStore(context, options, store => {
+      const live = new LiveState()
+      const look = () => options.live ? { about: followed(live, { source: store.url }) } : {}
+      return withWork(context, store.couch, { ...about, follows: options.live, look }, work =>
+        writeTree(context, store, options, what, { work, live }))
+    })
   }
   for (const name of ['live', 'nginx', 'gateway']) {
     if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it needs --tree')
@@ -75,20 +82,28 @@ async function exportCommand (context, options, reference, target) {
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
   if (history) {
     checkLayer(layer)
-    return withPatientStore(context, options, store => writeHistory(context, store, layer, target, all))
+    return withPatientStore(context, options, store => withWork(context, store.couch, about, work =>
+      writeHistory(context, store, layer, target, all, work)))
   }
   if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
   const one = { ...all, time }
-  return withPatientStore(context, options, store => writeOne(context, store, layer, target, one, reference))
+  return withPatientStore(context, options, store => withWork(context, store.couch, about, work =>
+    writeOne(context, store, layer, target, { ...one, work }, reference)))
 }
 
 const endWords = ended => ended ? ` (${ended})` : ''
 
-async function writeOne ({ output }, store, layer, target, settings, reference) {
-  const progress = new ExportProgress(output)
+async function writeOne ({ output }, store, layer, target, /** @type {any} */ { work, ...settings }, reference) {
+  const progress = new ExportProgress(output, work)
   await reportEnd(progress, () => exportLayer(store, layer, target, { ...settings, onProgress: progress.shower }),
-    (summary, seconds, ended) => report(output, { ...summary, seconds }, reference + endWords(ended), settings))
+    (summary, seconds, ended) => {
+      work.show(figuresOf(summary))
+      report(output, { ...summary, seconds }, reference + endWords(ended), settings)
+    })
 }
+
+const figuresOf = ({ tiles, written, missing, bytes: size }) =>
+  ({ done: tiles, about: { written, missing, bytes: size } })
 
 function report (output, summary, title, { scheme }) {
   const { target, format, tiles, written, kept, missing, removed, size, distinct, minzoom, maxzoom, seconds } = summary
@@ -110,12 +125,13 @@ function report (output, summary, title, { scheme }) {
   output.result(summary, lines)
 }
 
-async function writeHistory ({ output }, store, layer, target, settings) {
-  const progress = new ExportProgress(output)
+async function writeHistory ({ output }, store, layer, target, settings, work) {
+  const progress = new ExportProgress(output, work)
   await reportEnd(progress, () => exportHistory(store, layer, target, {
     ...settings,
     onTarget (name, time, index, editions) {
       progress.restart(`${count(index + 1)} of ${count(editions)}`)
+      work.show({ edition: time, done: 0, total: undefined, about: { target: name, edition: index + 1, editions } })
       output.note(`${formatReference(layer, time)} -> ${name} (${index + 1} of ${editions})`)
     },
     onProgress: progress.shower
@@ -135,6 +151,11 @@ function reportHistory (output, summary, title) {
 }
 
 class ExportProgress extends ProgressLine {
+  constructor (output, work) {
+    super(output)
+    this.work = work
+  }
+
   /** Undefined with --json: then tiles need not be counted. */
   get shower () {
     return this.output.json ? undefined : summary => this.show(summary)
@@ -143,10 +164,11 @@ class ExportProgress extends ProgressLine {
   /** @param {import('../export/index.js').ExportSummary & {total?: number}} progress */
   show ({ tiles, total, bytes: size, kept, missing }) {
     this.draw(tiles, total, () => [bytes(size), ...countWords({ 'there already': kept, missing })])
+    this.work.show({ done: tiles, total, about: { bytes: size, missing } })
   }
 }
 
-async function writeTree ({ output, signal }, store, options, { layer, folder, area, zooms }) {
+async function writeTree ({ output, signal }, store, options, { layer, folder, area, zooms }, { work, live }) {
   const { live: follow = false, force = false } = options
   if (follow) store.couch.options.retries = LIVE_RETRIES
   const started = performance.now()
@@ -161,11 +183,19 @@ async function writeTree ({ output, signal }, store, options, { layer, folder, a
       force,
       permission: Boolean(options.iHavePermission),
       signal,
-      onProgress: tally => { messages.tally = tally; progress.show(tally) },
-      onState: state => messages.state(state),
+      onProgress: tally => {
+        messages.tally = tally
+        progress.show(tally)
+        work.show(treeFigures(tally, progress.total))
+      },
+      onState: state => {
+        messages.state(state)
+        live.note(state)
+      },
       onTree: (name, there) => { if (follow) messages.tree(name, there) }
     })
     progress.end()
+    work.show(treeFigures(summary, summary.tiles))
     reportTree(output, summary, started, follow ? { event: 'stopped' } : undefined)
     return summary.failed && !follow ? 1 : 0
   } catch (error) {
@@ -174,6 +204,11 @@ async function writeTree ({ output, signal }, store, options, { layer, folder, a
     if (error.summary) reportTree(output, error.summary, started, { event }, follow)
     throw error
   }
+}
+
+/** @param {any} tally @param {number} [total] */
+function treeFigures ({ tiles, written, linked, removed, failed, bytes: size }, total) {
+  return { done: tiles, total, failed, about: { written, linked, removed, bytes: size } }
 }
 
 function checkTreeOptions (options, layer, time) {

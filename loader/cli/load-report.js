@@ -22,6 +22,12 @@ export function reportLoad (output, result, /** @type {any} */ { started, writte
   ])
 }
 
+/** The same for its document of work. @param {any} summary @param {{total?: number}} progress */
+export function loadFigures (summary, { total }) {
+  const { tiles, missing = 0, failed, failures, created, advanced, unchanged, bytes: size } = summary
+  return { done: tiles + missing, total, failed, failures, about: { created, advanced, unchanged, bytes: size } }
+}
+
 /** How a load ended that did not come to its end. */
 export const howEnded = ({ code }) => code === 'ABORTED' ? 'stopped' : 'failed'
 

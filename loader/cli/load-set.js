@@ -1,6 +1,6 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
 import { loadSet, openSet } from '../set.js'
-import { countLines, failureLines, howEnded, rates, spentSince, warningLines } from './load-report.js'
+import { countLines, failureLines, howEnded, loadFigures, rates, spentSince, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LoadProgress } from './progress.js'
@@ -14,7 +14,8 @@ export async function loadDatedSet (context, options, names, { settings, selecti
   const { length } = set.members
   announceSet(output, set)
   if (options.dryRun) return showSet(output, settings.layer, set)
-  return fillStore(context, options, async store => {
+  const about = { command: 'load', layer: settings.layer, unit: 'tiles', about: { sources: length } }
+  return fillStore(context, options, about, async (store, url, work) => {
     const started = performance.now()
     /** @type {LoadProgress | undefined} */
     let progress
@@ -25,6 +26,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
         ...settings,
         onBegin: (member, index, source) => {
           began = performance.now()
+          work.show({ edition: member.time, about: { source: index + 1 } })
           progress = new LoadProgress(output, source, `${count(index + 1)} of ${count(length)}, ${plain(member.name)}`)
         },
         onFirstTiles ({ warnings }) {
@@ -32,12 +34,16 @@ export async function loadDatedSet (context, options, names, { settings, selecti
           for (const { code } of others) told.add(code)
           if (others.length) output.note(others.flatMap(warningLines).join('\n'))
         },
-        onProgress: summary => progress?.show(summary),
+        onProgress (summary) {
+          progress?.show(summary)
+          work.show(loadFigures(summary, progress ?? {}))
+        },
         onEdition: edition => {
           progress?.end()
           printEdition(output, edition, secondsSince(began))
         }
       })
+      work.show({ ...loadFigures(result, {}), edition: undefined })
       const written = performance.now()
       const report = ended => reportSet(output, result, ended ? { started, ended, of: length } : { started, written })
       return { result, report }

@@ -11,7 +11,7 @@ import { isUrl, openSource } from '../sources/index.js'
 import { userAgentOf } from '../upstream/index.js'
 import { dryRun } from './load-dry-run.js'
 import { withStore } from './connect.js'
-import { howEnded, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
+import { howEnded, loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
 import { areaIfAny, gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
@@ -181,8 +181,8 @@ async function openShown (output, name, opening) {
 
 /** source: unless given, the store that is loaded into. */
 const loadOne = (context, options, { settings, opening, source: opened, name }) =>
-  fillStore(context, options, async (store, url) => {
-    const { output } = context
+  fillStore(context, options, { command: 'load', layer: settings.layer, unit: 'tiles' }, async (store, url, work) => {
+    const { output, line } = context
     const usualGrid = (await store.grid(settings.layer)).field
     const source = opened
       ? await inGridOf(usualGrid, opened, name, opening)
@@ -199,14 +199,19 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
         zooms,
         onBegin ({ time, timeFrom, warnings }) {
           if (timeFrom === 'clock') unsaid = time
+          work.show({ edition: time, line: unsaid ? `${line} --time ${unsaid}` : line })
           if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${unsaid ? timeHint(name) : ''}`)
           for (const warning of warnings) output.note(warningLines(warning).join('\n'))
         },
         onFirstTiles ({ where, warnings }) {
           if (!output.json) output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
         },
-        onProgress: summary => progress.show(summary)
+        onProgress (summary) {
+          progress.show(summary)
+          work.show(loadFigures(summary, progress))
+        }
       })
+      work.show(loadFigures(result, progress))
       const written = performance.now()
       return { result, report: ended => reportLoad(output, result, ended ? { started, ended } : { started, written }) }
     } catch (error) {

@@ -10,6 +10,7 @@ import { mirrorListCommand } from './mirror-list.js'
 import { MirrorProgress, MirrorReport } from './mirror-report.js'
 import { areaIfAny, zoomsOf } from './options.js'
 import { IndexProgress } from './progress.js'
+import { followed, withWork } from './work.js'
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
 const WITH_PASSWORDS = `PUT it to _replicator on a CouchDB as an admin. Add names and passwords to source and target:
@@ -84,8 +85,11 @@ async function mirrorCommand (context, options, from, to) {
     })
     const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data }
     const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
+    const look = () => mirrorFigures(mirror.status(), names)
+    const about = { command: 'mirror', unit: 'documents', follows: live, look }
     try {
-      report.end(await mirror.run())
+      const couch = dryRun ? undefined : mirror.target ?? undefined
+      report.end(await withWork(context, couch, about, () => mirror.run()))
     } catch (error) {
       const isStopped = error.code === 'ABORTED'
       if (mirror.status().checkpoint !== undefined) report.end(mirror.status(), isStopped ? 'stopped' : 'failed')
@@ -94,6 +98,13 @@ async function mirrorCommand (context, options, from, to) {
     }
     return mirror.status().lacking ? 1 : 0
   })
+}
+
+function mirrorFigures (status, { from: source, to: target }) {
+  const { docs, missing, lacking, absent, refusals, tiles, bytes, pending } = status
+  const counts = { tiles, bytes, pending, refused: lacking, absent }
+  const about = followed(status, { source, target, ...counts })
+  return { done: docs, total: missing, failed: lacking, failures: refusals, about }
 }
 
 function check (options, from, to) {

@@ -6,6 +6,7 @@ import { withDatabase } from './connect.js'
 import { howEnded } from './load-report.js'
 import { refuse } from './options.js'
 import { IndexProgress } from './progress.js'
+import { withWork } from './work.js'
 
 /** @typedef {import('./program.js').Context} Context */
 
@@ -66,12 +67,19 @@ export async function publishNew ({ output, signal }, store) {
  * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
- * @param {(store: Store, url: string) => Promise<{result: any, report: (ended?: string) => void}>} action result: of
- *   load or loadSet; ended: how, when the index was not built
+ * @param {import('../work.js').About} about what it does
+ * @param {(store: Store, url: string, work: import('./work.js').Shown) =>
+ *   Promise<{result: any, report: (ended?: string) => void}>} action result: of load or loadSet; ended: how, when the
+ *   index was not built
  */
-export const fillStore = (context, options, action) => withDatabase(context, options, async url => {
+export const fillStore = (context, options, about, action) => withDatabase(context, options, async url => {
   const store = await createStore(context, url, options)
-  const { result, report } = await action(store, url)
+  return withWork(context, store.couch, about, work => fill(context, store, work, () => action(store, url, work)))
+}, { creates: true })
+
+async function fill (context, store, work, action) {
+  const { result, report } = await action()
+  work.show({ about: { step: 'indexing' } })
   const isEmpty = result.failed > 0 && result.failed >= result.tiles
   try {
     if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
@@ -79,9 +87,10 @@ export const fillStore = (context, options, action) => withDatabase(context, opt
     report(howEnded(error)) // the tiles are stored
     throw error
   }
+  work.show({ about: { step: undefined } })
   report()
   return result.failed ? 1 : 0
-}, { creates: true })
+}
 
 /** @param {Context} context @param {Store} store */
 function buildIndexes ({ output, signal }, store) {

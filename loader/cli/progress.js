@@ -190,6 +190,11 @@ export class LoadProgress extends ProgressLine {
     if (!output.json && !this.#total) this.#count(source)
   }
 
+  /** Tiles of the source, if that is known. */
+  get total () {
+    return this.#total
+  }
+
   // counting a folder takes a while, and the load goes on meanwhile
   async #count (source) {
     try {

@@ -8,6 +8,7 @@ import { refuse } from './options.js'
 import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
 import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
 import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
+import { withWork } from './work.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -56,9 +57,12 @@ async function pruneCommand (context, options, layers) {
   const settings = settingsOf(options, layer)
   // the policy of a layer was decided before: a timer applies it
   const confirm = settings.policy && confirmation(context, options, layer)
-  return withPatientStore(context, options, store => layer
-    ? pruneOne(context, store, layer, { ...settings, confirm })
-    : pruneEvery(context, store, settings))
+  const about = { command: 'prune', layer, unit: 'versions', follows: settings.live }
+  return withPatientStore(context, options, store => {
+    return withWork(context, settings.dryRun ? undefined : store.couch, about, work => layer
+      ? pruneOne(context, store, layer, { ...settings, confirm, work })
+      : pruneEvery(context, store, { ...settings, work }))
+  })
 }
 
 function checkOptions (options) {
@@ -86,12 +90,13 @@ function settingsOf (options, layer) {
 
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneOne ({ output, signal }, store, layer, settings) {
-  const { live, every, confirm, ...options } = settings
+  const { live, every, confirm, work, ...options } = settings
   const started = performance.now()
-  const watch = watchOf(output, options, confirm)
+  const watch = watchOf(output, options, work, confirm)
   try {
     const summary = await prune(store, layer, { ...options, ...watch, signal })
     watch.end()
+    work.show({ about: removedBy([summary]) })
     const lines = [...report(summary, options.dryRun), ...diskWords(summary.compaction)]
     output.result({ ...summary, seconds: secondsSince(started) }, lines)
     return failed(summary) ? 1 : 0
@@ -102,14 +107,15 @@ async function pruneOne ({ output, signal }, store, layer, settings) {
 
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneEvery ({ output, signal }, store, settings) {
-  const { policy, ...options } = settings
+  const { policy, work, ...options } = settings
   if (options.live) store.couch.options.retries = RETRIES
   const started = performance.now()
-  const watch = watchOf(output, options)
+  const watch = watchOf(output, options, work)
   try {
-    const reports = options.live ? liveWatch(output, options.every) : watch
+    const reports = options.live ? liveWatch(output, options.every, work) : watch
     const round = await pruneAll(store, { ...options, signal, ...reports })
     watch.end()
+    work.show(roundFigures(round))
     output.result({ ...round, seconds: secondsSince(started) }, options.live ? [] : roundWords(round, options.dryRun))
     return round.failed.length || round.layers.some(failed) ? 1 : 0
   } finally {
@@ -117,13 +123,19 @@ async function pruneEvery ({ output, signal }, store, settings) {
   }
 }
 
+const removedBy = layers => ({ removed: layers.reduce((sum, { versions }) => sum + versions, 0) })
+
+const roundFigures = ({ layers, failed: named }) => (
+  { failed: named.length, failures: named.map(({ layer, reason }) => `${layer}: ${reason}`), about: { ...removedBy(layers), round: now() } }
+)
+
 const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
 
 /**
  * Reports the plan before anything is removed, and the progress.
  * @param {() => Promise<void>} [confirm] asks whether to go on
  */
-function watchOf (output, { dryRun }, confirm) {
+function watchOf (output, { dryRun }, work, confirm) {
   const progress = new ProgressLine(output, 'versions')
   const compacting = new CompactionProgress(output)
   return {
@@ -138,7 +150,10 @@ function watchOf (output, { dryRun }, confirm) {
       await confirm()
       progress.restart()
     },
-    onProgress: ({ looked, total, versions }) => progress.draw(looked, total, () => [`${count(versions)} removed`]),
+    onProgress ({ looked, total, versions }) {
+      progress.draw(looked, total, () => [`${count(versions)} removed`])
+      work.show({ done: looked, total, about: { removed: versions } })
+    },
     onCompact: compacting.show,
     end: () => progress.end()
   }
@@ -151,10 +166,11 @@ function goingWords (listed) {
   return `: ${going.slice(0, NAMED).map(({ time }) => time).join(', ')}${going.length > NAMED ? ' …' : ''}`
 }
 
-function liveWatch (output, every) {
+function liveWatch (output, every, work) {
   return {
     onState: reportStates(output, `Pruning every ${count(every)} s.`),
     onRound: round => {
+      work.show(roundFigures(round))
       const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
       const disk = round.compaction?.done ? diskWords(round.compaction) : []
       const lines = [...pruned.flatMap(summary => report(summary, false)), ...failures(round), ...disk]

@@ -11,6 +11,7 @@ import { areaOf, refuse, timeOrAgo } from './options.js'
 import { bytes, count, countWords, duration, plural } from './output.js'
 import { ProgressLine, announce, reportEnd } from './progress.js'
 import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
+import { withWork } from './work.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addSeedCommand (program, run) {
@@ -89,27 +90,37 @@ async function seedArea (context, options, layer, seeding) {
     refreshBefore: refreshBefore === undefined ? undefined : timeOrAgo(refreshBefore),
     dryRun
   }
-  return withPatientStore(context, options, async store => {
+  const about = { command: 'seed', layer, unit: 'tiles' }
+  const seedInto = async (store, work) => {
     const progress = new ProgressLine(output)
     const list = failed && !dryRun ? await FailureList.open(failed) : undefined
-    let plan
+    let plan = /** @type {any} */ (undefined)
     try {
       const summary = await reportEnd(progress, () => seed(store, layer, {
         ...settings,
         signal,
         onPlan: made => { plan = made; announce(output, layer, made) },
-        onProgress: tally => showProgress(progress, tally, plan.tiles),
+        onProgress (tally) {
+          showProgress(progress, tally, plan.tiles)
+          work.show(figuresOf(tally, plan.tiles))
+        },
         onFailure: failure => list?.add(failure),
         onTrouble: error => output.note(`Waiting: ${error.message}`)
       }), (tally, seconds, how) => report(output, { ...tally, seconds, plan }, options, how))
+      work.show(figuresOf(summary, plan?.tiles))
       await list?.close()
       return summary.failed ? 1 : 0
     } catch (error) {
       await list?.close().catch(() => {})
       throw error
     }
-  })
+  }
+  return withPatientStore(context, options, store =>
+    withWork(context, dryRun ? undefined : store.couch, about, work => seedInto(store, work)))
 }
+
+const figuresOf = ({ tiles, failed, failures, fetched, fresh, missing, bytes: size }, total) =>
+  ({ done: tiles, total, failed, failures, about: { fetched, fresh, missing, bytes: size } })
 
 /** The tiles to seed: of an area, or those that failed before. */
 async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {

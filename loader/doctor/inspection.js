@@ -1,6 +1,6 @@
 // One inspection of a store: its findings, and the answers that several conditions need. A condition that cannot be
 // looked at becomes a finding of its own, and the others go on.
-import { fromSeconds } from '../../core/index.js'
+import { fromSeconds, isAdministrative } from '../../core/index.js'
 import { isUntouched } from '../access.js'
 import { TilecouchError } from '../errors.js'
 import { isPublished } from '../publish.js'
@@ -92,6 +92,8 @@ export const warning = (found, why, advice, more) => ({ state: 'warning', found,
 /** @type {Problem} */
 export const bad = (found, why, advice, more) => ({ state: 'bad', found, why, advice, ...more })
 
+const FEW = 100 // documents that an empty store may have: of commands that ran there
+
 const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 
 /** Only reads, asks once and not for long, and never builds an index. */
@@ -159,9 +161,10 @@ export class Inspection {
 
   /** Whether the store is empty and was never published: the first load is twice as fast then, and publishes it. */
   isNew = () => this.once('new', async () => {
-    const { doc_count: documents } = await this.info()
+    const rows = await this.couch.page({ limit: FEW })
+    const isEmpty = rows.length < FEW && rows.filter(({ id }) => !isAdministrative(id)).length <= 1
     const security = { ...await this.store.security(), tilecouch: undefined } // it may be closed on purpose
-    return documents <= 1 && isUntouched(security) && !await isPublished(this.store)
+    return isEmpty && isUntouched(security) && !await isPublished(this.store)
   })
 
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */

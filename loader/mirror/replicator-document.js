@@ -74,8 +74,8 @@ export function selectorOf (selection) {
     const why = 'only the other versions of a tile tell whether one was still visible then'
     throw cannot('leave out the past before a time', why)
   }
-  // a mirror takes no code
-  if (selection.isWhole) return { $not: { _id: { $regex: '^_design/' } } }
+  // a mirror takes no code, and nothing about the running of its source
+  if (selection.isWhole) return { $not: { _id: { $regex: '^(?:_design/|(?:work|activity|token):[^:@]+$)' } } }
   const own = { _id: { $regex: expression(selection) } }
   return selection.layers ? own : { $and: [own, { $not: { _id: { $regex: NO_LAYER } } }] }
 }

@@ -11,8 +11,8 @@ export const retryDefaults = clientDefaults
 
 /** @typedef {import('../../core/couch/client.js').CouchRequest} CouchRequest */
 /**
- * @typedef {{origin: string, base: string, path: string, headers: {authorization?: string}}} Access base, path: of the
- *   server and of the database
+ * @typedef {{origin: string, base: string, path: string, user: string, headers: {authorization?: string}}} Access base,
+ *   path: of the server and of the database; user: empty without a name
  */
 
 export class Couch extends CouchClient {
@@ -46,7 +46,8 @@ export class Couch extends CouchClient {
     const base = pathname.replace(/\/$/, '')
     const auth = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
     const headers = username ? { authorization: `Basic ${auth}` } : {}
-    return { origin, base, path: `${base}/${encodeURIComponent(this.db)}`, headers }
+    const path = `${base}/${encodeURIComponent(this.db)}`
+    return { origin, base, path, user: decodeURIComponent(username), headers }
   }
 
   /**

@@ -12,6 +12,7 @@ export const exchange = request => new Promise((resolve, reject) => {
   /** @type {Buffer[]} */
   const pieces = []
   let [status, reason, length] = [0, '', 0]
+  let skew = /** @type {number | undefined} */ (undefined)
   /** @type {import('undici').Dispatcher.DispatchController | undefined} */
   let connection
   const end = () => signal?.removeEventListener('abort', stop)
@@ -30,8 +31,9 @@ export const exchange = request => new Promise((resolve, reject) => {
       // aborted while a connection was being opened
       if (signal?.aborted) controller.abort(new DOMException('This operation was aborted', 'AbortError'))
     },
-    onResponseStart (_, statusCode, __, statusMessage) {
+    onResponseStart (_, statusCode, fields, statusMessage) {
       status = statusCode
+      skew = Date.parse(String(fields.date)) - Date.now()
       reason = statusMessage ?? ''
     },
     onResponseData (_, piece) {
@@ -46,7 +48,7 @@ export const exchange = request => new Promise((resolve, reject) => {
     },
     onResponseEnd () {
       end()
-      resolve({ status, reason, bytes: Buffer.concat(pieces, length) })
+      resolve({ status, reason, skew, bytes: Buffer.concat(pieces, length) })
     },
     onResponseError (_, error) {
       end()

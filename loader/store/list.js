@@ -1,5 +1,5 @@
 // What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
-import { asOf, checkLayer, endOf, layerRange, parseTileId, tileId, timeline, versionId } from '../../core/index.js'
+import { asOf, checkLayer, endOf, isAdministrative, layerRange, parseTileId, tileId, timeline, versionId } from '../../core/index.js'
 import { heads, versions } from './columns.js'
 import { RangeReader, listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
@@ -162,7 +162,7 @@ function describeVersion (layer, { id, key, value: { rev, bytes, expires, gone }
 export async function * listHeads (couch, layer, { signal } = {}) {
   for await (const rows of couch.pages(layerRange(checkLayer(layer)), { signal })) {
     for (const { id } of rows) {
-      if (id.includes('@')) continue
+      if (id.includes('@') || isAdministrative(id)) continue
       const { z, x, y } = parseTileId(id)
       yield { id, z, x, y }
     }

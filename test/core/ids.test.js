@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
   RESERVED, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
-  parseDocumentId, parseReference, parseTileId, parseTilePath, pastRange, styleId, tileId, versionId
+  isAdministrative, parseDocumentId, parseReference, parseTileId, parseTilePath, pastRange, styleId, tileId, versionId, workId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
 import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
@@ -18,6 +18,14 @@ describe('ids', () => {
     assert.equal(styleId('osm', '2024-03-01T00:00:00Z'), 'style:osm@2024-03-01T00:00:00Z')
     assert.deepEqual(parseDocumentId('style:osm@2024-03-01T00:00:00Z'), { kind: 'style', layer: 'osm', time: '2024-03-01T00:00:00Z' })
     for (const id of ['style:osm', 'style:osm@2024', 'style:1:0:0', 'style:layer@2024-03-01T00:00:00Z']) assert.equal(parseDocumentId(id), undefined, id)
+  })
+
+  it('tell what is about the running of a store from tiles of a layer that is called so', () => {
+    for (const id of [workId('20240301T101500123-4f9k'), 'activity:20240301T101500123-4f9k', 'token:x_-5', 'work:']) assert.equal(isAdministrative(id), id !== 'work:', id)
+    for (const id of ['work:3:1:2', 'token:3:1:2@2024-03-01T00:00:00Z', 'layer:work', 'edition:work@2024-03-01T00:00:00Z', 'osm:3:1:2', 'tilecouch', 'workshop:5']) {
+      assert.equal(isAdministrative(id), false, id)
+    }
+    assert.equal(parseDocumentId(workId('20240301T101500123-4f9k')), undefined, 'it belongs to no layer')
   })
 
   it('come back from parsing as they went in', () => {
@@ -113,9 +121,9 @@ describe('layer names', () => {
   })
 
   it('of new layers are not those of kinds of documents, nor db; a store may have one from before', () => {
-    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'db', 'Osm'], 'BAD_LAYER')
+    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
     assert.equal(checkNewLayer('dbs'), 'dbs')
-    for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
+    for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
     for (const name of RESERVED) assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')
   })
 })

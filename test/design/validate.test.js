@@ -125,6 +125,26 @@ describe('validate_doc_update', () => {
     }
   })
 
+  it('lets each writer say what his own commands do, and server admins what any do', () => {
+    const work = { _id: 'work:20240301T101500123-4f9k', type: 'work', command: 'load', state: 'running', started: T, seen: T, user: 'w' }
+    const ended = { ...work, state: 'done', finished: T, layer: 'osm', edition: T, done: 5, rate: 2.5, about: { bytes: 5 } }
+    assert.equal(verdict(work), undefined)
+    assert.equal(verdict(ended, { old: work }), undefined)
+    assert.equal(verdict({ _id: work._id, _deleted: true }, { old: { ...work, user: 'other' } }), undefined, 'old work is removed by the next command')
+    const { user: _, ...nameless } = work
+    for (const doc of [{ ...work, user: 'other' }, nameless]) {
+      forbids(doc, /the user of a work/)
+      assert.equal(verdict(doc, { user: { name: 'root', roles: ['_admin'] } }), undefined)
+    }
+    forbids(work, /the user of a work/, { old: { ...work, user: 'other' } })
+    assert.equal(verdict(work, { old: { ...work, user: 'other', _deleted: true } }), undefined)
+    for (const layer of ['work', 'db']) assert.equal(verdict({ ...work, layer }), undefined, 'of a layer from before its name was reserved')
+    for (const layer of ['layer', 'Osm', 5, null]) forbids({ ...work, layer }, /the layer of a work/)
+    for (const _id of ['work:', 'work:x', 'work:osm:3:1:2', 'job:20240301T101500123-4f9k', '20240301T101500123-4f9k']) forbids({ ...work, _id }, /the id must be work:RUN/)
+    forbids({ ...work, about: { long: 'x'.repeat(17_000) } }, /at most 16384/)
+    forbids({ ...work, _attachments: image('image/png') }, /attachment/)
+  })
+
   it('refuses layers, editions and markers under wrong ids', () => {
     forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm2' }, /the id must be layer:osm2/)
     forbids({ _id: 'layer:Osm', type: 'layer', layer: 'Osm' }, /the layer of a layer must be a name/)

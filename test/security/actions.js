@@ -14,6 +14,7 @@ const layer = x => ({ _id: `layer:l${x}`, type: 'layer', layer: `l${x}` })
 const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${x}`, time: T1 })
 const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`, time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] } })
 const style = x => ({ _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } })
+const work = (x, user) => ({ _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user }) })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -29,7 +30,7 @@ const on = (make, act) => ({ before: make, act: (x, rev) => act(make(x), rev, x)
  * @typedef {object} Action
  * @property {Level} level
  * @property {(x: number) => any} [before] a document that is there
- * @property {(x: number, rev?: string) => {method: string, path: string, body?: any, headers?: Record<string, string>, server?: boolean}} act
+ * @property {(x: number, rev?: string, who?: string) => {method: string, path: string, body?: any, headers?: Record<string, string>, server?: boolean}} act
  * @property {boolean} [couchOnly] the embedded store has no such thing: there it is refused
  */
 
@@ -63,6 +64,11 @@ export const actions = {
   'write a style': { level: 'writes', act: x => put({ ...style(x), _attachments: { 'sprite.png': image.tile } }) },
   'delete a style: `DELETE`': { level: 'writes', ...on(style, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
 
+  'say what a command does, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(work(x, who)) },
+  'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'), ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'say what a command does, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
+  'change the work of somebody else': { level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' })) },
+
   'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': { level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },
   'delete the attachment of a tile alone: `DELETE`': { level: 'nobody', ...on(head, ({ _id }, rev) => ({ method: 'DELETE', path: `${_id}/tile?rev=${rev}` })) },
@@ -82,6 +88,7 @@ export const actions = {
   'write an edition with counts or times that are none': { level: 'nobody', act: x => put({ ...edition(x), ...[{ tiles: -1 }, { finished: 'soon' }][x % 2] }) },
   'write a manifest of blocks that no zoom has': { level: 'nobody', act: x => put({ ...manifest(x), blocks: { '4000000000:0:0': ['aaaaaaaaaaaa'] } }) },
   'write a layer with fields of more than 256 kB': { level: 'nobody', act: x => put({ ...layer(x), attribution: 'x'.repeat(99_000), description: 'x'.repeat(99_000), legend: 'x'.repeat(99_000) }) },
+  'write work without a state, or under another id': { level: 'nobody', act: (x, rev, who) => put({ ...work(x, who), ...[{ state: undefined }, { _id: `work:${x}` }][x % 2] }) },
   'write a tile with fields of more than 16 kB': { level: 'nobody', act: x => put({ ...head(x), note: 'x'.repeat(20000) }) },
 
   'write a design document: `PUT`': { level: 'administers', act: x => put(design(x)) },

@@ -46,13 +46,13 @@ withPeople('the table of who may do what', start => {
       const scratch = name => `${new URL(url).pathname.slice(1)}_${name}`
 
       /** What is there before an attempt: written by an admin. */
-      async function prepare ({ before, act }) {
+      async function prepare ({ before, act }, who) {
         const at = x++
         const made = before?.(at)
         const database = `${rootOf(url)}/${scratch(`made${at}`)}`
         if (made === null) await json(database, { method: 'PUT' })
         const { rev } = made ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
-        return { ...act(at, rev), database }
+        return { ...act(at, rev, server[who]?.[0]), database }
       }
 
       /** Whether it was done: what answers 201 may still have refused. */
@@ -70,7 +70,7 @@ withPeople('the table of who may do what', start => {
         it(what, async () => {
           const mayDoIt = who => may(action.level, who, kind) && !(isEmbedded && action.couchOnly)
           const [good, bad] = [Object.keys(people).filter(mayDoIt), Object.keys(people).filter(who => !mayDoIt(who))]
-          const prepared = await Promise.all(bad.map(() => prepare(action)))
+          const prepared = await Promise.all(bad.map(who => prepare(action, who)))
           const was = await state()
           for (const { who, done, status, text } of await Promise.all(bad.map((one, at) => attempt(one, prepared[at])))) {
             assert.equal(done, false, `${people[who]}: ${status} ${text}`)
@@ -78,7 +78,7 @@ withPeople('the table of who may do what', start => {
           }
           assert.equal(await state(), was, 'who was told no changed nothing')
           for (const who of good) {
-            const { done, status, text } = await attempt(who, await prepare(action))
+            const { done, status, text } = await attempt(who, await prepare(action, who))
             assert.equal(done, true, `${people[who]}: ${status} ${text}`)
           }
         })

@@ -128,6 +128,32 @@ const kinds = {
       runs: [...but(isEmpty), ['20220601T000000000-ABCD']]
     }
   },
+  work: {
+    make: (layer, { run }) => ({
+      _id: `work:${run}`, type: 'work', layer, command: 'load', line: 'tilecouch load', edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
+      rate: 0.5, failed: 1, failures: [`${layer}:3:0:0: 404`], user: 'w', host: 'maps1', about: { bytes: 4 }, error: { code: 'X' }
+    }),
+    bad: {
+      command: [...but(value => value === 'constructor'), undefined, 'Load', 'a'.repeat(31)],
+      line: [...but(isText), 'x'.repeat(4001)],
+      edition: times,
+      state: [...odd, undefined, 'interrupted'],
+      started: [...times, undefined],
+      seen: [...times, undefined],
+      finished: times,
+      every: [...odd, 0],
+      unit: [...but(isText), 'x'.repeat(101)],
+      done: counts,
+      total: counts,
+      rate: but(value => typeof value === 'number' && value >= 0),
+      failed: counts,
+      failures: [...but(isEmpty), [5], ['x'.repeat(1001)]],
+      host: [...but(isText), 'x'.repeat(301)],
+      about: [...but(isObject), { long: 'x'.repeat(17_000) }],
+      error: but(isObject),
+      later: ['x'.repeat(5000)]
+    }
+  },
   block: {
     make: (layer, { name }) => ({
       _id: `block:${layer}:${PLACE}:${name}`, type: 'block', layer, z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }

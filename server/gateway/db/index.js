@@ -3,6 +3,7 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { SECURITY, filterRows, isAccessError, restrict, toDbError } from '../access/db-access.js'
 import { SAFE_HEADERS, sendJson, sendTagged } from '../responses.js'
 import { DbError, notFound, sendDbError, unavailable } from './errors.js'
+import { hideAdministrative } from './hidden.js'
 import { IMMUTABLE } from './proxy.js'
 import { checkLimits, parseDbRequest, readBody } from './request.js'
 
@@ -20,11 +21,12 @@ export async function db (ctx, asked, req, res) {
     if (ctx.isIncomplete?.() && VIEW.test(asked.path)) {
       throw unavailable(503, 'this edge is being filled, and its indexes come when all of it is there')
     }
-    const body = req.method === 'POST' ? await readBody(req, request) : undefined
-    request.isLarge = checkLimits(request, body)
-    if (asked.visitor) return await answerVisitor(ctx, asked.visitor, request, body, req, res)
+    const given = req.method === 'POST' ? await readBody(req, request) : undefined
+    request.isLarge = checkLimits(request, given)
+    const { body, change } = hideAdministrative(request, given)
+    if (asked.visitor) return await answerVisitor(ctx, asked.visitor, request, { body, change }, req, res)
     if (await sendImage(ctx, request, req, res)) return
-    await ctx.proxy.forward(request, body, req, res)
+    await ctx.proxy.forward(request, body, req, res, { change })
   } catch (error) {
     const known = isAccessError(error) ? toDbError(error) : error
     if (!(known instanceof DbError)) throw error
@@ -33,10 +35,12 @@ export async function db (ctx, asked, req, res) {
 }
 
 /** The answer if there are private layers. */
-async function answerVisitor (ctx, visitor, asked, given, req, res) {
+async function answerVisitor (ctx, visitor, asked, { body: given, change: hide }, req, res) {
   const { request, body, filter, seconds } = await restrict(visitor, asked, given, res, () => ctx.layers.list())
   if (await sendImage(ctx, request, req, res)) return
-  const change = filter && (answer => filterRows(visitor, answer, filter, res))
+  const change = filter
+    ? answer => filterRows(visitor, hide ? hide(answer) : answer, filter, res)
+    : hide
   await ctx.proxy.forward(request, body, req, res, { seconds, change })
 }
 

@@ -4,7 +4,7 @@
 //   ahead.js      CouchDB, before anybody asks: the surroundings of tiles that were not in memory
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
 // as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
-import { tileId } from '../../../core/index.js'
+import { isAdministrative, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
 import { ReadAhead } from './ahead.js'
@@ -51,6 +51,7 @@ export class TileService {
       log,
       limits,
       onChange: change => {
+        if (isAdministrative(change.id)) return
         if (change.id.includes(':')) this.#cache.changed(change) // design documents are no tiles
         layers.changed(change.id)
       },

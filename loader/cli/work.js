@@ -1,0 +1,76 @@
+// Long commands say in the store what they do: see loader/work.js.
+import { TilecouchError, scrub, workDefaults } from '../../core/index.js'
+import { Work } from '../work.js'
+
+/** @typedef {Pick<Work, 'show'>} Shown */
+
+const NOWHERE = { show () {} }
+
+/**
+ * Runs a task, and says in the store how far it is and how it ended.
+ * @template T
+ * @param {{line?: string, signal: AbortSignal}} context
+ * @param {import('../store/couch.js').Couch | undefined} couch undefined: a command that changes nothing says nothing
+ * @param {import('../work.js').About & {follows?: boolean}} about follows: it goes on until it is stopped
+ * @param {(work: Shown) => Promise<T>} task
+ * @returns {Promise<T>}
+ */
+export async function withWork ({ line, signal }, couch, { follows, ...about }, task) {
+  if (!couch) return task(NOWHERE)
+  const work = new Work(couch, { line, ...(follows && { every: workDefaults.quiet }), ...about })
+  try {
+    const result = await task(work)
+    await work.end(follows && signal.aborted ? new TilecouchError('ABORTED') : undefined)
+    return result
+  } catch (error) {
+    await work.end(error)
+    throw error
+  }
+}
+
+/**
+ * What a document of work says of a command that follows a store.
+ * @param {{state: string, lag?: number | null, upToDate?: string | number | null, error?: string, reason?: string}} of
+ *   lag: seconds; upToDate: when it last had everything
+ * @param {Record<string, any>} about more
+ */
+export const followed = ({ state, lag, upToDate, error, reason }, about) => ({
+  ...about,
+  state,
+  lag: Number.isFinite(lag) ? Math.round(Number(lag)) : undefined,
+  success: upToDate ? new Date(upToDate).toISOString().slice(0, 19) + 'Z' : undefined,
+  error,
+  reason
+})
+
+/** How far a command that follows is behind, from its `onState`. */
+export class LiveState {
+  state = 'reading'
+  upToDate = /** @type {number | undefined} */ (undefined)
+  error = /** @type {string | undefined} */ (undefined)
+  reason = /** @type {string | undefined} */ (undefined)
+
+  /** @param {{state: string, error?: string, reason?: string}} change */
+  note ({ state, error, reason }) {
+    if ([this.state, state].includes('following')) this.upToDate = Date.now()
+    Object.assign(this, { state, error, reason })
+  }
+
+  get lag () {
+    if (this.state === 'following') this.upToDate = Date.now()
+    return this.upToDate === undefined ? undefined : (Date.now() - this.upToDate) / 1000
+  }
+}
+
+const SECRET = '[\\w-]*(?:key|token|secret|pass|auth|cred|sig|headers)[\\w-]*='
+const IN_ADDRESS = new RegExp(`([?&;]${SECRET})[^&\\s"'#]+`, 'gi')
+const IN_SETTING = new RegExp(`^((?:--set=)?${SECRET})[^]+`, 'i') // of --set
+
+/**
+ * What was typed, as a shell takes it, without passwords, tokens and keys.
+ * @param {string[]} argv without node and script
+ */
+export const commandLine = argv => ['tilecouch', ...argv].map(argument => {
+  const text = scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)')
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}).join(' ')

@@ -1,0 +1,77 @@
+// Documents about the running of a store are for those who administer it: /db shows them to nobody. Lists of ids may
+// name them. Replicators, which then ask for them, hear that there is no such revision, and go on.
+import { isAdministrative } from '../../../core/index.js'
+import { forbidden } from './errors.js'
+
+const KINDS = ['work', 'activity', 'token']
+const SHOWN = { $not: { _id: { $regex: `^(${KINDS.join('|')}):[^:@]+$` } } }
+const NONE = '1-00000000000000000000000000000000' // a revision that no document has
+const OF_LAYERS = /^(by_|rest_by_area$|styles$|expiring$|stored$)/ // views
+
+/**
+ * Changes a request so that its answer has no such documents.
+ * @param {import('./request.js').DbRequest} request
+ * @param {any} body of a POST, parsed
+ * @returns {{body: any, change?: (answer: any) => any}} change: of the answer
+ */
+export function hideAdministrative (request, body) {
+  const { endpoint, names, args } = request
+  const asked = endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
+  switch (endpoint) {
+    case 'document':
+      if (isAdministrative(names[0])) askForNone(request)
+      return { body }
+    case '_bulk_get': {
+      const none = one => isAdministrative(one.id) ? { id: one.id, rev: NONE } : one
+      return { body: { ...body, docs: body.docs.map(none) } }
+    }
+    case '_find':
+      return { body: { ...body, selector: both(body.selector) } }
+    case '_changes':
+      return { body: asked[0].include_docs ? hideChanges(request, asked[0], body) : body }
+    case '_all_docs': case '_view': case 'queries':
+      return { body, ...(asked.some(one => one.include_docs && mayShow(names, one)) && { change: hideRows }) }
+    default:
+      return { body }
+  }
+}
+
+const both = (selector = {}) => ({ ...selector, $and: [...selector.$and ?? [], SHOWN] })
+
+/** @param {import('./request.js').DbRequest} request */
+function askForNone (request) {
+  const { query } = request
+  query.delete('rev')
+  if (query.has('open_revs')) query.set('open_revs', JSON.stringify([NONE]))
+  else query.set('rev', NONE)
+  request.search = `?${query}`
+}
+
+/** @param {import('./request.js').DbRequest} request */
+function hideChanges (request, { doc_ids: ids = [] }, body) {
+  const { query } = request
+  const filter = query.get('filter') ?? ''
+  if (filter === '_design' || (filter === '_doc_ids' && !ids.some(isAdministrative))) return body
+  if (filter && filter !== '_selector') throw forbidden('with include_docs, this feed takes no such filter')
+  query.set('filter', '_selector')
+  Object.assign(request, { method: 'POST', search: `?${query}` })
+  return { ...body, selector: both(body?.selector) }
+}
+
+/** Whether an answer may have such a document. @param {string[]} names @param {Record<string, any>} asked */
+function mayShow ([first, design, , view], asked) {
+  if (first === '_design') return design !== 'versions' || !OF_LAYERS.test(view)
+  const { key, keys = key === undefined ? undefined : [key] } = asked
+  if (keys) return keys.some(isAdministrative)
+  const [start, end] = [asked.startkey ?? asked.start_key, asked.endkey ?? asked.end_key]
+  const [low, high] = asked.descending ? [end, start] : [start, end]
+  const isBefore = (id, kind) => typeof id === 'string' && id < `${kind}:`
+  const isAfter = (id, kind) => typeof id === 'string' && id >= `${kind};`
+  return KINDS.some(kind => !isAfter(low, kind) && !isBefore(high, kind))
+}
+
+function hideRows (answer) {
+  const isShown = ({ id, doc }) => !isAdministrative(String(id)) && !isAdministrative(String(doc?._id))
+  const shown = ({ rows, ...rest }) => ({ ...rest, ...(rows && { rows: rows.filter(isShown) }) })
+  return answer.results ? { ...answer, results: answer.results.map(shown) } : shown(answer)
+}
