@@ -1,9 +1,10 @@
 // Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to copy what has
 // been added.
-import { checkLayer, checkSound, endOf, gridOf, layerId, layerRange } from '../../core/index.js'
+import { checkLayer, checkSound, endOf, gridOf, layerId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { dropEmptyLayer } from '../load/undo.js'
+import { isEmptyLayer } from '../store/layers.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, copyStyles, layerOf, writeLayer } from './documents.js'
 import { TileCopier, copyDefaults } from './tiles.js'
@@ -97,9 +98,6 @@ async function settleCopy (couch, to, { copied, isNew, tally, signal }) {
     }
   })
 }
-
-/** Whether a layer has no tiles. */
-export const isEmptyLayer = async (couch, layer) => (await couch.page({ ...layerRange(layer), limit: 1 })).length === 0
 
 const MOST_NAMED = 100 // tiles
 

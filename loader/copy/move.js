@@ -9,9 +9,10 @@ import { peerOf } from '../mirror/peer.js'
 import { endLeaves, readTiles } from '../remove/documents.js'
 import { revisionsFrom, statementPrefixes } from '../remove/index.js'
 import { Remover } from '../remove/remover.js'
+import { isEmptyLayer } from '../store/layers.js'
 import { fieldsOf } from '../store/revisions.js'
 import { copyStyles } from './documents.js'
-import { Tally, copyAll, isEmptyLayer } from './index.js'
+import { Tally, copyAll } from './index.js'
 import { extensionOf, hasVersion } from './tiles.js'
 
 const TILES = 200 // compared together

@@ -1,7 +1,8 @@
 // A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
-import { editionId, layerId, layerRange } from '../../core/index.js'
+import { editionId, layerId } from '../../core/index.js'
 import { endLeaves } from '../remove/documents.js'
 import { revisionsFrom, statementPrefixes } from '../remove/index.js'
+import { isEmptyLayer } from '../store/layers.js'
 
 /**
  * Removes a layer that a load or copy has created, unless it has tiles by now, or another load works on it. Only
@@ -19,7 +20,6 @@ export async function dropEmptyLayer (store, layer, run = '') {
   for (const prefix of [editionId(layer, ''), ...statementPrefixes(layer)]) {
     for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
   }
-  const tiles = await couch.page({ ...layerRange(layer), limit: 1 })
-  if (tiles.length || (await store.editions(layer)).some(edition => edition.run !== run)) return
+  if (!await isEmptyLayer(couch, layer) || (await store.editions(layer)).some(edition => edition.run !== run)) return
   await endLeaves(couch, leaves)
 }

@@ -2,7 +2,8 @@
 // deletion.
 import { batchesOf } from '../../core/batches.js'
 import {
-  AFTER, checkLayer, editionId, endOf, headId, isTileId, layerId, layerRange, manifestId, startOf, styleId, tileId
+  AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, manifestId, startOf,
+  styleId, tileId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
@@ -33,7 +34,7 @@ export async function removeLayer (store, layer, options = {}) {
   const before = await bytesOf(store, layer)
   const others = new Set()
   const walk = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
-    if (!isTileId(id)) others.add(id)
+    if (!isTileId(id) && !isAdministrative(id)) others.add(id)
     return isTileId(id) && id.includes('@') !== isHead
   })
   const hasTiles = async isHead => !(await walk(isHead).next()).done

@@ -1,11 +1,13 @@
 // Layers and editions: small documents, written by merging, so that two loads never undo each other's fields.
 import { isDeepStrictEqual } from 'node:util'
 import {
-  checkLayer, checkNewLayer, checkSound, editionId, examine, faultIn, gridOf, isSameGrid, layerDocument, layerFields,
-  layerId, layerRange, soundLayers, soundOf
+  checkLayer, checkNewLayer, checkSound, editionId, examine, faultIn, gridOf, isAdministrative, isSameGrid,
+  layerDocument, layerFields, layerId, layerRange, soundLayers, soundOf
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
+
+const FEW = 20 // documents that are looked at
 
 /**
  * Makes a layer, or changes fields of one that is there.
@@ -26,13 +28,19 @@ export async function defineLayer (couch, layer, fields = {}) {
       Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
     const own = Object.fromEntries(all.filter(entry => !isLater(entry)))
     const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, own) })
-    if (!isSameGrid(valid, changed) && await hasTiles(couch, layer)) throw otherGrid(layer, valid, changed)
+    if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })
   return describe(doc)
 }
 
-const hasTiles = async (couch, layer) => (await couch.page({ ...layerRange(layer), limit: 1 })).length > 0
+/** Whether a layer has no tiles. @param {import('./couch.js').Couch} couch @param {string} layer */
+export async function isEmptyLayer (couch, layer) {
+  for await (const rows of couch.pages(layerRange(layer), { page: FEW })) {
+    if (!rows.every(({ id }) => isAdministrative(id))) return false
+  }
+  return true
+}
 
 const otherGrid = (layer, stored, wanted) => new TilecouchError('OTHER_GRID', {
   what: `the layer ${layer}`, grid: gridOf(stored).id, other: 'what is given', otherGrid: gridOf(wanted).id

@@ -23,19 +23,29 @@ onEachStore('reserved names', backend => {
     assert.deepEqual((await store.layers()).map(({ layer }) => layer), ['osm'])
   })
 
-  it('of an existing layer are reported, and the layer is read and renamed', async function () {
-    this.timeout(30000)
-    await store.couch.put({ _id: 'layer:db', type: 'layer', layer: 'db', minzoom: 3, maxzoom: 3 })
-    await store.write([tile('db', T1, 1), tile('db', T2, 2)])
-    await store.putEdition('db', T1, { title: 'First' })
+  for (const name of ['db', 'work']) {
+    it(`of an existing layer, such as ${name}, are reported, and the layer is read and renamed`, () => readAndRename(name)).timeout(30000)
+  }
+
+  async function readAndRename (name) {
+    const works = ['20240301T101500123-4f9k', '10240301T101500123-4f9k', '99990301T101500123-4f9k'].map(run => ({ _id: `work:${run}`, type: 'work', command: 'load', state: 'done', started: T1, seen: T1 }))
+    for (const work of works) await store.couch.put(work)
+    await store.couch.put({ _id: `layer:${name}`, type: 'layer', layer: name, minzoom: 3, maxzoom: 3 })
+    await store.write([tile(name, T1, 1), tile(name, T2, 2)])
+    await store.putEdition(name, T1, { title: 'First' })
     await publish(store)
-    const { kinds } = await check(store)
-    assert.equal(kinds['reserved-name'], 1)
-    assert.deepEqual((await store.at('db', 3, 1, 2, '2023')).bytes, png(1))
-    assert.equal((await store.defineLayer('db', { name: 'Old' })).name, 'Old')
-    assert.equal((await moveLayer(store, 'db', 'base')).done, true)
+    const { kinds, layers } = await check(store)
+    assert.deepEqual([Object.keys(kinds), kinds['reserved-name']], [['reserved-name', 'unfinished-edition', 'odd-size'], 1])
+    assert.deepEqual(layers?.map(({ layer }) => layer), [name])
+    assert.deepEqual((await store.at(name, 3, 1, 2, '2023')).bytes, png(1))
+    const heads = []
+    for await (const { id } of store.heads(name)) heads.push(id)
+    assert.deepEqual(heads, [`${name}:3:1:2`])
+    assert.equal((await store.defineLayer(name, { name: 'Old' })).name, 'Old')
+    assert.equal((await moveLayer(store, name, 'base')).done, true)
     assert.deepEqual((await store.versions('base', 3, 1, 2)).map(({ time }) => time), [T1, T2])
     assert.deepEqual((await store.editions('base')).map(({ title }) => title), ['First'])
     assert.equal((await check(store)).kinds['reserved-name'], undefined)
-  })
+    assert.deepEqual((await store.couch.docs(works.map(({ _id }) => _id))).map(({ deleted }) => deleted), [false, false, false])
+  }
 })

@@ -1,0 +1,163 @@
+// Documents about the running of a store are for those who administer it: nothing else heeds, copies or shows them.
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import PouchDB from 'pouchdb-node'
+import { until } from '../../bench/wait.js'
+import { isAdministrative, parseArea } from '../../core/index.js'
+import { backup, check, mirror, publish, replicatorDocument, restore, Store } from '../../loader/index.js'
+import { changesOf } from '../../loader/repeat.js'
+import { Couch } from '../../loader/store/couch.js'
+import { json, onEachStore, post, put } from '../support/backends.js'
+import { useFolder } from '../support/folder.js'
+import { useStore } from '../support/store.js'
+import { square } from '../support/tiles.js'
+import { openGateway } from '../gateway/support/stand.js'
+
+const T1 = '2021-01-01T00:00:00Z'
+const RUN = '20240301T101500123-4f9k'
+const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', line: 'tilecouch load private/', layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
+/** As they will be: validation takes none of them yet. */
+const OTHERS = [{ _id: `activity:${RUN}`, type: 'activity', before: 'private/' }, { _id: 'token:abc-_1', type: 'token', hash: 'private/' }]
+const IDS = [WORK, ...OTHERS].map(({ _id }) => _id)
+
+onEachStore('documents about the running of a store', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, {
+    once: true,
+    fill: async store => {
+      await store.defineLayer('osm')
+      await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
+      for (const doc of [WORK, ...OTHERS]) await store.couch.put(doc)
+      await publish(store)
+    }
+  })
+  const idsOf = async url => (await json(`${url}/_all_docs`)).rows.map(({ id }) => id)
+  const isFree = async url => assert.deepEqual((await idsOf(url)).filter(isAdministrative), [])
+
+  it('are not mirrored, neither with everything nor with a part', async function () {
+    this.timeout(60000)
+    for (const wanted of [{}, { layers: ['osm'] }, { area: parseArea({ bbox: '-180,-85,180,85' }) }, { current: true }]) {
+      const target = await backend.database()
+      const { lacking, tiles } = await mirror(own.url, target, wanted)
+      assert.deepEqual([lacking, tiles], [0, 16])
+      await isFree(target)
+    }
+  })
+
+  it('are not replicated by the document for the replicator of CouchDB', async () => {
+    for (const wanted of [{}, { layers: ['osm'] }, { zooms: { min: 0, max: 9 } }]) {
+      const { selector } = await replicatorDocument(own.url, `${own.url}_other`, wanted)
+      const { results } = await post(`${own.url}/_changes?filter=_selector`, { selector })
+      assert.equal(results.filter(({ id }) => /^osm:/.test(id)).length, 16)
+      assert.ok(!results.some(({ id }) => isAdministrative(id)))
+    }
+  })
+
+  it('are in no backup, also when they change all the time, and a restore finds nothing amiss', async function () {
+    this.timeout(60000)
+    const file = path.join(folder.dir, 'a.tcb')
+    let changes = 0
+    const change = async () => { await own.store.couch.update(WORK._id, doc => ({ ...doc, done: ++changes })) }
+    const summary = await backup(own.store, file, { limits: { page: 5 }, onProgress: () => { change().catch(() => {}) } })
+    assert.equal(summary.moment, 'store')
+    assert.equal(summary.refused, 0)
+    const url = await backend.database()
+    const restored = await restore([file], url, { rights: 'give', onProgress: ({ step }) => { if (step === 'comparing') put(`${url}/${WORK._id}`, WORK) } })
+    assert.deepEqual([restored.differences, restored.refused], [0, 0])
+    await json(`${url}/${WORK._id}`, { method: 'GET' })
+    assert.ok(!(await idsOf(url)).some(id => isAdministrative(id) && id !== WORK._id))
+  })
+
+  it('are no fault, and their changes keep no check from comparing the indexes', async function () {
+    this.timeout(30000)
+    const plain = await check(own.store)
+    assert.deepEqual([plain.faults, plain.kinds['foreign-document'], plain.layers?.map(({ layer }) => layer)], [0, undefined, ['osm']])
+    const url = await backend.database()
+    const store = await Store.create(url)
+    await store.defineLayer('osm')
+    await store.write(square({ layer: 'osm', time: T1, side: 2, seed: (x, y) => x * 2 + y }))
+    await publish(store)
+    // an index that counts double
+    await store.couch.update('_design/versions', design => ({ ...design, views: { ...design.views, by_zoom: { ...design.views.by_zoom, map: design.views.by_zoom.map.replace('image.length', '2 * image.length') } } }))
+    let count = 0
+    const { kinds } = await check(store, { onProgress: () => { put(`${url}/work:20240301T101500123-${String(count++).padStart(4, '0')}`, { ...WORK, _id: undefined }) } })
+    assert.ok(count)
+    assert.equal(kinds['wrong-sums'], 1)
+  })
+
+  it('make a database a store, and do not wake what waits for changes', async () => {
+    const url = await backend.database()
+    const store = new Store(new Couch(url))
+    await store.couch.request({ method: 'PUT' })
+    await store.couch.put(WORK)
+    await store.couch.put({ _id: 'layer:osm', type: 'layer', layer: 'osm' })
+    await store.checkIsStore()
+    const stop = new AbortController()
+    let woken = 0
+    const end = await changesOf(store, stop.signal)(() => woken++)
+    const before = woken
+    await store.couch.update(WORK._id, doc => ({ ...doc, done: 5 }))
+    await store.couch.update('layer:osm', doc => ({ ...doc, name: 'x' }))
+    await until(() => woken > before)
+    assert.equal(woken, before + 1)
+    stop.abort()
+    await end()
+  })
+
+  describe('through a gateway', () => {
+    let gateway, db
+    before(async () => {
+      gateway = await openGateway(own.url)
+      db = `${gateway.url.replace(/\/$/, '')}/db`
+    })
+    after(() => gateway.close())
+    const key = value => encodeURIComponent(JSON.stringify(value))
+
+    it('are shown to nobody, however they are asked for', async () => {
+      const rev = (await json(`${own.url}/${WORK._id}`))._rev
+      const texts = IDS.flatMap(id => [`/${id}`, `/${encodeURIComponent(id)}?revs=true`, `/${id}?rev=${rev}`, `/${id}?open_revs=all`, `/${id}?open_revs=${key([rev])}&latest=true`])
+      texts.push('/_all_docs?include_docs=true', `/_all_docs?include_docs=true&startkey=${key('work:')}&endkey=${key('work;')}`, `/_all_docs?include_docs=true&keys=${key(IDS)}`, `/_all_docs?include_docs=true&key=${key(WORK._id)}`,
+        `/_all_docs?include_docs=true&descending=true&startkey=${key('z')}`, '/_changes?include_docs=true', `/_changes?include_docs=true&feed=longpoll&since=0&filter=_doc_ids&doc_ids=${key(IDS)}`,
+        '/_design/versions/_view/conflicts?reduce=false&include_docs=true')
+      for (const text of texts) {
+        const answer = await fetch(db + text, { headers: { accept: 'application/json' } })
+        assert.doesNotMatch(await answer.text(), /private\//, text)
+      }
+      const questions = [['/_bulk_get', { docs: IDS.map(id => ({ id })) }], ['/_bulk_get?revs=true&latest=true', { docs: [{ id: WORK._id, rev }] }], ['/_find', { selector: { type: 'work' } }], ['/_find', { selector: { _id: { $in: IDS } } }],
+        ['/_find', { selector: { $or: [{ type: 'work' }, { type: 'token' }] } }], ['/_all_docs?include_docs=true', { keys: IDS }], ['/_all_docs/queries', { queries: [{ include_docs: true }, { keys: IDS, include_docs: true }] }],
+        ['/_changes?include_docs=true&filter=_selector', { selector: { type: 'work' } }], ['/_changes?include_docs=true&filter=_doc_ids', { doc_ids: IDS }]]
+      for (const [text, body] of questions) {
+        const answer = await fetch(db + text, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json' }, body: JSON.stringify(body) })
+        assert.doesNotMatch(await answer.text(), /private\//, text)
+      }
+    })
+
+    it('hide nothing else', async () => {
+      const all = await json(`${db}/_all_docs?include_docs=true`)
+      assert.deepEqual(all.rows.map(({ id }) => id), (await idsOf(own.url)).filter(id => !isAdministrative(id)))
+      const { docs } = await post(`${db}/_find`, { selector: { type: 'tile', x: 1 }, limit: 50 })
+      assert.equal(docs.length, 4)
+      const { results } = await json(`${db}/_changes?include_docs=true`)
+      assert.equal(results.filter(({ doc }) => doc?.type === 'tile').length, 16)
+      const { rows } = await json(`${db}/_all_docs?include_docs=true&startkey=${key('osm:')}&endkey=${key('osm;')}`)
+      assert.equal(rows.length, 16)
+    })
+
+    it('keep no replication from ending', async function () {
+      this.timeout(30000)
+      const target = await backend.database()
+      const { tiles, lacking } = await mirror(db, target, {})
+      assert.deepEqual([tiles, lacking], [16, 0])
+      await isFree(target)
+      const pouch = new PouchDB(path.join(folder.dir, 'pouch'))
+      try {
+        await PouchDB.replicate(db, pouch)
+        const { rows } = await pouch.allDocs()
+        assert.equal(rows.filter(({ id }) => /^osm:/.test(id)).length, 16)
+        assert.ok(!rows.some(({ id }) => isAdministrative(id)))
+      } finally {
+        await pouch.close()
+      }
+    })
+  })
+})

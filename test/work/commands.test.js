@@ -1,0 +1,237 @@
+// What commands say in the store of their work.
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { end, until } from '../../bench/wait.js'
+import { faultIn, isAdministrative, workKinds, workState } from '../../core/index.js'
+import { Store, doctor, publish } from '../../loader/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { addServerCommands } from '../../server/commands.js'
+import { as, json, onEachStore } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { startCommand } from '../support/command.js'
+import { useFolder } from '../support/folder.js'
+import { withPeople } from '../support/people.js'
+import { useStore } from '../support/store.js'
+import { png, square } from '../support/tiles.js'
+import { startUpstream } from '../support/upstream-server.js'
+
+const T1 = '2021-01-01T00:00:00Z'
+const SERVER = { extend: addServerCommands }
+
+/** Oldest first. */
+const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work;"`)).rows.map(({ doc }) => doc)
+
+async function tilesIn (folder, side = 3) {
+  for (let x = 0; x < side; x++) {
+    await mkdir(path.join(folder, '5', `${x}`), { recursive: true })
+    for (let y = 0; y < side; y++) await writeFile(path.join(folder, '5', `${x}`, `${y}.png`), png(x * side + y))
+  }
+  return folder
+}
+
+onEachStore('the work of commands', backend => {
+  const folder = useFolder()
+  const own = useStore(backend, {
+    published: true,
+    fill: async store => {
+      await store.defineLayer('osm')
+      await store.write(square({ layer: 'osm', time: T1, side: 4, seed: (x, y) => x * 4 + y }))
+    }
+  })
+
+  /** Runs a command, and answers the one document that it leaves. */
+  async function workOf (argv, code = 0) {
+    const before = new Set((await worksOf(own.url)).map(({ _id }) => _id))
+    const { code: ended, err } = await runCommand([...argv], SERVER)
+    assert.equal(ended, code, err)
+    const [doc, ...more] = (await worksOf(own.url)).filter(({ _id }) => !before.has(_id))
+    assert.equal(more.length, 0)
+    if (doc) assert.equal(faultIn(doc, workKinds), undefined, JSON.stringify(doc))
+    return doc
+  }
+  const db = () => ['--db', own.url]
+
+  it('of a load: how much was written, and how to continue', async function () {
+    this.timeout(30000)
+    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const doc = await workOf(['load', files, '--layer', 'town', ...db()])
+    assert.deepEqual([doc.command, doc.layer, doc.state, doc.unit, doc.done, doc.total, doc.failed, doc.about.created], ['load', 'town', 'done', 'tiles', 9, 9, 0, 9])
+    assert.ok(doc.line.endsWith(` --time ${doc.edition}`), doc.line)
+    assert.equal((await own.store.editions('town'))[0].time, doc.edition)
+    assert.doesNotMatch(doc.line, /\/\/[^/]*@/)
+    const again = await workOf(['load', files, '--layer', 'town', '--time', '2020', ...db()])
+    assert.deepEqual([again.edition, again.done, again.line.split(' --time ').length], ['2020-01-01T00:00:00Z', 9, 2])
+    assert.equal(await workOf(['load', files, '--layer', 'town', '--time', '2022', '--dry-run', ...db()]), undefined)
+    await tilesIn(path.join(folder.dir, 'set', '2019'))
+    await tilesIn(path.join(folder.dir, 'set', '2018'))
+    const set = await workOf(['load', path.join(folder.dir, 'set', '2018'), path.join(folder.dir, 'set', '2019'), '--layer', 'old', '--dated', ...db()])
+    assert.deepEqual([set.done, set.about.sources], [18, 2])
+  })
+
+  it('of a load that fails: why, and what to do', async () => {
+    await own.store.defineLayer('town', { grid: 'LV95' })
+    await own.store.write([{ layer: 'town', z: 3, x: 1, y: 1, time: T1, bytes: png(1) }])
+    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    const doc = await workOf(['load', files, '--layer', 'town', '--grid', 'WebMercatorQuad', '--time', '2022', ...db()], 1)
+    assert.equal(doc.state, 'failed')
+    assert.deepEqual(Object.keys(doc.error).sort(), ['advice', 'code', 'message'])
+    assert.equal(doc.error.code, 'OTHER_GRID')
+  })
+
+  it('of exports, checks, backups and restores, prune and doctor', async function () {
+    this.timeout(60000)
+    const at = name => path.join(folder.dir, name)
+    const exported = await workOf(['export', 'osm', at('osm'), ...db()])
+    assert.deepEqual([exported.command, exported.layer, exported.state, exported.done, exported.about.target], ['export', 'osm', 'done', 16, at('osm')])
+    assert.equal((await workOf(['export', 'osm', at('tree'), '--tree', ...db()])).done, 16)
+    const checked = await workOf(['check', ...db()])
+    assert.deepEqual([checked.command, checked.done, checked.about.faults], ['check', 16, 0])
+    const saved = await workOf(['backup', at('a.tcb'), ...db()])
+    assert.deepEqual([saved.command, saved.unit, saved.failed, saved.about.file], ['backup', 'documents', 0, at('a.tcb')])
+    const pruned = await workOf(['prune', 'osm', '--keep-last', '1', '--yes', ...db()])
+    assert.deepEqual([pruned.command, pruned.layer, pruned.state, pruned.about.removed], ['prune', 'osm', 'done', 0])
+    const expired = await workOf(['prune', 'osm', '--expired', '--yes', ...db()])
+    assert.deepEqual([expired.command, expired.state, expired.done], ['expire', 'done', 0])
+    const found = await workOf(['doctor', ...db()], (await doctor(own.url)).state === 'bad' ? 1 : 0)
+    assert.equal(found.about.findings[0].state, found.about.state)
+    assert.ok(found.about.findings.every(({ area, check, state }) => area && check && state))
+    assert.ok(JSON.stringify(found).length <= 16_384)
+    for (const argv of [['prune', 'osm', '--keep-last', '1'], ['prune', 'osm', '--expired']]) assert.equal(await workOf([...argv, '--dry-run', ...db()]), undefined)
+
+    const restored = await backend.database()
+    const { code, err } = await runCommand(['restore', at('a.tcb'), '--yes', '--db', restored])
+    assert.equal(code, 0, err)
+    const works = await worksOf(restored)
+    assert.deepEqual(works.map(({ command, state, done }) => [command, state, done]), [['restore', 'done', saved.done]], 'and none of the store that was saved')
+  })
+
+  it('of a mirror: from where to where, and how far behind; only in its target', async function () {
+    this.timeout(60000)
+    await workOf(['export', 'osm', path.join(folder.dir, 'osm'), ...db()])
+    const target = await backend.database()
+    const { code, err } = await runCommand(['mirror', own.url, target])
+    assert.equal(code, 0, err)
+    const [doc, ...others] = await worksOf(target)
+    assert.deepEqual(others, [], 'work is not mirrored')
+    assert.deepEqual([doc.command, doc.state, doc.failed, doc.about.tiles, doc.about.lag], ['mirror', 'done', 0, 16, 0])
+    assert.deepEqual([doc.about.source, doc.about.target], [own.store.url, new Couch(target).url])
+    assert.ok(doc.about.success >= doc.started)
+    assert.equal((await worksOf(own.url)).length, 1)
+  })
+
+  it('of a mirror that follows: that it lives, also when the source is away, until it is stopped', async function () {
+    this.timeout(60000)
+    const target = await backend.database()
+    const { child, ended } = startCommand(['mirror', own.url, target, '--live'])
+    try {
+      const doc = await until(async () => (await worksOf(target).catch(() => []))[0]?.about?.state === 'following' && (await worksOf(target))[0], { timeout: 30000 })
+      assert.deepEqual([doc.state, doc.every, doc.done > 16], ['running', 30, true])
+      const [{ seq }] = (await json(`${target}/_changes?descending=true&limit=1`)).results
+      child.kill('SIGINT')
+      await ended
+      assert.equal((await worksOf(target))[0].state, 'stopped')
+      assert.notEqual((await json(`${target}/_changes?descending=true&limit=1`)).results[0].seq, seq)
+    } finally {
+      await end(child, 'SIGKILL')
+    }
+  })
+
+  it('leaves a new store as new as it is', async function () {
+    this.timeout(60000)
+    const url = await backend.database()
+    await Store.create(url, { public: false })
+    await runCommand(['doctor', '--db', url])
+    assert.deepEqual(await worksOf(url), [])
+    await runCommand(['load', path.join(folder.dir, 'nothing'), '--layer', 'osm', '--db', url])
+    assert.deepEqual(await worksOf(url), [])
+    const isNew = async () => (await doctor(url)).findings.filter(({ check }) => check === 'published')
+    const before = await isNew()
+    await json(`${url}/work:20240301T101500123-4f9k`, { method: 'PUT', body: JSON.stringify({ type: 'work' }) })
+    assert.deepEqual(await isNew(), before)
+    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    assert.equal((await runCommand(['load', files, '--layer', 'osm', '--db', url])).code, 0)
+    assert.deepEqual((await worksOf(url)).map(({ state }) => state), [undefined, 'done'])
+    assert.ok((await json(`${url}/tilecouch`)).published)
+  })
+
+  it('is not written by libraries', async () => {
+    await own.store.list('osm')
+    await doctor(own.url)
+    await publish(own.store)
+    assert.deepEqual(await worksOf(own.url), [])
+  })
+
+  it('loads all the same into a store whose validation knows no work', async function () {
+    this.timeout(30000)
+    await own.store.couch.update('_design/tiles', design => ({
+      ...design, validate_doc_update: '(function (doc) { if (doc.type === \'work\') throw ({ forbidden: \'not a document of a tile store\' }) })'
+    }))
+    const files = await tilesIn(path.join(folder.dir, 'tiles'))
+    assert.equal(await workOf(['load', files, '--layer', 'town', ...db()]), undefined)
+    assert.equal((await own.store.list('town').next()).done, false)
+    assert.ok(!(await json(`${own.url}/_all_docs`)).rows.some(({ id }) => isAdministrative(id)))
+  })
+
+  describe('that is ended', () => {
+    let upstream
+    before(async () => { upstream = await startUpstream() })
+    after(() => upstream.close())
+
+    /** A load that takes its time, in a process of its own, and its document. */
+    async function startLoad () {
+      const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
+      const load = startCommand(['load', source, '--layer', 'map', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', ...db()])
+      const doc = await until(async () => (await worksOf(own.url))[0] ?? (load.child.exitCode !== null && assert.fail('it ended')), { timeout: 20000, what: 'its document' })
+      return { ...load, doc }
+    }
+
+    it('by SIGKILL says running for ever, and counts as interrupted', async function () {
+      this.timeout(60000)
+      const { child, doc } = await startLoad()
+      await end(child, 'SIGKILL')
+      const [left] = await worksOf(own.url)
+      assert.deepEqual([left.state, left.command, left._id], ['running', 'load', doc._id])
+      assert.equal(workState(left, Date.parse(left.seen) + 5000), 'running')
+      assert.equal(workState(left, Date.parse(left.seen) + 21_000), 'interrupted')
+    })
+
+    it('by SIGINT says stopped', async function () {
+      this.timeout(60000)
+      const { child, ended } = await startLoad()
+      child.kill('SIGINT')
+      assert.equal(await ended, 130)
+      const [left] = await worksOf(own.url)
+      assert.deepEqual([left.state, left.error, Boolean(left.finished)], ['stopped', undefined, true])
+    })
+  })
+})
+
+withPeople('the work of people', start => {
+  let server, store
+  before(async function () {
+    this.timeout(60000)
+    server = await start()
+    store = await Store.create(server.database, { public: false })
+    await store.defineLayer('osm')
+    await store.write(square({ layer: 'osm', time: T1, side: 2, seed: () => 1 }))
+    await publish(store)
+  })
+  after(async () => {
+    await store.destroy()
+    await server.close()
+  })
+  const folder = useFolder()
+
+  it('is said in their own names, and not by who may only read', async function () {
+    this.timeout(60000)
+    const target = name => path.join(folder.dir, name)
+    for (const [name, who] of [['writer', server.writer], ['reader', server.reader], ['nobody', []]]) {
+      const { code, err } = await runCommand(['export', 'osm', target(name), '--db', as(server.database, ...who)])
+      assert.equal(code, 0, err)
+    }
+    const works = await worksOf(server.database)
+    assert.deepEqual(works.map(({ user }) => user), [server.writer[0]])
+    assert.doesNotMatch(JSON.stringify(works), /s3cret/)
+  })
+})

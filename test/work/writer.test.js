@@ -1,0 +1,244 @@
+// What a command says of its work, and how often.
+import assert from 'node:assert/strict'
+import { mock } from 'node:test'
+import { TilecouchError, faultIn, workDefaults, workKinds, workState } from '../../core/index.js'
+import { commandLine } from '../../loader/cli/work.js'
+import { Work } from '../../loader/work.js'
+
+const NOW = Date.parse('2024-11-24T04:30:12Z')
+const settled = async () => { for (let at = 0; at < 50; at++) await Promise.resolve() }
+
+/** A database that remembers what was written; `fail` answers an error for a request. */
+function fakeCouch ({ documents = 5, skew = 0, user = 'anna', old = [], fail = () => undefined } = {}) {
+  const own = {
+    writes: /** @type {any[]} */ ([]), removed: /** @type {any[]} */ ([]), ranges: /** @type {any[]} */ ([]), documents, skew, access: { user }, underWay: 0, most: 0, hold: Promise.resolve(),
+    async ask (what) {
+      const error = fail(what)
+      if (error) throw new TilecouchError(error, { url: 'http://h', reason: 'no', status: 500, where: 'h', why: 'gone' })
+    },
+    async info () { await own.ask('info'); return { doc_count: own.documents } },
+    async update (id, change) {
+      own.most = Math.max(own.most, ++own.underWay)
+      await own.hold
+      own.underWay--
+      await own.ask('write')
+      own.writes.push({ _id: id, ...change() })
+    },
+    async page (range) { own.ranges.push(range); return old.map(doc => ({ doc })) },
+    async bulk (docs) { own.removed.push(...docs) }
+  }
+  return own
+}
+
+describe('a document of work', () => {
+  let couch, work
+  const begin = (about = {}, given = {}) => {
+    couch = fakeCouch(given)
+    work = new Work(/** @type {any} */ (couch), { command: 'load', line: 'tilecouch load', unit: 'tiles', ...about })
+  }
+  const pass = async milliseconds => {
+    mock.timers.tick(milliseconds)
+    await settled()
+  }
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOW }))
+  afterEach(async () => {
+    mock.timers.reset()
+    await work?.end()
+  })
+
+  it('is written at most once in five seconds, with the newest figures, and once at the end', async () => {
+    begin({ layer: 'osm' })
+    assert.equal(couch.writes.length, 0)
+    await pass(500)
+    for (let done = 1; done <= 1000; done++) {
+      work.show({ done, total: 2000 })
+      await pass(10)
+    }
+    assert.deepEqual(couch.writes.map(({ state, done }) => [state, done]), [['running', undefined], ['running', 500], ['running', 1000]])
+    work.show({ done: 2000, edition: '2024-01-01T00:00:00Z', about: { bytes: 5 } })
+    await work.end()
+    const last = couch.writes.at(-1)
+    assert.equal(couch.writes.length, 4)
+    assert.deepEqual({ ...last, _id: '', host: '' }, {
+      _id: '', type: 'work', command: 'load', line: 'tilecouch load', layer: 'osm', edition: '2024-01-01T00:00:00Z', state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
+      finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000, total: 2000, rate: 190.5, user: 'anna', host: '', about: { bytes: 5 }
+    })
+    for (const doc of couch.writes) assert.equal(faultIn(doc, workKinds), undefined)
+    assert.equal(new Set(couch.writes.map(({ _id }) => _id)).size, 1)
+    await pass(60_000)
+    assert.equal(couch.writes.length, 4, 'nothing comes later')
+  })
+
+  it('is written once by a command that ends at once', async () => {
+    begin()
+    await work.end()
+    assert.deepEqual(couch.writes.map(({ state }) => state), ['done'])
+  })
+
+  it('is never written twice at once, and the end waits for its turn', async () => {
+    begin()
+    let release = () => {}
+    couch.hold = new Promise(resolve => { release = () => resolve(undefined) })
+    for (let at = 0; at < 4; at++) await pass(5000)
+    const ended = work.end()
+    await settled()
+    assert.equal(couch.writes.length, 0)
+    release()
+    await ended
+    assert.deepEqual([couch.most, couch.writes.map(({ state }) => state)], [1, ['running', 'done']])
+  })
+
+  it('says the rate of late, and at the end of all', async () => {
+    begin()
+    for (let seconds = 0; seconds <= 60; seconds++) {
+      work.show({ done: Math.min(seconds, 30) * 100 })
+      await pass(1000)
+    }
+    assert.equal(couch.writes.at(-1).rate, 0)
+    assert.ok(couch.writes[3].rate > 90 && couch.writes[3].rate <= 100)
+    await work.end()
+    assert.equal(couch.writes.at(-1).rate, 49.2)
+  })
+
+  it('that waits for changes says every five seconds what has changed, and else that it lives', async () => {
+    let figures = { done: 0, failed: 0, about: { state: 'following', lag: 0 } }
+    begin({ command: 'mirror', every: workDefaults.quiet, look: () => figures })
+    await pass(500)
+    for (let lag = 5; lag < 30; lag += 5) {
+      figures = { ...figures, about: { state: 'following', lag } }
+      await pass(5000)
+    }
+    assert.equal(couch.writes.length, 1)
+    await pass(5000)
+    assert.deepEqual(couch.writes.map(({ about }) => about.lag), [0, 25])
+    figures = { ...figures, done: 7 }
+    await pass(5000)
+    figures = { ...figures, about: { state: 'away', lag: 5 } }
+    await pass(5000)
+    assert.deepEqual(couch.writes.slice(2).map(({ done, about }) => [done, about.state]), [[7, 'following'], [7, 'away']])
+  })
+
+  it('says how it failed, or that it was stopped', async () => {
+    begin()
+    await work.end(new TilecouchError('DISK_FULL', { where: 'http://anna:hunter2@h/tiles' }))
+    const { state, error } = couch.writes[0]
+    assert.deepEqual([state, error.code], ['failed', 'DISK_FULL'])
+    assert.match(error.advice, /resumes/)
+    assert.doesNotMatch(JSON.stringify(couch.writes), /hunter2/)
+    begin()
+    await work.end(new TilecouchError('ABORTED'))
+    assert.deepEqual([couch.writes[0].state, couch.writes[0].error], ['stopped', undefined])
+    begin()
+    await work.end(new Error('a fault of ours'))
+    assert.deepEqual(couch.writes[0].error, { code: 'INTERNAL', message: 'a fault of ours' })
+  })
+
+  it('tells the time of the server', async () => {
+    begin({}, { skew: -3_600_000 })
+    await work.end()
+    assert.deepEqual([couch.writes[0].started, couch.writes[0].seen], ['2024-11-24T03:30:12Z', '2024-11-24T03:30:12Z'])
+    begin({}, { skew: -999 })
+    await work.end()
+    assert.equal(couch.writes[0].seen, '2024-11-24T04:30:12Z', 'it sends whole seconds')
+  })
+
+  it('is not written where it may not be, and nobody is told', async () => {
+    for (const code of ['FORBIDDEN', 'UNAUTHORIZED']) {
+      let asked = 0
+      begin({}, { fail: what => what === 'write' && ++asked ? code : undefined })
+      for (let at = 0; at < 10; at++) await pass(5000)
+      await work.end()
+      assert.deepEqual([asked, couch.writes], [1, []], code)
+    }
+  })
+
+  it('is written again when the server is back', async () => {
+    for (const code of ['UNREACHABLE', 'DISK_FULL', 'COUCHDB_ERROR', 'BAD_ANSWER', 'DATABASE_NOT_FOUND']) {
+      let isAway = true
+      begin({}, { fail: () => isAway ? code : undefined })
+      for (let at = 0; at < 3; at++) await pass(5000)
+      assert.deepEqual(couch.writes, [])
+      isAway = false
+      await pass(5000)
+      assert.equal(couch.writes.length, 1, code)
+      isAway = true
+      await work.end()
+    }
+  })
+
+  it('waits until something was loaded into a new store', async () => {
+    begin({}, { documents: 1 })
+    for (let at = 0; at < 3; at++) await pass(5000)
+    assert.deepEqual(couch.writes, [])
+    couch.documents = 3
+    await pass(5000)
+    assert.deepEqual(couch.writes.map(({ state, started }) => [state, started]), [['running', '2024-11-24T04:30:12Z']])
+    begin({}, { documents: 1 })
+    await work.end()
+    assert.deepEqual(couch.writes, [])
+  })
+
+  it('fits into its size: the last of its lists are left out', async () => {
+    const findings = Array.from({ length: 300 }, (_, at) => ({ area: 'server', found: `${at} ${'x'.repeat(200)}` }))
+    begin({ about: { state: 'bad', findings }, failures: Array.from({ length: 100 }, (_, at) => ({ id: `osm:3:1:${at}`, reason: 'y'.repeat(5000) })) })
+    await work.end()
+    const [doc] = couch.writes
+    assert.equal(faultIn(doc, workKinds), undefined)
+    assert.equal(doc.failures.length, 20)
+    assert.ok(doc.about.findings.length > 20 && doc.about.findings.length < 100)
+    assert.match(doc.about.findings[0].found, /^0 /)
+    begin({ about: { long: 'x'.repeat(20_000) } })
+    await work.end()
+    assert.deepEqual([faultIn(couch.writes[0], workKinds), couch.writes[0].about], [undefined, undefined])
+  })
+
+  it('removes what ended 90 days ago, and nothing else', async () => {
+    const made = (run, fields) => ({ _id: `work:${run}`, _rev: '1-a', type: 'work', command: 'load', every: 5, started: '2024-01-01T00:00:00Z', ...fields })
+    const old = [
+      made('20240101T000000000-aaaa', { state: 'done', seen: '2024-01-02T00:00:00Z', finished: '2024-01-02T00:00:00Z' }),
+      made('20240101T000000000-bbbb', { state: 'running', seen: '2024-01-02T00:00:00Z' }),
+      made('20240101T000000000-cccc', { state: 'running', seen: '2024-11-24T04:30:10Z' }),
+      made('20240101T000000000-dddd', { state: 'stopped', seen: '2024-11-20T00:00:00Z', finished: '2024-11-20T00:00:00Z' }),
+      { _id: 'work:2x', _rev: '1-a', type: 'other' }
+    ]
+    begin({}, { old })
+    await pass(500)
+    assert.deepEqual(couch.ranges, [{ startkey: 'work:2', endkey: 'work:20240826T043012', limit: 50, include_docs: true }])
+    assert.deepEqual(couch.removed.map(({ _id, _deleted }) => [_id.slice(-4), _deleted]), [['aaaa', true], ['bbbb', true]])
+    await pass(5000)
+    assert.equal(couch.ranges.length, 1, 'once')
+  })
+})
+
+describe('the state of work', () => {
+  const doc = { state: 'running', seen: '2024-11-24T04:30:12Z', every: 5 }
+  const at = seconds => NOW + seconds * 1000
+
+  it('is interrupted when three signs of life are missing, at least 20 seconds', () => {
+    assert.deepEqual([0, 20, 21].map(seconds => workState(doc, at(seconds))), ['running', 'running', 'interrupted'])
+    assert.deepEqual([90, 91].map(seconds => workState({ ...doc, every: 30 }, at(seconds))), ['running', 'interrupted'])
+    assert.equal(workState({ ...doc, every: undefined }, at(21)), 'interrupted')
+    assert.equal(workState(doc, at(-3600)), 'running', 'a clock that is ahead')
+  })
+
+  it('takes the time as a number, a date or the header of an answer', () => {
+    for (const now of [at(60), new Date(at(60)), new Date(at(60)).toUTCString()]) assert.equal(workState(doc, now), 'interrupted')
+  })
+
+  it('stays as it ended', () => {
+    for (const state of ['done', 'failed', 'stopped']) assert.equal(workState({ ...doc, state }, at(1e6)), state)
+  })
+})
+
+describe('the command line of work', () => {
+  it('can be typed again', () => {
+    assert.equal(commandLine(['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"]), "tilecouch load 'my tiles/' --layer osm --title 'Anna'\\''s'")
+  })
+
+  it('has no passwords, tokens or keys', () => {
+    const line = commandLine(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
+      '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2', '--set=upstreamHeaders={"a":"hunter2"}', 'https://h/?token=tc1.hunter2'])
+    assert.doesNotMatch(line, /hunter2/)
+    assert.match(line, /style=night/)
+  })
+})
