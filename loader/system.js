@@ -1,5 +1,7 @@
 // What the operating system knows: its processes, its disks and its network addresses.
+import { readdir, stat } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import path from 'node:path'
 
 /** Whether a process with this number runs here, whoever owns it. */
 export function isRunning (pid) {
@@ -20,3 +22,12 @@ export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 /** Whether a host is this machine. @param {string} host of a URL, in brackets where it is an IPv6 address */
 export const isHere = host => LOOPBACK.test(host) ||
   Object.values(networkInterfaces()).flat().some(own => own?.address === host.replace(/^\[|\]$/g, ''))
+
+const MOST_FILES = 100_000 // of a folder that are looked at
+
+/** Bytes of all files in a folder. */
+export async function sizeOfFolder (folder) {
+  const names = (await readdir(folder, { recursive: true })).slice(0, MOST_FILES)
+  const sizeIn = name => stat(path.join(folder, name)).then(found => found.isFile() ? found.size : 0, () => 0)
+  return (await Promise.all(names.map(sizeIn))).reduce((sum, size) => sum + size, 0)
+}

@@ -39,7 +39,7 @@ function portOf (text) {
   return /^\d{1,5}$/.test(text) && +text <= 65535 ? +text : refuse('--port', text, 'it takes a number up to 65535')
 }
 
-function lines ({ url, viewer, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
+function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, opened, blocked }, { data, db }) {
   // with --db, since COUCHDB_URL or .couchapprc may name another store
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
   const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
@@ -48,10 +48,11 @@ function lines ({ url, viewer, tiles, asOf, embedded, started, taken, opened, bl
     !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch is already up.',
     '',
     `  Viewer    ${viewer}`,
+    `  Admin     ${admin}`,
     `  Tiles     ${tiles}`,
     `  As of     ${asOf}`,
     `  CouchDB   ${url}`,
-    ...(embedded ? [`  Writing   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
+    ...(embedded ? [`  Sign in   as ${ADMIN}, password in ${passwordFile(data)} (commands find it there)`] : []),
     ...(taken ? takenLines(taken, url, data) : []),
     ...(opened && !embedded ? ['', `  ${openedWords(url)}`] : []),
     '',

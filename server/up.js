@@ -19,6 +19,7 @@ const REWRITE = '_design/tiles/_rewrite/'
  * @property {Taken | null} taken why it has another port than the usual one
  * @property {boolean} opened this call let everybody read the store
  * @property {string} viewer
+ * @property {string} admin the control room
  * @property {string} tiles XYZ template of a layer
  * @property {string} asOf template of the same layer at a time
  * @property {boolean} blocked browsers do not run the viewer from this server
@@ -69,6 +70,7 @@ export async function up ({
       taken: server?.taken ?? null,
       opened,
       viewer,
+      admin: `${viewer}admin`,
       ...await templates(store, viewer),
       blocked: await isBlocked(viewer),
       demo: loaded,

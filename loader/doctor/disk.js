@@ -1,13 +1,11 @@
 // The space on the disk of the store. It is known if the server's folder is on this machine, or the store is embedded.
 import { readFile, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
-import { isHere } from '../system.js'
+import { isHere, sizeOfFolder } from '../system.js'
 import { bytes, plural } from '../text.js'
 import { namesIn } from '../formats/names.js'
 import { indexes } from './indexes.js'
 import { bad, ok, unknown, warning } from './inspection.js'
-
-const MOST_FILES = 100_000 // of an embedded store
 
 export const diskConditions = [{ area: 'disk', check: 'room', needs: 'a server admin', look: space }]
 
@@ -93,7 +91,7 @@ async function orphans (inspection, folder) {
 async function embeddedRoom (inspection) {
   if (!await isFolderOf(inspection)) return unknown('its folder is not known', 'Name the folder with --data.')
   const { folder } = inspection.subject
-  const used = await sizeOf(folder)
+  const used = await sizeOfFolder(folder)
   const { free, size } = await spaceOf(folder)
   const found = `${bytes(used)} in ${folder}, ${bytes(free)} free`
   const figures = { used, free, size }
@@ -110,10 +108,4 @@ async function isFolderOf ({ subject: { folder = '' }, uuid }) {
   } catch {
     return false
   }
-}
-
-async function sizeOf (folder) {
-  const names = (await readdir(folder, { recursive: true })).slice(0, MOST_FILES)
-  const sizeIn = name => stat(path.join(folder, name)).then(found => found.isFile() ? found.size : 0, () => 0)
-  return (await Promise.all(names.map(sizeIn))).reduce((sum, size) => sum + size, 0)
 }

@@ -7,31 +7,44 @@ const digest = text => createHash('sha256').update(text).digest()
 
 /**
  * @param {Record<string, string> | 'everybody'} admins passwords by name
- * @param {Record<string, {password: string, roles?: string[]}> | undefined} users
+ * @param {Record<string, {password: string, roles?: string[]}>} [users]
  */
-export function createAuth (admins, users) {
+export function createAccounts (admins, users = {}) {
   const isOpen = admins === 'everybody'
   /** @type {Map<string, {password: Buffer, roles: string[]}>} */
   const known = new Map()
-  for (const [name, { password, roles = [] }] of Object.entries(users ?? {})) {
+  for (const [name, { password, roles = [] }] of Object.entries(users)) {
     known.set(name, { password: digest(password), roles })
   }
   for (const [name, password] of Object.entries(isOpen ? {} : admins)) {
     known.set(name, { password: digest(password), roles: ['_admin'] })
   }
+  const nobody = { name: null, roles: isOpen ? ['_admin'] : [] }
 
-  return function authenticate (headers) {
+  function find (name) {
+    const user = known.get(name)
+    return user && { name, roles: [...user.roles] }
+  }
+
+  /** The user with this password, if there is one. @param {string} name */
+  function check (name, password) {
+    const right = timingSafeEqual(known.get(name)?.password ?? digest(''), digest(password))
+    return right ? find(name) : undefined
+  }
+
+  /** Whom the Authorization of a request names. */
+  function userOf (headers) {
     const [, encoded] = /^basic\s+(\S+)\s*$/i.exec(headers.authorization ?? '') ?? []
     // without any users a given name (of COUCHDB_USER, for example) is ignored
-    if (encoded === undefined || known.size === 0) return { name: null, roles: isOpen ? ['_admin'] : [] }
+    if (encoded === undefined || known.size === 0) return nobody
     const text = Buffer.from(encoded, 'base64').toString('utf8')
     const at = text.indexOf(':')
-    const name = at < 0 ? text : text.slice(0, at)
-    const user = known.get(name)
-    const right = timingSafeEqual(user?.password ?? digest(''), digest(at < 0 ? '' : text.slice(at + 1)))
-    if (!user || !right) throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.')
-    return { name, roles: [...user.roles] }
+    const user = at < 0 ? check(text, '') : check(text.slice(0, at), text.slice(at + 1))
+    if (!user) throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.')
+    return user
   }
+
+  return { find, check, userOf }
 }
 
 const isServerAdmin = user => user.roles.includes('_admin')

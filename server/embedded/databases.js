@@ -40,6 +40,7 @@ export class Database extends EventEmitter {
     this.opening = null
     /** @type {Promise<any> | null} */
     this.compacting = null
+    this.compactedFrom = 0 // milliseconds
     this.views = new ViewIndexes(this)
     this.designs = new DesignCache(this, threads)
   }
@@ -84,7 +85,18 @@ export class Database extends EventEmitter {
 
   /** Removes the bodies of old revisions, in the background as CouchDB does. */
   compact () {
+    this.compactedFrom = Date.now()
     this.compacting ??= this.use(() => this.pouch.compact()).catch(() => {}).finally(() => { this.compacting = null })
+  }
+
+  /** What goes on in the background, as CouchDB lists it. */
+  async tasks () {
+    /** @type {Record<string, any>[]} */
+    const own = await this.views.tasks()
+    if (this.compacting) own.push({ type: 'database_compaction', started_on: Math.floor(this.compactedFrom / 1000) })
+    const database = `shards/00000000-ffffffff/${this.name}.${this.started}`
+    const node = 'nonode@nohost'
+    return own.map(task => ({ ...task, database, node, pid: '<0.0.0>', updated_on: Math.floor(Date.now() / 1000) }))
   }
 
   /** Called before every write: after a failed one the store is closed and opened again as soon as there is room. */

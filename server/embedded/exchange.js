@@ -7,6 +7,9 @@ export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 20
 
 export const JSON_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'must-revalidate' }
 
+/** As CouchDB sends with attachments: a page among them runs no script, and has no part in a session. */
+export const SANDBOX = { 'Content-Security-Policy': 'sandbox', 'X-Content-Type-Options': 'nosniff' }
+
 /** Decodes a path segment or a query value as mochiweb does: also + to a space. */
 export function decode (text) {
   if (/%(?![0-9a-f]{2})/i.test(text)) throw badRequest('invalid_url_encoding')
@@ -51,6 +54,7 @@ export class Exchange {
     this.query = parseQuery(this.search)
     /** @type {any} the user, set by auth */
     this.userCtx = null
+    this.hasSession = false // the user is that of a cookie
     /** @type {any} the database, set by the router */
     this.db = null
   }
@@ -83,13 +87,26 @@ export class Exchange {
     return body
   }
 
+  /** The fields of a form. @param {number} [most] bytes */
+  async form (most) {
+    return Object.fromEntries(new URLSearchParams((await this.bytes(most)).toString()))
+  }
+
   /** The same for a query, with a lower limit. */
   question () {
     return this.jsonObject(MAX_QUESTION)
   }
 
+  get hasForm () {
+    return /^application\/x-www-form-urlencoded\b/i.test(this.headers['content-type'] ?? '')
+  }
+
+  get hasJson () {
+    return /^application\/json\b/i.test(this.headers['content-type'] ?? '')
+  }
+
   requireJson () {
-    if (!/^application\/json\b/i.test(this.headers['content-type'] ?? '')) {
+    if (!this.hasJson) {
       throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
     }
   }

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { ADMIN, asAdmin, proofOf } from '../../loader/embedded.js'
-import { allowReaders, createAuth, isLocalName, isLoopback } from './access.js'
+import { allowReaders, createAccounts, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
 import { HttpError, toHttpError } from './errors.js'
@@ -13,6 +13,7 @@ import { Exchange, JSON_HEADERS } from './exchange.js'
 import { isDiskFull } from './level.js'
 import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
+import { Sessions } from './sessions.js'
 
 export { findEmbedded } from '../../loader/embedded.js'
 
@@ -40,9 +41,11 @@ export async function startEmbedded (
     await databases.load()
     const own = admins === undefined ? passwordOf(dir) : undefined
     const secret = randomBytes(24).toString('base64url')
+    const accounts = createAccounts(admins ?? { [ADMIN]: /** @type {string} */ (own) }, users)
     const server = {
       databases,
-      authenticate: createAuth(admins ?? { [ADMIN]: /** @type {string} */ (own) }, users),
+      accounts,
+      sessions: new Sessions(accounts),
       uuid: randomUUID().replaceAll('-', ''),
       prove: challenge => proofOf(secret, challenge),
       isForThisMachine: isLoopback(host),

@@ -26,7 +26,10 @@ const inDesign = { _view: viewRoute, _show: showRoute, _list: listRoute, _update
 
 /** Answers an exchange. @param {import('./exchange.js').Exchange} ex */
 export async function route (ex, server) {
-  ex.userCtx = server.authenticate(ex.headers)
+  const session = server.sessions.find(ex.headers)
+  if (session?.cookie) ex.res.setHeader('Set-Cookie', session.cookie)
+  ex.hasSession = session !== undefined
+  ex.userCtx = session?.user ?? server.accounts.userOf(ex.headers)
   const [first = '', ...rest] = ex.segments
   if (rest.length === 0 && Object.hasOwn(serverRoutes, first)) return serverRoutes[first](ex, server)
   if (rest.length === 0 && ex.method === 'PUT') return createDatabase(ex, server, first)

@@ -57,3 +57,55 @@ describe('the embedded server and pages of other origins', () => {
     assert.equal(headers['access-control-allow-origin'], undefined)
   })
 })
+
+describe('a session of the embedded server', () => {
+  const { client, server } = useServer({ options: { admins: { admin: 'secret' } }, fill: ask => ask('GET', '/') })
+  const own = () => server().url
+  const withAnotherPort = () => `http://127.0.0.1:${server().port === 3000 ? 3001 : 3000}`
+  const sites = site => ({ 'Sec-Fetch-Site': site })
+  let Cookie = ''
+  before(async () => {
+    const { headers } = await client('POST', '/_session', { name: 'admin', password: 'secret' }, { Origin: own() })
+    const [cookie] = headers['set-cookie'] ?? []
+    assert.match(cookie, /; SameSite=Strict$/)
+    Cookie = cookie.split(';')[0]
+  })
+  const nameOf = async headers => (await client('GET', '/_session', undefined, { Cookie, ...headers })).json.userCtx.name
+
+  it('counts in requests of its own pages, and of programs', async () => {
+    for (const headers of [{}, { Origin: own() }, sites('same-origin'), sites('none'), { Origin: own(), ...sites('same-origin') }]) assert.equal(await nameOf(headers), 'admin', JSON.stringify(headers))
+  })
+
+  it('does not count in requests of other pages, those on other ports of this machine among them', async () => {
+    const others = [{ Origin: withAnotherPort() }, { Origin: withAnotherPort(), ...sites('same-site') }, sites('same-site'), sites('cross-site'), { Origin: own(), ...sites('cross-site') }, { Origin: 'null' }, { Origin: 'https://maps.example.org' }, { Origin: own().replace('127.0.0.1', 'localhost') }, { Origin: own().replace('http', 'https').replace(/:\d+$/, '') }]
+    for (const headers of others) {
+      assert.equal(await nameOf(headers), null, JSON.stringify(headers))
+      assert.equal((await client('PUT', '/stolen', undefined, { Cookie, ...headers })).status, 401)
+    }
+  })
+
+  it('is neither opened nor ended by other pages', async () => {
+    const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+    for (const headers of [{ Origin: withAnotherPort() }, sites('same-site'), sites('cross-site'), { Origin: 'null' }]) {
+      const answers = [await client('POST', '/_session', 'name=admin&password=secret', { ...form, ...headers }), await client('DELETE', '/_session', undefined, { Cookie, ...headers })]
+      for (const { status, headers: { 'set-cookie': cookie } } of answers) assert.deepEqual([status, cookie], [403, undefined])
+    }
+    for (const method of ['POST', 'DELETE']) {
+      const { status } = await client('OPTIONS', '/_session', undefined, { Origin: withAnotherPort(), 'Access-Control-Request-Method': method })
+      assert.equal(status, 405)
+    }
+  })
+
+  it('is not a way around the lock of a name: guesses of other pages are not even counted', async () => {
+    for (let i = 0; i < 8; i++) assert.equal((await client('POST', '/_session', { name: 'admin', password: `${i}` }, { Origin: withAnotherPort() })).status, 403)
+    assert.equal((await client('POST', '/_session', { name: 'admin', password: 'secret' })).status, 200)
+  })
+
+  it('finds none of the databases and settings that only a CouchDB has', async () => {
+    for (const path of ['/_users', '/_users/_all_docs', '/_users/org.couchdb.user:a', '/_replicator', '/_replicator/_all_docs', '/_scheduler/jobs', '/_scheduler/docs', '/_node/_local/_config', '/_node/_local/_config/chttpd', '/_node/_local/_system', '/_node/_local/_stats']) {
+      const { status, json } = await client('GET', path, undefined, { Cookie })
+      assert.deepEqual([status, json.error], [404, 'not_found'], path)
+    }
+    assert.equal((await client('PUT', '/_users/org.couchdb.user:a', {}, { Cookie })).status, 404)
+  })
+})

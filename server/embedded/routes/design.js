@@ -3,7 +3,7 @@
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { HttpError, notFound } from '../errors.js'
-import { decode, mapValues, parseJson } from '../exchange.js'
+import { SANDBOX, decode, mapValues, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { writeDocument } from '../writer.js'
 import { viewRows } from './rows.js'
@@ -57,7 +57,7 @@ export async function showRoute (ex, ddocName) {
   const { runtime, source, id } = await called(ex, ddocName, 'shows')
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
   const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
-  sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept' })
+  sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept', ...SANDBOX })
 }
 
 export async function listRoute (ex, ddocName) {
@@ -72,16 +72,16 @@ export async function listRoute (ex, ddocName) {
   const all = []
   for await (const row of rows) all.push(row)
   const answer = await runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
-  sendDesignAnswer(ex, answer, 'application/json')
+  sendDesignAnswer(ex, answer, 'application/json', SANDBOX)
 }
 
 export async function updateRoute (ex, ddocName) {
   const { runtime, source, id } = await called(ex, ddocName, 'updates')
   const old = id === null ? null : await findDocument(ex.db, id)
   const { doc, response } = await runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
-  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML)
+  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML, SANDBOX)
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
-  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev }
+  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev, ...SANDBOX }
   sendDesignAnswer(ex, { code: 201, ...response }, HTML, headers)
 }
 
@@ -126,7 +126,6 @@ export async function rewriteRequest (ex) {
 /** What shows, lists, updates and filters see. @param {import('../exchange.js').Exchange} ex */
 export async function requestObject (ex, id) {
   const request = await rewriteRequest(ex)
-  const isForm = /^application\/x-www-form-urlencoded/i.test(ex.headers['content-type'] ?? '')
-  const form = isForm ? Object.fromEntries(new URLSearchParams(request.body)) : {}
+  const form = ex.hasForm ? await ex.form() : {}
   return { info: await describe(ex.db), uuid: newId(), id, ...request, form }
 }

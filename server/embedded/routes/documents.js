@@ -6,7 +6,7 @@ import {
   attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
-import { decode, isObject, parseJson } from '../exchange.js'
+import { SANDBOX, decode, isObject, parseJson } from '../exchange.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
@@ -135,7 +135,10 @@ async function readAttachment (ex, id, name) {
   const etag = `"${stub.digest.slice('md5-'.length)}"`
   if (ex.unchanged(etag)) return
   const type = stub.content_type || 'application/octet-stream'
-  const headers = { 'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate' }
+  const headers = {
+    'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate',
+    ...(!id.startsWith('_design/') && SANDBOX) // only admins can attach pages there, such as the viewer
+  }
   if (ex.method !== 'HEAD') return sendBytes(ex, await attachmentBytes(ex.db, id, name, stub), stub.digest, headers)
   ex.res.writeHead(200, { ...headers, 'Content-Length': stub.length })
   ex.res.end()

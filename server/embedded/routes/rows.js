@@ -1,4 +1,5 @@
 // Rows of the primary index (_all_docs, _design_docs, _local_docs) and of views (_view, /queries, _info).
+import { sizeOfFolder } from '../../../loader/system.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound, toHttpError } from '../errors.js'
 import { signatureOf } from '../views/index.js'
@@ -141,6 +142,7 @@ export async function infoRoute (ex, ddocName) {
   const index = await ex.db.views.get(runtime)
   const { update_seq: now } = await ex.db.pouch.info()
   const pending = Math.max(0, now - index.meta.seq)
+  const bytes = await sizeOfFolder(index.path)
   ex.sendJson(200, {
     name: ddocName,
     view_index: {
@@ -149,7 +151,7 @@ export async function infoRoute (ex, ddocName) {
       update_seq: index.meta.seq,
       updater_running: index.updating !== null,
       updates_pending: { minimum: pending, preferred: pending, total: pending },
-      sizes: { file: 0, external: 0, active: 0 },
+      sizes: { file: bytes, external: bytes, active: bytes },
       purge_seq: 0,
       waiting_clients: 0,
       waiting_commit: false,

@@ -1,11 +1,47 @@
 // The server outside its databases, and a database as a whole: create, describe, delete, security, maintenance.
 import { randomUUID } from 'node:crypto'
+import { sizeOfFolder } from '../../../loader/system.js'
+import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
-import { badRequest } from '../errors.js'
+import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
 import { writeDocument } from '../writer.js'
 
 export const newId = () => randomUUID().replaceAll('-', '')
+
+const MOST_LOGIN = 10000 // bytes of a name and password
+
+async function signIn (ex, sessions) {
+  requireOwnPage(ex)
+  if (!ex.hasForm && !ex.hasJson) {
+    throw new HttpError(415, 'bad_content_type',
+      "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'")
+  }
+  const { name, password = '' } = await (ex.hasForm ? ex.form(MOST_LOGIN) : ex.jsonObject(MOST_LOGIN))
+  if (name === undefined) throw badRequest('request body must contain a username')
+  if (typeof name !== 'string' || typeof password !== 'string') throw badRequest('name and password must be strings')
+  const { roles } = sessions.signIn(name, password, ex.req.socket.remoteAddress ?? '')
+  ex.sendJson(200, { ok: true, name, roles }, { 'Set-Cookie': sessions.cookieOf(name) })
+}
+
+function signOut (ex, sessions) {
+  requireOwnPage(ex)
+  ex.sendJson(200, { ok: true }, { 'Set-Cookie': sessions.endedCookie })
+}
+
+/** Browsers send forms of pages of any origin. */
+function requireOwnPage (ex) {
+  if (!isOwnPage(ex.headers)) throw new HttpError(403, 'forbidden', 'Pages of other origins cannot sign in here.')
+}
+
+function describeSession (ex) {
+  const handlers = { authentication_handlers: ['cookie', 'default'] }
+  const by = ex.hasSession ? 'cookie' : 'default'
+  const info = ex.userCtx.name === null ? handlers : { ...handlers, authenticated: by }
+  ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info })
+}
+
+const sessionMethods = { GET: describeSession, HEAD: describeSession, POST: signIn, DELETE: signOut }
 
 export const serverRoutes = {
   '' (ex, { uuid, prove }) {
@@ -25,12 +61,7 @@ export const serverRoutes = {
     requireServerAdmin(ex.userCtx)
     ex.sendJson(200, databases.names())
   },
-  _session (ex) {
-    ex.only('GET', 'HEAD')
-    const handlers = { authentication_handlers: ['default'] }
-    const info = ex.userCtx.name === null ? handlers : { ...handlers, authenticated: 'default' }
-    ex.sendJson(200, { ok: true, userCtx: ex.userCtx, info })
-  },
+  _session: (ex, { sessions }) => ex.dispatch(sessionMethods, sessions),
   _uuids (ex) {
     ex.only('GET')
     const { count = '1' } = ex.query
@@ -38,10 +69,10 @@ export const serverRoutes = {
     if (Number(count) > 1000) throw badRequest('count parameter too large')
     ex.sendJson(200, { uuids: Array.from({ length: Number(count) }, newId) }, { 'Cache-Control': 'no-cache' })
   },
-  _active_tasks (ex) {
+  async _active_tasks (ex, { databases }) {
     ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)
-    ex.sendJson(200, [])
+    ex.sendJson(200, (await Promise.all([...databases.all.values()].map(database => database.tasks()))).flat())
   },
   _membership (ex) {
     ex.only('GET', 'HEAD')
@@ -96,7 +127,8 @@ async function create (ex) {
 export async function databaseRoot (ex) {
   ex.only('DELETE', 'GET', 'HEAD', 'POST')
   if (ex.method === 'POST') return create(ex)
-  ex.sendJson(200, await describe(ex.db))
+  const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
+  ex.sendJson(200, { ...await describe(ex.db), sizes: { file: bytes, external: bytes, active: bytes } })
 }
 
 const isTexts = value => Array.isArray(value) && value.every(item => typeof item === 'string')

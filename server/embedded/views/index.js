@@ -28,6 +28,7 @@ class ViewIndex {
    */
   constructor (database, path, runtime) {
     this.database = database
+    this.path = path
     this.runtime = runtime
     this.names = Object.keys(runtime.ddoc.views ?? {}).filter(name => typeof runtime.ddoc.views[name]?.map === 'string')
     this.level = new Level(path, () => this.onFailure())
@@ -36,6 +37,7 @@ class ViewIndex {
     /** @type {Promise<void> | null} */
     this.updating = null
     this.readers = 0
+    this.run = { from: 0, goal: 0, started: 0 } // the update under way, or the last one; started: milliseconds
   }
 
   async start () {
@@ -48,6 +50,8 @@ class ViewIndex {
   /** Updates the index to what is stored now; callers share one run. */
   async update () {
     const { update_seq: goal } = await this.database.pouch.info()
+    if (this.updating) this.run.goal = Math.max(this.run.goal, goal)
+    else this.run = { from: this.meta.seq, goal, started: Date.now() }
     while (this.meta.seq < goal) {
       this.updating ??= this.#step().finally(() => { this.updating = null })
       await this.updating
@@ -188,6 +192,20 @@ export class ViewIndexes {
     const index = this.open.get(signature)
     this.open.delete(signature)
     await index?.then(one => one.close(), () => {})
+  }
+
+  /** Those that are being built, as tasks of the server. */
+  async tasks () {
+    const opened = await Promise.allSettled(this.open.values())
+    const built = opened.flatMap(one => one.status === 'fulfilled' && one.value.updating ? one.value : [])
+    return built.map(({ run: { from, goal, started }, meta, runtime }) => ({
+      type: 'indexer',
+      design_document: runtime.ddoc._id,
+      changes_done: meta.seq - from,
+      total_changes: goal - from,
+      progress: Math.floor(100 * (meta.seq - from) / (goal - from)),
+      started_on: Math.floor(started / 1000)
+    }))
   }
 
   /** Removes the indexes no design document has any more. */

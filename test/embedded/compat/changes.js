@@ -96,6 +96,20 @@ export const changes = target => describe('changes', () => {
     await writes
   })
 
+  it('poll until a document comes that is asked for, with it', async () => {
+    const waiting = feed('?feed=longpoll&since=now&filter=_selector&include_docs=true&timeout=10000', { selector: { type: 'work' } })
+    const writes = (async () => {
+      for (let i = 0; i < 50; i++) {
+        await admin('POST', '/_bulk_docs', { docs: [{ _id: `other${i}` }, { _id: `work:${i}`, type: 'work', done: i }] })
+        if (await Promise.race([waiting.then(() => true), null])) return
+      }
+    })()
+    const { results } = await waiting
+    assert.match(results[0].id, /^work:/)
+    assert.equal(results[0].doc.type, 'work')
+    await writes
+  })
+
   it('stop polling at the timeout', async () => {
     const { results } = await feed('?feed=longpoll&since=now&timeout=50')
     assert.deepEqual(results, [])

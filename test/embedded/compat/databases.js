@@ -66,6 +66,23 @@ export const databases = target => describe('server and databases', () => {
     assert.equal((await admin('POST', `${db.path}/_ensure_full_commit`)).status, 201)
   })
 
+  it('says how large a database and an index are', async () => {
+    await admin('PUT', `${db.path}/_design/sized`, { views: { v: { map: '(function (doc) { emit(doc._id) })' } } })
+    await admin('PUT', `${db.path}/sized`, { text: 'x'.repeat(1000) })
+    await admin('GET', `${db.path}/_design/sized/_view/v`)
+    const of = sizes => [sizes.file, sizes.external, sizes.active]
+    for (const size of of((await admin('GET', db.path)).json.sizes)) assert.ok(size > 0)
+    const { name, view_index: index } = (await admin('GET', `${db.path}/_design/sized/_info`)).json
+    assert.equal(name, 'sized')
+    for (const size of of(index.sizes)) assert.ok(size > 0)
+    assert.deepEqual([index.updater_running, index.compact_running], [false, false])
+  })
+
+  it('lists what goes on in the background for admins', async () => {
+    assert.ok(Array.isArray((await admin('GET', '/_active_tasks')).json))
+    assert.equal((await target().anonymous('GET', '/_active_tasks')).status, 401)
+  })
+
   it('insists on JSON for POST', async () => {
     await answered(415, admin('POST', `${db.path}/_bulk_docs`, '{"docs":[]}', { 'Content-Type': 'text/plain' }), 'bad_content_type')
   })

@@ -52,4 +52,85 @@ export const security = target => describe('security', () => {
     assert.equal((await target().writer('PUT', `${db.path}/_security`, { admins: { names: [target().writerName] } })).status, 200)
     assert.equal((await target().writer('DELETE', db.path)).status, 401)
   })
+
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' }
+  const signIn = (body, headers = {}) => target().anonymous('POST', '/_session', body, headers)
+  const cookieOf = ({ headers }) => /^(AuthSession=[^;]*);/.exec(headers['set-cookie'][0])?.[1] ?? ''
+  const writer = () => ({ name: target().writerName, password: 'w' })
+
+  it('opens a session for a name and password, as JSON or as a form', async () => {
+    for (const answer of [await signIn(writer()), await signIn(`name=${target().writerName}&password=w`, form)]) {
+      assert.deepEqual([answer.status, answer.json], [200, { ok: true, name: target().writerName, roles: ['tilecouch-writer'] }])
+      assert.match(answer.headers['set-cookie'][0], /^AuthSession=[\w-]{20,}; Version=1; Expires=[^;]+ GMT; Max-Age=600; Path=\/; HttpOnly/)
+      const { json } = await target().anonymous('GET', '/_session', undefined, { Cookie: cookieOf(answer) })
+      assert.deepEqual(json, { ok: true, userCtx: { name: target().writerName, roles: ['tilecouch-writer'] }, info: { ...json.info, authenticated: 'cookie' } })
+    }
+    assert.deepEqual((await target().anonymous('GET', '/_session')).json.info, { authentication_handlers: ['cookie', 'default'] })
+    assert.equal((await target().admin('GET', '/_session')).json.info.authenticated, 'default')
+  })
+
+  it('gives a session the rights of its user', async () => {
+    const path = `/${target().unique()}`
+    const Cookie = cookieOf(await signIn({ name: 'admin', password: new URL(target().admin.base).password }))
+    assert.equal((await target().anonymous('PUT', path, undefined, { Cookie })).status, 201)
+    assert.equal((await target().anonymous('POST', `${path}/_bulk_docs`, { docs: [{ _id: 'a' }] }, { Cookie })).status, 201)
+    const other = cookieOf(await signIn(writer()))
+    refused(await target().anonymous('GET', path, undefined, { Cookie: other }), 403, 'forbidden', 'You are not allowed to access this db.')
+    refused(await target().anonymous('DELETE', path, undefined, { Cookie: other }), 401, 'unauthorized', 'You are not a server admin.')
+    // beside a wrong password the session counts
+    assert.equal((await target().wrong('GET', path, undefined, { Cookie })).status, 200)
+    assert.equal((await target().anonymous('DELETE', path, undefined, { Cookie })).status, 200)
+  })
+
+  it('opens no session for wrong passwords and other bodies', async () => {
+    const name = target().unique()
+    for (const body of [{ name, password: 'x' }, { name }, { name: '', password: 'x' }]) {
+      const answer = await signIn(body)
+      refused(answer, 401, 'unauthorized', 'Name or password is incorrect.')
+      assert.match(answer.headers['set-cookie'][0], /^AuthSession=;/)
+    }
+    refused(await signIn({ password: 'x' }), 400, 'bad_request', 'request body must contain a username')
+    refused(await signIn('{'), 400, 'bad_request', 'invalid UTF-8 JSON')
+    refused(await signIn('x', { 'Content-Type': 'text/plain' }), 415, 'bad_content_type', "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'")
+    const { status, headers } = await target().anonymous('PUT', '/_session', {})
+    assert.deepEqual([status, headers.allow?.split(',').sort()], [405, ['DELETE', 'GET', 'HEAD', 'POST']])
+  })
+
+  it('locks a name after five wrong passwords', async () => {
+    const name = target().unique()
+    const statuses = []
+    for (let i = 0; i < 6; i++) statuses.push((await signIn({ name, password: `${i}` })).status)
+    assert.deepEqual(statuses, [401, 401, 401, 401, 401, 403])
+    refused(await signIn({ name, password: 'x' }), 403, 'forbidden', 'Account is temporarily locked due to multiple authentication failures')
+    assert.equal((await signIn(writer())).status, 200)
+  })
+
+  it('knows no changed cookies, and refuses what is none', async () => {
+    const value = cookieOf(await signIn(writer())).slice('AuthSession='.length)
+    const who = async text => (await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })).json.userCtx?.name
+    assert.equal(await who(value), target().writerName)
+    assert.equal(await who(`"${value}"`), target().writerName)
+    const bytes = Buffer.from(value, 'base64url')
+    const as = name => Buffer.concat([Buffer.from(name), bytes.subarray(bytes.indexOf(':'))]).toString('base64url')
+    const flipped = Buffer.from(bytes)
+    flipped[bytes.length - 1] ^= 1
+    for (const text of [as('admin'), as('nobody'), flipped.toString('base64url'), value.slice(0, -6), '', Buffer.from('admin:zz:x').toString('base64url')]) assert.equal(await who(text), null, text)
+    for (const text of ['nonsense', Buffer.from('admin').toString('base64url'), Buffer.from('admin:12').toString('base64url')]) {
+      const answer = await target().anonymous('GET', '/_session', undefined, { Cookie: `AuthSession=${text}` })
+      refused(answer, 400, 'bad_request', 'Malformed AuthSession cookie. Please clear your cookies.')
+    }
+  })
+
+  it('ends a session', async () => {
+    const answer = await target().anonymous('DELETE', '/_session')
+    assert.deepEqual([answer.status, answer.json], [200, { ok: true }])
+    assert.match(answer.headers['set-cookie'][0], /^AuthSession=; Version=1; .*Path=\/; HttpOnly/)
+  })
+
+  it('lets pages among attachments and answers of functions run no scripts', async () => {
+    await admin('PUT', '/page/a.html', '<script></script>', { 'Content-Type': 'text/html' })
+    const html = '(function () { return { headers: { "Content-Type": "text/html" }, body: "x" } })'
+    await admin('PUT', '/_design/pages', { shows: { page: html }, lists: { page: '(function () { start({ headers: { "Content-Type": "text/html" } }); return "x" })' }, views: { v: { map: '(function (doc) {})' } } })
+    for (const path of ['/page/a.html', '/_design/pages/_show/page', '/_design/pages/_list/page/v']) assert.equal((await admin('GET', path)).headers['content-security-policy'], 'sandbox', path)
+  })
 })

@@ -1,0 +1,105 @@
+// Sessions as CouchDB has them: a cookie with the name, the time of signing in, and a signature. They end with the
+// process. A cookie counts only in requests of the store's own pages: browsers also send it with those of pages on
+// other ports of this machine.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { isOwnPage } from '../origins.js'
+import { HttpError, badRequest } from './errors.js'
+
+export const sessionDefaults = {
+  timeout: 600, // seconds without a request until a session ends
+  renewed: 60, // seconds after which a request renews it
+  guesses: 5, // wrong passwords of a name, from one address, until it is locked
+  locked: 300, // seconds from the first of these until it is open again
+  counted: 10000 // names with wrong passwords
+}
+
+const COOKIE = /(?:^|;)\s*AuthSession="?([^;"]*)"?/
+
+/** @typedef {{name: string, roles: string[]}} User */
+
+export class Sessions {
+  #secret = randomBytes(32)
+  /** Wrong passwords by name and address, the oldest first. @type {Map<string, {count: number, until: number}>} */
+  #wrong = new Map()
+  #accounts
+
+  /**
+   * @param {ReturnType<typeof import('./access.js').createAccounts>} accounts
+   * @param {Partial<typeof sessionDefaults> & {now?: () => number}} [options] now: milliseconds
+   */
+  constructor (accounts, { now = Date.now, ...limits } = {}) {
+    this.#accounts = accounts
+    this.now = now
+    this.limits = { ...sessionDefaults, ...limits }
+  }
+
+  /**
+   * The user of a request's cookie.
+   * @param {import('node:http').IncomingHttpHeaders} headers
+   * @returns {{user: User, cookie?: string} | undefined} cookie: to be sent, which renews it
+   */
+  find (headers) {
+    const [, value = ''] = COOKIE.exec(headers.cookie ?? '') ?? []
+    if (value === '' || !isOwnPage(headers)) return
+    const [name, seconds, signature] = parse(value)
+    const user = this.#accounts.find(name)
+    const age = Math.floor(this.now() / 1000) - seconds
+    const right = signature.length === 32 && timingSafeEqual(signature, this.#sign(name, seconds))
+    if (!user || !right || !(age < this.limits.timeout)) return
+    return { user, ...(age >= this.limits.renewed && { cookie: this.cookieOf(name) }) }
+  }
+
+  /**
+   * Checks a name and password, and counts wrong ones.
+   * @param {string} address of the client
+   * @returns {User}
+   */
+  signIn (name, password, address) {
+    const key = JSON.stringify([name, address])
+    const now = this.now()
+    const wrong = this.#wrong.get(key)
+    const isCounted = wrong !== undefined && now < wrong.until
+    if (isCounted && wrong.count >= this.limits.guesses) {
+      const reason = 'Account is temporarily locked due to multiple authentication failures'
+      throw new HttpError(403, 'forbidden', reason)
+    }
+    const user = this.#accounts.check(name, password)
+    if (user) return user
+    if (isCounted) wrong.count++
+    else {
+      this.#wrong.delete(key)
+      if (this.#wrong.size >= this.limits.counted) this.#wrong.delete(this.#wrong.keys().next().value ?? '')
+      this.#wrong.set(key, { count: 1, until: now + this.limits.locked * 1000 })
+    }
+    const headers = { 'Set-Cookie': this.endedCookie }
+    throw new HttpError(401, 'unauthorized', 'Name or password is incorrect.', headers)
+  }
+
+  cookieOf (name) {
+    const seconds = Math.floor(this.now() / 1000)
+    const text = Buffer.from(`${name}:${seconds.toString(16).toUpperCase()}:`)
+    return this.#cookie(Buffer.concat([text, this.#sign(name, seconds)]).toString('base64url'), this.limits.timeout)
+  }
+
+  get endedCookie () {
+    return this.#cookie('', 0)
+  }
+
+  #cookie (value, age) {
+    const expires = new Date(this.now() + age * 1000).toUTCString()
+    return `AuthSession=${value}; Version=1; Expires=${expires}; Max-Age=${age}; Path=/; HttpOnly; SameSite=Strict`
+  }
+
+  #sign (name, seconds) {
+    return createHmac('sha256', this.#secret).update(JSON.stringify([name, seconds])).digest()
+  }
+}
+
+/** @returns {[string, number, Buffer]} name, seconds and signature */
+function parse (value) {
+  const bytes = Buffer.from(value, 'base64url')
+  const [all, name, time] = /^([^:]*):([^:]*):/.exec(bytes.toString('latin1')) ?? []
+  if (all === undefined) throw badRequest('Malformed AuthSession cookie. Please clear your cookies.')
+  const seconds = /^[0-9a-f]{1,12}$/i.test(time) ? parseInt(time, 16) : NaN
+  return [Buffer.from(name, 'latin1').toString(), seconds, bytes.subarray(all.length)]
+}
