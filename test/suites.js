@@ -11,7 +11,7 @@ export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'admin/frame', 'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
+    'admin/frame', 'admin/pages', 'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
     'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
     'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls',
     'client/openlayers-grids', 'client/openlayers-steps', 'client/timeline-control', 'client/timeline-use',
