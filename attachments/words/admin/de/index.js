@@ -14,6 +14,10 @@ export const de = {
   again: 'Noch einmal versuchen',
   failed: why => `Das hat nicht geklappt: ${why}`,
   away: why => `Nicht aktuell: ${why}`,
+  more: 'Mehr anzeigen',
+  cancel: 'Abbrechen',
+  typeName: name => `Zur Bestätigung ${name} eingeben`,
+  notRecorded: why => `Erledigt, aber nicht im Verlauf vermerkt: ${why}`,
   sections: {
     overview: 'Übersicht',
     layers: 'Ebenen',

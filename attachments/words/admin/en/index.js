@@ -14,6 +14,10 @@ export const en = {
   again: 'Try again',
   failed: why => `This did not work: ${why}`,
   away: why => `Not up to date: ${why}`,
+  more: 'Show more',
+  cancel: 'Cancel',
+  typeName: name => `Type ${name} to confirm`,
+  notRecorded: why => `Done, but not noted under Activity: ${why}`,
   sections: {
     overview: 'Overview',
     layers: 'Layers',

@@ -14,6 +14,10 @@ export const es = {
   again: 'Intentar de nuevo',
   failed: why => `No ha funcionado: ${why}`,
   away: why => `No está al día: ${why}`,
+  more: 'Mostrar más',
+  cancel: 'Cancelar',
+  typeName: name => `Escriba ${name} para confirmar`,
+  notRecorded: why => `Hecho, pero no anotado en Actividad: ${why}`,
   sections: {
     overview: 'Resumen',
     layers: 'Capas',

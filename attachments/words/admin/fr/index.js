@@ -14,6 +14,10 @@ export const fr = {
   again: 'Réessayer',
   failed: why => `Cela n’a pas fonctionné : ${why}`,
   away: why => `Pas à jour : ${why}`,
+  more: 'Afficher plus',
+  cancel: 'Annuler',
+  typeName: name => `Tapez ${name} pour confirmer`,
+  notRecorded: why => `C’est fait, mais l’activité n’a pas été notée : ${why}`,
   sections: {
     overview: 'Aperçu',
     layers: 'Couches',
