@@ -2,7 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import { copyable } from '../copy.js'
 
-/** @param {string} line @param {string} [label] of the button that copies, for those who hear it @returns {HTMLElement} */
+/** @param {string} line @param {string} [label] of its button, for those who hear it @returns {HTMLElement} */
 export function command (line, label) {
   const { nodes, set } = copyable(label)
   set(line)

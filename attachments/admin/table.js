@@ -16,16 +16,16 @@ const ROWS = 100 // of a table at once; a button shows as many more
 
 /**
  * @template T
- * @param {string} label for those who hear it
+ * @param {string} title for those who hear it
  * @param {Column<T>[]} columns
- * @returns {{element: HTMLElement, set: (rows: T[], none?: string) => void}} none: what to say instead of an empty table
+ * @returns {{element: HTMLElement, set: (rows: T[], none?: string) => void}} none: what to say when there are none
  */
-export function table (label, columns, { most = ROWS } = {}) {
+export function table (title, columns, { most = ROWS } = {}) {
   const body = element('tbody')
   const empty = element('p', { class: 'hint', hidden: true })
   const more = button(texts.more, () => { shown += most; draw() }, { class: 'secondary', hidden: true })
   const head = element('tr', null, columns.map(each => element('th', { scope: 'col', class: each.isNumber && 'number' }, each.label)))
-  const scroller = element('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': label },
+  const scroller = element('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': title },
     element('table', null, element('thead', null, head), body))
   /** @type {T[]} */
   let rows = []
