@@ -20,7 +20,7 @@ export const activityId = run => `activity:${run}`
 export const activityKinds = {
   activity: {
     fields: {
-      user: text(300), // who wrote it, as CouchDB knows him
+      user: value => text(300)(value) && value !== '', // who wrote it, as CouchDB knows him
       at: isExactTime,
       via: text(300), // 'page', or the command
       what: value => WHAT.includes(value),

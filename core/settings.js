@@ -1,6 +1,6 @@
-// What the operator of a store says of the viewer, in the document that marks the store (STORE_ID). All of it is
-// optional, and text, never markup. A field that is not valid is as if it were not there: nothing of it may keep the
-// map from being shown. validate_doc_update.js refuses the same; a test compares both.
+// What the operator of a store says of the viewer, and how long activity is kept, in the document that marks the store
+// (STORE_ID). All of it is optional, and text, never markup. A field that is not valid is as if it were not there:
+// nothing of it may keep the map from being shown. validate_doc_update.js refuses the same; a test compares both.
 import { isLayer } from './ids.js'
 import { listOf, object, text, whole } from './values.js'
 
@@ -53,7 +53,9 @@ export const settingFields = {
   opens: isLayer, // the layer that is shown first
   base: value => isLayer(value) || (isBase(value) && value.url !== undefined), // the map under the layers
   gazetteer: isAddress, // of a search for places that answers as Nominatim does
-  places: value => listOf(isPlace)(value) && value.length <= PLACES // [name, longitude, latitude, zoom]
+  places: value => listOf(isPlace)(value) && value.length <= PLACES, // [name, longitude, latitude, zoom]
+  // that activity is kept. A writer may write this document, but must not wipe his traces of the last month with it
+  activityDays: whole(30, 36_500)
 }
 
 /**
@@ -65,6 +67,7 @@ export const settingFields = {
  * @property {string | {url: string, name?: string, attribution?: string, maxzoom?: number}} [base]
  * @property {string} [gazetteer]
  * @property {[string, number, number, number][]} [places]
+ * @property {number} [activityDays] that activity is kept
  */
 
 /**

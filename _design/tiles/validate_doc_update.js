@@ -106,7 +106,7 @@
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
-      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, what: /^(layer|edition|access|store|token|style)$/, done: /^(created|changed|removed)$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
       hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
@@ -138,7 +138,7 @@
     return depth > 0 && Object.keys(value).every(function (name) { return isShallow(value[name], depth - 1) })
   }
 
-  // core/documents.js, core/settings.js, core/work.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
+  // core/documents.js, core/settings.js, core/work.js, core/activity.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
   function checkFields () {
     var count = 'whole 0 9007199254740991'
     var fields = {
@@ -159,7 +159,8 @@
         command: 'command', line: 'text 4000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
         rate: 'rate', failed: count, failures: 'each text 1000', user: 'text 300', host: 'text 300', about: 'object', error: 'object'
       },
-      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places' }
+      activity: { user: 'text 300', at: 'time', via: 'text 300', what: 'what', done: 'done', edition: 'time', name: 'text 300', fields: 'object' },
+      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500' }
     }[newDoc.type]
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
@@ -199,36 +200,49 @@
     if (oldDoc && !oldDoc._deleted && type === 'style' && !wasEndedBetween()) forbid('a style never changes')
   }
 
-  // what a command does: everybody says it in his own name
-  function checkWork () {
+  function isRunOf (type) {
+    var id = String(newDoc._id)
+    return id.indexOf(type + ':') === 0 && is(id.slice(type.length + 1), 'run')
+  }
+
+  // what a command does, or what somebody changed: everybody says it in his own name
+  function checkOwn (needs) {
+    var type = newDoc.type
+    var what = type === 'work' ? 'a work' : 'an activity'
+    var isThere = oldDoc && !oldDoc._deleted
     checkFields()
-    if (newDoc.layer !== undefined && !is(newDoc.layer, 'name')) forbid('the layer of a work must be a name like osm')
-    if (!newDoc.command || !newDoc.state || !newDoc.started || !newDoc.seen) forbid('a work has the fields command, state, started and seen')
-    if (newDoc._id.slice(0, 5) !== 'work:' || !is(newDoc._id.slice(5), 'run')) forbid('the id must be work:RUN, with a run like 20240301T101500123-4f9k')
-    var isOther = newDoc.user !== userCtx.name || (oldDoc && !oldDoc._deleted && oldDoc.user !== userCtx.name)
-    if (isOther && !isOneOf({ roles: ['_admin'] })) forbid('the user of a work must be the one who writes it')
+    if (newDoc.layer !== undefined && !is(newDoc.layer, 'name')) forbid('the layer of ' + what + ' must be a name like osm')
+    if (!needs.every(function (field) { return newDoc[field] })) forbid(what + ' has the fields ' + needs.join(', '))
+    if (!isRunOf(type)) forbid('the id must be ' + type + ':RUN, with a run like 20240301T101500123-4f9k')
+    if (type === 'activity' && isThere) forbid('an activity never changes')
+    var isOther = newDoc.user !== userCtx.name || (isThere && oldDoc.user !== userCtx.name)
+    // that somebody changed something is proved by his name: here even an admin has his own only
+    if (isOther && (type === 'activity' || !isOneOf({ roles: ['_admin'] }))) forbid('the user of ' + what + ' must be the one who writes it')
   }
 
   // a store that names its own writers has no others
   var ours = (secObj && secObj.tilecouch) || {}
   var isNamed = ours.writers !== undefined
-  if (!isOneOf(isNamed ? ours.writers : { roles: ['tilecouch-writer'] }) && !isOneOf({ roles: ['_admin'] }) && !isOneOf(secObj && secObj.admins)) {
+  var isAdmin = isOneOf({ roles: ['_admin'] }) || isOneOf(secObj && secObj.admins)
+  if (!isAdmin && !isOneOf(isNamed ? ours.writers : { roles: ['tilecouch-writer'] })) {
     var reason = 'writing needs an admin or ' + (isNamed ? 'a writer of this store' : 'the role tilecouch-writer')
     if (userCtx.name) forbid(reason)
     throw ({ unauthorized: reason })
   }
   if (newDoc._deleted) {
     checkSize(1024)
+    if (isRunOf('activity') && !isAdmin) forbid('only an admin removes an activity') // a writer cannot wipe his traces
     // what hangs there could still be read by revision
     if (Object.keys(newDoc._attachments || {}).length) forbid('a deleted document has no attachment')
     return
   }
   var type = newDoc.type
-  checkSize(type === 'tile' || type === 'work' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
+  checkSize(type === 'tile' || type === 'work' || type === 'activity' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
   else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
-  else if (type === 'work') checkWork()
-  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed or work')
+  else if (type === 'work') checkOwn(['command', 'state', 'started', 'seen'])
+  else if (type === 'activity') checkOwn(['user', 'at', 'what', 'done'])
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, work or activity')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   else checkFields()
   checkAttachments(type === 'tile')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { examine, faultIn, soundOf, styleKinds, workKinds } from '../../core/index.js'
+import { activityKinds, examine, faultIn, soundOf, styleKinds, workKinds } from '../../core/index.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { loadDesign } from '../design/helpers.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const isNamed = ({ type }) => type === 'layer' || type === 'edition'
-const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work'].includes(doc.type) ? faultIn(doc, { ...styleKinds, ...workKinds }) : faultInRecord(doc)
+const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity'].includes(doc.type) ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds }) : faultInRecord(doc)
 
 /** As CouchDB hands it over: parsed from JSON. */
 function refusalOf (doc) {
@@ -24,7 +24,7 @@ describe('documents of layers that mean harm', () => {
   const hostile = hostileDocuments(17)
 
   it('are many, of every kind', () => {
-    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'work']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'work', 'activity']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
   it('have a fault each, which is said in few words', () => {

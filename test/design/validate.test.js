@@ -235,7 +235,8 @@ describe('validate_doc_update', () => {
       opens: ['osm', 'Osm', '', 3],
       base: ['osm', 'layer', { url: '/b/{z}/{x}/{y}.png' }, { url: 'https://b.example/{z}/{x}/{y}.png', name: 'B', attribution: 'C', maxzoom: 19 }, { url: '/b.png' }, { name: 'B' }, { url: 'ftp://b/{z}/{x}/{y}' }, { url: '/b/{z}/{x}/{y}.png', maxzoom: 31 }, { url: '/b/{z}/{x}/{y}.png', more: 1 }, 3],
       gazetteer: ['/search', 'https://n.example/search?key=1', 'http://n.example/', '//n.example', 'file:///etc', '<x>', '', 3],
-      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [['Bern', '7.4', 46.9, 10]], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])]
+      places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [['Bern', '7.4', 46.9, 10]], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])],
+      activityDays: [30, 365, 36500, 29, 0, -1, 30.5, 36501, '365', null, true, [], {}]
     }
     assert.deepEqual(Object.keys(values).sort(), Object.keys(settingFields).sort(), 'every field is tried here')
     for (const [field, some] of Object.entries(values)) {

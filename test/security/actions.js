@@ -15,6 +15,7 @@ const edition = x => ({ _id: `edition:l${x}@${T1}`, type: 'edition', layer: `l${
 const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, type: 'manifest', layer: `l${x}`, time: T1, run: '20240301T101500123-4f9k', complete: true, tiles: 1, root: 'a', blocks: { '3:0:0': ['aaaaaaaaaaaa'] } })
 const style = x => ({ _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } })
 const work = (x, user) => ({ _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user }) })
+const activity = (x, user) => ({ _id: `activity:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1, ...(user && { user }) })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -23,14 +24,14 @@ const post = (path, body = {}) => ({ method: 'POST', path, body })
 const get = path => ({ method: 'GET', path })
 
 /** What stands there before: written by an admin, who is told of its revision. */
-const on = (make, act) => ({ before: make, act: (x, rev) => act(make(x), rev, x) })
+const on = (make, act) => ({ before: make, act: (x, rev, who, root) => act(make(x, root), rev, x) })
 
 /**
  * @typedef {'reads' | 'writes' | 'administers' | 'serves' | 'nobody'} Level whoever reads the store; its writers; its admins; admins of the server; nobody, whatever his rights
  * @typedef {object} Action
  * @property {Level} level
- * @property {(x: number) => any} [before] a document that is there
- * @property {(x: number, rev?: string, who?: string) => {method: string, path: string, body?: any, headers?: Record<string, string>, server?: boolean}} act
+ * @property {(x: number, root: string) => any} [before] a document that is there; root: the name of the server admin, who wrote it
+ * @property {(x: number, rev?: string, who?: string, root?: string) => {method: string, path: string, body?: any, headers?: Record<string, string>, server?: boolean}} act
  * @property {boolean} [couchOnly] the embedded store has no such thing: there it is refused
  */
 
@@ -68,6 +69,13 @@ export const actions = {
   'delete the work of somebody else: `DELETE`': { level: 'writes', ...on(x => work(x, 'somebody'), ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
   'say what a command does, in another\'s name': { level: 'serves', act: x => put(work(x, 'somebody')) },
   'change the work of somebody else': { level: 'serves', ...on(x => work(x, 'somebody'), (doc, rev) => put({ ...doc, _rev: rev, state: 'done' })) },
+
+  'say what one has changed, in one\'s own name': { level: 'writes', act: (x, rev, who) => put(activity(x, who)) },
+  'delete the activity of somebody': { level: 'administers', ...on(activity, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'delete the activity of somebody: a tombstone of another revision': { level: 'administers', ...on(activity, ({ _id }) => bulk([{ _id, _rev: '2-abc', _deleted: true }], { new_edits: false })) },
+  'change the activity of somebody': { level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' })) },
+  'say what somebody else has changed': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
+  'say what was changed, without a name': { level: 'nobody', act: x => put(activity(x)) },
 
   'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': { level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },

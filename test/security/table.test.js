@@ -21,11 +21,12 @@ withPeople('the table of who may do what', start => {
   for (const kind of ['open', 'closed']) {
     describe(`in ${kind === 'open' ? 'an open' : 'a closed'} store with writers of its own`, function () {
       this.timeout(60000)
-      let server, store, url, isEmbedded
+      let server, store, url, root, isEmbedded
       let x = 1
       before(async () => {
         server = await start()
         url = server.database
+        root = decodeURIComponent(new URL(url).username)
         isEmbedded = Boolean((await json(as(url).replace(/\/[^/]*$/, '/'))).vendor?.name?.includes('embedded'))
         store = await Store.create(url, { public: false })
         await store.defineLayer('osm')
@@ -48,11 +49,11 @@ withPeople('the table of who may do what', start => {
       /** What is there before an attempt: written by an admin. */
       async function prepare ({ before, act }, who) {
         const at = x++
-        const made = before?.(at)
+        const made = before?.(at, root)
         const database = `${rootOf(url)}/${scratch(`made${at}`)}`
         if (made === null) await json(database, { method: 'PUT' })
         const { rev } = made ? await json(`${url}/${encodeURIComponent(made._id)}`, { method: 'PUT', body: JSON.stringify(made) }) : {}
-        return { ...act(at, rev, server[who]?.[0]), database }
+        return { ...act(at, rev, who === 'root' ? root : server[who]?.[0], root), database }
       }
 
       /** Whether it was done: what answers 201 may still have refused. */

@@ -154,6 +154,22 @@ const kinds = {
       later: ['x'.repeat(5000)]
     }
   },
+  activity: {
+    make: (layer, { run }) => ({
+      _id: `activity:${run}`, type: 'activity', layer, user: 'w', at: T, via: 'page', what: 'edition', done: 'changed', edition: T, name: 'anna', fields: { title: { before: 'x', after: 'y' } }
+    }),
+    bad: {
+      user: [...but(isText), undefined, '', 'w'.repeat(301)],
+      at: [...times, undefined],
+      via: [...but(isText), 'x'.repeat(301)],
+      what: [...odd, undefined, 'tile', 'layer\n'],
+      done: [...odd, undefined, 'read', 'Created'],
+      edition: times,
+      name: [...but(isText), 'x'.repeat(301)],
+      fields: [...but(isObject), { long: 'x'.repeat(17_000) }],
+      later: ['x'.repeat(5000)]
+    }
+  },
   block: {
     make: (layer, { name }) => ({
       _id: `block:${layer}:${PLACE}:${name}`, type: 'block', layer, z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }
