@@ -61,9 +61,7 @@ async function doctorCommand (context, options) {
     if (closed) await closeExisting(url)
     const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
       const found = await doctor(url, { fix, closed, ...wanted, mirrors, gateway, signal, folder: options.data })
-      const { state, counts, findings } = found
-      // the worst first: what does not fit into the document is left out from the end
-      work.show({ about: { state, counts, findings: findings.map(({ figures, ...finding }) => finding) } })
+      work.show({ about: aboutOf(found) })
       return found
     })
     if (metrics !== undefined) await writeMetrics(metrics, report)
@@ -71,6 +69,20 @@ async function doctorCommand (context, options) {
     if (isOpened(report)) output.note(openedWords(report.url))
     return report.state === 'bad' ? 1 : 0
   }, { creates: fix })
+}
+
+/**
+ * What the document of the work keeps of a report. The worst first: what does not fit is left out from the end.
+ * @param {import('../doctor/index.js').Report} report
+ */
+function aboutOf ({ state, counts, findings }) {
+  const { free, size } = findings.find(({ area, check }) => area === 'disk' && check === 'room')?.figures ?? {}
+  return {
+    state,
+    counts,
+    ...(free !== undefined && { disk: { free, size } }),
+    findings: findings.map(({ figures, ...finding }) => finding)
+  }
 }
 
 /** Whether everybody reads what was published just now. @param {import('../doctor/index.js').Report} report */

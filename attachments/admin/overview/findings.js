@@ -1,0 +1,130 @@
+// What is wrong with the store: what the last `tilecouch doctor` found, and what this page sees for itself. Both have
+// one form; the worst comes first. Pure.
+import { workState } from '../../../core/work.js'
+import { pendingOf } from './figures.js'
+
+export const findingDefaults = { // as the doctor has them, see loader/doctor/inspection.js
+  waste: 2, // file size / data in use
+  waits: 536_870_912, // wasted bytes at which CouchDB compacts by itself
+  little: 100e6, // wasted bytes that do not matter
+  behind: 10_000, // changes that an index has yet to read: some seconds of work
+  far: 1_000_000 // changes that an index has yet to read: minutes of work
+}
+
+export const STATES = ['bad', 'warning', 'unknown', 'ok']
+const DESIGN = '_design/versions'
+const VIEWS = ['by_area', 'by_tile', 'by_time', 'by_zoom', 'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles']
+const INTERRUPTED = 7 * 86_400_000 // milliseconds after which interrupted work is no news
+
+/**
+ * @typedef {{kind: 'command', line: string} | {kind: 'link', place: string} |
+ *   {kind: 'action', name: 'compact' | 'compactIndex' | 'cleanUp' | 'build', path: string}} Remedy
+ * @typedef {{area: string, check: string, state: string, found: string, why?: string, advice?: string,
+ *   fixable?: boolean, remedies?: Remedy[]}} Finding
+ */
+
+/**
+ * What the page sees for itself.
+ * @param {object} seen
+ * @param {any} seen.info @param {any} seen.index @param {any[]} seen.designs @param {any} seen.security
+ * @param {{name: string | null, isServerAdmin: boolean}} seen.user @param {any[]} seen.work @param {number} seen.now
+ * @param {import('./figures.js').Figures | null} seen.figures
+ * @param {any} texts of the overview
+ * @returns {Finding[]}
+ */
+export function ownFindings ({ info, index, designs, security, user, work, now, figures }, texts) {
+  const say = texts.own
+  const add = (area, check, state, words, remedies = /** @type {Remedy[]} */ ([])) =>
+    ({ area, check, state, ...words, remedies })
+  const push = [command('tilecouch push')]
+  /** @type {(Finding | false)[]} */
+  const found = [
+    user.name === null && user.isServerAdmin
+      ? add('access', 'admins', 'bad', say.noAdmins)
+      : add('access', 'admins', 'ok', say.admins),
+    designs.some(doc => doc.validate_doc_update)
+      ? add('access', 'validation', 'ok', say.validation)
+      : add('access', 'validation', 'bad', say.noValidation, push),
+    add('access', 'readers', 'ok', isPublic(security) ? say.publicRead : say.closedRead)
+  ]
+  const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
+  const missing = VIEWS.filter(name => !views[name])
+  if (missing.length) found.push(add('indexes', 'deployed', 'warning', say.notDeployed(missing.join(', ')), push))
+  if (index) found.push(behind(index, add, say), waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, texts))
+  found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, texts))
+  if (figures?.conflicts) {
+    found.push(add('database', 'conflicts', 'warning', say.conflicts(figures.conflicts),
+      [command('tilecouch check --only conflicts --fix')]))
+  }
+  const stopped = work.filter(doc => workState(doc, now) === 'interrupted' && now - Date.parse(doc.seen) < INTERRUPTED)
+  if (stopped.length) found.push(add('work', 'interrupted', 'warning', say.interrupted(stopped.length), [{ kind: 'link', place: 'work' }]))
+  return /** @type {Finding[]} */ (found.filter(Boolean))
+}
+
+const command = line => /** @type {Remedy} */ ({ kind: 'command', line })
+
+function behind (index, add, say) {
+  const pending = pendingOf(index)
+  const { behind: much, far } = findingDefaults
+  if (pending <= much) return add('indexes', 'up to date', 'ok', say.upToDate)
+  const state = pending > far ? 'bad' : 'warning'
+  const build = [{ kind: 'action', name: 'build', path: `${DESIGN}/_view/by_time` }]
+  return add('indexes', 'up to date', state, say.behind(pending, index.updater_running), index.updater_running ? [] : build)
+}
+
+function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: isRunning }, action, add, texts) {
+  const slack = file - active
+  const isLittle = slack < findingDefaults.little ||
+    (file < findingDefaults.waste * active && slack < findingDefaults.waits)
+  if (isLittle || isRunning) return add(area, 'compaction', 'ok', texts.own.compact)
+  return add(area, 'compaction', 'warning', texts.own.waste(file, slack), [{ kind: 'action', ...action }])
+}
+
+const isPublic = ({ members } = /** @type {any} */ ({})) =>
+  ![members?.names, members?.roles].some(list => Array.isArray(list) && list.length)
+
+/** The newest report of the doctor. @param {any[]} work documents */
+export function reportOf (work) {
+  let newest
+  for (const doc of work) {
+    if (doc.command !== 'doctor' || !Array.isArray(doc.about?.findings)) continue
+    if (!newest || doc._id > newest._id) newest = doc // ids begin with their moment
+  }
+  return newest
+}
+
+/**
+ * All findings, the worst first. Where both have looked at one thing, what the page sees now is newer.
+ * @param {Finding[]} own @param {any} [report] document of work
+ * @returns {Finding[]}
+ */
+export function allFindings (own, report) {
+  const nameOf = ({ area, check }) => `${area} ${check}`
+  const known = new Set(own.map(nameOf))
+  const others = (report?.about.findings ?? []).filter(isFinding).filter(finding => !known.has(nameOf(finding)))
+    .map(finding => ({ ...finding, remedies: remediesOf(finding) }))
+  const all = [...own, ...others]
+  return STATES.flatMap(state => all.filter(finding => finding.state === state))
+}
+
+const isFinding = finding => finding && STATES.includes(finding.state) &&
+  ['area', 'check', 'found'].every(field => typeof finding[field] === 'string')
+
+// commands in the advice of the doctor that can be typed as they stand
+const COMMANDS = /tilecouch (?:push|check --only \w+ --fix|(?:seed|prune) --expired --all|prune [a-z0-9][\w-]*(?: --dry-run)?|doctor --fix(?: --allow-viewer)?)(?![\w-])/g
+const REQUESTS = /POST \S+\/_(?:(view_cleanup)|compact(?:\/([\w-]+))?)(?![\w/])/g
+
+/** @param {Finding} finding of the doctor @returns {Remedy[]} */
+export function remediesOf ({ state, advice = '', fixable }) {
+  if (state === 'ok') return []
+  const text = String(advice)
+  /** @type {Remedy[]} */
+  const actions = [...text.matchAll(REQUESTS)].map(([, cleanup, index]) => cleanup
+    ? { kind: 'action', name: 'cleanUp', path: '_view_cleanup' }
+    : { kind: 'action', name: index ? 'compactIndex' : 'compact', path: index ? `_compact/${index}` : '_compact' })
+  const lines = new Set([...text.matchAll(COMMANDS)].map(([line]) => line))
+  if (fixable && ![...lines].some(line => line.startsWith('tilecouch doctor') || line === 'tilecouch push')) {
+    lines.add('tilecouch doctor --fix')
+  }
+  return [...actions, ...[...lines].map(command)]
+}
