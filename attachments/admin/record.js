@@ -1,38 +1,28 @@
 // Who changed what, and when: each change of the control room leaves a document of activity (core/activity.js).
-import { activityId } from '../../core/activity.js'
-import { newRun } from '../../core/runs.js'
+import { activityOf } from '../../core/activity.js'
 import { texts } from '../words/admin/index.js'
 
-/**
- * @typedef {object} Change
- * @property {'layer' | 'edition' | 'access' | 'store' | 'token' | 'style'} what
- * @property {'created' | 'changed' | 'removed'} done
- * @property {string} [layer]
- * @property {string} [edition] its time
- * @property {string} [name] of a user or a token
- * @property {Record<string, {before?: any, after?: any}>} [fields] no secrets
- */
+export { fieldsBetween } from '../../core/activity.js'
+
+/** @typedef {import('../../core/activity.js').Change} Change */
 
 /**
  * Writes it after the change. The change stands, whether this can be written or not: then the page says so.
  * @param {import('./index.js').App} app @param {Change} change
  */
 export async function record (app, change) {
-  const doc = {
-    _id: activityId(newRun()),
-    type: 'activity',
-    user: app.user.name,
-    at: new Date(app.couch.now()).toISOString().slice(0, 19) + 'Z',
-    via: 'page',
-    ...change
-  }
+  const { couch, docs, say } = app
+  const write = user => couch.write(activityOf(change, { user, at: couch.now(), via: 'page' }))
   try {
-    app.docs.put(await app.couch.write(doc))
+    const { name } = app.user
+    if (name === null) return // a server without users has nobody to name
+    docs.put(await write(name).catch(async error => {
+      // in another window somebody else has signed in: the change was his
+      const other = error.status === 403 && (await couch.session()).name
+      if (!other || other === name) throw error
+      return write(other)
+    }))
   } catch (error) {
-    app.say(texts.notRecorded(error.message), true)
+    say(texts.notRecorded(error.message), true)
   }
 }
-
-/** What differs between two documents, for `fields`. */
-export const fieldsBetween = (before, changes) => Object.fromEntries(Object.entries(changes)
-  .map(([field, after]) => [field, { before: before?.[field], after }]))
