@@ -55,7 +55,9 @@ export async function readFigures (couch, index, signal) {
     return layers.get(layer)
   }
   for (const { key: [layer], value } of all.rows) Object.assign(of(layer), { versions: value.count, bytes: value.sum })
-  for (const { key: [layer], value } of now.rows) Object.assign(of(layer), { tiles: value.count, currentBytes: value.sum })
+  for (const { key: [layer], value } of now.rows) {
+    Object.assign(of(layer), { tiles: value.count, currentBytes: value.sum })
+  }
   const sum = field => [...layers.values()].reduce((total, each) => total + each[field], 0)
   const total = {
     tiles: sum('tiles'), currentBytes: sum('currentBytes'), versions: sum('versions'), bytes: sum('bytes')

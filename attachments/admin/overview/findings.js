@@ -29,11 +29,10 @@ const INTERRUPTED = 7 * 86_400_000 // milliseconds after which interrupted work 
  * @param {any} seen.info @param {any} seen.index @param {any[]} seen.designs @param {any} seen.security
  * @param {{name: string | null, isServerAdmin: boolean}} seen.user @param {any[]} seen.work @param {number} seen.now
  * @param {import('./figures.js').Figures | null} seen.figures
- * @param {any} texts of the overview
+ * @param {any} say the texts of these findings @param {(bytes: number) => string} size in words
  * @returns {Finding[]}
  */
-export function ownFindings ({ info, index, designs, security, user, work, now, figures }, texts) {
-  const say = texts.own
+export function ownFindings ({ info, index, designs, security, user, work, now, figures }, say, size) {
   const add = (area, check, state, words, remedies = /** @type {Remedy[]} */ ([])) =>
     ({ area, check, state, ...words, remedies })
   const push = [command('tilecouch push')]
@@ -50,8 +49,8 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
   const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
   const missing = VIEWS.filter(name => !views[name])
   if (missing.length) found.push(add('indexes', 'deployed', 'warning', say.notDeployed(missing.join(', ')), push))
-  if (index) found.push(behind(index, add, say), waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, texts))
-  found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, texts))
+  if (index) found.push(behind(index, add, say), waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, say, size))
+  found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, say, size))
   if (figures?.conflicts) {
     found.push(add('database', 'conflicts', 'warning', say.conflicts(figures.conflicts),
       [command('tilecouch check --only conflicts --fix')]))
@@ -72,12 +71,12 @@ function behind (index, add, say) {
   return add('indexes', 'up to date', state, say.behind(pending, index.updater_running), index.updater_running ? [] : build)
 }
 
-function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: isRunning }, action, add, texts) {
+function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: isRunning }, action, add, say, size) {
   const slack = file - active
   const isLittle = slack < findingDefaults.little ||
     (file < findingDefaults.waste * active && slack < findingDefaults.waits)
-  if (isLittle || isRunning) return add(area, 'compaction', 'ok', texts.own.compact)
-  return add(area, 'compaction', 'warning', texts.own.waste(file, slack), [{ kind: 'action', ...action }])
+  if (isLittle || isRunning) return add(area, 'compaction', 'ok', say.compact)
+  return add(area, 'compaction', 'warning', say.waste(size(file), size(slack)), [{ kind: 'action', ...action }])
 }
 
 const isPublic = ({ members } = /** @type {any} */ ({})) =>
