@@ -2,36 +2,14 @@
 // shows its editions, its facts and its address.
 import { element, write } from '../client/timeline/dom.js'
 import { Watch, icon, iconButton } from './dom.js'
-import { byName, size, zooms } from './format.js'
+import { size, zooms } from './format.js'
 import { LayerDetails } from './layer-details.js'
+import { MANY, groupsOf, isGrouped, sortLayers } from './layer-order.js'
 import { isInOtherGrid } from './other-grid.js'
 import { StackPanel } from './stack-panel.js'
 import { words } from './words/index.js'
 
-const MANY = 12 // layers from which on there are a search and groups
-
 /** @typedef {import('./store.js').Layer} Layer */
-
-/**
- * The heading that a layer stands under: its own, or what its name begins with where others begin so, too.
- * @param {Layer[]} layers
- * @returns {(layer: Layer) => string} '' for none
- */
-export function groupsOf (layers) {
-  const prefix = ({ layer }) => /^([a-z0-9]+)[-_]/.exec(layer)?.[1] ?? ''
-  const counts = new Map()
-  for (const layer of layers) counts.set(prefix(layer), (counts.get(prefix(layer)) ?? 0) + 1)
-  return layer => layer.group ?? (counts.get(prefix(layer)) > 1 ? prefix(layer) : '')
-}
-
-const isGrouped = layers => layers.length >= MANY || layers.some(({ group }) => group)
-
-/** As people look for them: by name, those without a heading first. @param {Layer[]} layers */
-export function sortLayers (layers) {
-  const titled = ({ name, layer }) => name ?? layer
-  const groupOf = isGrouped(layers) ? groupsOf(layers) : () => ''
-  return [...layers].sort((a, b) => byName(groupOf(a), groupOf(b)) || byName(titled(a), titled(b)))
-}
 
 export class Panel {
   #on

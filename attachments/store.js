@@ -324,7 +324,7 @@ const figuresOf = ({ key: [layer], value: [size, seconds] }) =>
  *   tiles, zooms: of now, where they were asked for
  * @typedef {{layer: string, name?: string, description?: string, attribution?: string, minzoom?: number, maxzoom?:
  *   number, bounds?: number[], center?: number[], format?: string, tileSize?: number, ttl?: number,
- *   group?: string}} Layer
+ *   group?: string, order?: number}} Layer
  * @typedef {{layer: string, time: string, title?: string, source?: string, tiles?: number, finished?: string}} Edition
  * @typedef {{_id: string, _rev: string, z: number, x: number, y: number, time: string, stored?: string, expires?:
  *   string, gone?: boolean, current?: boolean, _attachments?:

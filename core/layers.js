@@ -43,6 +43,7 @@ export const layerFields = {
   upstream: object, // where missing tiles come from
   retina: isLayer, // the layer that has the same tiles with twice the pixels, for @2x
   group: text(200), // heading under which lists show it
+  order: whole(0, 1_000_000), // place among the layers of its group: the smallest first, then those without one
   offline: flag, // false: its terms forbid taking areas of it along on a device
   retention: object, // which moments of its past are kept
   same: value => typeof value === 'string' && SAME.test(value), // which tiles of a load are no change, beside equal bytes

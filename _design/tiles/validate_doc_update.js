@@ -145,7 +145,7 @@
       layer: {
         name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
         minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
-        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', retina: 'name', group: 'text 200', grid: 'grid'
+        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', retina: 'name', group: 'text 200', order: 'whole 0 1000000', grid: 'grid'
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,

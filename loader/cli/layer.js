@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import {
   checkLayer, checkRetention, endOf, formats, gridOf, parseBbox, parseDuration, qgisLayers
 } from '../../core/index.js'
+import { formatOf } from '../../core/upstream-address.js'
 import { wmtsOf } from '../../core/wmts.js'
 import { TilecouchError } from '../errors.js'
 import { explain } from '../export/target.js'
 import { checkSame } from '../load/same.js'
 import { storeStyle } from '../style/index.js'
-import { formatOf } from '../upstream/address.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
 import { gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
@@ -36,6 +36,7 @@ export function addLayerCommand (program, run) {
     .option('--upstream <file|url>')
     .option('--no-upstream', 'no tile server: missing tiles stay missing')
     .option('--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back')
+    .option('--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back')
     .option('--offline', 'allow offline downloads (default)')
     .option('--no-offline', 'forbid offline downloads')
     .option('--style <file>')
@@ -109,7 +110,7 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
 /** The options as fields of the document; null removes a field. */
 async function fieldsOf (options) {
   const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
-  const { upstream, group, offline, same, grid, retina } = options
+  const { upstream, group, order, offline, same, grid, retina } = options
   const zooms = zoomsOf(zoomRange)
   const fields = {
     name: title,
@@ -125,6 +126,7 @@ async function fieldsOf (options) {
     grid: gridOption(grid),
     upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
     group: group === '' ? null : group,
+    order: order === '' ? null : wholeNumber('--order', order, 6),
     offline: offline ? null : offline,
     retina: retina === '' ? null : retina,
     same: same === undefined ? undefined : checkSame(same),

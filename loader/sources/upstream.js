@@ -8,7 +8,7 @@ import { fillTemplate } from '../../core/upstream.js'
 import { zoomsById } from '../../core/order.js'
 import { Fetcher } from '../seed/fetcher.js'
 import { clip, countByZoom, chunks, groupsOf } from '../seed/plan.js'
-import { formatOf } from '../upstream/address.js'
+import { formatOf } from '../../core/upstream-address.js'
 import { openUpstream } from '../upstream/index.js'
 
 export const upstreamSourceDefaults = {

@@ -6,7 +6,7 @@ import { gridOf } from '../../core/index.js'
 import { Semaphore } from '../../core/semaphore.js'
 import { TilecouchError } from '../errors.js'
 import { inspectWhole, isGzip, unpack } from '../unpack.js'
-import { exceptionText } from './address.js'
+import { exceptionText } from '../../core/upstream-address.js'
 import { headerOf } from './freshness.js'
 
 const SEARCHED = 10000 // bytes of an answer that is no image, for an error message
@@ -108,7 +108,7 @@ export function tilesOf ({ z, x0, y0, x1, y1 }) {
  * @param {Block} block
  * @param {number} tileSize @param {number} buffer pixels
  * @param {import('../../core/grids/grid.js').Grid} [grid]
- * @returns {import('./address.js').Rectangle}
+ * @returns {import('../../core/upstream-address.js').Rectangle}
  */
 export function rectangleOf ({ z, x0, y0, x1, y1 }, tileSize, buffer, grid = gridOf()) {
   const { columns, rows } = grid.matrix(z)
@@ -123,7 +123,7 @@ export const cut = (bytes, how) => cutting.run(() => cutOne(bytes, how))
 
 /**
  * @param {Buffer} bytes the picture
- * @param {{block: Block, rectangle: import('./address.js').Rectangle, tileSize: number, type: string}} options
+ * @param {{block: Block, rectangle: import('../../core/upstream-address.js').Rectangle, tileSize: number, type: string}} options
  * @returns {Promise<{z: number, x: number, y: number, bytes: Buffer, type: string}[]>}
  */
 async function cutOne (bytes, { block, rectangle, tileSize, type }) {

@@ -3,7 +3,7 @@ import { LARGEST, imageSize } from '../../core/images.js'
 import { checkUpstream, gridOf, now as currentTime, parseArea, selectorOf, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
-import { tileAddress, getMapAddress } from './address.js'
+import { tileAddress, getMapAddress } from '../../core/upstream-address.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
 import { Requester, userAgentOf } from './http.js'
 import { tileFrom, blockOf, cut, rectangleOf, sideOf, tilesOf } from './image.js'
@@ -28,7 +28,7 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  * @typedef {{origin: Origin, expires: string | null}} Common expires: ISO time, null for never
  * @typedef {Tiles | Unchanged | {kind: 'missing', until: number}} Answer until: milliseconds since 1970
  *
- * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: import('./address.js').Rectangle}} Address
+ * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: import('../../core/upstream-address.js').Rectangle}} Address
  */
 
 /**

@@ -11,7 +11,7 @@ import {
 } from '../../loader/index.js'
 import { openSource } from '../../loader/sources/index.js'
 import { Store } from '../../loader/store/index.js'
-import { getMapAddress, tileAddress } from '../../loader/upstream/address.js'
+import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
 import { rectangleOf } from '../../loader/upstream/image.js'
 import { verifyFile } from '../../loader/verify/index.js'
 import { Report } from '../../loader/verify/report.js'

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { checkUpstream, tileBounds } from '../../core/index.js'
 import { openUpstream } from '../../loader/upstream/index.js'
 import { blockOf, rectangleOf, tilesOf } from '../../loader/upstream/image.js'
-import { tileAddress, exceptionText, getMapAddress } from '../../loader/upstream/address.js'
+import { tileAddress, exceptionText, getMapAddress } from '../../core/upstream-address.js'
 
 const address = (upstream, z, x, y, size = 256) => tileAddress(checkUpstream(upstream), { z, x, y }, size)
 const getMap = (more, rectangle, size = 256) => new URL(getMapAddress({ ...checkUpstream({ type: 'wms', url: 'https://h/wms', layers: 'a b,c', ...more }), format: 'image/png' }, rectangle, size))

@@ -1,14 +1,16 @@
 // The address of one tile, from a template.
-import { formats, gridOf, quadkey } from '../../core/index.js'
-import { fillTemplate } from '../../core/upstream.js'
+import { formats } from './formats.js'
+import { quadkey } from './grid.js'
+import { gridOf } from './grids/index.js'
+import { fillTemplate } from './upstream.js'
 
 const BIG_TILE = 512 // pixels a side from which {r} asks for the double resolution
 
 /**
- * @param {import('../../core/upstream.js').UpstreamSettings} settings
+ * @param {import('./upstream.js').UpstreamSettings} settings
  * @param {{z: number, x: number, y: number}} tile
  * @param {number} tileSize pixels a side
- * @param {import('../../core/grids/grid.js').Grid} [grid] of the tiles
+ * @param {import('./grids/grid.js').Grid} [grid] of the tiles
  */
 export function tileAddress (settings, { z, x, y }, tileSize, grid = gridOf()) {
   const { type, url, subdomains = [] } = settings
@@ -47,10 +49,10 @@ const encode = (text = '') => encodeURIComponent(text)
  */
 
 /**
- * @param {import('../../core/upstream.js').UpstreamSettings} settings
+ * @param {import('./upstream.js').UpstreamSettings} settings
  * @param {Rectangle} rectangle
  * @param {number} tileSize pixels a side
- * @param {import('../../core/grids/grid.js').Grid} [grid]
+ * @param {import('./grids/grid.js').Grid} [grid]
  */
 export function getMapAddress (settings, { z, left, top, width, height }, tileSize, grid = gridOf()) {
   const { origin, span } = grid.matrix(z)
