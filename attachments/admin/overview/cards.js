@@ -8,6 +8,9 @@ const { figures } = texts.overview
 /** @param {import('./figures.js').Count} given */
 export const atLeast = ({ tiles, isMore }) => isMore ? figures.atLeast(count(tiles)) : count(tiles)
 
+const noteOf = ({ file, active, index }) =>
+  index ? figures.withIndex(size(index)) : active < file ? figures.inUse(size(active)) : ''
+
 /** @returns {{element: HTMLElement, set: (data: any) => void}} */
 export function cards () {
   const list = element('dl', { class: 'figures', 'aria-label': figures.head })
@@ -32,7 +35,7 @@ export function cards () {
       show('tiles', total ? count(total.tiles) : '–', figures.ofNow)
       show('versions', total ? count(total.versions) : '–', figures.ofAll)
       show('images', total ? size(total.bytes) : '–', total ? figures.imagesNow(size(total.currentBytes)) : '')
-      show('disk', disk ? size(disk.file) : '–', !disk ? '' : disk.index ? figures.withIndex(size(disk.index)) : figures.inUse(size(disk.active)))
+      show('disk', size(disk.file), noteOf(disk))
       show('editions', count(editions.number), editions.newest ? figures.newest(editions.newest) : '')
       show('expired', expired ? atLeast(expired) : '–')
       show('failed', count(failed))

@@ -9,6 +9,7 @@ import { fromNow, part, withCode } from './part.js'
 const words = texts.overview.disk
 const copy = texts.overview.needs.copy
 const MONTH = 30.44 // days
+const FAR = 30 * 365.25 * 86_400_000 // milliseconds for which no estimate holds
 
 /**
  * @typedef {object} Disk
@@ -27,7 +28,7 @@ export const disk = () => part(words.head, ({ room, why, isEmbedded }) => room
       }),
       element('p', { class: 'hint' }, withCode(words.seen(room.seen))),
       room.full ? element('p', { class: 'full' }, element('strong', null, words.full(room.full))) : null,
-      element('p', { class: 'hint' }, room.full ? words.estimate(size(room.aMonth)) : words.never)
+      element('p', { class: 'hint' }, !room.aMonth ? words.never : `${room.full ? '' : `${words.far} `}${words.estimate(size(room.aMonth))}`)
     ]
   : [
       element('p', null, words.unknown),
@@ -59,7 +60,7 @@ export function diskOf (work, report, aDay, now, isEmbedded) {
       free,
       size: whole,
       seen: fromNow(at - now),
-      full: full === null ? null : fromNow(Math.max(0, full - now)),
+      full: full === null || full - now > FAR ? null : fromNow(Math.max(0, full - now)),
       aMonth: aDay * MONTH
     },
     isEmbedded

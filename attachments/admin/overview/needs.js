@@ -26,12 +26,8 @@ export const needs = act => part(words.needs.head, ({ findings, checked }) => {
     fine.length > 0 && rest(words.needs.fine(fine.length), fine),
     element('p', { class: 'hint' }, withCode(checked ? words.needs.checked(checked.when, checked.who) : words.needs.never)),
     checked && element('p', { class: 'hint' }, words.needs.again),
-    command('tilecouch doctor', words.needs.copy('tilecouch doctor')),
-    findings.some(each => each.fixable && each.state !== 'ok') && [
-      element('p', { class: 'hint' }, words.needs.fix),
-      command('tilecouch doctor --fix', words.needs.copy('tilecouch doctor --fix'))
-    ]
-  ].flat()
+    command('tilecouch doctor', words.needs.copy('tilecouch doctor'))
+  ]
 }, 'needs')
 
 const nameOf = ({ area, check }) => {
@@ -46,9 +42,12 @@ function one (finding, act) {
     element('div', null,
       element('p', { class: 'found' }, element('small', null, nameOf(finding)), found),
       why && element('p', { class: 'hint' }, withCode(why)),
-      advice && element('p', null, withCode(advice)),
+      advice && !isLine(advice, remedies) && element('p', null, withCode(advice)),
       remedies.map(remedy => shown(remedy, act))))
 }
+
+/** Whether an advice is no more than the command below it. */
+const isLine = (advice, remedies) => remedies.some(({ line }) => line === advice)
 
 /** @param {import('./findings.js').Remedy} remedy */
 function shown (remedy, act) {

@@ -12,7 +12,7 @@ export class Pictures {
   #signal
   /** Addresses that were found. @type {Map<string, string>} */
   #known = new Map()
-  /** @type {Map<string, HTMLImageElement>} */
+  /** @type {Map<string, HTMLElement>} */
   #wanted = new Map()
   #find = soon(() => this.#look().catch(() => {})) // pictures less
 
@@ -24,16 +24,15 @@ export class Pictures {
 
   /** @param {{layer: string, format?: string}} doc @returns {HTMLElement} */
   of ({ layer, format }) {
-    const image = element('img', { alt: '', width: 48, height: 48, loading: 'lazy', class: 'picture', on: { error: () => image.removeAttribute('src') } })
-    if (format === 'pbf') return image
+    const place = element('span', { class: 'picture' })
+    if (format === 'pbf') return place
     const known = this.#known.get(layer)
-    if (known) {
-      image.src = known
-      return image
+    if (known) show(place, known)
+    else {
+      this.#wanted.set(layer, place)
+      this.#find()
     }
-    this.#wanted.set(layer, image)
-    this.#find()
-    return image
+    return place
   }
 
   async #look () {
@@ -48,9 +47,9 @@ export class Pictures {
     for (const { rows: [row] } of tiles) {
       if (row) this.#known.set(row.key[0], `${this.#couch.db}/${encodeURIComponent(row.id)}/tile`)
     }
-    for (const [layer, image] of wanted) {
+    for (const [layer, place] of wanted) {
       const url = this.#known.get(layer)
-      if (url) image.src = url
+      if (url) show(place, url)
     }
   }
 
@@ -58,6 +57,11 @@ export class Pictures {
     const body = { queries: queries.map(query => ({ ...query, update: false })) }
     return (await this.#couch.ask(VIEW, { method: 'POST', body, signal: this.#signal })).results
   }
+}
+
+function show (place, src) {
+  const image = element('img', { alt: '', src, loading: 'lazy', on: { error: () => image.remove() } })
+  place.replaceChildren(image)
 }
 
 /** @param {{key: any[], value: {count: number, sum: number}}[]} rows by zoom */

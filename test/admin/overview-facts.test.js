@@ -1,0 +1,123 @@
+// What the overview says of growth, the disk and findings.
+import assert from 'node:assert/strict'
+import { diskOf } from '../../attachments/admin/overview/disk.js'
+import { allFindings, ownFindings, remediesOf, reportOf } from '../../attachments/admin/overview/findings.js'
+import { bytesADay, fullAt, monthsOf } from '../../attachments/admin/overview/growth.js'
+import { runningOf } from '../../attachments/admin/overview/running.js'
+import { texts } from '../../attachments/words/admin/index.js'
+
+const DAY = 86_400_000 // milliseconds
+const NOW = Date.parse('2026-03-10T12:00:00Z')
+const edition = (finished, bytes, more = {}) => ({ layer: 'osm', time: '1950-01-01T00:00:00Z', finished, bytes, ...more })
+const own = texts.overview.own
+
+describe('the growth of a store', () => {
+  it('counts an edition in the month in which it was loaded, and names the months without any', () => {
+    const months = monthsOf([
+      edition('2026-02-28T23:59:59Z', 100, { created: 3, advanced: 2, backfilled: 1 }),
+      edition('2025-12-01T00:00:00Z', 50, { created: 4 }),
+      edition('2025-12-31T00:00:00Z', 5),
+      edition(undefined, 7, { started: '2026-03-01T00:00:00Z' }), // is being loaded
+      edition(undefined, 1000) // nobody knows when
+    ], NOW)
+    assert.deepEqual(months, [
+      { month: '2025-12', bytes: 55, versions: 4, editions: 2 },
+      { month: '2026-01', bytes: 0, versions: 0, editions: 0 },
+      { month: '2026-02', bytes: 100, versions: 6, editions: 1 },
+      { month: '2026-03', bytes: 7, versions: 0, editions: 1 }
+    ])
+    assert.deepEqual(monthsOf([], NOW), [])
+  })
+
+  it('is the mean of the last half year, or of a month where the store is younger', () => {
+    const ago = days => new Date(NOW - days * DAY).toISOString()
+    assert.equal(bytesADay([edition(ago(400), 1e9), edition(ago(100), 183), edition(ago(1), 183)], NOW), 2)
+    assert.equal(bytesADay([edition(ago(2), 60)], NOW), 2)
+    assert.equal(bytesADay([edition(ago(61), 122)], NOW), 2)
+    assert.equal(bytesADay([], NOW), 0)
+    assert.equal(bytesADay([edition(ago(400), 1e9)], NOW), 0)
+  })
+
+  it('says when the disk is full, and never where nothing is loaded', () => {
+    assert.equal(fullAt({ free: 100, at: NOW }, 10), NOW + 10 * DAY)
+    assert.equal(fullAt({ free: 100, at: NOW }, 0), null)
+    const report = { _id: 'work:2', command: 'doctor', finished: '2026-03-07T12:00:00Z', about: { disk: { free: 4260, size: 9000 }, findings: [] } }
+    const older = { ...report, _id: 'work:1', about: { disk: { free: 1, size: 9000 }, findings: [] } }
+    const { room } = diskOf([report, older], report, 10, NOW, false)
+    assert.deepEqual([room?.free, room?.seen, room?.full], [4260, '3 days ago', 'in 14 months'])
+    assert.equal(diskOf([report], report, 0, NOW, false).room?.full, null)
+    assert.equal(diskOf([report], report, 0.01, NOW, false).room?.full, null, 'more than 30 years')
+    const away = { command: 'doctor', _id: 'work:3', about: { findings: [{ area: 'disk', check: 'room', state: 'unknown', found: 'not known: maps is another machine' }] } }
+    assert.deepEqual(diskOf([away], away, 1, NOW, false), { room: null, why: 'not known: maps is another machine', isEmbedded: false })
+  })
+})
+
+describe('findings of the overview', () => {
+  const info = { sizes: { file: 10, active: 10 } }
+  const design = { _id: '_design/tiles', validate_doc_update: '(function () {})' }
+  const views = { _id: '_design/versions', views: Object.fromEntries(['by_area', 'by_tile', 'by_time', 'by_zoom', 'conflicts', 'expiring', 'rest_by_area', 'stored', 'styles'].map(name => [name, {}])) }
+  const index = { updates_pending: { total: 0 }, updater_running: false, sizes: { file: 10, active: 10 } }
+  const seen = { info, index, designs: [design, views], security: {}, user: { name: 'anna', isServerAdmin: true }, work: [], now: NOW, figures: null }
+  const wrong = given => ownFindings({ ...seen, ...given }, own, String).filter(({ state }) => state !== 'ok')
+
+  it('are none of a store that is well', () => { assert.deepEqual(wrong({}), []) })
+
+  it('name what the page sees for itself', () => {
+    const checks = given => wrong(given).map(({ state, check, remedies }) => [state, check, remedies?.map(remedy => remedy.line ?? remedy.name ?? remedy.place)])
+    assert.deepEqual(checks({ user: { name: null, isServerAdmin: true } }), [['bad', 'admins', []]])
+    assert.deepEqual(checks({ designs: [views] }), [['bad', 'validation', ['tilecouch push']]])
+    assert.deepEqual(checks({ designs: [design, { _id: views._id, views: { ...views.views, stored: undefined } }] }), [['warning', 'deployed', ['tilecouch push']]])
+    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 20_000 } } }), [['warning', 'up to date', ['build']]])
+    assert.deepEqual(checks({ index: { ...index, updates_pending: { total: 2e6 }, updater_running: true } }), [['bad', 'up to date', []]])
+    assert.deepEqual(checks({ info: { sizes: { file: 3e9, active: 1e9 } } }), [['warning', 'compaction', ['compact']]])
+    assert.deepEqual(checks({ info: { sizes: { file: 3e9, active: 1e9 }, compact_running: true } }), [])
+    assert.deepEqual(checks({ index: { ...index, sizes: { file: 3e9, active: 1e9 } } }), [['warning', 'compaction', ['compactIndex']]])
+    assert.deepEqual(checks({ figures: { conflicts: 2 } }), [['warning', 'conflicts', ['tilecouch check --only conflicts --fix']]])
+    const work = [{ state: 'running', seen: '2026-03-10T11:00:00Z' }, { state: 'running', seen: '2026-03-10T11:59:59Z' }, { state: 'running', seen: '2026-01-01T00:00:00Z' }]
+    assert.deepEqual(checks({ work }), [['warning', 'interrupted', ['work']]])
+    assert.match(wrong({ work })[0].found, /^1 command/)
+  })
+
+  it('are sorted, the worst first, and what the page sees now is newer than a report', () => {
+    const of = (area, check, state, more) => ({ area, check, state, found: `${check} ${state}`, ...more })
+    const report = { about: { findings: [
+      of('server', 'version', 'ok'), of('indexes', 'up to date', 'bad'), of('clocks', 'mirrors', 'unknown'),
+      of('disk', 'room', 'bad'), of('layers', 'expired', 'warning'), null, { area: 'x' }
+    ] } }
+    const now = [of('indexes', 'up to date', 'ok'), of('database', 'conflicts', 'warning')]
+    assert.deepEqual(allFindings(now, report).map(({ found }) => found),
+      ['room bad', 'conflicts warning', 'expired warning', 'mirrors unknown', 'up to date ok', 'version ok'])
+    assert.deepEqual(allFindings(now).map(({ found }) => found), ['conflicts warning', 'up to date ok'])
+  })
+
+  it('of the doctor have the commands and requests of their advice as remedies', () => {
+    const of = (advice, more = {}) => remediesOf({ area: '', check: '', found: '', state: 'warning', advice, ...more })
+      .map(remedy => remedy.kind === 'action' ? `${remedy.name} ${remedy.path}` : /** @type {any} */ (remedy).line)
+    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact; or check smoosh/db_channels and the disk.'), ['compact _compact'])
+    assert.deepEqual(of('POST http://localhost:5984/tiles/_compact/versions; or check the disk.'), ['compactIndex _compact/versions'])
+    assert.deepEqual(of('POST http://localhost:5984/tiles/_view_cleanup'), ['cleanUp _view_cleanup'])
+    assert.deepEqual(of('tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: deploy/tilecouch-seed.timer'),
+      ['tilecouch seed --expired --all', 'tilecouch prune --expired --all'])
+    assert.deepEqual(of('tilecouch push, or tilecouch access --private to keep it closed', { fixable: true }), ['tilecouch push'])
+    assert.deepEqual(of('Set it.', { fixable: true }), ['tilecouch doctor --fix'])
+    assert.deepEqual(of('tilecouch doctor --fix --allow-viewer', { fixable: true }), ['tilecouch doctor --fix --allow-viewer'])
+    assert.deepEqual(of('tilecouch access --writers … --writer …'), [])
+    assert.deepEqual(of('tilecouch push', { state: 'ok' }), [])
+  })
+
+  it('come from the newest report', () => {
+    const doc = (_id, command = 'doctor', about = /** @type {any} */ ({ findings: [] })) => ({ _id, command, about })
+    assert.equal(reportOf([doc('work:1'), doc('work:3'), doc('work:2'), doc('work:4', 'load'), doc('work:5', 'doctor', {})])?._id, 'work:3')
+    assert.equal(reportOf([]), undefined)
+  })
+})
+
+describe('what CouchDB does at the moment', () => {
+  it('is one line for all shards', () => {
+    const task = (type, progress) => ({ type, progress })
+    assert.deepEqual(runningOf({ info: { compact_running: true }, index: null, tasks: [task('indexer', 20), task('indexer', 40), task('replication')] }), {
+      hasIndex: false, pending: 0, isBuilding: true, seesTasks: true,
+      tasks: [{ type: 'indexer', share: 0.3, shards: 2 }, { type: 'replication', share: null, shards: 1 }, { type: 'database_compaction', share: null, shards: 1 }]
+    })
+  })
+})
