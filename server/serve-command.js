@@ -113,8 +113,9 @@ const lines = (serving, options) => [
   ...otherLines(serving, options)
 ]
 
-const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
+const addressLines = ({ viewer, admin, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
   ...(hasViewer ? [`  Viewer    ${viewer}`] : []),
+  ...(admin ? [`  Admin     ${admin}`] : []),
   `  Tiles     ${tiles}`,
   `  As of     ${asOf}`,
   `  WMTS      ${wmts}`,

@@ -24,6 +24,7 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @property {string} wmts capabilities
  * @property {string} health
  * @property {string | null} metrics null: it shows none
+ * @property {string} [admin] the control room, if it is served
  * @property {string} db the store, without any password
  * @property {boolean} embedded
  * @property {number} workers
@@ -61,6 +62,10 @@ export async function serve (options, environment = {}) {
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
   if (wrong) {
     throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
+  }
+  if (options.from && options.controlRoom) {
+    const why = 'an edge has no control room: what is changed in a mirror does not reach its origin, so open the one of the origin'
+    throw new TilecouchError('BAD_OPTION', { option: 'controlRoom', value: true, why })
   }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
   // the environment "default" is not served by accident: without a name it is the embedded store
@@ -164,7 +169,7 @@ async function start (options, { log, mirror }) {
 }
 
 /** The addresses to print; couches: the store first. */
-async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, couches, layers) {
+async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics, controlRoom }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own
   const { layer, format, time } = await example(couches, layers)
@@ -177,6 +182,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, c
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? own).href,
     metrics: opsUrl || publicMetrics ? new URL('metrics', opsUrl ?? own).href : null,
+    ...(controlRoom && { admin: `${base}admin` }),
     db: couches[0].url
   }
 }

@@ -1,26 +1,4 @@
-// Who may do what, as CouchDB and our validation function decide it. The page hides what they would refuse.
+// Who may do what: the page hides what CouchDB and the validation function would refuse.
+export { userOf } from '../../core/rights.js'
 
-const WRITER_ROLE = 'tilecouch-writer'
-
-/**
- * @typedef {object} User
- * @property {string | null} name
- * @property {string[]} roles
- * @property {boolean} isServerAdmin of all databases
- * @property {boolean} isAdmin of this database
- * @property {boolean} isWriter
- */
-
-const isIn = (group, { name, roles }) =>
-  (name !== null && list(group?.names).includes(name)) || list(group?.roles).some(role => roles.includes(role))
-
-const list = value => Array.isArray(value) ? value : []
-
-/** @param {{name: string | null, roles: string[]}} session @param {any} security of the database @returns {User} */
-export function userOf ({ name, roles }, security) {
-  const user = { name, roles }
-  const isServerAdmin = roles.includes('_admin')
-  const isAdmin = isServerAdmin || isIn(security?.admins, user)
-  const writers = security?.tilecouch?.writers ?? { roles: [WRITER_ROLE] }
-  return { ...user, isServerAdmin, isAdmin, isWriter: isAdmin || isIn(writers, user) }
-}
+/** @typedef {import('../../core/rights.js').User} User */

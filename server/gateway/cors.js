@@ -15,6 +15,9 @@ const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max
 /** As in the router. Proxies may send complete URLs. */
 const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
 
+/** The control room: no other page has anything to do there. */
+const IN_ADMIN = /^(?:https?:\/\/[^/?#]*)?\/*admin(?:\.html|\/(?:couch)?)?(?:[/?#]|$)/i
+
 const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
 
 export class Cors {
@@ -41,6 +44,7 @@ export class Cors {
    * @returns {readonly string[]}
    */
   headers (origin, url = '') {
+    if (IN_ADMIN.test(url)) return NOTHING
     if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NOTHING : EVERYBODY
     if (this.#origins.size === 0) return NOTHING
     return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE
@@ -50,7 +54,7 @@ export class Cors {
   apply (req, res) {
     const headers = this.headers(req.headers.origin, req.url)
     for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at], headers[at + 1])
-    if (this.#origins.size > 0) keepVary(res)
+    if (this.#origins.size > 0 && headers !== NOTHING) keepVary(res)
   }
 
   /** Answers OPTIONS: which methods there are, and whether a page may use them. */

@@ -9,6 +9,8 @@ import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { openAccess, protect } from './access/index.js'
+import { Users } from './access/users.js'
+import { admin, openControlRoom } from './admin/index.js'
 import { publicUrlOf, urlOf } from './addresses.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
@@ -58,8 +60,12 @@ const CLIENT_ROUTES = {
 const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
 /** The routes of the port for clients. */
-const publicRoutes = ({ opsPort, publicMetrics }) =>
-  ({ ...CLIENT_ROUTES, ...(opsPort === null && { health }), ...(publicMetrics && { metrics: metricsRoute }) })
+const publicRoutes = ({ opsPort, publicMetrics, controlRoom }) => ({
+  ...CLIENT_ROUTES,
+  ...(controlRoom && { admin }),
+  ...(opsPort === null && { health }),
+  ...(publicMetrics && { metrics: metricsRoute })
+})
 
 /**
  * @typedef {object} Gateway
@@ -75,11 +81,11 @@ const publicRoutes = ({ opsPort, publicMetrics }) =>
  * @param {import('pino').Logger} [own.log]
  * @param {Metrics} [own.metrics]
  * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
- * @param {Pick<import('./access/users.js').Users, 'mayRead'>} [own.users] asks CouchDB about its users: of workers,
+ * @param {Pick<Users, 'mayRead' | 'signIn'>} [own.users] asks CouchDB about its users: of workers,
  *   their parent
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror, users } = {}) {
+export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror, users: ownUsers } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
@@ -89,6 +95,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
+  const users = ownUsers ?? new Users(store.couch, { log }) // one: wrong passwords of both uses add up
   const access = await openAccess(options, { couch: store.couch, log, users })
   const layers = new Layers(store, { log })
   const upstreams = new Upstreams({ options, log })
@@ -98,6 +105,9 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     options,
     store,
     proxy: new DatabaseProxy(store.couch, { log, signal: stopping.signal, trustProxy: options.trustProxy }),
+    ...(options.controlRoom && {
+      controlRoom: openControlRoom(store.couch, users, { log, signal: stopping.signal, trustProxy: options.trustProxy })
+    }),
     layers,
     tiles,
     metrics,
@@ -130,7 +140,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     stopping.abort()
     await front.close(options.grace * 1000)
     await ops?.close(0)
-    await Promise.all([ctx.proxy.close(), tiles.close()])
+    await Promise.all([ctx.proxy.close(), ctx.controlRoom?.proxy.close(), tiles.close()])
     await upstreams.close()
   }
 

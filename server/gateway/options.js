@@ -109,6 +109,10 @@ export const table = [
     text: 'serve the store at /db, read-only, for PouchDB and the viewer'
   },
   {
+    name: 'controlRoom', flagless: true, type: 'boolean', default: false,
+    text: 'serve the control room at /admin, for writers and admins of the store who sign in; see docs/admin.md'
+  },
+  {
     name: 'privateLayers', type: 'layers', default: null,
     text: 'private layers: names and patterns (survey-*), * for all, !name to exclude one; see docs/access.md'
   },

@@ -156,6 +156,7 @@ const PROTECTIONS = {
   db: withVisitor,
   metrics: ofAll,
   file: ofPage,
+  admin: unprotected, // each request needs the session of a writer, who may see everything
   health: unprotected
 }
 

@@ -6,6 +6,7 @@ import PQueue from 'p-queue'
 import { request } from 'undici'
 import { TilecouchError } from '../../../loader/errors.js'
 import { waitFor } from '../shared-work.js'
+import { sessionOf } from '../admin/cookie.js'
 import { nameOf } from './credentials.js'
 
 export const userDefaults = {
@@ -21,6 +22,7 @@ export const userDefaults = {
 /**
  * @typedef {{headers: Record<string, string>, name?: string, address: string | null}} Credentials name: of a password;
  *   address: of the client
+ * @typedef {{name: string, password: string, address: string | null}} Password of somebody who signs in
  * @typedef {{at: number, right: number, answer: Promise<Answer>}} Known right: when CouchDB last said that the password
  *   is right
  * @typedef {'member' | 'stranger' | 'wrong'} Answer stranger: a valid name that may not read the store, or no name
@@ -31,6 +33,10 @@ export class Users {
   #members = new Map()
   /** @type {Map<string, Known>} */
   #others = new Map()
+  /** Passwords that were right when somebody signed in: their digests. @type {Set<string>} */
+  #right = new Set()
+  /** @type {Promise<boolean> | undefined} */
+  #embedded
   #queue
   #guesses
   #ownName
@@ -68,6 +74,56 @@ export class Users {
     return false
   }
 
+  /**
+   * Signs somebody in at CouchDB.
+   * @param {Password} credentials
+   * @returns {Promise<{session: string, age?: number} | null>} null: the name or the password is wrong
+   */
+  async signIn ({ name, password, address }) {
+    if (name === this.#ownName && !await this.#isEmbedded()) {
+      this.#refuseOwn()
+      return null
+    }
+    const key = digest(JSON.stringify([name, password]))
+    const wasRight = this.#right.has(key)
+    this.#checkQueue()
+    const undo = this.#guesses.begin(digest(name), address, wasRight)
+    return this.#queue.add(async () => {
+      const { status, session, isLocked } = await this.#openSession({ name, password }, undo)
+      if (isLocked) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: 60 })
+      this.#right.delete(key)
+      if (status !== 200 || !session?.session) return null
+      undo()
+      if (this.#right.size >= this.limits.most) this.#right.delete(this.#right.values().next().value ?? '')
+      this.#right.add(key)
+      return session
+    })
+  }
+
+  /** @param {{name: string, password: string}} credentials @param {() => void} undo when CouchDB has counted nothing */
+  async #openSession (credentials, undo) {
+    try {
+      const body = JSON.stringify(credentials)
+      const { status, answer, headers } = await this.#request(`${this.access.base}/_session`, { 'content-type': 'application/json' }, body)
+      return { status, session: sessionOf(headers['set-cookie']), isLocked: isLocked(status, answer) }
+    } catch (error) {
+      if (error.cause?.name !== 'TimeoutError') undo()
+      throw error
+    }
+  }
+
+  /**
+   * Whether the gateway reads an embedded store. Its admin often is its only user; its password is a long random one,
+   * and who guesses it locks nobody out but those who sign in.
+   */
+  async #isEmbedded () {
+    this.#embedded ??= this.#request(`${this.access.base}/`, {}).then(({ answer }) => /^tilecouch embedded/.test(answer?.vendor?.name))
+    return this.#embedded.catch(error => {
+      this.#embedded = undefined
+      throw error
+    })
+  }
+
   async #isFresh ({ at, answer }) {
     const age = this.now() - at
     if (age < this.limits.age) return true
@@ -98,11 +154,14 @@ export class Users {
 
   /** @param {Credentials} credentials @returns {Promise<Answer>} */
   async #count ({ headers, name, address }, wasRight) {
-    if (!wasRight && this.#queue.size >= this.limits.waiting) {
-      throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many users are waiting to be checked' })
-    }
+    if (!wasRight) this.#checkQueue()
     const undo = name === undefined ? () => {} : this.#guesses.begin(digest(name), address, wasRight)
     return this.#queue.add(() => this.#ask(headers, undo), { priority: Number(wasRight) })
+  }
+
+  #checkQueue () {
+    if (this.#queue.size < this.limits.waiting) return
+    throw new TilecouchError('UNREACHABLE', { url: this.url, why: 'too many users are waiting to be checked' })
   }
 
   #keep (map, key, entry) {
@@ -137,23 +196,29 @@ export class Users {
   async #get (path, headers) {
     const { status, answer } = await this.#request(path, headers)
     if (status === 200) return answer
-    if (status === 403 && /locked/i.test(answer?.reason)) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: 60 })
+    if (isLocked(status, answer)) throw new TilecouchError('TOO_MANY_GUESSES', { seconds: 60 })
     return 'refused'
   }
 
-  async #request (path, headers) {
+  async #request (path, headers, body) {
     try {
-      const { statusCode: status, body } = await request(`${this.access.origin}${path}`, {
-        headers: { accept: 'application/json', ...headers }, signal: AbortSignal.timeout(this.limits.timeout)
+      const { statusCode: status, headers: given, body: content } = await request(`${this.access.origin}${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { accept: 'application/json', ...headers },
+        body,
+        signal: AbortSignal.timeout(this.limits.timeout)
       })
-      const answer = /** @type {any} */ (await body.json().catch(() => null))
+      const answer = /** @type {any} */ (await content.json().catch(() => null))
       if (status >= 500 || status === 429) throw new Error(`it answered ${status}`)
-      return { status, answer }
+      return { status, answer, headers: given }
     } catch (error) {
       throw new TilecouchError('UNREACHABLE', { url: this.url, why: error.message }, { cause: error })
     }
   }
 }
+
+/** CouchDB has locked a name. */
+const isLocked = (status, answer) => status === 403 && /locked/i.test(answer?.reason)
 
 const digest = text => createHash('sha256').update(text).digest('base64')
 

@@ -63,7 +63,7 @@ export function parseDbRequest (method, path, search) {
 /**
  * A segment of the path as text. No id of ours has a slash, and proxies disagree about encoded ones: they are refused.
  */
-function decode (segment) {
+export function decode (segment) {
   let name
   try {
     name = decodeURIComponent(segment)
@@ -166,15 +166,16 @@ export function checkBody (form, given, args) {
   return fieldsOfBody(form, given, args)
 }
 
-async function readBytes (req) {
-  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY) throw tooLarge(MAX_BODY)
+/** @param {number} [most] bytes @returns {Promise<Buffer>} */
+export async function readBytes (req, most = MAX_BODY) {
+  if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge(most)
   /** @type {Buffer[]} */
   const chunks = []
   let length = 0
   try {
     for await (const chunk of req) {
       length += chunk.length
-      if (length > MAX_BODY) throw tooLarge(MAX_BODY)
+      if (length > most) throw tooLarge(most)
       chunks.push(chunk)
     }
   } catch (error) {

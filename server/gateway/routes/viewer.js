@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { TilecouchError } from '../../../loader/errors.js'
-import { LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
-import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
+import { adminBundles } from '../../../loader/couchapp/bundle.js'
+import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
+import { ADMIN_CSP, VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, sendTagged } from '../responses.js'
 
 const PAGE = 'index.html'
@@ -59,12 +60,31 @@ async function pagePolicy ({ options, layers }, url) {
 
 const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
+/** Files of the control room alone. */
+const ADMIN_FILES = new Set([ADMIN, ...Object.keys(adminBundles)])
+const ICON = 'favicon.svg' // of both pages
+
 /** @param {any} ctx @param {{name: string}} asked */
 export async function viewer (ctx, { name }, req, res) {
-  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
+  if (name === ADMIN) return sendAdminPage(ctx, req, res)
+  const { viewer: hasViewer, controlRoom: hasAdmin } = ctx.options
+  const isShown = ADMIN_FILES.has(name) ? hasAdmin : hasViewer || (hasAdmin && name === ICON)
+  const file = isShown ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
-  const policy = (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP
+  sendFile(req, res, file, (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)
+}
+
+/** The page of the control room, which no other page may show in a frame. */
+export async function sendAdminPage (ctx, req, res) {
+  const file = ctx.options.controlRoom ? (await loadFiles()).get(ADMIN) : undefined
+  if (!file) throw new TilecouchError('NOT_FOUND')
+  res.setHeader('Referrer-Policy', 'no-referrer')
+  res.setHeader('X-Frame-Options', 'DENY')
+  sendFile(req, res, file, ADMIN_CSP)
+}
+
+function sendFile (req, res, file, policy) {
   const taken = one => one === 'identity' || acceptsCoding(req.headers['accept-encoding'], one)
   const coding = Object.keys(file.bodies).find(taken) ?? 'identity'
   const body = file.bodies[coding]

@@ -82,7 +82,7 @@ class WorkerPool {
     // each worker has an ops port on loopback, for the one of this process
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
-    this.users = options.accessUsers ? new Users(new Couch(options.db), { log }) : null
+    this.users = options.accessUsers || options.controlRoom ? new Users(new Couch(options.db), { log }) : null
     this.metrics = new WorkerMetrics(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
     mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
@@ -155,6 +155,7 @@ class WorkerPool {
         }
         if (message.type === 'mirror') worker.send({ type: 'answer', id: message.id, value: this.mirror?.report() })
         if (message.type === 'user') this.#answerUser(worker, message)
+        if (message.type === 'signIn') this.#answerSignIn(worker, message)
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)
@@ -171,6 +172,15 @@ class WorkerPool {
   async #answerUser (worker, { id, credentials }) {
     const value = await /** @type {Users} */ (this.users).mayRead(credentials).then(
       isMember => ({ isMember }),
+      ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
+    )
+    if (worker.isConnected()) worker.send({ type: 'answer', id, value })
+  }
+
+  /** Signs a visitor of a worker in at the control room. */
+  async #answerSignIn (worker, { id, credentials }) {
+    const value = await /** @type {Users} */ (this.users).signIn(credentials).then(
+      session => ({ session }),
       ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
     )
     if (worker.isConnected()) worker.send({ type: 'answer', id, value })

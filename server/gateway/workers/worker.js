@@ -8,6 +8,7 @@ import { Metrics } from '../metrics.js'
 const TIMEOUTS = {
   metrics: 6000, // of all workers
   user: 30000, // CouchDB is asked, after other users
+  signIn: 30000,
   mirror: 2000
 }
 
@@ -23,6 +24,11 @@ const UNKNOWN = {
   counts: { documents: 0, tiles: 0, bytes: 0, refused: 0 },
   errors: {}
 }
+
+/** @param {{code: string, details: any}} [failure] none: the parent has not answered */
+const failureOf = failure => failure
+  ? new TilecouchError(failure.code, failure.details)
+  : new TilecouchError('UNREACHABLE', { url: 'the store', why: 'the parent of the workers does not answer' })
 
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
@@ -56,8 +62,14 @@ export function serveAsWorker (startGateway) {
     async mayRead (credentials) {
       const { isMember, failure } = await ask('user', { credentials }) ?? {}
       if (isMember !== undefined) return isMember
-      if (failure) throw new TilecouchError(failure.code, failure.details)
-      throw new TilecouchError('UNREACHABLE', { url: 'the store', why: 'the parent of the workers does not answer' })
+      throw failureOf(failure)
+    },
+
+    /** @param {import('../access/users.js').Password} credentials */
+    async signIn (credentials) {
+      const { session, failure } = await ask('signIn', { credentials }) ?? {}
+      if (session !== undefined) return session
+      throw failureOf(failure)
     }
   }
 
