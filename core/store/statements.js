@@ -254,6 +254,11 @@ export class LayerStatements {
     return all
   }
 
+  /** Reads blocks together, before each is asked for. @param {{place: string, name: string}[]} of */
+  async preload (of) {
+    await this.#load(of.map(({ place, name }) => blockId(this.layer, place, name)))
+  }
+
   /** @returns {Promise<Block | undefined>} */
   async block (place, name) {
     const [[, block]] = await this.#load([blockId(this.layer, place, name)])

@@ -1,0 +1,110 @@
+// What differs between two times at one place of 64 x 64 tiles, as the manifests of editions say: they are applied one
+// after the other. Reads blocks, and no tile.
+import { tileId } from '../ids.js'
+import { BLOCK_SIDE } from './blocks.js'
+import { takesOut } from './statements.js'
+
+const TILES = BLOCK_SIDE ** 2
+const ALL = 0xffffffff
+
+/**
+ * @typedef {object} Edition
+ * @property {import('./statements.js').LayerStatements['manifests'][0]} manifest
+ * @property {Record<string, string[]>} blocks place -> names of its blocks
+ * @property {import('./statements.js').LayerStatements['removals']} removals that take something of it out
+ * @property {string} reach of a complete one: its area and zooms
+ */
+
+/** @param {import('./statements.js').LayerStatements} statements @returns {Edition} */
+export function editionOf (statements, manifest, blocks) {
+  const { time, run, complete } = manifest
+  const removals = statements.removals.filter(removal => takesOut(removal, time, run))
+  const reach = complete ? JSON.stringify([manifest.area, manifest.zooms]) : ''
+  return { manifest, blocks, removals, reach }
+}
+
+/**
+ * @typedef {object} PlaceDiff
+ * @property {number} z
+ * @property {number} x of the first column
+ * @property {number} y of the first row
+ * @property {Map<string, number>} written time -> versions that the editions made here
+ * @property {number} same tiles that exist at both times and are the same
+ * @property {number[]} differing 64 * row + column
+ * @property {{added: number, changed: number, removed: number}} changes how many differ in which way
+ */
+
+/**
+ * Applies the editions to 64 x 64 tiles, one after the other, and compares the two times.
+ * @param {import('./statements.js').LayerStatements} statements
+ * @param {string} place
+ * @param {Edition[]} editions oldest first
+ * @param {string[]} times two
+ * @returns {Promise<PlaceDiff | undefined>} nothing: a block has not been replicated yet
+ */
+export async function comparePlace (statements, place, editions, times) {
+  const [z, bx, by] = place.split(':').map(Number)
+  const [left, top] = [bx * BLOCK_SIDE, by * BLOCK_SIDE]
+  let state = new Uint32Array(2 * TILES).fill(ALL) // there is no tile
+  const shown = [state, state]
+  const written = new Map()
+  let before
+  for (let at = 0; at < editions.length;) {
+    const { time } = editions[at].manifest
+    // runs of one time, the greatest last: it counts
+    const runs = []
+    for (; editions[at]?.manifest.time === time; at++) {
+      if (editions[at].blocks[place] || editions[at].manifest.complete) runs.push(editions[at])
+    }
+    if (!runs.length) continue
+    const [{ blocks, reach, removals }] = runs
+    const content = runs.length === 1 && !removals.length ? `${blocks[place] ?? ''} ${reach}` : undefined
+    if (content === undefined || content !== before) {
+      const next = state.slice()
+      for (const run of runs) if (!await apply(statements, place, run, next, { z, left, top })) return undefined
+      let versions = 0
+      for (let tile = 0; tile < TILES; tile++) if (differs(state, next, tile)) versions++
+      if (versions) written.set(time, versions)
+      state = next
+    }
+    before = content
+    for (const index of times.keys()) if (time <= times[index]) shown[index] = state
+  }
+  const differing = []
+  const changes = { added: 0, changed: 0, removed: 0 }
+  let same = 0
+  for (let tile = 0; tile < TILES; tile++) {
+    if (differs(shown[0], shown[1], tile)) {
+      differing.push(tile)
+      changes[!exists(shown[0], tile) ? 'added' : exists(shown[1], tile) ? 'changed' : 'removed']++
+    } else if (exists(shown[0], tile)) same++
+  }
+  return { z, x: left, y: top, written, same, differing, changes }
+}
+
+const differs = (one, other, tile) => one[2 * tile] !== other[2 * tile] || one[2 * tile + 1] !== other[2 * tile + 1]
+const exists = (state, tile) => state[2 * tile] !== ALL || state[2 * tile + 1] !== ALL
+
+async function apply (statements, place, { manifest, blocks, removals }, state, { z, left, top }) {
+  const own = new Uint32Array(2 * TILES)
+  for (const name of blocks[place] ?? []) {
+    const block = await statements.block(place, name)
+    if (!block) return false
+    const digests = new Uint32Array(block.digests.buffer)
+    for (let at = 0; at < own.length; at += 2) {
+      if (!digests[at] && !digests[at + 1]) continue
+      own[at] = digests[at]
+      own[at + 1] = digests[at + 1]
+    }
+  }
+  for (let tile = 0; tile < TILES; tile++) {
+    const isNamed = own[2 * tile] || own[2 * tile + 1]
+    if (!isNamed && !(manifest.complete && exists(state, tile))) continue
+    const [x, y] = [left + tile % BLOCK_SIDE, top + Math.floor(tile / BLOCK_SIDE)]
+    if (!isNamed && !manifest.selects(z, x, y)) continue
+    if (removals.some(removal => removal.touches(tileId(statements.layer, z, x, y), z, x, y))) continue
+    state[2 * tile] = isNamed ? own[2 * tile] : ALL
+    state[2 * tile + 1] = isNamed ? own[2 * tile + 1] : ALL
+  }
+  return true
+}
