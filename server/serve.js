@@ -8,6 +8,7 @@ import { followed } from '../loader/cli/work.js'
 import { Store, publish, warmIndexes, workDefaults } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/sides.js'
+import { selectionOf } from '../loader/mirror/index.js'
 import { Work } from '../loader/work.js'
 import { LOOPBACK } from '../loader/system.js'
 import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
@@ -107,10 +108,11 @@ export async function serve (options, environment = {}) {
 }
 
 /** @param {import('./edge/mirror-supervisor.js').MirrorSupervisor} supervisor @param {string} line */
-function workOf ({ origin, store, report }, line) {
+function workOf ({ origin, store, report, wanted }, line) {
+  const sides = { source: origin.url, target: store.url, selection: selectionOf(wanted) }
   const look = () => {
     const { counts, pending, refused, ...status } = report()
-    const about = { source: origin.url, target: store.url, tiles: counts.tiles, bytes: counts.bytes, pending, refused }
+    const about = { ...sides, tiles: counts.tiles, bytes: counts.bytes, pending, refused }
     return { done: counts.documents, failed: refused, about: followed(status, about) }
   }
   return new Work(store, { command: 'edge', line, unit: 'documents', every: workDefaults.quiet, look })

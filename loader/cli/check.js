@@ -15,7 +15,7 @@ import { FindingList, findingLines } from './findings.js'
 import { areaIfAny, gridOption, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
-import { withWork } from './work.js'
+import { LiveState, followed, withWork } from './work.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
@@ -71,8 +71,8 @@ async function checkCommand (context, options, names) {
     command: 'check', follows: options.live, ...(target.layers?.length === 1 && { layer: target.layers[0] })
   }
   const checkIn = async (store, work) => {
-    if (only === 'conflicts') return resolveWith(context, options, store, target.layers)
-    if (only === 'upgrade') return upgradeWith(context, options, store)
+    if (only === 'conflicts') return resolveWith(context, options, store, target.layers, work)
+    if (only === 'upgrade') return upgradeWith(context, options, store, work)
     const from = options.from === undefined ? undefined : await openMirror(options.from, store)
     const { layers = [], time } = target
     const what = layers.length === 1 ? { store, layer: layers[0], time } : store
@@ -196,14 +196,40 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
 const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
 
 /** --only conflicts */
-async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers) {
+async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers, /** @type {any} */ work) {
   if (live) store.couch.options.retries = RETRIES
   const started = performance.now()
   const progress = new ProgressLine(output, 'documents')
-  const onProgress = ({ conflicts, settled, ended }) =>
-    progress.draw(conflicts + settled, undefined, () => [`${count(ended)} losing revisions`])
-  const watch = live ? following(output) : { onProgress }
-  const summary = await resolve(store, { layers, live, dryRun: !fix, signal, ...watch }).finally(() => progress.end())
+  const state = new LiveState()
+  const watch = live
+    ? following(output)
+    : {
+        onState () {},
+        onProgress: ({ conflicts, settled, ended }) =>
+          progress.draw(conflicts + settled, undefined, () => [`${count(ended)} losing revisions`])
+      }
+  const show = tally => {
+    const figures = conflictFigures(tally)
+    work.show(live ? { ...figures, about: followed(state, { ...figures.about, source: store.url }) } : figures)
+  }
+  let tally = { conflicts: 0, settled: 0, ended: 0, left: 0, refused: 0, unknown: 0 }
+  const summary = await resolve(store, {
+    layers,
+    live,
+    dryRun: !fix,
+    signal,
+    onState (change) {
+      state.note({ state: change.state, error: change.error?.code, reason: change.error?.message })
+      watch.onState(change)
+      show(tally)
+    },
+    onProgress (done) {
+      tally = done
+      watch.onProgress(done)
+      show(done)
+    }
+  }).finally(() => progress.end())
+  show(summary)
   output.result({ ...summary, seconds: secondsSince(started) }, [
     ...conflictWords(summary, !fix),
     ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
@@ -211,6 +237,9 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
   ])
   return summary.left + summary.refused + summary.unknown ? 1 : 0
 }
+
+const conflictFigures = ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) =>
+  ({ done: conflicts + settled, unit: 'documents', failed: left + refused + unknown, about: { only: 'conflicts', ended } })
 
 /** With --live: a line when conflicts were resolved, and when the store goes and comes. */
 function following (output) {
@@ -239,7 +268,8 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
 }
 
 /** --only upgrade */
-async function upgradeWith ({ output, signal }, { fix = false }, store) {
+async function upgradeWith ({ output, signal }, { fix = false }, store, /** @type {any} */ work) {
+  work.show({ about: { only: 'upgrade' } })
   const started = performance.now()
   const progress = new IndexProgress(output)
   const onPush = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { Option } from 'commander'
 import { TilecouchError } from '../errors.js'
 import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
-import { Mirror } from '../mirror/index.js'
+import { Mirror, selectionOf } from '../mirror/index.js'
 import { replicatorDocument } from '../mirror/replicator-document.js'
 import { LOOPBACK } from '../system.js'
 import { mirrorListCommand } from './mirror-list.js'
@@ -85,7 +85,7 @@ async function mirrorCommand (context, options, from, to) {
     })
     const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data }
     const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
-    const look = () => mirrorFigures(mirror.status(), names)
+    const look = () => mirrorFigures(mirror.status(), { ...names, selection: selectionOf(wanted) })
     const about = { command: 'mirror', unit: 'documents', follows: live, look }
     try {
       const couch = dryRun ? undefined : mirror.target ?? undefined
@@ -100,10 +100,10 @@ async function mirrorCommand (context, options, from, to) {
   })
 }
 
-function mirrorFigures (status, { from: source, to: target }) {
+function mirrorFigures (status, { from: source, to: target, selection }) {
   const { docs, missing, lacking, absent, refusals, tiles, bytes, pending } = status
   const counts = { tiles, bytes, pending, refused: lacking, absent }
-  const about = followed(status, { source, target, ...counts })
+  const about = followed(status, { source, target, selection, ...counts })
   return { done: docs, total: missing, failed: lacking, failures: refusals, about }
 }
 

@@ -35,10 +35,15 @@ const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.
  * @property {Partial<typeof import('../../core/mirror/index.js').replicationDefaults>} [limits]
  *
  * @typedef {import('./target.js').Ready} Ready
+ * @typedef {import('../../core/mirror/selection.js').Wanted} Wanted
  * @typedef {{lacked?: Record<string, number>, ready?: Ready, unknown: string[]}} TargetStatus lacked: documents that
  *   the target did not have, by kind; unknown: layers that the source does not have
  * @typedef {ReturnType<Replication['status']> & TargetStatus} MirrorStatus
  */
+
+/** What a mirror copies, as its checkpoint and its work say it. @param {Wanted} wanted */
+export const selectionOf = ({ layers, area, zooms, current, since }) =>
+  ({ layers, bbox: area?.bbox, zooms, current, since })
 
 export class Mirror {
   #replication
@@ -81,7 +86,7 @@ export class Mirror {
         from: this.source.url,
         to: this.target?.url,
         live,
-        selection: { layers, bbox: area?.bbox, zooms, current, since }
+        selection: selectionOf({ layers, area, zooms, current, since })
       },
       onUpToDate: dryRun ? undefined : () => this.#makeReady()
     })

@@ -87,6 +87,9 @@ onEachStore('the work of commands', backend => {
     assert.equal((await workOf(['export', 'osm', at('tree'), '--tree', ...db()])).done, 16)
     const checked = await workOf(['check', ...db()])
     assert.deepEqual([checked.command, checked.done, checked.about.faults], ['check', 16, 0])
+    const resolved = await workOf(['check', '--only', 'conflicts', '--fix', ...db()])
+    assert.deepEqual([resolved.command, resolved.state, resolved.done, resolved.about.only], ['check', 'done', 0, 'conflicts'])
+    assert.equal((await workOf(['check', '--only', 'upgrade', ...db()])).about.only, 'upgrade')
     const saved = await workOf(['backup', at('a.tcb'), ...db()])
     assert.deepEqual([saved.command, saved.unit, saved.failed, saved.about.file], ['backup', 'documents', 0, at('a.tcb')])
     const pruned = await workOf(['prune', 'osm', '--keep-last', '1', '--yes', ...db()])
@@ -114,10 +117,12 @@ onEachStore('the work of commands', backend => {
     assert.equal(code, 0, err)
     const [doc, ...others] = await worksOf(target)
     assert.deepEqual(others, [], 'work is not mirrored')
-    assert.deepEqual([doc.command, doc.state, doc.failed, doc.about.tiles, doc.about.lag], ['mirror', 'done', 0, 16, 0])
+    assert.deepEqual([doc.command, doc.state, doc.failed, doc.about.tiles, doc.about.lag < 60], ['mirror', 'done', 0, 16, true])
     assert.deepEqual([doc.about.source, doc.about.target], [own.store.url, new Couch(target).url])
     assert.ok(doc.about.success >= doc.started)
     assert.equal((await worksOf(own.url)).length, 1)
+    assert.equal((await runCommand(['mirror', own.url, target, '--layer', 'osm', '--zoom', '0-5'])).code, 0)
+    assert.deepEqual((await worksOf(target))[1].about.selection, { layers: ['osm'], zooms: { min: 0, max: 5 } }, 'which part')
   })
 
   it('of a mirror that follows: that it lives, also when the source is away, until it is stopped', async function () {
