@@ -5,32 +5,27 @@
 //   await setAccess(store, { readers: { roles: ['staff'] } })
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { faultsOf, isOpen, lists, rightsOf, withRights, writersOf } from '../core/access.js'
 import { TilecouchError } from './errors.js'
 import { withoutComments } from './couchapp/compose.js'
 import { Couch } from './store/couch.js'
-import { WRITER_ROLE } from './store/index.js'
+
+export { isOpen, isUntouched, lists, readersOf, writersOf } from '../core/access.js'
 
 const VALIDATION = new URL('../_design/tiles/validate_doc_update.js', import.meta.url)
 
 /**
- * @typedef {{names: string[], roles: string[]}} Group
+ * @typedef {import('../core/access.js').Group} Group
  *
- * @typedef {object} Access
- * @property {string} url
- * @property {boolean} public everybody may read, without a name
- * @property {Group} readers who may read besides admins, if it is not public; its writers are among them
- * @property {Group} writers who may write, besides admins
- * @property {boolean} ownWriters the store has its own list of writers; otherwise the role tilecouch-writer may write
- * @property {Group} admins of the database
- * @property {'ours' | 'another' | 'none'} validation the function that refuses everybody else's writes
- * @property {boolean} party the server has no admin: everybody may do everything
- * @property {{code: string, text: string}[]} warnings
+ * @typedef {import('../core/access.js').Rights & {
+ *   url: string,
+ *   validation: 'ours' | 'another' | 'none',
+ *   party: boolean,
+ *   warnings: {code: string, text: string}[]
+ * }} Access validation: the function that refuses everybody else's writes; party: the server has no admin, so everybody
+ *   may do everything
  *
- * @typedef {object} Wanted what is not given stays
- * @property {boolean} [public] true: everybody may read; false: only readers and writers
- * @property {Partial<Group>} [readers] closes the store
- * @property {Partial<Group> | null} [writers] null: no list, so the role tilecouch-writer
- * @property {boolean} [dryRun]
+ * @typedef {import('../core/access.js').Wanted & {dryRun?: boolean}} Wanted
  */
 
 /** @param {import('./store/index.js').Store} store @returns {Promise<Access>} */
@@ -41,11 +36,10 @@ export async function accessOf (store) {
 const factsOf = async couch => ({ validation: await validationOf(couch), party: await isParty(couch) })
 
 /** @returns {Access} */
-function describe (url, security, { validation, party }) {
-  const { writers, own } = writersOf(security)
-  const [readers, admins] = [readersOf(security), lists(security.admins)]
-  const access = { url, public: isOpen(security), readers, writers, ownWriters: own, admins, validation, party }
-  return { ...access, warnings: warningsOf(access) }
+function describe (url, security, facts) {
+  const access = { url, ...rightsOf(security), ...facts }
+  const warnings = faultsOf(access).map(fault => ({ code: fault.code, text: WARNINGS[fault.code](fault) }))
+  return { ...access, warnings }
 }
 
 /**
@@ -57,7 +51,7 @@ export async function setAccess (store, { dryRun = false, ...wanted }) {
   const security = await store.security()
   const facts = await factsOf(store.couch)
   const before = describe(store.url, security, facts)
-  const next = changed(security, wanted)
+  const next = withRights(security, wanted)
   const isNew = !isDeepStrictEqual(next, security)
   if (isNew && isOpen(next) && !before.public && facts.validation === 'none') {
     throw new TilecouchError('NO_VALIDATION', { url: store.url })
@@ -68,28 +62,6 @@ export async function setAccess (store, { dryRun = false, ...wanted }) {
   }
   const stored = isNew && !dryRun ? await store.security() : next
   return { before, after: describe(store.url, stored, facts), changed: isNew, dryRun }
-}
-
-/** The new `_security`. Fields of others stay. @param {any} security @param {Wanted} wanted */
-function changed (security, { public: opens, readers, writers }) {
-  const { tilecouch: own = {}, ...others } = security
-  const { writers: stored, closed, ...rest } = own
-  const named = writers === undefined ? stored : writers === null ? undefined : lists(writers)
-  const closes = opens === false || readers !== undefined
-  const isClosed = closes || (!opens && !isOpen(security))
-  const isMarked = closes || (closed && isClosed)
-  const tilecouch = { ...rest, ...(named && { writers: named }), ...(isMarked && { closed: true }) }
-  const next = { ...others, ...(Object.keys(tilecouch).length && { tilecouch }) }
-  if (!isClosed) return opens ? { ...next, members: { names: [], roles: [] } } : next
-  if (!closes && (!writers || isUntouched(security))) return next // still unpublished
-  return { ...next, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), named) }
-}
-
-/** Writers must be readers, too: CouchDB checks that first. An empty list would mean everybody, so it names admins. */
-function membersOf (readers, writers) {
-  const join = kind => [...new Set([...lists(readers)[kind], ...lists(writers)[kind]])]
-  const [names, roles] = [join('names'), join('roles')]
-  return { names, roles: names.length || roles.length ? roles : ['_admin'] }
 }
 
 async function requireAdmin (store, security) {
@@ -120,54 +92,17 @@ async function isParty ({ url, options: { retries, firstDelay, longestDelay } })
   }
 }
 
-/** What is wrong with the rights, each with a stable code. */
-function warningsOf ({ public: isPublic, readers, writers, ownWriters, validation, party }) {
-  const found = []
-  const warn = (code, text) => found.push({ code, text })
-  const deploys = 'the store has no validation function. `tilecouch push` deploys it.'
-  if (party) {
-    warn('EVERYBODY_IS_ADMIN', 'This server has no admin: everybody may do everything. ' +
-      'Give it an admin, or let it listen on this machine only.')
-  } else if (isPublic && validation === 'none') {
-    warn('EVERYBODY_WRITES', `EVERYBODY MAY WRITE: everybody may read, and ${deploys}`)
-  } else if (validation === 'none' && (readers.names.length || readers.roles.length)) {
-    warn('READERS_WRITE', `Everybody who may read may write: ${deploys}`)
-  }
-  if (validation === 'another') {
-    warn('OTHER_VALIDATION', 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.')
-  }
-  if (isPublic || !ownWriters) return found
-  for (const [kind, what] of [['names', 'user'], ['roles', 'role']]) {
-    for (const name of writers[kind].filter(one => !readers[kind].includes(one))) {
-      warn('WRITER_SHUT_OUT', `the ${what} ${name} may not write, since CouchDB does not let it read: set the writers again.`)
-    }
-  }
-  return found
-}
+const DEPLOYS = 'the store has no validation function. `tilecouch push` deploys it.'
 
-/** Only the strings: `_security` may have been edited by hand. @returns {Group} */
-export const lists = (/** @type {any} */ group) => ({ names: texts(group?.names), roles: texts(group?.roles) })
-
-const texts = list => Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
-
-/** Whether everybody may read: without members CouchDB asks for no name. */
-export const isOpen = ({ members } = /** @type {any} */ ({})) => !members?.names?.length && !members?.roles?.length
-
-/** Whether the rights are as CouchDB creates them: for admins only, set by nobody. */
-export const isUntouched = (/** @type {any} */ { members = {}, admins = {}, tilecouch }) =>
-  !tilecouch?.closed && !members.names?.length && !admins.names?.length &&
-  members.roles?.length > 0 && members.roles.every(role => role === '_admin')
-
-/** @returns {Group} who may read, besides admins */
-export function readersOf (security) {
-  const { names, roles } = lists(security.members)
-  return { names, roles: roles.filter(role => role !== '_admin') }
-}
-
-/** @returns {{writers: Group, own: boolean}} own: the store has its own list */
-export function writersOf ({ tilecouch }) {
-  const own = tilecouch?.writers !== undefined
-  return { own, writers: own ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
+/** What is wrong with the rights, by the codes of core/access.js. */
+const WARNINGS = {
+  EVERYBODY_IS_ADMIN: () => 'This server has no admin: everybody may do everything. ' +
+    'Give it an admin, or let it listen on this machine only.',
+  EVERYBODY_WRITES: () => `EVERYBODY MAY WRITE: everybody may read, and ${DEPLOYS}`,
+  READERS_WRITE: () => `Everybody who may read may write: ${DEPLOYS}`,
+  OTHER_VALIDATION: () => 'The validation function is not that of this tilecouch. `tilecouch push` deploys that.',
+  WRITER_SHUT_OUT: ({ kind, name }) => `the ${kind === 'names' ? 'user' : 'role'} ${name} may not write, ` +
+    'since CouchDB does not let it read: set the writers again.'
 }
 
 /** @param {{name: string | null, roles: string[]}} user @param {any} group */

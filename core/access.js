@@ -1,0 +1,96 @@
+// Who may read and who may write a store, from the `_security` of its database, and what is wrong with it. CouchDB
+// enforces the readers (`members`), our validation function the writers (`tilecouch.writers`).
+
+export const WRITER_ROLE = 'tilecouch-writer'
+
+/**
+ * @typedef {{names: string[], roles: string[]}} Group
+ *
+ * @typedef {object} Wanted what is not given stays
+ * @property {boolean} [public] true: everybody may read; false: only readers and writers
+ * @property {Partial<Group>} [readers] closes the store
+ * @property {Partial<Group> | null} [writers] null: no list, so the role tilecouch-writer
+ * @property {Partial<Group>} [admins] of the database
+ *
+ * @typedef {object} Rights
+ * @property {boolean} public everybody may read, without a name
+ * @property {Group} readers who may read besides admins, if it is not public; its writers are among them
+ * @property {Group} writers who may write, besides admins
+ * @property {boolean} ownWriters the store has its own list of writers; otherwise the role tilecouch-writer may write
+ * @property {Group} admins of the database
+ */
+
+/** @param {any} security @returns {Rights} */
+export function rightsOf (security) {
+  const { writers, own } = writersOf(security)
+  const [readers, admins] = [readersOf(security), lists(security.admins)]
+  return { public: isOpen(security), readers, writers, ownWriters: own, admins }
+}
+
+/** The new `_security`. Fields of others stay. @param {any} security @param {Wanted} wanted */
+export function withRights (security, { public: opens, readers, writers, admins }) {
+  const { tilecouch: own = {}, ...others } = security
+  const { writers: stored, closed, ...rest } = own
+  const named = writers === undefined ? stored : writers === null ? undefined : lists(writers)
+  const closes = opens === false || readers !== undefined
+  const isClosed = closes || (!opens && !isOpen(security))
+  const isMarked = closes || (closed && isClosed)
+  const tilecouch = { ...rest, ...(named && { writers: named }), ...(isMarked && { closed: true }) }
+  const hasOwn = Object.keys(tilecouch).length > 0
+  const next = { ...others, ...(hasOwn && { tilecouch }), ...(admins && { admins: lists(admins) }) }
+  if (!isClosed) return opens ? { ...next, members: { names: [], roles: [] } } : next
+  if (!closes && (!writers || isUntouched(security))) return next // still unpublished
+  return { ...next, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), named) }
+}
+
+/** Writers must be readers, too: CouchDB checks that first. An empty list would mean everybody, so it names admins. */
+function membersOf (readers, writers) {
+  const join = kind => [...new Set([...lists(readers)[kind], ...lists(writers)[kind]])]
+  const [names, roles] = [join('names'), join('roles')]
+  return { names, roles: names.length || roles.length ? roles : ['_admin'] }
+}
+
+/**
+ * What is wrong with the rights, each with a stable code.
+ * @param {Rights & {validation: 'ours' | 'another' | 'none', party: boolean}} access party: the server has no admin
+ * @returns {{code: string, kind?: 'names' | 'roles', name?: string}[]} kind, name: whom it is about
+ */
+export function faultsOf ({ public: isPublic, readers, writers, ownWriters, validation, party }) {
+  /** @type {{code: string, kind?: 'names' | 'roles', name?: string}[]} */
+  const found = []
+  if (party) found.push({ code: 'EVERYBODY_IS_ADMIN' })
+  else if (isPublic && validation === 'none') found.push({ code: 'EVERYBODY_WRITES' })
+  else if (validation === 'none' && readers.names.length + readers.roles.length) found.push({ code: 'READERS_WRITE' })
+  if (validation === 'another') found.push({ code: 'OTHER_VALIDATION' })
+  if (isPublic || !ownWriters) return found
+  for (const kind of /** @type {const} */ (['names', 'roles'])) {
+    const shutOut = writers[kind].filter(one => !readers[kind].includes(one))
+    found.push(...shutOut.map(name => ({ code: 'WRITER_SHUT_OUT', kind, name })))
+  }
+  return found
+}
+
+/** Only the strings: `_security` may have been edited by hand. @returns {Group} */
+export const lists = (/** @type {any} */ group) => ({ names: texts(group?.names), roles: texts(group?.roles) })
+
+const texts = list => Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
+
+/** Whether everybody may read: without members CouchDB asks for no name. */
+export const isOpen = ({ members } = /** @type {any} */ ({})) => !members?.names?.length && !members?.roles?.length
+
+/** Whether the rights are as CouchDB creates them: for admins only, set by nobody. */
+export const isUntouched = (/** @type {any} */ { members = {}, admins = {}, tilecouch }) =>
+  !tilecouch?.closed && !members.names?.length && !admins.names?.length &&
+  members.roles?.length > 0 && members.roles.every(role => role === '_admin')
+
+/** @returns {Group} who may read, besides admins */
+export function readersOf (security) {
+  const { names, roles } = lists(security.members)
+  return { names, roles: roles.filter(role => role !== '_admin') }
+}
+
+/** @returns {{writers: Group, own: boolean}} own: the store has its own list */
+export function writersOf ({ tilecouch }) {
+  const own = tilecouch?.writers !== undefined
+  return { own, writers: own ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
+}
