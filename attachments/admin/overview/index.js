@@ -22,6 +22,7 @@ const words = texts.overview
 const pauses = {
   look: 5000, // milliseconds between two looks at what goes on
   soon: 1000, // the same, while an index catches up
+  change: 500, // the same, after a change of a layer or an edition
   share: 10, // figures are read again after so many times as long as that takes
   again: 60_000 // milliseconds after which expired tiles are counted again, and design documents read
 }
@@ -72,6 +73,7 @@ class Overview {
     if (kinds.has('layer')) this.#seen.slowAt = -Infinity // a ttl may be another one
     this.#draw()
     if (!this.#seen.expiring && this.#isKnown) this.#lookSoon(0)
+    else if (kinds.has('layer') || kinds.has('edition')) this.#lookSoon(pauses.change)
   }
 
   close () {
