@@ -1,5 +1,6 @@
 // What the operator says of the viewer: its title, logo and colours, the layer that opens first, a base map and a
-// gazetteer. All of it is in the document that marks the store (core/settings.js), the logo as an attachment.
+// gazetteer; and for how many days activity is kept. All of it is in the document that marks the store
+// (core/settings.js), the logo as an attachment.
 //
 //   await changeSettings(store, { title: 'Maps of Bern', base: 'land', gazetteer: null })
 //   const { title, logo } = await readSettings(store)
@@ -17,7 +18,8 @@ const takes = {
   title: 'it takes at most 200 characters',
   opens: 'it takes the name of a layer',
   base: 'it takes a layer, or an address with {z}, {x} and {y}, if you like with a name, an attribution and a maxzoom',
-  gazetteer: 'it takes an address, or a path on the same server'
+  gazetteer: 'it takes an address, or a path on the same server',
+  activityDays: 'it takes 30 to 36500 days'
 }
 
 /**
@@ -33,6 +35,7 @@ const takes = {
  * @property {string | null} [opens] a layer of the store
  * @property {Settings['base'] | null} [base]
  * @property {string | null} [gazetteer]
+ * @property {number | null} [activityDays]
  */
 
 /** @param {import('./store/index.js').Store} store @returns {Promise<Described>} */

@@ -5,24 +5,22 @@
 //   await work.end(error) // without an error: it is done
 //
 // The command works all the same where nothing can be written: every error is passed over. A store without any layer
-// stays as it is: it is filled before it is published, and looks new until then.
+// stays as it is: see loader/administrative.js.
 import { hostname } from 'node:os'
 import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../core/index.js'
 import { isUnwritable } from '../core/mirror/index.js'
 import { newRun, runAt } from '../core/runs.js'
+import { administrativeDefaults, asking, isEmptyStore, removeOld, serverTime } from './administrative.js'
 
 export const workWriterDefaults = {
   first: 500, // milliseconds until the first write: a command that ends sooner writes once
   pause: workDefaults.every * 1000, // milliseconds between two writes
-  timeout: 2000, // milliseconds without an answer after which a write is given up
-  old: 50, // documents of old work that are removed at once
+  ...administrativeDefaults,
   failures: 20, // failures that are named
   window: 30_000 // milliseconds that the rate is measured over
 }
 
-const OFF = 2000 // milliseconds that clocks may differ: the server tells its time in whole seconds
 const DAY = 86_400_000 // milliseconds
-const EMPTY = 1 // documents of a store that nothing was loaded into: its marker
 const FIRST = workId('2') // no tile of a layer called `work` lies between here and a run
 
 /**
@@ -124,40 +122,32 @@ export class Work {
   }
 
   async #write () {
-    const { couch, limits: { timeout } } = this
-    const asking = { retries: 0, timeout }
-    if (!this.#hasBegun && (await couch.info(undefined, asking)).doc_count <= EMPTY) return
+    const { couch } = this
+    const options = asking(this.limits)
+    if (!this.#hasBegun && await isEmptyStore(couch, options)) return
     const news = this.#news()
     const doc = this.#document()
     this.#writtenAt = this.clock()
-    await couch.update(this.id, () => doc, undefined, asking)
+    await couch.update(this.id, () => doc, undefined, options)
     this.#written = news
     const isFirst = !this.#hasBegun
     this.#hasBegun = true
-    if (isFirst) await this.#removeOld(asking)
+    if (isFirst) await this.#removeOld(options)
   }
 
   /** Removes work that ended long ago. */
-  async #removeOld (asking) {
-    const now = this.#serverTime(this.clock())
+  async #removeOld (options) {
+    const now = serverTime(this.couch, this.clock())
     const before = timeOf(now - workDefaults.days * DAY)
-    const range = { startkey: FIRST, endkey: workId(runAt(before)), limit: this.limits.old, include_docs: true }
-    const docs = (await this.couch.page(range, undefined, asking)).map(({ doc }) => doc)
-    const isOld = doc => doc?.type === 'work' && workState(doc, now) !== 'running' && (doc.finished ?? doc.seen) < before
-    const gone = docs.filter(isOld).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-    if (gone.length) await this.couch.bulk(gone, asking)
-  }
-
-  /** A time of this machine by the clock of the server. @param {number} time milliseconds */
-  #serverTime (time) {
-    const { skew } = this.couch
-    return Math.abs(skew) > OFF ? time + skew : time
+    const range = { startkey: FIRST, endkey: workId(runAt(before)) }
+    const isOld = doc => doc.type === 'work' && workState(doc, now) !== 'running' && (doc.finished ?? doc.seen) < before
+    await removeOld(this.couch, range, isOld, { limit: this.limits.old, options })
   }
 
   #document () {
     const { command, layer, edition, line, unit, done, total, failed, failures = [], about = {} } = this.#figures
     const { user } = this.couch.access
-    const [started, seen] = [this.#started, this.clock()].map(time => timeOf(this.#serverTime(time)))
+    const [started, seen] = [this.#started, this.clock()].map(time => timeOf(serverTime(this.couch, time)))
     const { state = 'running', finished, error } = this.#end ?? {}
     return fit(scrubAll({
       type: 'work',
@@ -169,7 +159,7 @@ export class Work {
       started,
       seen,
       every: this.#every,
-      ...(finished && { finished: timeOf(this.#serverTime(finished)) }),
+      ...(finished && { finished: timeOf(serverTime(this.couch, finished)) }),
       ...(unit && { unit }),
       ...counts({ done, total, failed }),
       ...this.#rate(done),

@@ -1,6 +1,8 @@
 // tilecouch access
 import { Option } from 'commander'
+import { fieldsBetween } from '../../core/index.js'
 import { accessOf, setAccess } from '../access.js'
+import { recordActivity } from '../activity.js'
 import { withStore } from './connect.js'
 import { collect, refuse } from './options.js'
 
@@ -36,12 +38,20 @@ async function accessCommand (context, options) {
       return wrong(access) ? 1 : 0
     }
     const result = await setAccess(store, { ...wanted, dryRun: options.dryRun })
+    if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', changeOf(result))
     const [before, after] = [describe(result.before), describe(result.after)]
     const changes = ['Before:', ...before.map(indent), options.dryRun ? 'It would be:' : 'Now:', ...after.map(indent)]
     const end = !result.changed ? 'Nothing to change.' : options.dryRun ? 'Nothing was changed.' : 'Done.'
     output.result(result, [...(result.changed ? changes : after), end])
     return wrong(result.after) ? 1 : 0
   })
+}
+
+/** @returns {import('../../core/activity.js').Change} */
+function changeOf ({ before, after }) {
+  const told = ({ public: isPublic, readers, writers, ownWriters }) =>
+    ({ public: isPublic, readers, writers: ownWriters ? writers : undefined })
+  return { what: 'access', done: 'changed', fields: fieldsBetween(told(before), told(after)) }
 }
 
 const indent = line => `  ${line}`

@@ -1,5 +1,6 @@
 // tilecouch copy: copy a layer, or move it to another name.
-import { checkLayer, formatReference, parseReference } from '../../core/index.js'
+import { checkLayer, formatReference, layerId, parseReference, scrub } from '../../core/index.js'
+import { counted, recordActivity } from '../activity.js'
 import { copyLayer } from '../copy/index.js'
 import { moveLayer } from '../copy/move.js'
 import { resolveDatabase } from '../couchapp/environments.js'
@@ -63,7 +64,8 @@ async function copyCommand (context, options, name, to) {
     const { from } = options
     const url = from && (await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from)
     const source = url ? new Store(openSource(url, { retries: 3 })) : store
-    const { area, zooms } = settings
+    const { area, zooms, dryRun } = settings
+    const isNew = !await store.couch.get(layerId(target))
     const progress = new LayerProgress(output, source, layer, { area, zooms })
     const summary = await reportEnd(progress, () => copyLayer(store, layer, target, {
       ...settings,
@@ -74,6 +76,12 @@ async function copyCommand (context, options, name, to) {
       const how = ended ? ` (${ended})` : ''
       reportCopy(output, copied, { ...settings, name: formatReference(layer, time), seconds, how })
     })
+    const { versions, editions, styles } = summary
+    if (!dryRun && (isNew || versions + editions + styles)) {
+      const copiedFrom = { after: `${formatReference(layer, time)}${from ? ` of ${scrub(from)}` : ''}` }
+      const fields = { copiedFrom, ...counted({ versions, editions, styles }) }
+      await recordActivity(store.couch, 'copy', { what: 'layer', done: isNew ? 'created' : 'changed', layer: target, fields })
+    }
     return summary.failed + summary.moved ? 1 : 0
   })
 }
@@ -112,6 +120,10 @@ async function moveCommand (context, options, from, to) {
         progress.draw(tiles, progress.total, () => [bytes(size)])
       }
     }), (summary, seconds, ended) => { if (!ended) reportMove(output, summary, { dryRun, seconds }) })
+    if (done) {
+      const fields = { layer: { before: from, after: to } }
+      await recordActivity(store.couch, 'copy --move', { what: 'layer', done: 'changed', layer: to, fields })
+    }
     return done || (dryRun && !failed) ? 0 : 1
   })
 }

@@ -1,6 +1,7 @@
 // Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with
 // --dry-run both list them.
 import { now } from '../../core/index.js'
+import { recordActivity, removedFields } from '../activity.js'
 import { expire } from '../expired/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
@@ -75,6 +76,12 @@ export async function expiredCommand (context, options, names, action) {
       work.show(figuresOf(summary))
       report(output, summary, { ...settings, seconds, how: ended ? ` (${ended})` : '' })
     }))
+    if (action.action === 'remove' && !dryRun && !live && tally.removed + tally.ended) {
+      for (const [layer, { tiles }] of Object.entries(tally.layers)) {
+        const fields = removedFields({ tiles })
+        await recordActivity(store.couch, 'prune', tiles > 0 && { what: 'layer', done: 'changed', layer, fields })
+      }
+    }
     return tally.failed + tally.refused + tally.left + tally.troubles.length ? 1 : 0
   })
 }

@@ -1,10 +1,11 @@
 // tilecouch layer
 import { writeFile } from 'node:fs/promises'
 import {
-  checkLayer, checkRetention, endOf, formats, gridOf, parseBbox, parseDuration, qgisLayers
+  checkLayer, checkRetention, endOf, fieldsBetween, formats, gridOf, layerId, parseBbox, parseDuration, qgisLayers
 } from '../../core/index.js'
 import { formatOf } from '../../core/upstream-address.js'
 import { wmtsOf } from '../../core/wmts.js'
+import { recordActivity } from '../activity.js'
 import { TilecouchError } from '../errors.js'
 import { explain } from '../export/target.js'
 import { checkSame } from '../load/same.js'
@@ -63,7 +64,7 @@ Examples:
 }
 
 async function layerCommand (context, options, layer) {
-  const { output, signal } = context
+  const { output } = context
   const { style, time, qgis, gateway } = options
   checkLayer(layer)
   if (time !== undefined && style === undefined && qgis === undefined) refuse('--time', time, 'it is the time of a style: add --style')
@@ -73,20 +74,37 @@ async function layerCommand (context, options, layer) {
   if (!Object.keys(fields).length) {
     if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')
     return withStore(context, options, async store => {
-      if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
+      if (style !== undefined) await addStyle(context, store, layer, { style, time })
       if (qgis !== undefined) return saveLayers(output, store, layer, options)
       await show(output, store, await store.layer(layer))
     })
   }
   return withDatabase(context, options, async url => {
     const store = await createStore(context, url, options)
+    const before = await store.couch.get(layerId(layer))
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
     await publishNew(context, store)
-    if (style !== undefined) note(output, await storeStyle(store, layer, style, { time, signal }))
+    await recordActivity(store.couch, 'layer', changeOf(before, doc))
+    if (style !== undefined) await addStyle(context, store, layer, { style, time })
     await show(output, store, doc)
     if (qgis !== undefined) await saveLayers(output, store, layer, options)
     if (fields.retention) output.note(`See what a prune would remove: tilecouch prune ${layer} --dry-run`)
   }, { creates: true })
+}
+
+/** @param {any} before the layer as it was, if it was there @returns {import('../../core/activity.js').Change | undefined} */
+function changeOf (before, doc) {
+  const { layer } = doc
+  if (!before) return { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, doc) }
+  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
+  const fields = fieldsBetween(before, { ...gone, ...doc })
+  return Object.keys(fields).length ? { what: 'layer', done: 'changed', layer, fields } : undefined
+}
+
+async function addStyle ({ output, signal }, store, layer, { style, time }) {
+  const stored = await storeStyle(store, layer, style, { time, signal })
+  note(output, stored)
+  await recordActivity(store.couch, 'layer', stored.isNew && { what: 'style', done: 'created', layer, edition: stored.time })
 }
 
 /** Writes a layer file for QGIS. Its tiles come from a gateway, or from CouchDB without a name and password. */

@@ -1,5 +1,8 @@
 // The store of a command that may create it. Who will read it is said when it is created, and when it is opened.
+import { editionId, layerId } from '../../core/index.js'
 import { isOpen, isUntouched } from '../access.js'
+import { counted, recordActivity } from '../activity.js'
+import { asking } from '../administrative.js'
 import { isPublished, publish, warmIndexes } from '../publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
@@ -74,20 +77,65 @@ export async function publishNew ({ output, signal }, store) {
  */
 export const fillStore = (context, options, about, action) => withDatabase(context, options, async url => {
   const store = await createStore(context, url, options)
-  return withWork(context, store.couch, about, work => fill(context, store, work, () => action(store, url, work)))
+  const layer = about.layer ?? ''
+  const before = await idsOf(store, layer)
+  const end = async result => {
+    const after = await idsOf(store, layer, asking()).catch(() => before)
+    await recordActivity(store.couch, about.command, changeOf(layer, before, after, result))
+  }
+  return withWork(context, store.couch, about, work => fill(context, store, work, async () => {
+    try {
+      const filled = await action(store, url, work)
+      return { ...filled, end: () => end(filled.result) }
+    } catch (error) {
+      if (error.summary) await end(error.summary) // what was written stays
+      throw error
+    }
+  }))
 }, { creates: true })
 
+/** The ids of a layer and its editions. @param {Store} store @returns {Promise<string[]>} */
+async function idsOf ({ couch }, layer, options = {}) {
+  const start = editionId(layer, '')
+  const rows = await couch.page({ startkey: start, endkey: `${start}~` }, undefined, options)
+  const doc = await couch.get(layerId(layer), undefined, options)
+  return [...rows.map(({ id }) => id), ...doc ? [layerId(layer)] : []]
+}
+
+/**
+ * What a load has made: a layer, or editions of one.
+ * @param {string} layer
+ * @param {string[]} before ids of documents that were there
+ * @param {string[]} after
+ * @param {any} result of load or loadSet
+ * @returns {import('../../core/activity.js').Change | undefined} nothing: nothing has changed
+ */
+function changeOf (layer, before, after, { time, tiles, created = 0, advanced = 0, backfilled = 0, gone = 0 }) {
+  const made = after.filter(id => !before.includes(id))
+  const times = made.filter(id => id !== layerId(layer)).map(id => id.slice(editionId(layer, '').length))
+  if (!made.length && !(created + advanced + backfilled + gone)) return undefined
+  return {
+    what: made.includes(layerId(layer)) ? 'layer' : 'edition',
+    done: made.length ? 'created' : 'changed',
+    layer,
+    edition: times.at(-1) ?? time,
+    fields: counted({ editions: times.length > 1 ? times.length : 0, tiles, created, advanced, backfilled, gone })
+  }
+}
+
 async function fill (context, store, work, action) {
-  const { result, report } = await action()
+  const { result, report, end } = await action()
   work.show({ about: { step: 'indexing' } })
   const isEmpty = result.failed > 0 && result.failed >= result.tiles
   try {
     if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
   } catch (error) {
+    await end()
     report(howEnded(error)) // the tiles are stored
     throw error
   }
   work.show({ about: { step: undefined } })
+  await end()
   report()
   return result.failed ? 1 : 0
 }

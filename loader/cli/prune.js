@@ -1,5 +1,6 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { checkLayer, now, parseDuration } from '../../core/index.js'
+import { recordActivity, removedFields } from '../activity.js'
 import { prune, pruneAll } from '../prune/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
@@ -96,6 +97,7 @@ async function pruneOne ({ output, signal }, store, layer, settings) {
   try {
     const summary = await prune(store, layer, { ...options, ...watch, signal })
     watch.end()
+    if (!options.dryRun) await recordRemoved(store, [summary])
     work.show({ about: removedBy([summary]) })
     const lines = [...report(summary, options.dryRun), ...diskWords(summary.compaction)]
     output.result({ ...summary, seconds: secondsSince(started) }, lines)
@@ -112,14 +114,23 @@ async function pruneEvery ({ output, signal }, store, settings) {
   const started = performance.now()
   const watch = watchOf(output, options, work)
   try {
-    const reports = options.live ? liveWatch(output, options.every, work) : watch
+    const reports = options.live ? liveWatch(output, store, options.every, work) : watch
     const round = await pruneAll(store, { ...options, signal, ...reports })
     watch.end()
+    if (!options.live && !options.dryRun) await recordRemoved(store, round.layers)
     work.show(roundFigures(round))
     output.result({ ...round, seconds: secondsSince(started) }, options.live ? [] : roundWords(round, options.dryRun))
     return round.failed.length || round.layers.some(failed) ? 1 : 0
   } finally {
     watch.end()
+  }
+}
+
+/** @param {import('../store/index.js').Store} store @param {import('../prune/index.js').PruneSummary[]} layers */
+async function recordRemoved ({ couch }, layers) {
+  for (const { layer, tiles, versions, editions } of layers) {
+    const fields = removedFields({ tiles, versions, editions })
+    await recordActivity(couch, 'prune', versions + editions > 0 && { what: 'layer', done: 'changed', layer, fields })
   }
 }
 
@@ -166,15 +177,16 @@ function goingWords (listed) {
   return `: ${going.slice(0, NAMED).map(({ time }) => time).join(', ')}${going.length > NAMED ? ' …' : ''}`
 }
 
-function liveWatch (output, every, work) {
+function liveWatch (output, store, every, work) {
   return {
     onState: reportStates(output, `Pruning every ${count(every)} s.`),
-    onRound: round => {
+    onRound: async round => {
       work.show(roundFigures(round))
       const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
       const disk = round.compaction?.done ? diskWords(round.compaction) : []
       const lines = [...pruned.flatMap(summary => report(summary, false)), ...failures(round), ...disk]
       for (const line of lines) output.line(`${now()}  ${line}`)
+      await recordRemoved(store, pruned)
     }
   }
 }

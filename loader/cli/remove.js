@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { checkLayer, endOf, parseTilePath, startOf, styleId } from '../../core/index.js'
+import { recordActivity, removedFields } from '../activity.js'
 import { TilecouchError } from '../errors.js'
 import { compact } from '../compact.js'
 import { openRegular } from '../regular-file.js'
@@ -56,9 +57,11 @@ async function removeCommand (context, options, layer) {
   const { dryRun = false, purge = false } = options
   const when = WHEN[options.compact] ?? refuse('--compact', options.compact, 'it is auto, always or never')
   if (options.style !== undefined) return removeStyleCommand(context, options, layer)
-  const which = await whichOf(options)
+  const asked = await whichOf(options)
   const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
   return withPatientStore(context, options, async store => {
+    const { edition } = asked
+    const which = { ...asked, edition: edition === undefined ? undefined : await editionOf(store, layer, edition) }
     const remove = await removalOf(store, layer, which)
     const progress = new ProgressLine(output, 'tiles', { title: 'Counting' })
     const counting = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
@@ -74,6 +77,7 @@ async function removeCommand (context, options, layer) {
     progress.restart('Removing')
     const onProgress = ({ tiles, versions }) => progress.draw(tiles, plan.tiles, () => [plural(versions, 'version')])
     const summary = await remove({ purge, signal, onProgress }).finally(() => progress.end())
+    await recordActivity(store.couch, 'remove', changeOf(layer, which, summary))
     const compacting = new CompactionProgress(output)
     const compaction = summary.versions
       ? await compact(store, { when, signal, onProgress: compacting.show }).finally(() => compacting.end())
@@ -100,12 +104,24 @@ async function removeStyleCommand (context, options, layer) {
     if (dryRun) return void output.result({ layer, time, dryRun }, [])
     await confirm()
     const { styles, refused, changed, named } = await removeStyle(store, layer, time, { purge, signal })
+    const change = /** @type {const} */ ({ what: 'style', done: 'removed', layer, edition: time })
+    await recordActivity(store.couch, 'remove', styles > 0 && change)
     output.result({ layer, time, styles, refused, changed, named }, [
       ...(styles ? [`Removed the style ${layer}@${time}`] : []),
       ...named.map(({ id, reason }) => `${id}: ${reason}`)
     ])
     return refused + changed ? 1 : 0
   })
+}
+
+/** @returns {import('../../core/activity.js').Change | undefined} nothing: nothing was removed */
+function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
+  const fields = removedFields({ tiles, versions, editions })
+  if (all) return { what: 'layer', done: 'removed', layer, fields }
+  if (!versions && !editions) return undefined
+  return edition === undefined
+    ? { what: 'layer', done: 'changed', layer, fields }
+    : { what: 'edition', done: 'removed', layer, edition, fields }
 }
 
 /** What is to be removed: exactly one kind. */
@@ -131,10 +147,7 @@ async function whichOf (options) {
 /** @returns {Promise<(options: import('../remove/remover.js').RemoverOptions) => Promise<any>>} */
 async function removalOf (store, layer, { all, edition, file, area, zooms, since, until }) {
   if (all) return options => removeLayer(store, layer, options)
-  if (edition !== undefined) {
-    const time = await editionOf(store, layer, edition)
-    return options => removeEdition(store, layer, time, options)
-  }
+  if (edition !== undefined) return options => removeEdition(store, layer, edition, options)
   const named = file === undefined ? undefined : await readTiles(file)
   return options => removeTiles(store, layer, { area, zooms, only: named, since, until, ...options })
 }

@@ -1,15 +1,17 @@
-// tilecouch settings: what the viewer shows of its operator.
+// tilecouch settings: what the viewer shows of its operator, and how long activity is kept.
+import { fieldsBetween } from '../../core/index.js'
+import { recordActivity } from '../activity.js'
 import { LARGEST_LOGO, changeSettings, readSettings } from '../settings.js'
 import { isUrl } from '../sources/index.js'
 import { withStore } from './connect.js'
-import { readBytes } from './options.js'
+import { readBytes, wholeNumber } from './options.js'
 import { bytes, count } from './output.js'
 import { readJson } from './upstream.js'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addSettingsCommand (program, run) {
   program.command('settings')
-    .description('show or set the title, logo, colours, first layer, base map and place search of the viewer')
+    .description('show or set the title, logo, colours, first layer, base map and place search of the viewer, and how long activity is kept')
     .option('--title <text>')
     .option('--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB')
     .option('--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674')
@@ -18,6 +20,7 @@ export function addSettingsCommand (program, run) {
     .option('--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
       'name, attribution and maxzoom')
     .option('--gazetteer <url>', 'search for places that answers as Nominatim does')
+    .option('--activity-days <n>', 'days for which the store keeps who changed what (default: 365)')
     .option('-n, --dry-run')
     .addHelpText('after', `
 Examples:
@@ -39,7 +42,9 @@ function settingsCommand (context, options) {
       const settings = await readSettings(store)
       return output.result(settings, lines(settings))
     }
+    const before = await readSettings(store)
     const settings = await changeSettings(store, changes, { dryRun })
+    if (!dryRun) await recordActivity(store.couch, 'settings', changeOf(before, settings))
     const found = lines(settings)
     const planned = ['It would be:', ...found.map(line => `  ${line}`), 'Nothing was changed.']
     output.result({ ...settings, dryRun }, dryRun ? planned : found)
@@ -50,8 +55,15 @@ function settingsCommand (context, options) {
   })
 }
 
+/** @returns {import('../../core/activity.js').Change | undefined} */
+function changeOf (before, after) {
+  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
+  const { ignored, ...fields } = fieldsBetween(before, { ...gone, ...after })
+  return Object.keys(fields).length ? { what: 'store', done: 'changed', fields } : undefined
+}
+
 /** What was typed; null takes a setting back. @returns {import('../settings.js').Changes} */
-function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer }) {
+function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
   const colours = given({ light: colourLight, dark: colourDark })
   return given({
     title,
@@ -59,7 +71,8 @@ function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gaze
     colours: Object.keys(colours).length ? colours : undefined,
     opens,
     base: baseMap && baseOf(baseMap),
-    gazetteer
+    gazetteer,
+    activityDays: activityDays && wholeNumber('--activity-days', activityDays, 6)
   })
 }
 
@@ -76,7 +89,7 @@ const leadsElsewhere = ({ base, gazetteer }) =>
   [typeof base === 'object' ? base?.url : undefined, gazetteer].some(address => address && isUrl(address))
 
 /** @param {import('../settings.js').Described} settings */
-function lines ({ title, logo, colours, opens, base, gazetteer, places, ignored = [] }) {
+function lines ({ title, logo, colours, opens, base, gazetteer, places, activityDays, ignored = [] }) {
   const rows = [
     ['title', title],
     ['logo', typeof logo === 'object' ? `${logo.type}, ${bytes(logo.bytes)}` : logo],
@@ -85,6 +98,7 @@ function lines ({ title, logo, colours, opens, base, gazetteer, places, ignored 
     ['base map', typeof base === 'object' ? [base.url, base.name, base.attribution].filter(Boolean).join(', ') : base],
     ['gazetteer', gazetteer],
     ['places', places && count(places.length)],
+    ['activity', activityDays && `kept for ${count(activityDays)} days`],
     ...ignored.map(field => ['ignored', `${field}: it is not valid`])
   ].filter(([, value]) => value !== undefined)
   if (!rows.length) return ['Nothing is set: the viewer has its own name and colours.']

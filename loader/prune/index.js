@@ -148,7 +148,7 @@ async function restore ({ couch }, layer, versions) {
  * Prunes every layer that has a policy.
  * @param {import('../store/index.js').Store} store
  * @param {Omit<PruneOptions, 'policy'> & {
- *   live?: boolean, every?: number, onRound?: (round: PruneRound) => void,
+ *   live?: boolean, every?: number, onRound?: (round: PruneRound) => void | Promise<void>,
  *   onState?: (state: {state: 'following' | 'away', error?: any}) => void
  * }} [options] live: until the signal; every: seconds between two rounds
  * @returns {Promise<PruneRound>} of the last round, when it is live
@@ -160,7 +160,7 @@ export async function pruneAll (store, { live, every = pruneDefaults.every, onRo
   let round = /** @type {PruneRound} */ ({ layers: [], failed: [] })
   const look = async () => {
     round = await pruneEach(store, options)
-    onRound?.(round)
+    await onRound?.(round)
   }
   if (live) await repeat(look, { pause: () => every * 1000, signal: options.signal, onState })
   else await look()
