@@ -53,6 +53,10 @@ const typeDefaults = {
 }
 const SPECIAL = new Set(Object.values(typeDefaults).flatMap(Object.keys))
 
+/** Whether an upstream of a type may have a field. @param {string} field @param {string} type */
+export const isOfType = (field, type) =>
+  field === 'subdomains' ? type !== 'wms' : !SPECIAL.has(field) || Object.hasOwn(typeDefaults[type] ?? {}, field)
+
 /**
  * What `upstreamDefaults` describes, as it is after a check.
  * @typedef {{

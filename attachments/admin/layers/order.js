@@ -1,0 +1,49 @@
+// Moves a layer up or down among the layers of its group: as few documents as possible get another `order`.
+import { save } from '../edit.js'
+import { fieldsBetween, record } from '../record.js'
+
+const STEP = 10 // between two orders that are given anew, so that others find room
+const MOST = 1_000_000
+
+const isOrder = value => Number.isInteger(value) && value >= 0 && value <= MOST
+
+/**
+ * The orders that change when a layer moves.
+ * @param {{layer: string, order?: number}[]} layers of one group, as they are listed
+ * @param {number} from @param {number} to its places
+ * @returns {Map<string, number>} layer -> its new order
+ */
+export function ordersAfter (layers, from, to) {
+  const list = [...layers]
+  const [moved] = list.splice(from, 1)
+  list.splice(to, 0, moved)
+  const last = Math.max(from, to)
+  const changed = new Map()
+  let before = -1
+  for (const [at, { layer, order }] of list.entries()) {
+    const isFine = order !== undefined && isOrder(order) && order > before
+    if (isFine) {
+      before = order
+      continue
+    }
+    if (at > last && order === undefined) break // those without an order come last, by name
+    // room between the two neighbours, if there is some: then the following ones stay as they are
+    const next = list[at + 1]?.order
+    const room = next === undefined ? 0 : next - before
+    before += room > 1 && room <= 2 * STEP ? 1 + ((room - 2) >> 1) : before < 0 ? STEP + 1 : STEP
+    changed.set(layer, before)
+  }
+  return changed
+}
+
+/** @param {import('../index.js').App} app @param {Map<string, number>} orders */
+export async function writeOrders (app, orders) {
+  const docs = new Map(app.docs.all('layer').map(doc => [doc.layer, doc]))
+  for (const [layer, order] of orders) {
+    const doc = docs.get(layer)
+    if (!doc) continue
+    const { before, after } = await save(app.couch, doc, { order })
+    app.docs.put(after)
+    await record(app, { what: 'layer', done: 'changed', layer, fields: fieldsBetween(before, { order }) })
+  }
+}
