@@ -1,0 +1,113 @@
+// One edition: its title and source, what it counted, where it is, what differs from the one before, how to remove it.
+import { element } from '../../../client/timeline/dom.js'
+import { count, size, time } from '../../format.js'
+import { texts } from '../../words/admin/index.js'
+import { changedOf, editionsOf, stateOf } from './edition-list.js'
+import { editionForm } from './form.js'
+import { comparison, footprint, part, removal, viewerLink } from './parts.js'
+
+const words = texts.editions
+
+/** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void, close: () => void}} */
+export function editionPage (app, layer, when) {
+  const { docs } = app
+  const title = element('h2')
+  const links = element('span', { class: 'row' }, viewerLink(words.view, layer, when, null))
+  const facts = element('dl', { class: 'facts' })
+  const gone = element('p', { class: 'problem', role: 'status' })
+  const place = part(words.footprint.head, 'footprint')
+  const compare = part(words.compare.head, 'compare')
+  const remove = element('div', { class: 'body' })
+  const details = element('section', { class: 'card' }, element('h3', null, words.form.head))
+  const cards = element('div', { class: 'edition', hidden: true },
+    details,
+    element('section', { class: 'card' }, element('h3', null, words.counts), facts),
+    place.element, compare.element,
+    element('section', { class: 'card remove' }, element('h3', null, words.remove.head), remove))
+  /** @type {ReturnType<typeof editionForm> | undefined} */
+  let form
+  let stop = new AbortController()
+  let read = '' // of what the parts show
+  let drawn = ''
+
+  function readParts (doc, before) {
+    const description = docs.get(`layer:${layer}`) ?? { layer }
+    const { grid, format } = description
+    const wanted = JSON.stringify([doc.root, doc.run, doc.finished, before?.time, before?.root, grid, format])
+    if (wanted === read) return
+    read = wanted
+    stop.abort()
+    stop = new AbortController()
+    const { signal } = stop
+    const finding = footprint(app, description, doc, signal)
+    place.fill(async () => (await finding).nodes, signal)
+    compare.fill(async () => {
+      const extent = await finding.then(found => found.extent, () => undefined)
+      if (extent && !signal.aborted) links.replaceChildren(viewerLink(words.view, layer, when, extent))
+      return comparison(app, description, doc, before, signal, extent)
+    }, signal)
+  }
+
+  return {
+    element: element('div', null,
+      element('p', { class: 'path' },
+        element('a', { href: '#editions' }, words.all), ' › ', element('a', { href: `#editions/${layer}` }, layer)),
+      element('div', { class: 'head' }, title, links), gone, cards),
+    update () {
+      const all = editionsOf(docs, layer)
+      const at = all.findIndex(doc => doc.time === when)
+      const doc = all[at]
+      gone.textContent = doc ? '' : form ? words.removed : words.unknown(`${layer}@${when}`)
+      if (!doc) {
+        title.textContent = when
+        cards.hidden = true
+        stop.abort()
+        read = ''
+        return
+      }
+      cards.hidden = false
+      title.textContent = doc.title || time(when)
+      if (form) form.set(doc)
+      else details.append((form = editionForm(app, doc)).element)
+      const [before, after] = [all[at + 1], all[at - 1]]
+      const work = workOf(docs, layer, when)
+      const text = JSON.stringify([doc, before, after, work?._rev])
+      if (text !== drawn) {
+        drawn = text
+        facts.replaceChildren(...factsOf(doc, work))
+        remove.replaceChildren(...removal(layer, doc, before, after))
+      }
+      readParts(doc, before)
+    },
+    close () { stop.abort() }
+  }
+}
+
+/** The last command that loaded an edition, while the store remembers it. */
+const workOf = (docs, layer, when) => docs.all('work')
+  .filter(doc => doc.edition === when && doc.layer === layer)
+  .reduce((last, doc) => !last || doc._id > last._id ? doc : last, undefined)
+
+function factsOf (doc, work) {
+  const fact = (name, value) => value === undefined || value === '' || value === false
+    ? []
+    : [element('div', null, element('dt', null, name), element('dd', null, value))]
+  const number = field => Number.isFinite(doc[field]) ? count(doc[field]) : undefined
+  const who = work && [work.user, work.host].filter(Boolean).join(', ')
+  const loaded = work && [element('a', { href: '#work' }, work.command), who ? ` · ${who}` : '']
+  return [
+    fact(words.state, stateOf(doc)),
+    fact(words.tiles, number('tiles')),
+    fact(words.created, number('created')),
+    fact(words.changed, count(changedOf(doc))),
+    fact(words.unchanged, number('unchanged')),
+    fact(words.gone, number('gone')),
+    fact(words.failed, doc.failed > 0 && number('failed')),
+    fact(words.bytes, Number.isFinite(doc.bytes) ? size(doc.bytes) : undefined),
+    fact(words.time, time(doc.time)),
+    fact(words.started, doc.started && time(doc.started)),
+    fact(words.finished, doc.finished && time(doc.finished)),
+    fact(words.by, loaded),
+    fact(words.run, doc.run && element('code', null, doc.run))
+  ].flat()
+}
