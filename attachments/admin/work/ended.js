@@ -1,0 +1,97 @@
+// What ended, and how: a table with filters. It is drawn again only when one of its own documents changes.
+import { element, write } from '../../../client/timeline/dom.js'
+import { button, fillSelect } from '../../dom.js'
+import { byName, count, time } from '../../format.js'
+import { texts } from '../../words/admin/index.js'
+import { command } from '../command.js'
+import { table } from '../table.js'
+import { amount, failures } from './figures.js'
+import { lasted } from './runs.js'
+import { span, speed } from './spans.js'
+
+const words = texts.work
+const { columns } = words
+const CLASSES = { done: 'good', failed: 'bad', stopped: '' }
+const ALL = ''
+
+/**
+ * @param {{mayRemove: (doc: any) => boolean, remove: (doc: any) => void}} actions
+ * @returns {{element: HTMLElement, set: (docs: any[], isKnown: boolean) => void}} docs: the same list while nothing has
+ *   changed
+ */
+export function ended ({ mayRemove, remove }) {
+  /** @type {any[]} */
+  let docs = []
+  let known = /** @type {any} */ (undefined)
+  const wanted = { command: ALL, layer: ALL, state: ALL }
+  const selects = Object.fromEntries(Object.keys(wanted).map(field => [field,
+    element('select', { on: { change: ({ target }) => { wanted[field] = target.value; draw() } } })]))
+  const summary = element('p', { class: 'hint', role: 'status' })
+  const removal = doc => button(words.remove.button, () => remove(doc),
+    { class: 'secondary', 'aria-label': words.remove.label(name(doc)) })
+  const rows = table(words.ended.head, [
+    { label: columns.command, isHead: true, cell: title },
+    { label: columns.result, cell: outcome },
+    { label: columns.ended, cell: doc => time(doc.finished ?? doc.seen) },
+    { label: columns.lasted, cell: doc => span(lasted(doc, 0)) },
+    { label: columns.amount, cell: figures },
+    { label: columns.who, cell: ({ user, host }) => [user, host && element('small', { class: 'layer' }, host)] },
+    { label: columns.actions, cell: doc => mayRemove(doc) && removal(doc) }
+  ])
+
+  function draw () {
+    const { command: of, layer, state } = wanted
+    const shown = of || layer || state
+      ? docs.filter(doc => (!of || doc.command === of) && (!layer || doc.layer === layer) && (!state || doc.state === state))
+      : docs
+    write(summary, { text: docs.length ? words.ended.shown(count(shown.length), count(docs.length)) : '' })
+    rows.set(shown, docs.length ? words.ended.noneLike : known ? words.ended.none : '')
+  }
+
+  function fill () {
+    const valuesOf = field => [...new Set(docs.map(doc => doc[field]).filter(Boolean))].sort(byName)
+    const options = { command: valuesOf('command'), layer: valuesOf('layer'), state: valuesOf('state') }
+    for (const [field, values] of Object.entries(options)) {
+      if (wanted[field] && !values.includes(wanted[field])) values.push(wanted[field])
+      fillSelect(selects[field], [[ALL, words.filters.all], ...values.map(value =>
+        /** @type {[string, string]} */ ([value, field === 'state' ? words.states[value] ?? value : value]))], wanted[field])
+    }
+  }
+
+  return {
+    element: element('section', { class: 'card ended' },
+      element('h3', null, words.ended.head), element('p', { class: 'hint' }, words.ended.lead),
+      element('form', { class: 'filters', on: { submit: event => event.preventDefault() } },
+        Object.entries(selects).map(([field, select]) => element('label', null, words.filters[field], select))),
+      summary, rows.element),
+    set (next, isKnown) {
+      if (next === docs && isKnown === known) return
+      docs = next
+      known = isKnown
+      fill()
+      draw()
+    }
+  }
+}
+
+const name = ({ command: of, layer }) => [of, layer].filter(Boolean).join(' ')
+
+const title = ({ command: of, layer }) => [of, layer && element('small', { class: 'layer' }, layer)]
+
+/** How it ended; of a failure why, and what to do. */
+function outcome (doc) {
+  const { state, error, line } = doc
+  return [
+    element('span', { class: `state ${CLASSES[state] ?? ''}` }, words.states[state] ?? state),
+    error && element('p', { class: 'why' }, `${error.message ?? ''}`, error.code && element('small', null, ` [${error.code}]`)),
+    error?.advice && element('p', { class: 'hint' }, `${error.advice}`),
+    failures(doc),
+    line && element('details', null, element('summary', null, state === 'done' ? words.again : words.goOn), command(line, words.copy(line)))
+  ]
+}
+
+const figures = doc => [
+  amount(doc),
+  doc.rate > 0 && element('small', { class: 'layer' }, speed(doc.rate)),
+  doc.failed > 0 && element('small', { class: 'layer failed' }, words.failures(doc.failed))
+]
