@@ -1,11 +1,84 @@
+/* The section "access": who may read and write, what a stranger sees, users, tokens for private layers. */
 import { element } from '../../../client/timeline/dom.js'
+import { faultsOf, rightsOf } from '../../../core/access.js'
 import { texts } from '../../words/admin/index.js'
+import { changerOf } from './change.js'
+import { rightsCard } from './rights.js'
+import { askAsStranger, strangerCard } from './stranger.js'
+import { usersCard } from './users.js'
 
 /** @type {import('../index.js').Section} */
 export const access = {
   name: 'access',
   needs: 'admin',
-  open () {
-    return { element: element('h2', null, texts.sections.access) }
+  open (app) {
+    const stop = new AbortController()
+    const problem = element('p', { class: 'problem', role: 'alert' })
+    const changer = changerOf(app, draw)
+    const rights = rightsCard(app, changer.change)
+    const stranger = strangerCard(lookAsStranger)
+    const users = app.user.isServerAdmin ? usersCard(app, changer.change, stop.signal) : null
+    /** What a stranger found; null: nobody has asked. @type {import('./stranger.js').Seen | null} */
+    let seen = null
+    /** @type {'ours' | 'another' | 'none' | null} */
+    let validation = null
+
+    const section = element('div', { class: 'access', 'aria-busy': 'true' },
+      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, users?.element)
+
+    async function read () {
+      problem.textContent = ''
+      try {
+        [validation] = await Promise.all([readValidation(app.couch, stop.signal), app.readSecurity()])
+        draw()
+        await Promise.all([lookAsStranger(), users?.read()])
+      } catch (error) {
+        if (!stop.signal.aborted) problem.textContent = texts.failed(error.message)
+      }
+      section.removeAttribute('aria-busy')
+    }
+
+    async function lookAsStranger () {
+      const names = app.docs.all('layer').map(({ layer }) => layer)
+      seen = await askAsStranger(app.couch, names, stop.signal)
+      draw()
+    }
+
+    function draw () {
+      if (stop.signal.aborted || !validation) return
+      const facts = { ...rightsOf(app.security), validation, party: seen?.isAdmin ?? false }
+      const faults = faultsOf(facts)
+      changer.shown(app.security)
+      rights.set({ ...facts, faults, security: app.security })
+      stranger.set({ seen, faults })
+      users?.set(app.security)
+    }
+
+    /** Somebody has changed the rights, perhaps: the rights themselves are in no feed. */
+    async function look () {
+      const before = JSON.stringify(app.security)
+      await app.readSecurity().catch(() => {})
+      if (JSON.stringify(app.security) === before || changer.isBusy()) return
+      draw()
+      lookAsStranger()
+    }
+
+    read()
+    return {
+      element: section,
+      update (kinds) {
+        if (kinds.has('activity') && !section.hasAttribute('aria-busy')) look()
+        if (kinds.has('layer') && validation) lookAsStranger()
+      },
+      close: () => stop.abort()
+    }
   }
+}
+
+/** The function that judges writes: without one everybody who may read may write. */
+async function readValidation (couch, signal) {
+  const query = { startkey: '"_design/"', endkey: '"_design0"', include_docs: true }
+  const { rows } = await couch.ask('_all_docs', { query, signal })
+  const judges = rows.map(({ doc }) => doc).filter(doc => typeof doc?.validate_doc_update === 'string')
+  return judges.some(({ _id }) => _id === '_design/tiles') ? 'ours' : judges.length ? 'another' : 'none'
 }

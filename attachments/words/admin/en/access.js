@@ -1,1 +1,112 @@
-export const access = {}
+export const access = {
+  changed: 'Access is changed.',
+  clash: {
+    head: 'Somebody else has changed the access',
+    lead: 'The page now shows it as it is. Your change will be added to it: nothing of theirs is lost.',
+    action: 'Change it all the same'
+  },
+  rights: {
+    head: 'Who may read and write',
+    command: 'The same as a command:',
+    copy: 'Copy the command that shows the access'
+  },
+  reading: {
+    public: 'Everybody may read this store, without a name.',
+    closed: 'Only readers, writers and admins may read this store.',
+    untouched: 'Only admins may read this store: nobody has opened it yet.'
+  },
+  writing: {
+    own: () => 'The writers listed here and the admins may write.',
+    admins: () => 'Only admins may write.',
+    role: role => `Every user with the role ${role} may write, here and in every other store of this server that lists no writers.`
+  },
+  open: {
+    head: 'Open this store to everybody?',
+    lead: 'Everybody who reaches this CouchDB will read all layers, also those that a gateway keeps private. The list of readers is emptied. Who may write stays as it is.',
+    action: 'Open to everybody',
+    refused: 'This store cannot be opened: without a validation function everybody could write.'
+  },
+  close: {
+    head: 'Close this store?',
+    lead: 'Only readers, writers and admins will read it, with name and password. Maps of other pages that read this CouchDB without a name stay empty. A gateway goes on if it has a user who may read. This page then opens at CouchDB only in a browser that has signed in there, for example at /_utils.',
+    action: 'Close the store'
+  },
+  groups: {
+    user: 'User',
+    role: 'Role',
+    kind: 'What',
+    name: 'Name',
+    everybody: 'Everybody reads.',
+    more: number => `And ${number} more.`,
+    alsoWriter: 'is a writer',
+    readers: { name: 'Readers', add: 'Add reader', none: 'None besides the admins.', remove: name => `Remove ${name} from the readers` },
+    writers: { name: 'Writers', add: 'Add writer', none: 'None besides the admins.', remove: name => `Remove ${name} from the writers` },
+    admins: { name: 'Admins of this store', add: 'Add admin', none: 'Only the admins of the server.', remove: name => `Remove ${name} from the admins` }
+  },
+  removeAdmin: {
+    head: name => `Remove ${name} from the admins?`,
+    lead: 'Design documents, access and tokens will be closed to this admin.',
+    self: 'That is you: this page will be closed to you, and you cannot take it back.',
+    action: 'Remove'
+  },
+  faults: {
+    EVERYBODY_IS_ADMIN: () => 'This server has no admin: everybody may do everything. Give it an admin now.',
+    EVERYBODY_WRITES: () => 'EVERYBODY MAY WRITE: everybody may read, and the store has no validation function. Run: tilecouch push',
+    READERS_WRITE: () => 'Everybody who may read may write: the store has no validation function. Run: tilecouch push',
+    OTHER_VALIDATION: () => 'The validation function is not that of tilecouch. Run: tilecouch push',
+    WRITER_SHUT_OUT: (kind, name) => `The ${kind === 'names' ? 'user' : 'role'} ${name} is a writer but no reader, so CouchDB lets nobody in by it. Add it to the readers.`
+  },
+  stranger: {
+    head: 'What a stranger sees',
+    lead: 'Asked just now without name and password. Nothing was written.',
+    again: 'Ask again',
+    database: 'The database',
+    layers: 'Layers',
+    map: 'The map (TileJSON of a layer)',
+    documents: 'All documents',
+    designs: 'Design documents',
+    writes: 'Writing',
+    outcomes: { reads: 'reads', nothing: 'sees nothing', unknown: 'not known' },
+    some: (number, all) => `sees ${number} of ${all}`,
+    mayWrite: 'may write',
+    mayNot: 'may not write',
+    gateway: 'This is CouchDB itself. A gateway (tilecouch serve) reads with its own user: strangers see there all layers that are not private, even if this store is closed.',
+    throughGateway: 'This is the gateway: strangers see all layers that are not private, even if the store is closed. CouchDB itself was not asked.'
+  },
+  users: {
+    head: 'Users',
+    lead: 'Users of this CouchDB who may do something here by their name or a role. Admins of the server are in its configuration, and are not listed.',
+    embedded: 'The embedded store has one admin and no users. For users, keep the store in a CouchDB.',
+    none: 'No user of this CouchDB has a right here.',
+    name: 'Name',
+    may: 'May',
+    roles: 'Roles',
+    change: 'Change',
+    rights: { admins: 'administer', writers: 'write', readers: 'read' },
+    new: 'New user',
+    make: 'Make user',
+    made: name => `${name} can sign in now.`,
+    exists: name => `There is already a user ${name} on this server.`,
+    kind: 'May',
+    kinds: {
+      writer: 'write in this store',
+      reader: 'read this store',
+      role: 'write by the role tilecouch-writer, in all stores of this server without their own writers'
+    },
+    password: {
+      action: 'Change password',
+      of: name => `Change the password of ${name}`,
+      name: 'Password',
+      twice: 'Password again',
+      differ: 'The two passwords differ.',
+      changed: name => `${name} has a new password. Sessions that are open last until they end.`
+    },
+    take: {
+      action: 'Take rights away',
+      of: name => `Take the rights of ${name} away`,
+      head: name => `Take the rights of ${name} away?`,
+      lead: 'The name leaves the lists of this store, and the user loses the roles that count here, also for other stores. The user and the password stay.',
+      done: name => `${name} has no rights here any more.`
+    }
+  }
+}

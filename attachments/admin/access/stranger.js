@@ -1,0 +1,100 @@
+// What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
+import { element } from '../../../client/timeline/dom.js'
+import { databaseUrl } from '../../store.js'
+import { button } from '../../dom.js'
+import { texts } from '../../words/admin/index.js'
+
+const words = texts.access.stranger
+const TIMEOUT = 15000 // milliseconds until a request counts as unanswered
+const MOST = 1000 // layers
+const NAMED = 20 // of them at once
+
+/**
+ * @typedef {'reads' | 'nothing' | 'unknown'} Outcome
+ * @typedef {{isAdmin: boolean, isGateway: boolean, database: Outcome, documents: Outcome, designs: Outcome,
+ *   map: Outcome, layers: string[] | null, all: number}} Seen layers: null where none can be listed; all: how many
+ *   there are
+ */
+
+/**
+ * @param {import('../couch.js').Couch} couch @param {string[]} known layers @param {AbortSignal} signal
+ * @returns {Promise<Seen>}
+ */
+export async function askAsStranger (couch, known, signal) {
+  const isGateway = databaseUrl() === null
+  const db = isGateway ? new URL('db', document.baseURI).href : couch.db
+  const tiles = isGateway ? new URL('.', document.baseURI).href : `${couch.db}/_design/tiles/_rewrite/`
+  const listing = `_all_docs?startkey=%22layer%3A%22&endkey=%22layer%3B%22&limit=${MOST}`
+  const [session, database, documents, designs, listed] = await Promise.all([
+    look(`${couch.server}_session`, signal), look(db, signal), look(`${db}/_all_docs?limit=1`, signal),
+    look(`${db}/_design/tiles`, signal), look(`${db}/${listing}`, signal)
+  ])
+  const rows = listed.outcome === 'reads' && Array.isArray(listed.answer?.rows) ? listed.answer.rows : null
+  const layers = rows && rows.map(({ id }) => String(id).slice('layer:'.length))
+  const one = layers?.[0] ?? known[0]
+  const map = one === undefined ? { outcome: /** @type {Outcome} */ ('unknown') } : await look(`${tiles}${encodeURIComponent(one)}.json`, signal)
+  return {
+    isAdmin: Boolean(session.answer?.userCtx?.roles?.includes?.('_admin')),
+    isGateway,
+    database: database.outcome,
+    documents: documents.outcome,
+    designs: designs.outcome,
+    map: map.outcome,
+    layers,
+    all: Math.max(known.length, layers?.length ?? 0)
+  }
+}
+
+/** @returns {Promise<{outcome: Outcome, answer?: any}>} */
+async function look (url, signal) {
+  try {
+    const answer = await fetch(url, {
+      credentials: 'omit',
+      cache: 'no-store',
+      headers: { Accept: 'application/json' },
+      signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), signal])
+    })
+    if (answer.ok) return { outcome: 'reads', answer: await answer.json().catch(() => null) }
+    return { outcome: answer.status === 401 || answer.status === 403 ? 'nothing' : 'unknown' }
+  } catch {
+    return { outcome: 'unknown' }
+  }
+}
+
+/** @param {() => void} again */
+export function strangerCard (again) {
+  const list = element('dl', { class: 'seen' })
+  const hint = element('p', { class: 'hint' })
+  let known = ''
+  return {
+    element: element('section', { class: 'card stranger' },
+      element('div', { class: 'head' }, element('h3', null, words.head), button(words.again, again, { class: 'secondary' })),
+      element('p', { class: 'hint' }, words.lead), list, hint),
+    /** @param {{seen: Seen | null, faults: {code: string}[]}} data */
+    set (data) {
+      const wanted = JSON.stringify(data)
+      if (!data.seen || wanted === known) return
+      known = wanted
+      const { seen, faults } = data
+      const mayWrite = faults.some(({ code }) => /^EVERYBODY_/.test(code))
+      list.replaceChildren(
+        line(words.database, state(seen.database)),
+        line(words.layers, layersOf(seen)),
+        line(words.map, state(seen.map)),
+        line(words.documents, state(seen.documents)),
+        line(words.designs, state(seen.designs)),
+        line(words.writes, element('span', { class: `state ${mayWrite ? 'bad' : 'good'}` }, mayWrite ? words.mayWrite : words.mayNot)))
+      hint.textContent = seen.isGateway ? words.throughGateway : words.gateway
+    }
+  }
+}
+
+const line = (name, ...value) => element('div', null, element('dt', null, name), element('dd', null, ...value))
+
+const state = outcome => element('span', { class: 'state' }, words.outcomes[outcome])
+
+function layersOf ({ layers, all }) {
+  if (!layers) return [state('nothing')]
+  const named = layers.slice(0, NAMED).join(', ')
+  return [words.some(layers.length, all), named && element('small', null, layers.length > NAMED ? `${named} …` : named)]
+}

@@ -1,0 +1,168 @@
+/* global document -- of the page, in functions that run there */
+// The section "access" of the control room: who may read and write, what a stranger sees, users.
+import assert from 'node:assert/strict'
+import { accessOf, setAccess } from '../../loader/access.js'
+import { activityOf } from '../../core/activity.js'
+import { onAdmin } from './stage.js'
+
+const isRead = page => page.waitForFunction(() => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]'))
+const group = (page, name) => page.getByRole('group', { name, exact: true })
+
+/** Adds a user or a role to a list. */
+async function add (page, list, name, kind = 'User') {
+  const form = group(page, list)
+  await form.getByLabel('What').selectOption({ label: kind })
+  await form.getByLabel('Name').fill(name)
+  await form.getByRole('button').last().click()
+  await form.locator('.chip').filter({ hasText: name }).waitFor()
+}
+
+onAdmin('access', (stage, kind) => {
+  const shot = process.env.TILECOUCH_SHOTS
+  before(async () => {
+    await stage.store.defineLayer('osm', { name: 'OSM' })
+  })
+  beforeEach(() => setAccess(stage.store, { public: true, writers: null }))
+
+  it('says who may read and write, and closes the store and opens it again after a question', async () => {
+    const page = await stage.enter('access')
+    await page.getByText('Everybody may read this store, without a name.').waitFor()
+    await page.getByText('Every user with the role tilecouch-writer may write').waitFor()
+    await page.getByRole('button', { name: 'Close the store' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await accessOf(stage.store)).public, true, 'not without an answer')
+    await page.getByRole('button', { name: 'Close the store' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close the store' }).click()
+    await page.getByText('Only readers, writers and admins may read this store.').waitFor()
+    const closed = await accessOf(stage.store)
+    assert.equal(closed.public, false)
+    assert.deepEqual(closed.readers.roles, ['tilecouch-writer'], 'who may write goes on reading')
+    await page.getByRole('button', { name: 'Open to everybody' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Open to everybody' }).click()
+    await page.getByText('Everybody may read this store, without a name.').waitFor()
+    assert.equal((await accessOf(stage.store)).public, true)
+  })
+
+  it('adds readers, writers and admins to their lists, removes them, and notes it', async () => {
+    const page = await stage.enter('access')
+    await page.getByRole('button', { name: 'Close the store' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Close the store' }).click()
+    await add(page, 'Readers', 'staff', 'Role')
+    await add(page, 'Writers', 'anna')
+    await add(page, 'Admins of this store', 'boss')
+    const { readers, writers, admins } = await accessOf(stage.store)
+    assert.deepEqual([readers.names, readers.roles], [['anna'], ['tilecouch-writer', 'staff']], 'a writer reads, too')
+    assert.deepEqual([writers.names, writers.roles], [['anna'], ['tilecouch-writer']])
+    assert.ok(admins.names.includes('boss'))
+    if (shot) await page.screenshot({ path: `${shot}/access-${kind === 'CouchDB' ? 'couch' : 'embedded'}-desk.png`, fullPage: true })
+    await group(page, 'Writers').getByRole('button', { name: 'Remove anna from the writers' }).click()
+    await group(page, 'Writers').locator('.chip').filter({ hasText: 'anna' }).waitFor({ state: 'detached' })
+    await group(page, 'Admins of this store').getByRole('button', { name: 'Remove boss from the admins' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await group(page, 'Admins of this store').locator('.chip').filter({ hasText: 'boss' }).waitFor({ state: 'detached' })
+    const after = await accessOf(stage.store)
+    assert.deepEqual([after.writers.names, after.admins.names.includes('boss')], [[], false])
+    const notes = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
+    assert.ok(notes.some(({ doc }) => doc.what === 'access' && doc.fields?.writers?.after?.names?.includes('anna')))
+  })
+
+  it('loses nothing of what another admin changes at the same time: it asks first', async () => {
+    const page = await stage.enter('access')
+    await isRead(page)
+    await setAccess(stage.store, { writers: { names: ['otto'] } })
+    const form = group(page, 'Writers')
+    await form.getByLabel('Name').fill('anna')
+    await form.getByRole('button', { name: 'Add writer' }).click()
+    await page.getByRole('dialog').getByText('Somebody else has changed the access').waitFor()
+    await form.locator('.chip').filter({ hasText: 'otto' }).waitFor()
+    await page.getByRole('button', { name: 'Change it all the same' }).click()
+    await form.locator('.chip').filter({ hasText: 'anna' }).waitFor()
+    assert.deepEqual((await accessOf(stage.store)).writers.names, ['otto', 'anna'])
+  })
+
+  it('shows what another admin has changed as soon as it is noted', async () => {
+    const page = await stage.enter('access')
+    await isRead(page)
+    await setAccess(stage.store, { writers: { names: ['<b>otto</b>'] } })
+    const { name } = stage.owner
+    await stage.store.couch.bulk([activityOf({ what: 'access', done: 'changed' }, { user: name, at: Date.now(), via: 'access' })])
+    await group(page, 'Writers').getByText('<b>otto</b>').waitFor()
+  })
+
+  it('asks as a stranger what a stranger sees', async () => {
+    const page = await stage.enter('access')
+    const line = name => page.locator('.stranger dl > div').filter({ hasText: name }).locator('dd')
+    await line('The database').getByText('reads').waitFor()
+    assert.match(await line('Layers').innerText(), /^sees 1 of 1\s+osm$/)
+    assert.equal(await line('Writing').innerText(), 'may not write')
+    await setAccess(stage.store, { public: false })
+    await page.getByRole('button', { name: 'Ask again' }).click()
+    await line('The database').getByText('sees nothing').waitFor()
+    assert.equal(await line('The map').innerText(), 'sees nothing')
+    assert.equal(await line('Layers').innerText(), 'sees nothing')
+  })
+
+  it('shouts when everybody may write', async () => {
+    const { couch } = stage.store
+    const design = await couch.request({ path: '_design/tiles' })
+    await couch.request({ method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, validate_doc_update: undefined }) })
+    try {
+      const page = await stage.enter('access')
+      await page.getByText('EVERYBODY MAY WRITE').waitFor()
+      assert.equal(await page.locator('.stranger dd').last().innerText(), 'may write')
+    } finally {
+      const { _rev } = await couch.request({ path: '_design/tiles' })
+      await couch.request({ method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, _rev }) })
+    }
+  })
+
+  if (kind !== 'CouchDB') {
+    it('says that the embedded store has no users', async () => {
+      const page = await stage.enter('access')
+      await page.getByText('The embedded store has one admin and no users.').waitFor()
+      assert.equal(await page.getByText('New user').count(), 0)
+    })
+    return
+  }
+
+  it('makes a user who may write, changes his password, and takes his rights away', async () => {
+    const name = `anna-${process.pid}-${Date.now()}`
+    const { couch } = stage.store
+    const signIn = password => fetch(new URL('/_session', couch.url), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ name, password }) })
+    try {
+      const page = await stage.enter('access')
+      await page.getByText('New user').click()
+      const form = page.locator('details.new')
+      await form.getByLabel('Name').fill(name)
+      await form.getByLabel('Password', { exact: true }).fill('first-secret')
+      await form.getByLabel('Password again').fill('other-secret')
+      await form.getByRole('button', { name: 'Make user' }).click()
+      assert.ok(await form.getByLabel('Password again').evaluate(node => !(/** @type {any} */ (node)).validity.valid), 'not with two passwords')
+      await form.getByLabel('Password again').fill('first-secret')
+      await form.getByRole('button', { name: 'Make user' }).click()
+      const row = page.getByRole('row').filter({ hasText: name })
+      await row.getByText('write').first().waitFor()
+      assert.deepEqual((await accessOf(stage.store)).writers.names, [name])
+      assert.equal((await signIn('first-secret')).status, 200)
+      if (shot) await page.screenshot({ path: `${shot}/access-users-desk.png`, fullPage: true })
+      await row.getByRole('button', { name: `Change the password of ${name}` }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Password', { exact: true }).fill('second-secret')
+      await dialog.getByLabel('Password again').fill('second-secret')
+      await dialog.getByRole('button', { name: 'Change password' }).click()
+      await page.getByText(`${name} has a new password.`).waitFor()
+      assert.equal((await signIn('second-secret')).status, 200)
+      await row.getByRole('button', { name: `Take the rights of ${name} away` }).click()
+      await dialog.getByRole('button', { name: 'Take rights away' }).click()
+      await page.getByText(`${name} has no rights here any more.`).waitFor()
+      await row.waitFor({ state: 'detached' })
+      assert.deepEqual((await accessOf(stage.store)).writers.names, [])
+      const { results } = await couch.request({ path: '_changes?include_docs=true' })
+      assert.doesNotMatch(JSON.stringify(results), /(first|second)-secret/, 'no password in the store')
+    } finally {
+      const user = `_users/org.couchdb.user:${name}`
+      const doc = await couch.request({ path: user, server: true }).catch(() => null)
+      if (doc) await couch.request({ method: 'DELETE', path: `${user}?rev=${doc._rev}`, server: true })
+    }
+  })
+})
