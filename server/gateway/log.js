@@ -13,7 +13,7 @@ const SECRET_FIELD = /authorization|cookie|password|passwd|secret|token|api-?_?k
 const SCHEME = /^(bearer|basic|digest|token|apikey)$/i
 
 /** A line without any of these has no secrets: the test is cheap, parsing the line is not. */
-const SUSPICIOUS = /@|tc1|authorization|cookie|password|passwd|secret|token|api-?_?key/i
+const SUSPICIOUS = /@|tc[1s]|authorization|cookie|password|passwd|secret|token|api-?_?key/i
 
 /**
  * @param {object} [options]

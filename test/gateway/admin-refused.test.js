@@ -1,16 +1,14 @@
 // Requests to the control room of a gateway that its own page does not send.
 import assert from 'node:assert/strict'
-import { PASSWORD, onControlRoom, people } from './support/control-room.js'
+import { cookieIn, onControlRoom, signInAt } from './support/control-room.js'
 import { ask } from './support/wire.js'
 
 onControlRoom('a request that the page of the control room does not send', own => {
-  const layer = async () => (await own.store.couch.request({ path: 'layer:osm' }))
-
   it('is refused: other databases, other addresses, other methods', async () => {
-    const cookie = await own.cookieOf(people.boss)
+    const cookie = await own.cookieOf('boss')
     const [other] = new URL(own.db).pathname.slice(1).split('/')
     const paths = [
-      '', '/', '/_all_dbs', '/_up', '/_utils', '/_node/_local/_config', '/_config', '/_replicate', '/_replicator', '/_replicator/_all_docs', '/_dbs_info', '/_uuids', '/_membership', '/_cluster_setup', '/_scheduler', '/_session/x', '/_sessionx',
+      '', '//', '/_all_dbs', '/_up', '/_utils', '/_node/_local/_config', '/_config', '/_replicate', '/_replicator', '/_replicator/_all_docs', '/_dbs_info', '/_uuids', '/_membership', '/_cluster_setup', '/_scheduler', '/_session/x', '/_sessionx',
       '/_users', '/_users/_changes', '/_users/_security', '/_users/_design/_auth', '/_users/org.couchdb.user:', '/_users/x', '/_users/_find', `/${other}`, `/${other}/_all_docs`, '/DB', '/dbx', '/db%2F_all_docs',
       '/db/', '/db//_all_docs', '/db/..', '/db/../_users/_all_docs', '/db/%2e%2e/_users', '/db/%2E%2E%2F_users', '/db/..%2f_users/_all_docs', '/db/.', '/db/%', '/db/%ff', '/db/a%00b', '/db/a%5cb', '/db/a\\b',
       '/db/_local/x', '/db/_local_docs', '/db/_local%2Fx', '/db/_design_docs', '/db/_purge', '/db/_revs_limit', '/db/_purged_infos_limit', '/db/_index', '/db/_explain', '/db/_shards', '/db/_sync_shards', '/db/_ensure_full_commit', '/db/_missing_revs', '/db/_revs_diff', '/db/_find', '/db/_bulk_get',
@@ -34,7 +32,7 @@ onControlRoom('a request that the page of the control room does not send', own =
   })
 
   it('is refused when it writes what single documents may not be', async () => {
-    const cookie = await own.cookieOf(people.boss)
+    const cookie = await own.cookieOf('boss')
     for (const body of [{ docs: [{ _id: '_design/evil', views: {} }] }, { docs: [{ _id: '_local/x' }] }, { docs: [{ _id: 'layer:osm', _rev: '9-x' }], new_edits: false }, { docs: 1 }, { docs: [1] }, { docs: [{ _id: 1 }] }]) {
       assert.equal((await own.couch('/db/_bulk_docs', { method: 'POST', cookie, body })).status, 403, JSON.stringify(body))
     }
@@ -48,9 +46,10 @@ onControlRoom('a request that the page of the control room does not send', own =
   })
 
   it('is refused when a page of another origin has caused it', async () => {
-    const cookie = await own.cookieOf(people.boss)
+    const cookie = await own.cookieOf('boss')
     const { host } = new URL(own.gateway.url)
-    const doc = await layer()
+    const [name, password] = own.person('boss')
+    const doc = await own.layer()
     const foreign = /** @type {Record<string, any>[]} */ ([
       { origin: 'https://evil.example' }, { origin: 'null' }, { origin: `https://${host}` }, { origin: `http://${host}.evil.example` }, { origin: '' }, { origin: undefined },
       { 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'x' }
@@ -59,7 +58,7 @@ onControlRoom('a request that the page of the control room does not send', own =
       const all = { origin: own.gateway.url, ...headers, cookie, 'content-type': 'application/json' }
       if (headers.origin === undefined && 'origin' in headers) delete all.origin
       const send = (path, method, body) => ask(own.gateway.url, `/admin/couch${path}`, { method, headers: all, body: JSON.stringify(body) })
-      for (const [path, method, body] of /** @type {[string, string, any][]} */ ([['/_session', 'POST', { name: people.boss, password: PASSWORD }], ['/_session', 'DELETE', {}], ['/db/layer:osm', 'PUT', { ...doc, name: 'evil' }], ['/db/_security', 'PUT', {}]])) {
+      for (const [path, method, body] of /** @type {[string, string, any][]} */ ([['/_session', 'POST', { name, password }], ['/_session', 'DELETE', {}], ['/db/layer:osm', 'PUT', { ...doc, name: 'evil' }], ['/db/_security', 'PUT', {}]])) {
         const { status, json, headers: given } = await send(path, method, body)
         assert.deepEqual([status, json.error, given['set-cookie'], given['access-control-allow-origin']], [403, 'forbidden', undefined, undefined], `${method} ${path} ${JSON.stringify(headers)}`)
       }
@@ -67,7 +66,7 @@ onControlRoom('a request that the page of the control room does not send', own =
     for (const headers of foreign.slice(6, 8)) assert.equal((await own.couch('/db', { cookie, headers })).status, 403)
     assert.equal((await own.couch('/db', { cookie, headers: { 'sec-fetch-site': 'none' } })).status, 200, 'an address that somebody typed')
     assert.equal((await own.couch('/db', { cookie, headers: { 'sec-fetch-site': 'same-origin' } })).status, 200)
-    assert.equal((await layer()).name, doc.name)
+    assert.equal((await own.layer()).name, doc.name)
   })
 
   it('is none that pages of other origins may ask about, whatever cors says', async () => {
@@ -85,8 +84,7 @@ onControlRoom('a request that the page of the control room does not send', own =
 
   it('has no session elsewhere', async () => {
     const { url, close } = await own.another({ privateLayers: ['osm'], accessUsers: true, accessKeys: { k: 'k'.repeat(40) } })
-    const { headers: { 'set-cookie': [line] } } = await ask(url, '/admin/couch/_session', { method: 'POST', headers: { origin: url, 'content-type': 'application/json' }, body: JSON.stringify({ name: people.boss, password: PASSWORD }) })
-    const cookie = line.split(';')[0]
+    const cookie = cookieIn(await signInAt(url, own.person('boss')))
     assert.equal((await ask(url, '/db/layer:osm', { headers: { cookie } })).status, 401)
     assert.equal((await ask(url, '/osm.json', { headers: { cookie } })).status, 401)
     assert.equal((await ask(url, '/admin/couch/db/layer:osm', { headers: { cookie } })).status, 200)

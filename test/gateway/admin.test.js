@@ -4,16 +4,15 @@ import { resolveOptions } from '../../server/gateway/config.js'
 import { serve } from '../../server/serve.js'
 import { mirrorOptions } from '../../server/edge/options.js'
 import { ADMIN_CSP } from '../../loader/couchapp/policy.js'
-import { PASSWORD, onControlRoom, people } from './support/control-room.js'
+import { cookieIn, onControlRoom, signInAt } from './support/control-room.js'
 import { png } from '../support/tiles.js'
 import { ask } from './support/wire.js'
 
-const basic = (name, password) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
+/** @param {[string, string]} who */
+const basic = (...[name, password]) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 
 onControlRoom('the control room of a gateway', (own, { name: kind }) => {
   const isCouch = kind !== 'embedded'
-  const layer = async () => (await own.store.couch.request({ path: 'layer:osm' }))
-
   it('is not there unless the operator wants it', async () => {
     const { url, close } = await own.another({ controlRoom: false })
     for (const path of ['/admin', '/admin/', '/admin?x', '/admin.html', '/admin.js', '/admin.css', '/admin/couch', '/admin/couch/_session', '/admin/couch/db/_all_docs', '/admin/x']) {
@@ -40,29 +39,27 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
   })
 
   it('leaves the tiles of a layer with its name alone', async () => {
-    await own.store.defineLayer('admin', { name: 'Districts' })
-    await own.store.write([{ layer: 'admin', z: 3, x: 1, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(7) }])
     const { status, headers } = await own.ask('/admin/3/1/0.png', { headers: { origin: 'https://elsewhere.example' } })
     assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'])
   })
 
   describe('signing in', () => {
     it('gives a cookie that only the control room gets, and no page can read', async () => {
-      const { status, headers, json } = await own.signIn(people.boss)
-      assert.deepEqual([status, json], [200, { ok: true, name: people.boss }])
+      const { status, headers, json } = await own.signIn(...own.person('boss'))
+      assert.deepEqual([status, json], [200, { ok: true, name: own.person('boss')[0] }])
       const [line, ...more] = headers['set-cookie']
       assert.equal(more.length, 0)
       const { port } = new URL(own.gateway.url)
       assert.match(line, new RegExp(`^control-room-${port}=[\\w-]+; Max-Age=600; Path=/admin; HttpOnly; SameSite=Strict$`))
       assert.equal(headers['cache-control'], 'no-store')
       const cookie = line.split(';')[0]
-      assert.deepEqual((await own.couch('/_session', { cookie })).json.userCtx.name, people.boss)
+      assert.deepEqual((await own.couch('/_session', { cookie })).json.userCtx.name, own.person('boss')[0])
       assert.equal((await own.couch('/db/_security', { cookie })).status, 200)
     })
 
     it('is secure behind https, and below the path of the public URL', async () => {
       const { url, close } = await own.another({ publicUrl: 'https://maps.example.org/tiles/' })
-      const send = origin => ask(url, '/admin/couch/_session', { method: 'POST', headers: { origin, 'content-type': 'application/json' }, body: JSON.stringify({ name: people.boss, password: PASSWORD }) })
+      const send = origin => signInAt(url, own.person('boss'), { origin })
       const { headers: { 'set-cookie': [line] } } = await send('https://maps.example.org')
       assert.match(line, /^control-room=[\w-]+; Max-Age=600; Path=\/tiles\/admin; HttpOnly; SameSite=Strict; Secure$/)
       for (const origin of [url, 'http://maps.example.org', 'https://maps.example.org:444', 'https://maps.example.org.evil.example', 'null']) assert.equal((await send(origin)).status, 403, origin)
@@ -72,8 +69,8 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
     it('says who has signed in, and nothing to others', async () => {
       const nobody = { ok: true, userCtx: { name: null, roles: [] } }
       assert.deepEqual((await own.couch('/_session')).json, nobody)
-      const cookie = await own.cookieOf(people.writer)
-      assert.deepEqual((await own.couch('/_session', { cookie: `a=b; ${cookie}; c=d` })).json, { ok: true, userCtx: { name: people.writer, roles: ['tilecouch-writer'] } })
+      const cookie = await own.cookieOf('writer')
+      assert.deepEqual((await own.couch('/_session', { cookie: `a=b; ${cookie}; c=d` })).json, { ok: true, userCtx: { name: own.person('writer')[0], roles: ['tilecouch-writer'] } })
       const [name, value] = cookie.split('=')
       for (const wrong of [`${name}=${value.slice(0, -3)}AAA`, `${name}=x`, `${name}=YWRtaW46NjU2NTY1NjU6MTIzNDU2Nzg5MDEyMzQ1Njc4OTA`, `AuthSession=${value}`, `x${cookie}`, `control-room=${value}`, `${name}=`]) {
         assert.deepEqual((await own.couch('/_session', { cookie: wrong })).json, nobody, wrong)
@@ -82,37 +79,40 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
     })
 
     it('ends when somebody signs out', async () => {
-      const cookie = await own.cookieOf(people.boss)
+      const cookie = await own.cookieOf('boss')
       const { status, json, headers } = await own.couch('/_session', { method: 'DELETE', cookie })
       assert.deepEqual([status, json], [200, { ok: true }])
       assert.match(headers['set-cookie'][0], /^control-room-\d+=; Max-Age=0; Path=\/admin; HttpOnly; SameSite=Strict$/)
     })
 
     it('takes a name and a password as JSON, and nothing else', async () => {
-      for (const [body, status] of /** @type {[any, number][]} */ ([['{', 400], ['[]', 400], [{}, 400], [{ name: people.boss }, 400], [{ name: people.boss, password: 1 }, 400], [{ name: [people.boss], password: PASSWORD }, 400], [{ name: 'x'.repeat(1001), password: PASSWORD }, 400], [{ name: 'x', password: 'x'.repeat(20000) }, 413]])) {
+      const [name, password] = own.person('boss')
+      for (const [body, status] of /** @type {[any, number][]} */ ([['{', 400], ['[]', 400], [{}, 400], [{ name }, 400], [{ name, password: 1 }, 400], [{ name: [name], password }, 400], [{ name: 'x'.repeat(1001), password }, 400], [{ name: 'x', password: 'x'.repeat(20000) }, 413]])) {
         const answer = await own.couch('/_session', { method: 'POST', body })
         assert.equal(answer.status, status, JSON.stringify(body).slice(0, 80))
         assert.ok(answer.json.error && answer.json.reason)
       }
       for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data; boundary=x']) {
-        const { status } = await own.couch('/_session', { method: 'POST', body: `name=${people.boss}&password=${PASSWORD}`, headers: { 'content-type': type } })
+        const { status } = await own.couch('/_session', { method: 'POST', body: `name=${name}&password=${password}`, headers: { 'content-type': type } })
         assert.equal(status, 415, type)
       }
     })
 
-    it('is not possible with Basic credentials, nor with the cookie of CouchDB', async () => {
-      assert.deepEqual((await own.couch('/_session', { headers: { authorization: basic(people.boss, PASSWORD) } })).json.userCtx.name, null)
-      assert.equal((await own.couch('/db/_all_docs', { headers: { authorization: basic(people.boss, PASSWORD) } })).status, 401)
-      const reader = await own.cookieOf(people.reader)
-      assert.equal((await own.couch('/_session', { cookie: reader, headers: { authorization: basic(people.boss, PASSWORD), 'x-auth-couchdb-username': people.boss, 'x-auth-couchdb-roles': '_admin' } })).json.userCtx.name, people.reader)
+    it('is not possible with Basic credentials, nor with headers of a proxy', async () => {
+      const boss = own.person('boss')
+      assert.deepEqual((await own.couch('/_session', { headers: { authorization: basic(...boss) } })).json.userCtx.name, null)
+      assert.equal((await own.couch('/db/_all_docs', { headers: { authorization: basic(...boss) } })).status, 401)
+      const reader = await own.cookieOf('reader')
+      assert.equal((await own.couch('/_session', { cookie: reader, headers: { authorization: basic(...boss), 'x-auth-couchdb-username': boss[0], 'x-auth-couchdb-roles': '_admin' } })).json.userCtx.name, own.person('reader')[0])
     })
   })
 
   describe('wrong passwords', () => {
     it('reach CouchDB less often than it takes to lock a name, from all addresses together', async () => {
       const { url, close } = await own.another({})
-      const guess = (name, password) => ask(url, '/admin/couch/_session', { method: 'POST', headers: { origin: url, 'content-type': 'application/json' }, body: JSON.stringify({ name, password }) })
-      const name = isCouch ? `nobody_${process.pid}` : 'nobody'
+      const guess = (name, password) => signInAt(url, [name, password])
+      const [boss, right] = own.person('boss')
+      const name = `nobody_${process.pid}`
       for (let at = 0; at < 3; at++) {
         const { status, json, headers } = await guess(name, `guess ${at}`)
         assert.deepEqual([status, json.error, headers['www-authenticate'], headers['set-cookie']], [401, 'unauthorized', undefined, undefined])
@@ -120,9 +120,9 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
       const { status, headers, json } = await guess(name, 'guess')
       assert.deepEqual([status, json.code], [429, 'TOO_MANY_GUESSES'])
       assert.ok(+headers['retry-after'] > 300)
-      assert.equal((await guess(people.boss, PASSWORD)).status, 200, 'other names are not locked')
-      for (let at = 0; at < 4; at++) await guess(people.boss, `guess ${at}`)
-      assert.equal((await guess(people.boss, 'guess')).status, 429)
+      assert.equal((await guess(boss, right)).status, 200, 'other names are not locked')
+      for (let at = 0; at < 4; at++) await guess(boss, `guess ${at}`)
+      assert.equal((await guess(boss, 'guess')).status, 429)
       await close()
     })
 
@@ -142,21 +142,21 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
     })
 
     it('who may only read gets nothing', async () => {
-      const cookie = await own.cookieOf(people.reader)
+      const cookie = await own.cookieOf('reader')
       for (const path of ['/db', '/db/_all_docs', '/db/_security', '/db/layer:osm', '/_active_tasks']) {
         const { status, json } = await own.couch(path, { cookie })
         assert.deepEqual([status, json.error], [403, 'forbidden'], path)
       }
-      const { _rev: rev } = await layer()
+      const { _rev: rev } = await own.layer()
       assert.equal((await own.couch('/db/layer:osm', { method: 'PUT', cookie, body: { _rev: rev } })).status, 403)
     })
 
     it('who may write does what CouchDB lets a writer do', async () => {
-      const cookie = await own.cookieOf(people.writer)
-      const doc = await layer()
+      const cookie = await own.cookieOf('writer')
+      const doc = await own.layer()
       const put = await own.couch('/db/layer%3Aosm', { method: 'PUT', cookie, body: { ...doc, name: 'By a writer' } })
       assert.equal(put.status, 201, put.text)
-      assert.equal((await layer()).name, 'By a writer')
+      assert.equal((await own.layer()).name, 'By a writer')
       const clash = await own.couch('/db/layer%3Aosm', { method: 'PUT', cookie, body: doc })
       assert.deepEqual([clash.status, clash.json.error], [409, 'conflict'])
       const bad = await own.couch('/db/layer%3Aosm', { method: 'PUT', cookie, body: { _rev: put.json.rev, type: 'layer', layer: 'osm', minzoom: -1 } })
@@ -164,16 +164,17 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
       assert.match(bad.json.reason, /zoom/, 'the words of the validation function')
       for (const [path, body] of /** @type {[string, any][]} */ ([['/db/_security', {}], ['/db/_compact', {}]])) {
         const { status } = await own.couch(path, { method: path.endsWith('_security') ? 'PUT' : 'POST', cookie, body })
-        assert.ok(status === 401 || status === 403, `${path}: ${status}`)
+        assert.ok([401, 403, 500].includes(status), `${path}: ${status}`) // CouchDB says 500 where it lets nobody set rights
       }
+      assert.deepEqual((await own.store.security()).admins.names, [own.person('boss')[0]])
     })
 
     it('who is an admin of the store does what such an admin does', async () => {
-      const cookie = await own.cookieOf(people.boss)
+      const cookie = await own.cookieOf('boss')
       const requests = /** @type {[string, string, any?][]} */ ([
-        ['GET', '/db'], ['HEAD', '/db'], ['GET', '/db/_security'], ['GET', '/db/layer:osm?conflicts=true'], ['GET', '/db/_all_docs?limit=2'], ['POST', '/db/_all_docs', { keys: ['layer:osm'] }],
+        ['GET', '/'], ['GET', '/db'], ['HEAD', '/db'], ['GET', '/db/_security'], ['GET', '/db/layer:osm?conflicts=true'], ['GET', '/db/_all_docs?limit=2'], ['POST', '/db/_all_docs', { keys: ['layer:osm'] }],
         ['POST', '/db/_all_docs/queries', { queries: [{ limit: 1 }] }], ['GET', '/db/_changes?limit=1'], ['POST', '/db/_changes?filter=_selector', { selector: { _id: 'layer:osm' } }],
-        ['GET', '/db/_design/versions/_view/by_zoom?group_level=1'], ['POST', '/db/_design/versions/_view/by_zoom?group_level=1', { keys: [] }], ['GET', '/db/_design/versions/_info'], ['GET', '/db/_design/versions'],
+        ['GET', '/db/_design/versions/_view/by_zoom?group_level=1'], ['POST', '/db/_design/versions/_view/by_zoom?group=true', { keys: [] }], ['GET', '/db/_design/versions/_info'], ['GET', '/db/_design/versions'],
         ['GET', '/db/admin:3:1:0/tile'], ['POST', '/db/_compact', {}], ['POST', '/db/_view_cleanup', {}]
       ])
       for (const [method, path, body] of requests) {
@@ -196,7 +197,7 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
 
     it('whose rights end is out at once or a moment later', async () => {
       const security = await own.store.security()
-      const cookie = await own.cookieOf(people.boss)
+      const cookie = await own.cookieOf('boss')
       assert.equal((await own.couch('/db', { cookie })).status, 200)
       const { status } = await own.couch('/db/_security', { method: 'PUT', cookie, body: { ...security, admins: { names: [], roles: ['_admin'] } } })
       assert.equal(status, 200)
@@ -206,7 +207,7 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
   })
 
   it('follows changes, for as long as the page waits', async () => {
-    const cookie = await own.cookieOf(people.boss)
+    const cookie = await own.cookieOf('boss')
     const { json: { update_seq: since } } = await own.couch('/db', { cookie })
     const waiting = own.couch(`/db/_changes?feed=longpoll&filter=_selector&include_docs=true&since=${encodeURIComponent(since)}&timeout=20000`, { method: 'POST', cookie, body: { selector: { $or: [{ _id: { $gte: 'layer:', $lt: 'layer;' } }] } } })
     await own.store.defineLayer('osm', { name: 'Changed' })
@@ -222,13 +223,10 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
     const serving = await serve(resolveOptions({ flags: { db: own.db, port: 0, workers: 2, controlRoom: true, logLevel: 'silent' } }))
     try {
       const { origin } = new URL(serving.url)
-      const guess = (name, password) => ask(origin, '/admin/couch/_session', { method: 'POST', agent: false, headers: { origin, 'content-type': 'application/json' }, body: JSON.stringify({ name, password }) })
       const statuses = []
-      for (let at = 0; at < 6; at++) statuses.push((await guess(`other_${process.pid}`, `guess ${at}`)).status)
+      for (let at = 0; at < 6; at++) statuses.push((await signInAt(origin, [`other_${process.pid}`, `guess ${at}`])).status)
       assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429])
-      const { status, headers } = await guess(people.boss, PASSWORD)
-      assert.equal(status, 200)
-      const cookie = headers['set-cookie'][0].split(';')[0]
+      const cookie = cookieIn(await signInAt(origin, own.person('boss')))
       for (let at = 0; at < 4; at++) assert.equal((await ask(origin, '/admin/couch/db', { agent: false, headers: { cookie } })).status, 200)
     } finally {
       await serving.close()

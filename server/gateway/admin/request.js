@@ -14,6 +14,7 @@ const NAME = '[^_/][^/]*'
 
 /** Paths below `/admin/couch`, and their methods. */
 const ALLOWED = /** @type {[RegExp, string[]][]} */ ([
+  ['', READ], // which server it is
   ['_active_tasks', READ],
   ['_scheduler/(?:jobs|docs)', READ],
   ['_users/_all_docs', READ],
@@ -56,7 +57,8 @@ export const MAX_BODY = 1024 * 1024 // bytes: a document of layers or rights has
  * @returns {AdminRequest}
  */
 export function parseAdminRequest (method, path, search) {
-  const names = path.split('/').slice(1).map(decode)
+  const names = path === '/' ? [] : path.split('/').slice(1).map(decode)
+  if (path === '') throw notFound()
   const all = names.join('/')
   const isSession = all === '_session'
   const methods = isSession ? [...BOTH, 'DELETE'] : ALLOWED.find(([pattern]) => pattern.test(all))?.[1]
@@ -75,7 +77,7 @@ export function parseAdminRequest (method, path, search) {
     names,
     isSession,
     isInDb,
-    path: inner + (text && `?${text}`),
+    path: (inner || (isInDb ? '' : '/')) + (text && `?${text}`),
     isFeed: isChanges && query.getAll('feed').includes('longpoll'),
     isSlow: isChanges || /^_(?:design|all_docs)$/.test(names[1])
   }
