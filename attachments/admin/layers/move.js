@@ -71,4 +71,5 @@ export function movePart (app, layer, onRemoved) {
   }
 }
 
-const allDocs = ({ startkey, endkey }) => ({ startkey: JSON.stringify(startkey), endkey: JSON.stringify(endkey), limit: 1 })
+const allDocs = ({ startkey, endkey }) =>
+  ({ startkey: JSON.stringify(startkey), endkey: JSON.stringify(endkey), limit: 1 })

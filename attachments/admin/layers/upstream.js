@@ -104,7 +104,8 @@ export function upstreamField (layerNow, prefix = 'upstream') {
     return found
   }
 
-  const test = upstreamTest(() => ({ upstream: read(), layer: layerNow() }), error => field.complain(error.message, error.inner))
+  const given = () => ({ upstream: read(), layer: layerNow() })
+  const test = upstreamTest(given, error => field.complain(error.message, error.inner))
   const field = {
     name: 'upstream',
     label: words.head,

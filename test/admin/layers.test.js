@@ -1,0 +1,297 @@
+/* global document -- of the page, in functions that run there */
+// The section "Layers": made, edited by two at once, tested, thinned out, put in order and removed.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { addSeconds, layerId } from '../../core/index.js'
+import { prune } from '../../loader/prune/index.js'
+import { ordersAfter } from '../../attachments/admin/layers/order.js'
+import { png } from '../support/tiles.js'
+import { onAdmin } from './stage.js'
+
+const input = (page, name) => page.locator(`[data-field="${name}"]`)
+const saved = page => page.getByText('Everything is saved.').waitFor()
+const save = page => page.getByRole('button', { name: 'Save changes' }).click()
+
+onAdmin('layers', stage => {
+  const doc = layer => stage.store.couch.get(layerId(layer))
+  /** Opens the form of a layer. */
+  const form = async layer => {
+    const page = await stage.enter(`layers/${layer}`)
+    await saved(page)
+    return page
+  }
+  /** What was noted of the changes of a layer, the oldest first. */
+  const notes = async layer => {
+    const rows = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
+    return rows.map(row => row.doc).filter(note => note.layer === layer).sort((a, b) => a._id < b._id ? -1 : 1)
+  }
+
+  it('makes a layer, and refuses names that are bad or taken', async () => {
+    const page = await stage.enter('layers')
+    await page.getByText('No layers yet.').waitFor()
+    await page.getByRole('button', { name: 'New layer' }).click()
+    const make = page.getByRole('button', { name: 'Make the layer' })
+    for (const [name, why] of [['Big Town', 'A name has 1 to 63'], ['edition', 'A name has 1 to 63'], ['work', 'This name is reserved']]) {
+      await page.getByLabel('Name in addresses').fill(name)
+      await make.click()
+      await page.getByText(why).waitFor()
+    }
+    await page.getByLabel('Name in addresses').fill('made')
+    await page.getByLabel('Title for people').fill('<b>Made</b>')
+    await make.click()
+    await page.getByRole('heading', { name: '<b>Made</b>' }).waitFor()
+    const made = await doc('made')
+    assert.deepEqual([made.type, made.layer, made.name], ['layer', 'made', '<b>Made</b>'])
+    await page.getByRole('link', { name: 'All layers' }).click()
+    await page.getByRole('button', { name: 'New layer' }).click()
+    await page.getByLabel('Name in addresses').fill('made')
+    await make.click()
+    await page.getByText('There is a layer made already.').waitFor()
+    const [note] = await notes('made')
+    assert.deepEqual([note.what, note.done, note.user, note.fields.name.after], ['layer', 'created', stage.owner.name, '<b>Made</b>'])
+  })
+
+  it('writes only the fields that were changed, and says at each field what is wrong', async () => {
+    await stage.store.defineLayer('plain', { name: 'Plain', description: 'stays', minzoom: 2, maxzoom: 9, ttl: 3600, bounds: [5, 45, 10, 48] })
+    const before = await doc('plain')
+    const page = await form('plain')
+    assert.deepEqual(await Promise.all(['ttl', 'bounds', 'minzoom'].map(name => input(page, name).inputValue())), ['1h', '5, 45, 10, 48', '2'])
+    for (const [name, bad, why] of [
+      ['bounds', '5, 48, 10, 45', 'Type four numbers'], ['ttl', 'soon', 'a number and a unit'], ['minzoom', '31', 'from 0 to 30'],
+      ['minzoom', '10', 'must not be greater'], ['retina', 'Town', 'name of another layer'], ['same', 'colours', 'Type pixels'],
+      ['upstream.url', 'https://tiles.example.org/{z}/{x}.png', 'needs {y}'],
+      ['upstream.url', 'https://tiles.example.org/{z}/{x}/{y}.png?key=abc', 'which is secret'], ['retention.daily', '1.5', 'whole number']
+    ]) {
+      await input(page, name).fill(bad)
+      await save(page)
+      await page.locator(`.field:has([data-field="${name}"]) .problem`).getByText(why).waitFor()
+      assert.equal(await input(page, name).getAttribute('aria-invalid'), 'true')
+      await page.getByRole('button', { name: 'Discard changes' }).click()
+    }
+    assert.deepEqual(await doc('plain'), before, 'nothing bad was written')
+    await input(page, 'ttl').fill('7d')
+    await input(page, 'name').fill('Plain map')
+    await input(page, 'group').fill('Base maps')
+    await input(page, 'offline').selectOption({ label: 'forbidden by its terms' })
+    await input(page, 'maxzoom').fill('')
+    await page.getByText('5 changes not saved').waitFor()
+    await save(page)
+    await saved(page)
+    const { _rev, maxzoom, ...rest } = before
+    const { _rev: next, ...after } = await doc('plain')
+    assert.deepEqual(after, { ...rest, ttl: 604800, name: 'Plain map', group: 'Base maps', offline: false })
+    const note = (await notes('plain')).pop()
+    assert.deepEqual(note.fields.ttl, { before: 3600, after: 604800 })
+    assert.deepEqual(Object.keys(note.fields).sort(), ['group', 'maxzoom', 'name', 'offline', 'ttl'])
+  })
+
+  it('shows what somebody else changes, and keeps what one has typed', async () => {
+    await stage.store.defineLayer('live', { name: 'Live', attribution: 'old' })
+    const page = await form('live')
+    await page.getByText('Live', { exact: true }).first().waitFor()
+    await input(page, 'name').fill('Mine')
+    await stage.store.defineLayer('live', stored => ({ ...stored, attribution: 'new', ttl: 60 }))
+    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('[data-field="attribution"]')).value === 'new')
+    assert.deepEqual([await input(page, 'name').inputValue(), await input(page, 'ttl').inputValue()], ['Mine', '1m'])
+    await stage.store.defineLayer('live', stored => ({ ...stored, name: 'Theirs' }))
+    await page.getByText('Somebody else has changed this meanwhile to: Theirs').waitFor()
+    assert.equal(await input(page, 'name').inputValue(), 'Mine')
+  })
+
+  it('loses nothing when two people save at once, and asks about a field that both changed', async () => {
+    await stage.store.defineLayer('both', { name: 'Both', ttl: 60, description: 'old' })
+    const [one, other] = [await form('both'), await form('both')]
+    await input(one, 'name').fill('One')
+    await input(one, 'ttl').fill('2m')
+    await input(other, 'name').fill('Other')
+    await input(other, 'ttl').fill('3m')
+    await input(other, 'description').fill('new')
+    await save(one)
+    await saved(one)
+    await save(other)
+    const dialog = other.getByRole('dialog')
+    const field = name => dialog.locator(`[data-field="${name}"]`)
+    await dialog.getByText('Somebody else has changed this, too').waitFor()
+    assert.match(await field('name').innerText(), /Title\s+Mine: Other\s+Theirs: One/)
+    assert.equal(await field('description').count(), 0)
+    await field('ttl').getByLabel('Theirs').check()
+    await dialog.getByRole('button', { name: 'Save this' }).click()
+    await saved(other)
+    const { name, ttl, description } = await doc('both')
+    assert.deepEqual({ name, ttl, description }, { name: 'Other', ttl: 120, description: 'new' })
+  })
+
+  it('keeps what is not saved while another section is shown', async () => {
+    await stage.store.defineLayer('draft', { name: 'Draft' })
+    const page = await form('draft')
+    await input(page, 'name').fill('Better')
+    await page.locator('#sections').getByText('Work').click()
+    await page.getByRole('heading', { name: 'Work' }).waitFor()
+    await page.locator('#sections').getByText('Layers').click()
+    await page.locator('[data-layer="draft"]').getByText('unsaved changes').waitFor()
+    await page.getByRole('link', { name: 'Draft' }).click()
+    assert.equal(await input(page, 'name').inputValue(), 'Better')
+    await save(page)
+    await saved(page)
+    assert.equal((await doc('draft')).name, 'Better')
+  })
+
+  it('tests an upstream with a tile in the middle of the bounds, and says when it fails', async () => {
+    const asked = []
+    const server = createServer((request, response) => {
+      asked.push([request.url, request.headers.referer])
+      if (request.url?.startsWith('/bad')) return void response.writeHead(404).end()
+      response.writeHead(200, { 'Content-Type': 'image/png' }).end(png(3))
+    })
+    await new Promise(resolve => { server.listen(0, '127.0.0.1', () => resolve(null)) })
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    try {
+      await stage.store.defineLayer('fed', { name: 'Fed', bounds: [7.4, 46.9, 7.5, 47], maxzoom: 12 })
+      const page = await form('fed')
+      const test = page.getByRole('button', { name: 'Test the upstream' })
+      await input(page, 'upstream.url').fill(`http://127.0.0.1:${port}/good/{z}/{x}/{y}.png`)
+      await page.getByLabel('Zoom of the test').fill('9')
+      await test.click()
+      await page.getByText('It works: this is the tile 9/266/180').waitFor()
+      assert.equal(await page.locator('.result img').evaluate(image => /** @type {any} */ (image).naturalWidth > 0), true)
+      // 7.45 / 46.95: column (7.45 + 180) / 360 * 512 = 266.6
+      assert.deepEqual(asked, [['/good/9/266/180.png', undefined]])
+      stage.allow(/404/)
+      await input(page, 'upstream.url').fill(`http://127.0.0.1:${port}/bad/{z}/{x}/{y}.png`)
+      await test.click()
+      await page.getByText('This browser could not load the tile').waitFor()
+      await page.getByText('The gateway might still be able to').waitFor()
+      assert.equal((await doc('fed')).upstream, undefined, 'a test stores nothing')
+      await input(page, 'upstream.type').selectOption('wms')
+      await input(page, 'upstream.url').fill(`http://127.0.0.1:${port}/wms?`)
+      await input(page, 'upstream.layers').fill('land')
+      await test.click()
+      await page.getByText('It works').waitFor()
+      assert.match(asked.at(-1)[0], /^\/wms\?SERVICE=WMS&.*LAYERS=land&.*CRS=EPSG:3857&BBOX=/)
+      await save(page)
+      await saved(page)
+      assert.deepEqual((await doc('fed')).upstream, { type: 'wms', url: `http://127.0.0.1:${port}/wms?`, layers: 'land' })
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  it('shows what a prune would remove by rules that are typed, as the command finds it', async () => {
+    const first = '2024-01-01T06:00:00Z'
+    await stage.store.defineLayer('past', { name: 'Past' })
+    for (let day = 0; day < 12; day++) {
+      const time = addSeconds(first, day * 86400)
+      const changed = [0, 1, 2, 3].filter(y => day % (y + 1) === 0)
+      await stage.store.write(changed.map(y => ({ layer: 'past', z: 3, x: 2, y, time, bytes: png(day * 4 + y) })), { stored: time })
+    }
+    const page = await form('past')
+    await page.getByText('There is no rule: nothing goes.').waitFor()
+    for (const [rules, policy] of /** @type {[Record<string, string>, any][]} */ ([
+      [{ last: '1' }, { last: 1 }], [{ last: '', weekly: '2' }, { weekly: 2 }], [{ weekly: '', daily: '3', within: '2d' }, { daily: 3, within: 172800 }]
+    ])) {
+      for (const [rule, value] of Object.entries(rules)) await input(page, `retention.${rule}`).fill(value)
+      const found = await prune(stage.store, 'past', { policy, dryRun: true })
+      assert.ok(found.versions > 0)
+      await page.getByText(`Versions that go: ${found.versions}.`).waitFor()
+      await page.getByText(`${found.moments.going} moments go of ${found.moments.total}.`).waitFor()
+    }
+    await page.locator('.preview .command').getByText('tilecouch prune past --keep-daily 3 --keep-within 2d --dry-run').waitFor()
+    assert.equal((await doc('past')).retention, undefined)
+    await save(page)
+    await saved(page)
+    await page.locator('.preview .command').getByText('tilecouch prune past --dry-run', { exact: true }).waitFor()
+    assert.deepEqual((await doc('past')).retention, { daily: 3, within: 172800 })
+  })
+
+  it('moves layers within their group, with keys', async () => {
+    for (const name of ['a', 'b', 'c']) await stage.store.defineLayer(`row-${name}`, { name: `Row ${name}`, group: 'Rows' })
+    const page = await stage.enter('layers')
+    await page.getByRole('button', { name: 'Change the order' }).click()
+    const rows = () => page.locator('[data-layer^="row-"]').evaluateAll(nodes => nodes.map(node => node.getAttribute('data-layer')))
+    await page.getByRole('button', { name: 'Move Row c up' }).focus()
+    for (const wanted of ['row-a,row-c,row-b', 'row-c,row-a,row-b']) {
+      await page.keyboard.press('Enter')
+      await page.waitForFunction(text => [...document.querySelectorAll('[data-layer^="row-"]')].map(node => node.getAttribute('data-layer')).join() === text, wanted)
+      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Move Row c up', 'the key stays where it was')
+    }
+    await page.reload()
+    await page.locator('[data-layer="row-c"]').waitFor()
+    assert.deepEqual(await rows(), ['row-c', 'row-a', 'row-b'])
+    await page.goto(stage.backend.viewer)
+    await page.locator('[data-layer^="row-"], .layers').first().waitFor()
+    await page.getByText('Row c').waitFor()
+    const text = await page.locator('.layers').innerText()
+    assert.ok(text.indexOf('Row c') < text.indexOf('Row a') && text.indexOf('Row a') < text.indexOf('Row b'), 'the map lists them so')
+  })
+
+  it('removes a layer that is empty after its name was typed, and shows commands for others', async () => {
+    await stage.store.defineLayer('empty', { name: 'Empty' })
+    await stage.store.defineLayer('full', { name: 'Full' })
+    await stage.store.write([{ layer: 'full', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
+    const page = await form('full')
+    await page.getByLabel('New name').fill('fuller')
+    await page.getByText('tilecouch copy full fuller --move').waitFor()
+    await page.getByText('tilecouch remove full --all', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Remove the empty layer' }).click()
+    await page.getByText('full is not empty').waitFor()
+    await page.evaluate(() => { document.location.hash = 'layers/empty' })
+    await page.getByRole('heading', { name: 'Empty' }).waitFor()
+    await page.getByRole('button', { name: 'Remove the empty layer' }).click()
+    const dialog = page.getByRole('dialog')
+    const remove = dialog.getByRole('button', { name: 'Remove the empty layer' })
+    assert.equal(await remove.isDisabled(), true)
+    await dialog.getByLabel('Type empty to confirm').fill('empty')
+    await remove.click()
+    await page.locator('[data-layer="full"]').waitFor()
+    assert.equal(await page.locator('[data-layer="empty"]').count(), 0)
+    assert.equal(await doc('empty'), null)
+    assert.ok(await doc('full'))
+    assert.equal((await notes('empty')).pop().done, 'removed')
+  })
+
+  it('says who can see a layer; how to close the store only to an admin', async () => {
+    await stage.store.defineLayer('seen', { name: 'Seen' })
+    const page = await form('seen')
+    await page.getByText('Everybody can read this store').waitFor()
+    await page.getByText('tilecouch access --private').waitFor()
+    await page.getByText('tilecouch serve --private-layers seen --access-keys-file access-keys').waitFor()
+    await page.route('**/_session', async (route, request) => {
+      if (request.method() !== 'GET') return route.continue()
+      await route.fulfill({ json: { ok: true, userCtx: { name: 'rita', roles: ['tilecouch-writer'] } } })
+    })
+    await page.reload()
+    await saved(page)
+    await page.getByText('Everybody can read this store').waitFor()
+    assert.equal(await page.getByText('tilecouch access --private').count(), 0)
+    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Editions', 'Work'])
+  })
+})
+
+describe('the order of layers', () => {
+  const listed = (layers, orders) => layers.map(layer => ({ ...layer, order: orders.get(layer.layer) ?? layer.order }))
+    .sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || (a.layer < b.layer ? -1 : 1)).map(({ layer }) => layer)
+  const names = ['a', 'b', 'c', 'd', 'e']
+
+  for (const [what, orders] of Object.entries({
+    'layers without any': [undefined, undefined, undefined, undefined, undefined], 'some layers': [10, 20, undefined, undefined, undefined],
+    'all layers': [10, 20, 30, 40, 50], 'layers without room between them': [1, 2, 3, 4, 5], 'layers that have the same': [7, 7, 7, 7, 7]
+  })) {
+    it(`puts each at each place, of ${what}`, () => {
+      const layers = names.map((layer, at) => ({ layer, order: orders[at] }))
+      for (let from = 0; from < names.length; from++) {
+        for (let to = 0; to < names.length; to++) {
+          if (from === to) continue
+          const wanted = [...names]
+          wanted.splice(to, 0, ...wanted.splice(from, 1))
+          assert.deepEqual(listed(layers, ordersAfter(layers, from, to)), wanted, `${from} to ${to}`)
+        }
+      }
+    })
+  }
+
+  it('writes one layer where there is room', () => {
+    const layers = names.map((layer, at) => ({ layer, order: (at + 1) * 10 }))
+    assert.deepEqual([...ordersAfter(layers, 2, 1)], [['b', 35]])
+  })
+})
