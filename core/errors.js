@@ -96,7 +96,7 @@ export function show (value) {
 export function scrub (text) {
   return String(text)
     .replace(/:\/\/(?:[^/\s]*|[^/\s:@]{1,64}:(?!\d+\/)\S{0,256})@/g, '://')
-    .replace(/\btc1(?:\.|%2e)[\w.%~-]+/gi, '(token)')
+    .replace(/\btc[1s](?:\.|%2e)[\w.%~-]+/gi, '(token)')
     .replace(/([?&]token=)[^&\s"'#]+/gi, '$1(hidden)')
 }
 

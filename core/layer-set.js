@@ -6,6 +6,11 @@ import { isLayer } from './ids.js'
 const PATTERN = /^[a-z0-9*][a-z0-9_*-]{0,62}$/
 const MOST_STARS = 4 // in a pattern: more take long to compare with names that somebody makes up
 
+/** Whether a text is a name, a pattern or an exception of these. @param {any} text */
+export const isPattern = text => typeof text === 'string' && (isLayer(text.replace(/^!/, '')) || isStarred(text.replace(/^!/, '')))
+
+const isStarred = text => PATTERN.test(text) && text.includes('*') && text.split('*').length <= MOST_STARS + 1
+
 export class LayerSet {
   #names = new Set()
   /** @type {RegExp[]} */
@@ -24,7 +29,7 @@ export class LayerSet {
 
   #add (text) {
     if (isLayer(text)) this.#names.add(text)
-    else if (PATTERN.test(text) && text.includes('*') && text.split('*').length <= MOST_STARS + 1) {
+    else if (isStarred(text)) {
       this.#patterns.push(new RegExp(`^${text.replace(/\*+/g, '[a-z0-9_-]*')}$`))
     } else throw new TilecouchError('BAD_LAYER', { value: text })
   }

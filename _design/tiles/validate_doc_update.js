@@ -101,12 +101,13 @@
       case 'colours': return holds(value, { light: 'light', dark: 'dark' })
       case 'template': return is(value, 'address') && value.indexOf('{z}') >= 0 && value.indexOf('{x}') >= 0 && value.indexOf('{y}') >= 0
       case 'base': return is(value, 'name') || (holds(value, { url: 'template', name: 'text 200', attribution: 'text 2000', maxzoom: 'whole 0 30' }) && value.url !== undefined)
+      case 'patterns': return is(value, 'each pattern') && value.length > 0 && value.length <= 50
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
-      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, what: /^(layer|edition|access|store|token|style)$/, done: /^(created|changed|removed)$/, block: /^[\w-]{12}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, what: /^(layer|edition|access|store|token|style)$/, done: /^(created|changed|removed)$/, block: /^[\w-]{12}$/, hash: /^[0-9a-f]{64}$/, pattern: /^!?(?!(layer|edition|tile|manifest|block|removed|style|work|activity|token|db)$)(?!([^*]*\*){5})[a-z0-9*][a-z0-9_*-]{0,62}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
       hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
@@ -138,7 +139,7 @@
     return depth > 0 && Object.keys(value).every(function (name) { return isShallow(value[name], depth - 1) })
   }
 
-  // core/documents.js, core/settings.js, core/work.js, core/activity.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
+  // core/documents.js, core/settings.js, core/work.js, core/activity.js, core/tokens.js and core/store/records.js have the same, for those who read: a field that is not here is of a later version, and small
   function checkFields () {
     var count = 'whole 0 9007199254740991'
     var fields = {
@@ -159,6 +160,7 @@
         command: 'command', line: 'text 4000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
         rate: 'rate', failed: count, failures: 'each text 1000', user: 'text 300', host: 'text 300', about: 'object', error: 'object'
       },
+      token: { title: 'text 200', hash: 'hash', layers: 'patterns', until: 'time', created: 'time', user: 'text 300', revoked: 'time' },
       activity: { user: 'text 300', at: 'time', via: 'text 300', what: 'what', done: 'done', edition: 'time', name: 'text 300', fields: 'object' },
       store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500' }
     }[newDoc.type]
@@ -220,6 +222,19 @@
     if (isOther && (type === 'activity' || !isOneOf({ roles: ['_admin'] }))) forbid('the user of ' + what + ' must be the one who writes it')
   }
 
+  // who has a token sees private layers at a gateway: it stays what it was made for
+  function checkToken () {
+    checkFields()
+    var isThere = oldDoc && !oldDoc._deleted
+    if (newDoc.layer !== undefined && !is(newDoc.layer, 'name')) forbid('the layer of a token must be a name like osm')
+    if (!newDoc.hash || !newDoc.layers || !newDoc.created || !newDoc.user) forbid('a token has the fields hash, layers, created, user')
+    if (!/^token:[a-z0-9]{12}$/.test(newDoc._id)) forbid('the id must be token:ID, with twelve of a-z and 0-9')
+    if (!isThere && newDoc.user !== userCtx.name && !isOneOf({ roles: ['_admin'] })) forbid('the user of a token must be the one who makes it')
+    if (isThere) ['hash', 'layers', 'created', 'user'].concat(oldDoc.revoked === undefined ? [] : 'revoked').forEach(function (field) {
+      if (JSON.stringify(newDoc[field]) !== JSON.stringify(oldDoc[field])) forbid(field + ' of a token never changes')
+    })
+  }
+
   // a store that names its own writers has no others
   var ours = (secObj && secObj.tilecouch) || {}
   var isNamed = ours.writers !== undefined
@@ -232,17 +247,20 @@
   if (newDoc._deleted) {
     checkSize(1024)
     if (isRunOf('activity') && !isAdmin) forbid('only an admin removes an activity') // a writer cannot wipe his traces
+    if (/^token:[^:@]+$/.test(newDoc._id) && !isAdmin) forbid('only an admin removes a token')
     // what hangs there could still be read by revision
     if (Object.keys(newDoc._attachments || {}).length) forbid('a deleted document has no attachment')
     return
   }
   var type = newDoc.type
-  checkSize(type === 'tile' || type === 'work' || type === 'activity' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
+  checkSize(type === 'tile' || type === 'work' || type === 'activity' || type === 'token' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
   else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
   else if (type === 'work') checkOwn(['command', 'state', 'started', 'seen'])
   else if (type === 'activity') checkOwn(['user', 'at', 'what', 'done'])
-  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, work or activity')
+  else if (type === 'token' && !isAdmin) forbid('only an admin of this store makes and revokes tokens')
+  else if (type === 'token') checkToken()
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, work, activity or token')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   else checkFields()
   checkAttachments(type === 'tile')

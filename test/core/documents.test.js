@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { activityKinds, examine, faultIn, soundOf, styleKinds, workKinds } from '../../core/index.js'
+import { activityKinds, examine, faultIn, soundOf, styleKinds, tokenKinds, workKinds } from '../../core/index.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { loadDesign } from '../design/helpers.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
 const isNamed = ({ type }) => type === 'layer' || type === 'edition'
-const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity'].includes(doc.type) ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds }) : faultInRecord(doc)
+const faultOf = doc => isNamed(doc) ? faultIn(doc) : ['style', 'work', 'activity', 'token'].includes(doc.type) ? faultIn(doc, { ...styleKinds, ...workKinds, ...activityKinds, ...tokenKinds }) : faultInRecord(doc)
 
 /** As CouchDB hands it over: parsed from JSON. */
 function refusalOf (doc) {
   try {
-    validate(JSON.parse(JSON.stringify(doc)), null, { name: 'w', roles: ['tilecouch-writer'] }, {})
+    validate(JSON.parse(JSON.stringify(doc)), null, { name: 'w', roles: ['tilecouch-writer'] }, { admins: { names: ['w'] } }) // tokens need an admin
     return undefined
   } catch ({ forbidden }) {
     return forbidden
@@ -24,7 +24,7 @@ describe('documents of layers that mean harm', () => {
   const hostile = hostileDocuments(17)
 
   it('are many, of every kind', () => {
-    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'work', 'activity']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'work', 'activity', 'token']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
   it('have a fault each, which is said in few words', () => {

@@ -16,6 +16,7 @@ const manifest = x => ({ _id: `manifest:l${x}@${T1}:20240301T101500123-4f9k`, ty
 const style = x => ({ _id: `style:l${x}@${T1}`, type: 'style', layer: `l${x}`, time: T1, style: { version: 8, sources: {}, layers: [] } })
 const work = (x, user) => ({ _id: `work:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'work', command: 'load', state: 'running', started: T1, seen: T1, ...(user && { user }) })
 const activity = (x, user) => ({ _id: `activity:20240301T101500123-${String(x).padStart(4, '0')}`, type: 'activity', what: 'layer', done: 'changed', layer: 'osm', at: T1, ...(user && { user }) })
+const token = (x, user) => ({ _id: `token:${String(x).padStart(12, '0')}`, type: 'token', hash: 'a1'.repeat(32), layers: ['osm'], created: T1, ...(user && { user }) })
 const design = x => ({ _id: `_design/d${x}`, views: {} })
 
 const put = doc => ({ method: 'PUT', path: encodeURIComponent(doc._id), body: doc })
@@ -76,6 +77,14 @@ export const actions = {
   'change the activity of somebody': { level: 'nobody', ...on(activity, (doc, rev) => put({ ...doc, _rev: rev, done: 'removed' })) },
   'say what somebody else has changed': { level: 'nobody', act: x => put(activity(x, 'somebody')) },
   'say what was changed, without a name': { level: 'nobody', act: x => put(activity(x)) },
+
+  'make a token for private layers, in one\'s own name': { level: 'administers', act: (x, rev, who) => put(token(x, who)) },
+  'revoke the token of somebody': { level: 'administers', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, revoked: T2 })) },
+  'delete the token of somebody: `DELETE`': { level: 'administers', ...on(token, ({ _id }, rev) => ({ method: 'DELETE', path: `${encodeURIComponent(_id)}?rev=${rev}` })) },
+  'make a token in another\'s name': { level: 'serves', act: x => put(token(x, 'somebody')) },
+  'change the layers of a token': { level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, layers: ['*'] })) },
+  'change the hash of a token': { level: 'nobody', ...on(token, (doc, rev) => put({ ...doc, _rev: rev, hash: 'b2'.repeat(32) })) },
+  'make a revoked token valid again': { level: 'nobody', ...on((x, root) => ({ ...token(x, root), revoked: T1 }), ({ revoked, ...doc }, rev) => put({ ...doc, _rev: rev })) },
 
   'change a past version': { level: 'nobody', ...on(past, (doc, rev) => put({ ...doc, _rev: rev, note: 'otherwise' })) },
   'change the attachment of a past version: `PUT`': { level: 'nobody', ...on(past, ({ _id }, rev) => ({ method: 'PUT', path: `${encodeURIComponent(_id)}/tile?rev=${rev}`, body: png(8), headers: { 'content-type': 'image/png' } })) },

@@ -170,6 +170,21 @@ const kinds = {
       later: ['x'.repeat(5000)]
     }
   },
+  token: {
+    make: (layer, { run }) => ({
+      _id: `token:${`${run}`.toLowerCase().replace(/[^a-z0-9]/g, '').slice(-12)}`, type: 'token', layer, title: 'For the press', hash: 'a1'.repeat(32), layers: ['survey', 'draft-*', '!draft-x'], until: T, created: T, user: 'w'
+    }),
+    bad: {
+      title: [...but(isText), 'x'.repeat(201)],
+      hash: [...odd, undefined, 'a1'.repeat(31), 'A1'.repeat(32)],
+      layers: [...but(isEmpty), undefined, [], [5], ['../x'], ['layer'], ['*a*b*c*d*e'], ['!'], Array(51).fill('osm')],
+      until: times,
+      created: [...times, undefined],
+      user: [...but(isText), undefined, '', 'w'.repeat(301)],
+      revoked: times,
+      later: ['x'.repeat(5000)]
+    }
+  },
   block: {
     make: (layer, { name }) => ({
       _id: `block:${layer}:${PLACE}:${name}`, type: 'block', layer, z: 8, x: 2, y: 3, _attachments: { digests: { content_type: 'application/octet-stream', data: 'AAAAAAA=' } }

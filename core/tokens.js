@@ -1,0 +1,72 @@
+// Documents of tokens: a token for private layers that lives in the store, so that it can be revoked. The store has its
+// hash only; a gateway with private layers compares. validate_doc_update.js refuses the same fields; a test compares
+// both.
+import { isPattern } from './layer-set.js'
+import { isExactTime } from './times.js'
+import { listOf, text } from './values.js'
+
+export const tokenDefaults = {
+  layers: 50, // names and patterns of a token
+  most: 16_384 // characters of all fields
+}
+
+const FORM = /^tcs\.([a-z0-9]{12})\.([\w-]{43})$/
+const ID = /^[a-z0-9]{12}$/
+const HASH = /^[0-9a-f]{64}$/
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
+
+/** @param {string} id */
+export const tokenId = id => `token:${id}`
+
+/** @type {Record<string, import('./documents.js').Kind>} */
+export const tokenKinds = {
+  token: {
+    fields: {
+      title: text(200),
+      hash: value => typeof value === 'string' && HASH.test(value), // SHA-256 of its secret
+      layers: value => listOf(isPattern)(value) && value.length > 0 && value.length <= tokenDefaults.layers,
+      until: isExactTime,
+      created: isExactTime,
+      user: value => text(300)(value) && value !== '', // who made it
+      revoked: isExactTime
+    },
+    needs: ['hash', 'layers', 'created', 'user'],
+    most: tokenDefaults.most,
+    isGeneral: true,
+    id: ({ _id }) => tokenId(ID.test(String(_id).slice(6)) ? String(_id).slice(6) : 'ID')
+  }
+}
+
+/** The text of a token, which its bearer sends. @param {string} id @param {string} secret 43 characters of base64url */
+export const tokenText = (id, secret) => `tcs.${id}.${secret}`
+
+/** Whether a text looks like one, valid or not. @param {string} given */
+export const looksLikeStoreToken = given => given.startsWith('tcs.')
+
+/** @param {string} given @returns {{id: string, secret: string} | undefined} */
+export function parseToken (given) {
+  const [, id, secret] = FORM.exec(given) ?? []
+  return id === undefined ? undefined : { id, secret }
+}
+
+/** A new id and a new secret of 256 bits. @returns {{id: string, secret: string}} */
+export function newToken () {
+  const random = crypto.getRandomValues(new Uint8Array(44))
+  const id = Array.from(random.subarray(0, 12), byte => LETTERS[byte % LETTERS.length]).join('')
+  const secret = btoa(String.fromCharCode(...random.subarray(12)))
+  return { id, secret: secret.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '') }
+}
+
+/** What the store keeps of a secret. @param {string} secret @returns {Promise<string>} */
+export async function hashOf (secret) {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(secret))
+  return Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/**
+ * What became of a token.
+ * @param {{until?: string, revoked?: string}} doc @param {number} now milliseconds by the clock of the server
+ * @returns {'valid' | 'expired' | 'revoked'}
+ */
+export const tokenState = ({ until, revoked }, now) =>
+  revoked !== undefined ? 'revoked' : until !== undefined && now >= Date.parse(until) ? 'expired' : 'valid'
