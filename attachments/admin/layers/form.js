@@ -8,6 +8,7 @@ import { button, soon } from '../../dom.js'
 import { date } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { Clash, save } from '../edit.js'
+import { withCode } from '../overview/part.js'
 import { fieldsBetween, record } from '../record.js'
 import { askClash, valueText } from './clash.js'
 import { same } from './fields.js'
@@ -74,7 +75,7 @@ export class LayerForm {
       card('area', settings.part('area')),
       card('tiles', settings.part('tiles')),
       card('upstream', element('p', { class: 'hint' }, words.upstream.lead), upstream.element),
-      card('retention', element('p', { class: 'hint' }, words.retention.lead), retention.element, this.#preview.element),
+      card('retention', element('p', { class: 'hint' }, withCode(words.retention.lead)), retention.element, this.#preview.element),
       card('offline', settings.part('offline')),
       element('div', { class: 'save row' }, this.state, this.discarding, this.saving)),
       card('privacy', this.privacy.element),

@@ -48,7 +48,8 @@ export function movePart (app, layer, onRemoved) {
       const others = await Promise.all(['edition', 'style'].map(ask))
       if ([first, ...others].some(({ rows }) => rows.length)) return app.say(words.notEmpty(layer), true)
       const content = element('p', null, words.askText)
-      if (!await confirm({ head: words.ask(layer), content, action: words.remove, isDanger: true, typed: layer })) return
+      const head = words.ask(layer)
+      if (!await confirm({ head, content, action: words.remove, isDanger: true, typed: layer })) return
       const { _id, _rev } = await app.couch.read(doc._id) ?? {}
       if (_id) await app.couch.write({ _id, _rev, _deleted: true })
       await record(app, { what: 'layer', done: 'removed', layer })
