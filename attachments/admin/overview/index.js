@@ -1,7 +1,7 @@
 // The overview: what the store holds, how it grows, what is wrong with it and what it does at the moment. Figures come
 // from a few requests for all layers together, which never wait for an index; documents from the change feed.
 import { element, write } from '../../../client/timeline/dom.js'
-import { soon } from '../../dom.js'
+import { breathe, soon } from '../../dom.js'
 import { date, size } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { confirm } from '../confirm.js'
@@ -40,6 +40,8 @@ class Overview {
   #stop = new AbortController()
   #timer
   #isLooking = false
+  #isDrawing = false
+  #isLate = false
   #draw = soon(() => this.#show())
   /** What was read, and when. @type {Record<string, any>} */
   #seen = { figures: undefined, figuresAt: -Infinity, figuresTook: 0, figuresOf: '', slowAt: -Infinity }
@@ -141,46 +143,77 @@ class Overview {
     return this.#made[kind] ??= make(this.#app.docs.all(kind))
   }
 
-  #show () {
+  /** Draws everything, a part at a time. What changes meanwhile is drawn afterwards. */
+  async #show () {
+    if (this.#isDrawing) {
+      this.#isLate = true
+      return
+    }
+    this.#isDrawing = true
+    try {
+      do {
+        this.#isLate = false
+        for (const step of this.#steps()) {
+          if (this.#stop.signal.aborted) return
+          step()
+          await breathe()
+        }
+      } while (this.#isLate)
+    } finally {
+      this.#isDrawing = false
+    }
+  }
+
+  * #steps () {
     const { couch, docs, user, security } = this.#app
     const { now: state, figures, expiring, designs, isEmbedded } = this.#seen
     const { parts } = this
-    if (this.#stop.signal.aborted || !state || !designs || !this.#isKnown) return
+    if (!state || !designs || !this.#isKnown) return
     const now = couch.now()
     const { info, index } = state
     const own = isEmbedded ? null : index // the embedded store has it in its own size
     const layers = docs.all('layer')
-    const editions = this.#of('edition', all =>
-      ({ all, ...factsOf(all), months: monthsOf(all, now), aDay: bytesADay(all, now) }))
-    const work = this.#of('work', all => ({ all, report: reportOf(all) }))
-    const failures = this.#made.failures ??= failuresOf(editions.all, work.all)
-    parts.cards.set({
-      layers: layers.length,
-      editions: { number: editions.all.length, newest: editions.newest && date(editions.newest) },
-      total: figures?.total,
-      disk: { file: info.sizes.file, active: info.sizes.active, index: own?.sizes.file ?? 0 },
-      expired: expiring?.expired,
-      failed: failures.reduce((sum, { failed }) => sum + failed, 0)
-    })
-    const pending = pendingOf(index)
-    const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
-    write(this.index, { text: !figures ? words.noIndex : late || '' })
-    const seen = ownFindings({ info, index, designs, security, user, work: work.all, now, figures }, words.own, size)
-    const { report } = work
-    parts.needs.set({
-      findings: allFindings(seen, report),
-      checked: report ? { when: fromNow(Date.parse(report.finished ?? report.seen) - now), who: report.user ?? '' } : null
-    })
-    const used = info.sizes.active + (own?.sizes.active ?? 0)
-    const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
-    parts.disk.set(diskOf(work.all, report, editions.aDay * Math.max(1, ratio), now, isEmbedded))
-    parts.running.set(runningOf(state))
-    parts.growth.set(editions.months)
-    parts.tiles.set({ expiring, canRefresh: layers.some(({ upstream }) => upstream), failures })
-    parts.layers.set(rowsOf(layers, figures?.layers, editions.last))
-    if (expiring !== undefined) this.#finished()
-    this.content.hidden = false
-    this.waiting.hidden = true
+    /** @type {any} */
+    let editions, work, failures
+    yield () => {
+      editions = this.#of('edition', all =>
+        ({ all, ...factsOf(all), months: monthsOf(all, now), aDay: bytesADay(all, now) }))
+    }
+    yield () => { work = this.#of('work', all => ({ all, running: all.filter(isRunning), report: reportOf(all) })) }
+    yield () => { failures = this.#made.failures ??= failuresOf(editions.all, work.all) }
+    yield () => {
+      parts.cards.set({
+        layers: layers.length,
+        editions: { number: editions.all.length, newest: editions.newest && date(editions.newest) },
+        total: figures?.total,
+        disk: { file: info.sizes.file, active: info.sizes.active, index: own?.sizes.file ?? 0 },
+        expired: expiring?.expired,
+        failed: failures.reduce((sum, { failed }) => sum + failed, 0)
+      })
+      const pending = pendingOf(index)
+      const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
+      write(this.index, { text: !figures ? words.noIndex : late || '' })
+      this.content.hidden = false
+      this.waiting.hidden = true
+    }
+    yield () => {
+      const { report, running: open } = work
+      const seen = ownFindings({ info, index, designs, security, user, work: open, now, figures }, words.own, size)
+      const when = report && fromNow(Date.parse(report.finished ?? report.seen) - now)
+      parts.needs.set({ findings: allFindings(seen, report), checked: report ? { when, who: report.user ?? '' } : null })
+    }
+    yield () => {
+      const used = info.sizes.active + (own?.sizes.active ?? 0)
+      const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
+      parts.disk.set(diskOf(work.all, work.report, editions.aDay * Math.max(1, ratio), now, isEmbedded))
+      parts.running.set(runningOf(state))
+    }
+    yield () => parts.growth.set(editions.months)
+    yield () => parts.tiles.set({ expiring, canRefresh: layers.some(({ upstream }) => upstream), failures })
+    yield () => {
+      parts.layers.set(rowsOf(layers, figures?.layers, editions.last))
+      if (expiring !== undefined) this.#finished()
+    }
   }
 
   #finished () {
@@ -202,6 +235,8 @@ class Overview {
     this.#lookSoon(0)
   }
 }
+
+const isRunning = ({ state }) => state === 'running'
 
 /** The newest edition of each layer, and when the store learnt of the last one. @param {any[]} editions */
 function factsOf (editions) {
