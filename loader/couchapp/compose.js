@@ -171,16 +171,20 @@ function isOneFunction (source) {
 // Query servers put "return" or a parenthesis before the source: a comment at its start would break that
 export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
 
+const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
+
+/** Whether a file belongs to the viewer, and so to its version. @param {string} name */
+export const isOfViewer = name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN].includes(name)
+
 /** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {
   const isPart = name => /\.(js|css)$/.test(name)
-  const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
   const [files, bundles] = await Promise.all([
     readAttachments(path.join(root, 'attachments'), { except: isPart, modules: vendored }),
     bundle({ ...viewerBundles, ...forPages })
   ])
   for (const [name, { bytes }] of Object.entries(bundles)) add(files, name, name, bytes)
-  stamp(files, name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN].includes(name))
+  stamp(files, isOfViewer)
   return sorted(files)
 }
 

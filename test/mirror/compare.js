@@ -1,6 +1,7 @@
 // Two databases held against each other, by nothing but what they answer to everybody: documents, revisions, attachments.
 // And what CouchDB's own replicator does between the two.
 import { isDeepStrictEqual } from 'node:util'
+import { isAdministrative } from '../../core/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { json, post } from '../support/backends.js'
 
@@ -8,7 +9,8 @@ const CHUNK = 200 // documents read at once, with the bytes of their attachments
 
 /**
  * Everything in which two databases differ, one line each; nothing when they are the same. Compared are all leaves of all
- * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners.
+ * documents, deleted ones too, with their fields and ancestors, their attachments byte by byte, and the winners. What is
+ * about the running of a store (work, activity, tokens) belongs to it alone.
  * @param {string} aUrl @param {string} bUrl
  * @param {{selects?: (id: string) => boolean, design?: boolean, revpos?: boolean}} [options] selects: what B is to hold of A, and nothing else; design: design documents as well; revpos: not when the embedded store is between, which takes an attachment for as new as the revision it came with
  * @returns {Promise<string[]>}
@@ -36,7 +38,7 @@ export async function differences (aUrl, bUrl, { selects = () => true, design = 
 /** The leaves of each document. */
 async function outline (url, design) {
   const { results } = await json(`${url}/_changes?style=all_docs`)
-  const wanted = results.filter(({ id }) => design || !id.startsWith('_design/'))
+  const wanted = results.filter(({ id }) => (design || !id.startsWith('_design/')) && !isAdministrative(id))
   return new Map(wanted.map(({ id, changes }) => [id, changes.map(({ rev }) => rev).sort()]))
 }
 

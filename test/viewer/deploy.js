@@ -1,5 +1,6 @@
 // Another version of the viewer, deployed to a store: every file of it that runs says which one it is of.
 import { stamp } from '../../loader/couchapp/bundle.js'
+import { isOfViewer } from '../../loader/couchapp/compose.js'
 
 const MARKED = { 'viewer.js': 'js', 'leaflet.js': 'js', 'offline.js': 'js', 'viewer.css': 'css' }
 
@@ -15,7 +16,7 @@ export async function deploy (store, number) {
   // as it was before it was stamped
   files['index.html'].bytes = Buffer.from(files['index.html'].bytes.toString().replace(/\?v=[0-9a-f]+/g, '').replace(/integrity="[^"]+"/g, 'integrity=""'))
   files['sw.js'].bytes = Buffer.from(files['sw.js'].bytes.toString().replace(/^const SHELL=.*\n/, ''))
-  stamp(files, name => !/^(tilecouch|pouchdb|layers)[.-]/.test(name))
+  stamp(files, isOfViewer)
   const attached = Object.entries(files).map(([name, { type, bytes }]) => [name, { content_type: type, data: bytes.toString('base64') }])
   await store.couch.request({ method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, _attachments: Object.fromEntries(attached) }) })
 }
