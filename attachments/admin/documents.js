@@ -48,6 +48,11 @@ export class Documents {
     this.#take(doc._id, doc)
   }
 
+  /** What the page itself has just removed. @param {string} id */
+  drop (id) {
+    this.#take(id, null)
+  }
+
   /** Reads everything, then follows the changes until `stop`. @param {(error: Error | null) => void} onState */
   async follow (onState) {
     const { signal } = this.#stop

@@ -1,0 +1,142 @@
+/* global document -- of the page, in functions that run there */
+import assert from 'node:assert/strict'
+import { STORE_ID, activityId } from '../../core/index.js'
+import { screens } from '../viewer/browser.js'
+import { onAdmin } from './stage.js'
+
+const DAY = 86_400_000 // milliseconds
+const timeOf = milliseconds => new Date(milliseconds).toISOString().slice(0, 19) + 'Z'
+const runOf = (milliseconds, number) => `${new Date(milliseconds).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+
+onAdmin('activity', stage => {
+  let number = 0
+  /** A document of activity so many days ago. */
+  const noted = (days, fields) => {
+    const at = Date.now() - days * DAY
+    return { _id: activityId(runOf(at, number++)), type: 'activity', user: stage.owner.name, at: timeOf(at), via: 'page', what: 'layer', done: 'changed', ...fields }
+  }
+  const put = async docs => {
+    const refused = (await stage.store.couch.bulk(docs)).filter(({ error }) => error)
+    assert.deepEqual(refused, [])
+  }
+  const enter = async (place = 'activity', screen = screens.desk) => {
+    const page = await stage.enter(place, stage.owner, screen)
+    await page.locator('.activity-section:not([aria-busy])').waitFor()
+    return page
+  }
+  const entries = page => page.locator('.activity li')
+  const inHead = (page, name) => page.getByRole('combobox', { name })
+
+  before(async () => {
+    await stage.store.defineLayer('osm')
+    await put([
+      noted(2, { layer: 'osm', fields: { name: { before: 'Streets', after: 'Roads' }, ttl: { before: 3600 }, pruned: { after: '2024-03-01T00:00:00Z' }, legend: { after: 'x'.repeat(500) } } }),
+      noted(1, { layer: 'town', what: 'edition', done: 'created', edition: '2024-03-01T00:00:00Z', via: 'tilecouch load', fields: { tiles: { after: 12345 } } }),
+      noted(1.0001, { what: 'access', fields: { writers: { before: { names: [], roles: [] }, after: { names: ['<b>anna</b>'], roles: ['survey'] } } } }),
+      noted(400, { layer: 'longago' })
+    ])
+  })
+
+  it('shows who changed what, by day, the newest first, with values before and after', async () => {
+    const page = await enter()
+    assert.equal(await entries(page).count(), 3)
+    const all = (await entries(page).allTextContents()).join('\n')
+    assert.match(all, /^created Edition town 1 Mar 2024.*tilecouch load.*12,345/)
+    assert.match(all, /Title.*Streets → Roads/)
+    assert.match(all, /3,600 seconds → \(none\)/)
+    assert.match(all, /1 Mar 2024/)
+    assert.match(all, /\(nobody\) → <b>anna<\/b>, the role survey/, 'names are text')
+    assert.ok(!all.includes('x'.repeat(200)), 'long values are shortened')
+    assert.equal(await page.locator('.activity h3').count(), 2)
+    assert.ok(all.includes(stage.owner.name))
+  })
+
+  it('links a layer and an edition to their places', async () => {
+    const page = await enter()
+    assert.deepEqual(await page.locator('.activity .subject a').evaluateAll(links => links.map(link => link.getAttribute('href'))),
+      ['#layers/town', '#editions/town/2024-03-01T00:00:00Z', '#access', '#layers/osm'])
+    await page.getByRole('link', { name: 'osm', exact: true }).click()
+    await page.waitForFunction(() => document.location.hash === '#layers/osm')
+  })
+
+  it('can be filtered by layer, user and kind, and says when nothing is left', async () => {
+    const page = await enter()
+    await inHead(page, 'Layer').selectOption('osm')
+    await page.getByText('1 change', { exact: true }).waitFor()
+    assert.equal(await entries(page).count(), 1)
+    await inHead(page, 'What').selectOption('access')
+    await page.getByText('No activity matches.').waitFor()
+    assert.equal(await entries(page).count(), 0)
+    await inHead(page, 'Layer').selectOption('')
+    await page.getByText('1 change', { exact: true }).waitFor()
+    await inHead(page, 'User').selectOption(stage.owner.name)
+    assert.equal(await entries(page).count(), 1)
+    await page.evaluate(() => { document.location.hash = 'activity/town' })
+    await inHead(page, 'What').selectOption('')
+    await page.getByText('1 change', { exact: true }).waitFor()
+    assert.equal(await inHead(page, 'Layer').inputValue(), 'town')
+  })
+
+  it('shows a change of somebody else at once', async () => {
+    const page = await enter()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await put([noted(0, { layer: 'fresh', what: 'layer', done: 'removed', via: 'tilecouch remove' })])
+    await page.locator('.activity li', { hasText: 'fresh' }).waitFor({ timeout: 5000 })
+    assert.match(await entries(page).first().textContent(), /^removed Layer fresh/)
+  })
+
+  it('lets an admin say for how long it is kept, notes that, and removes what is older', async () => {
+    const old = noted(100, { layer: 'hundred' })
+    await put([old])
+    const page = await enter()
+    await page.locator('.activity li', { hasText: 'hundred' }).waitFor()
+    const days = page.locator('.keep').getByLabel('Days')
+    assert.equal(await days.inputValue(), '365')
+    await days.fill('20')
+    await page.getByRole('button', { name: 'Save' }).click()
+    assert.equal(await days.evaluate(input => input.validity.valid), false)
+    await days.fill('60')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Activity is kept for 60 days now.').waitFor()
+    await page.locator('.activity li', { hasText: 'hundred' }).waitFor({ state: 'detached' })
+    await page.locator('.activity li', { hasText: '365 → 60' }).waitFor()
+    assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, 60)
+    await page.waitForFunction(() => /kept for 60 days/.test(document.querySelector('.keep')?.textContent ?? ''))
+    for (let tries = 0; await stage.store.couch.get(old._id); tries++) {
+      assert.ok(tries < 100, 'the old document goes')
+      await page.evaluate(() => new Promise(resolve => { setTimeout(resolve, 50) }))
+    }
+    await days.fill('365')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Activity is kept for 365 days now.').waitFor()
+    assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, undefined)
+  })
+
+  it('asks to look again when somebody else has changed the days meanwhile', async () => {
+    stage.allow(/ERR_FAILED/)
+    const page = await stage.visit('activity')
+    await page.route(/_changes/, route => route.abort()) // nothing tells this page what others do
+    await stage.signIn(page, stage.owner.name, stage.owner.password)
+    await page.locator('.activity-section:not([aria-busy])').waitFor()
+    await stage.store.couch.update(STORE_ID, doc => ({ ...doc, activityDays: 90 }))
+    const save = async () => page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('.keep').getByLabel('Days').fill('120')
+    await save()
+    await page.getByText('Somebody else has changed this meanwhile.').waitFor()
+    await page.getByText('Activity is kept for 90 days.').waitFor()
+    assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, 90)
+    await save()
+    await page.getByText('Activity is kept for 120 days now.').waitFor()
+    assert.equal((await stage.store.couch.get(STORE_ID)).activityDays, 120)
+  })
+
+  it('stays quick with many changes: a part is drawn, and the rest by a button', async function () {
+    this.timeout(60000)
+    await put(Array.from({ length: 1500 }, (_, at) => noted(1 + at / 100, { layer: `sheet-${at % 200}`, fields: { name: { before: 'Sheet', after: `Sheet ${at}` } } })))
+    const page = await enter()
+    await page.getByText(/1,50\d changes/).waitFor()
+    assert.equal(await entries(page).count(), 100)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    assert.equal(await entries(page).count(), 200)
+  })
+})
