@@ -16,6 +16,7 @@ onAdmin('layers', stage => {
   /** Opens the form of a layer. */
   const form = async layer => {
     const page = await stage.enter(`layers/${layer}`)
+    await page.locator('.layer:not([aria-busy])').waitFor()
     await saved(page)
     return page
   }
@@ -63,7 +64,7 @@ onAdmin('layers', stage => {
     ]) {
       await input(page, name).fill(bad)
       await save(page)
-      await page.locator(`.field:has([data-field="${name}"]) .problem`).getByText(why).waitFor()
+      await page.locator(`.field:has([data-field="${name}"]) .problem`, { hasText: why }).waitFor()
       assert.equal(await input(page, name).getAttribute('aria-invalid'), 'true')
       await page.getByRole('button', { name: 'Discard changes' }).click()
     }
@@ -243,7 +244,7 @@ onAdmin('layers', stage => {
     await dialog.getByLabel('Type empty to confirm').fill('empty')
     await remove.click()
     await page.locator('[data-layer="full"]').waitFor()
-    assert.equal(await page.locator('[data-layer="empty"]').count(), 0)
+    await page.locator('[data-layer="empty"]').waitFor({ state: 'detached' })
     assert.equal(await doc('empty'), null)
     assert.ok(await doc('full'))
     assert.equal((await notes('empty')).pop().done, 'removed')
@@ -260,7 +261,7 @@ onAdmin('layers', stage => {
       await route.fulfill({ json: { ok: true, userCtx: { name: 'rita', roles: ['tilecouch-writer'] } } })
     })
     await page.reload()
-    await saved(page)
+    await page.locator('.layer:not([aria-busy])').waitFor()
     await page.getByText('Everybody can read this store').waitFor()
     assert.equal(await page.getByText('tilecouch access --private').count(), 0)
     assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Editions', 'Work'])

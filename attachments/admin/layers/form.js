@@ -45,6 +45,8 @@ export class LayerForm {
     const upstream = upstreamField(() => this.#now())
     const retention = retentionField()
     this.#fields = [...settings.fields, upstream, retention]
+    for (const field of this.#fields) this.#fill(field, undefined)
+    this.#base = null
     this.#preview = retentionPreview(app, layer, this.#stop.signal)
     this.head = element('h2', null, layer)
     this.facts = element('p', { class: 'hint' })

@@ -18,7 +18,7 @@ export class LayerList {
   #pictures
   #search = element('input', { type: 'search', placeholder: words.find, 'aria-label': words.find, hidden: true, on: { input: () => this.#drawSoon() } })
   #isOrdering = false
-  #isWriting = false
+  #moving = Promise.resolve()
   #shown = ROWS
   #drawn = ''
   /** @type {Map<string, number> | null} */
@@ -72,8 +72,7 @@ export class LayerList {
     if (this.#stop.signal.aborted) return
     const { docs } = this.#app
     const isKnown = docs.known.has('layer')
-    const all = sortLayers(docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(sound))
-    const groupOf = isGrouped(all) ? groupsOf(all) : () => ''
+    const { all, groupOf } = this.#sorted()
     const wanted = this.#search.value.trim().toLowerCase()
     const found = all.filter(doc => !wanted || textOf(doc).includes(wanted))
     const part = found.slice(0, this.#shown)
@@ -90,13 +89,17 @@ export class LayerList {
       tiles: this.#tiles && (this.#tiles.get(doc.layer) ?? 0),
       isUnsaved: this.#isUnsaved(doc.layer)
     }))
-    const state = JSON.stringify([rows, this.#isOrdering, this.#isWriting])
+    const state = JSON.stringify([rows, this.#isOrdering])
     if (state === this.#drawn) return
     this.#drawn = state
     const focused = document.activeElement?.getAttribute('data-move')
-    this.list.replaceChildren(...groupsIn(rows).flatMap(([heading, group]) => [
-      ...heading ? [element('h3', null, heading)] : [],
-      element('ul', { class: 'card' }, group.map(row => this.#row(row, all.filter(doc => groupOf(doc) === heading))))]))
+    this.list.replaceChildren(...groupsIn(rows).flatMap(([heading, group]) => {
+      const whole = all.filter(doc => groupOf(doc) === heading)
+      return [
+        ...heading ? [element('h3', null, heading)] : [],
+        element('ul', { class: 'card' }, group.map(row => this.#row(row, whole)))
+      ]
+    }))
     if (focused) /** @type {HTMLElement | null} */ (this.list.querySelector(`[data-move="${focused}"]`))?.focus()
   }
 
@@ -110,7 +113,7 @@ export class LayerList {
       row.host && words.from(row.host)
     ].filter(Boolean).join(' · ')
     const at = group.findIndex(doc => doc.layer === layer)
-    const move = (by, icon, label) => iconButton(icon, label(title), () => this.#move(group, at, at + by), {
+    const move = (by, icon, label) => iconButton(icon, label(title), () => this.#move(layer, by), {
       'data-move': `${layer} ${by}`, 'aria-disabled': at + by < 0 || at + by >= group.length ? 'true' : null
     })
     return element('li', { 'data-layer': layer },
@@ -119,17 +122,26 @@ export class LayerList {
       this.#isOrdering && element('div', { class: 'row moves' }, move(-1, 'up', words.order.up), move(1, 'down', words.order.down)))
   }
 
-  async #move (group, from, to) {
-    if (this.#isWriting || to < 0 || to >= group.length) return
-    this.#isWriting = true
-    try {
-      await writeOrders(this.#app, ordersAfter(group, from, to))
-    } catch (error) {
-      this.#app.say(error.fields ? words.order.clash : texts.failed(error.message), true)
-    } finally {
-      this.#isWriting = false
-      this.#drawSoon()
-    }
+  /** One move after the other, each from the order that the one before has made. */
+  #move (layer, by) {
+    this.#moving = this.#moving.then(async () => {
+      const { group, at } = this.#placeOf(layer)
+      if (at < 0 || at + by < 0 || at + by >= group.length) return
+      await writeOrders(this.#app, ordersAfter(group, at, at + by))
+    }).catch(error => this.#app.say(error.fields ? words.order.clash : texts.failed(error.message), true))
+  }
+
+  /** All layers as they are listed, and the heading of each. */
+  #sorted () {
+    const all = sortLayers(this.#app.docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(sound))
+    return { all, groupOf: isGrouped(all) ? groupsOf(all) : () => '' }
+  }
+
+  #placeOf (layer) {
+    const { all, groupOf } = this.#sorted()
+    const own = all.find(doc => doc.layer === layer)
+    const group = own ? all.filter(doc => groupOf(doc) === groupOf(own)) : []
+    return { group, at: group.findIndex(doc => doc.layer === layer) }
   }
 }
 

@@ -3,7 +3,6 @@ import { element } from '../../../client/timeline/dom.js'
 import { layerDocument } from '../../../core/layer-document.js'
 import { button } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
-import { Clash, save } from '../edit.js'
 import { fieldsBetween, record } from '../record.js'
 import { inputField } from './fields.js'
 import { nameFault } from './move.js'
@@ -44,13 +43,13 @@ export function newLayer (app) {
     if (fault) return name.focus()
     create.disabled = true
     try {
-      const { after } = await save(app.couch, layerDocument(layer, { name: title.read() }), {})
+      const after = await app.couch.write(layerDocument(layer, { name: title.read() }))
       app.docs.put(after)
       close()
       app.go(`layers/${layer}`)
       await record(app, { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, after) })
     } catch (error) {
-      if (!(error instanceof Clash)) return app.say(texts.failed(error.message), true)
+      if (error.status !== 409) return app.say(texts.failed(error.message), true)
       name.complain(texts.layers.bad.taken(layer))
       name.focus()
     } finally {
