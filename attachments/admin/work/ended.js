@@ -35,15 +35,15 @@ export function ended ({ mayRemove, remove }) {
     { label: columns.ended, cell: doc => time(doc.finished ?? doc.seen) },
     { label: columns.lasted, cell: doc => span(lasted(doc, 0)) },
     { label: columns.amount, cell: figures },
-    { label: columns.who, cell: ({ user, host }) => [user, host && element('small', { class: 'layer' }, host)] },
+    { label: columns.who, cell: person },
     { label: columns.actions, cell: doc => mayRemove(doc) && removal(doc) }
   ])
 
   function draw () {
     const { command: of, layer, state } = wanted
-    const shown = of || layer || state
-      ? docs.filter(doc => (!of || doc.command === of) && (!layer || doc.layer === layer) && (!state || doc.state === state))
-      : docs
+    const isLike = (value, mine) => !value || value === mine
+    const shown = docs.filter(doc =>
+      isLike(of, doc.command) && isLike(layer, doc.layer) && isLike(state, doc.state))
     write(summary, { text: docs.length ? words.ended.shown(count(shown.length), count(docs.length)) : '' })
     rows.set(shown, docs.length ? words.ended.noneLike : known ? words.ended.none : '')
   }
@@ -78,6 +78,8 @@ const name = ({ command: of, layer }) => [of, layer].filter(Boolean).join(' ')
 
 const title = ({ command: of, layer }) => [of, layer && element('small', { class: 'layer' }, layer)]
 
+const person = ({ user, host }) => [user, host && element('small', { class: 'layer' }, host)]
+
 /** How it ended; of a failure why, and what to do. */
 function outcome (doc) {
   const { state, error, line } = doc
@@ -86,7 +88,8 @@ function outcome (doc) {
     error && element('p', { class: 'why' }, `${error.message ?? ''}`, error.code && element('small', null, ` [${error.code}]`)),
     error?.advice && element('p', { class: 'hint' }, `${error.advice}`),
     failures(doc),
-    line && element('details', null, element('summary', null, state === 'done' ? words.again : words.goOn), command(line, words.copy(line)))
+    line && element('details', null,
+      element('summary', null, state === 'done' ? words.again : words.goOn), command(line, words.copy(line)))
   ]
 }
 

@@ -20,7 +20,7 @@ export const work = {
   columns: { command: 'Commande', result: 'Résultat', ended: 'Fin', lasted: 'Durée', amount: 'Fait', who: 'Qui', actions: 'Retirer' },
   filters: { command: 'Commande', layer: 'Couche', state: 'Résultat', all: 'Tout' },
   units: { tiles: 'tuiles', versions: 'versions', documents: 'documents' },
-  follow: { reading: 'copie', following: 'à jour', away: 'attend une base', starting: 'commence', stopped: 'arrêtée', completed: 'complète' },
+  follow: { reading: 'copie', following: 'à jour', away: 'attend un entrepôt', starting: 'commence', stopped: 'arrêtée', completed: 'complète' },
   ofTotal: (done, total, unit) => `${done} sur ${total} ${unit}`.trim(),
   rate: rate => `${rate} par seconde`,
   left: span => `encore ${span} environ`,
@@ -42,7 +42,7 @@ export const work = {
   },
   start: {
     head: 'Lancer une commande',
-    lead: 'Ces commandes ont besoin de Node. Exécutez-les là où tilecouch est installé ; sans --db, elles prennent la base que nomme COUCHDB_URL, ou la base embarquée de ce dossier.',
+    lead: 'Ces commandes ont besoin de Node. Exécutez-les là où tilecouch est installé ; sans --db, elles prennent l’entrepôt que nomme COUCHDB_URL, ou l’entrepôt embarqué de ce dossier.',
     command: 'Commande',
     layer: 'Couche',
     newLayer: 'Couche, nouvelle ou non',
@@ -54,7 +54,7 @@ export const work = {
       seed: 'Télécharge les tuiles d’une zone depuis la source amont de la couche.',
       prune: 'Supprime les versions passées selon les règles de la couche. Avec --dry-run, compte seulement.',
       check: 'Cherche les défauts. Avec --fix, les répare.',
-      backup: 'Écrit toute la base dans un fichier.'
+      backup: 'Écrit tout l’entrepôt dans un fichier.'
     }
   }
 }

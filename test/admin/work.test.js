@@ -1,0 +1,192 @@
+/* global window, document -- of the page, in functions that run there */
+// The work of commands in the control room: what runs, what was interrupted, what ended.
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { end } from '../../bench/wait.js'
+import { workId } from '../../core/index.js'
+import { startCommand } from '../support/command.js'
+import { useFolder } from '../support/folder.js'
+import { startUpstream } from '../support/upstream-server.js'
+import { png } from '../support/tiles.js'
+import { onAdmin } from './stage.js'
+
+const LIVE = 2000 // milliseconds until a change shows
+const RUNS = 10_000
+const DAY = 86_400_000 // milliseconds
+
+const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
+const runOf = (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
+
+const part = (page, head) => page.locator('.work .card').filter({ has: page.getByRole('heading', { name: head }) })
+const isRead = page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
+
+onAdmin('work', stage => {
+  const folder = useFolder()
+
+  /** Writes a document of work. */
+  const write = async (fields, at = Date.now()) => {
+    const _id = workId(runOf(at, Math.floor(Math.random() * 36 ** 4)))
+    const times = { started: timeOf(at), seen: timeOf(at) }
+    await stage.store.couch.update(_id, () => ({ type: 'work', state: 'running', user: stage.owner.name, ...times, ...fields }))
+    return _id
+  }
+
+  beforeEach(async () => {
+    await stage.store.defineLayer('osm')
+    const old = (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;' }))
+    await stage.store.couch.bulk(old.map(({ id, value }) => ({ _id: id, _rev: value.rev, _deleted: true })))
+  })
+
+  it('shows a load while it runs, then as interrupted when it was killed, with the command to go on', async function () {
+    this.timeout(90000)
+    const upstream = await startUpstream()
+    const page = await stage.enter('work')
+    await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
+    const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
+    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', '--db', stage.backend.database])
+    try {
+      const running = part(page, 'Running now').locator('.run')
+      await running.getByText('load town').waitFor()
+      await running.getByText(/^\d+ of 5,461 tiles/).waitFor()
+      await running.getByRole('progressbar').waitFor()
+      await running.getByText(/about .* left/).waitFor()
+      await running.getByText(`by ${stage.owner.name}`).waitFor()
+      await end(child, 'SIGKILL')
+      const killed = part(page, 'Interrupted').locator('.run').filter({ hasText: 'load town' })
+      await killed.waitFor({ timeout: 40000 })
+      await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
+      const line = await killed.locator('code').innerText()
+      assert.match(line, /^tilecouch load .* --layer town/)
+      assert.doesNotMatch(line, /:\/\/[^/]*:[^/]*@/, 'without a password')
+    } finally {
+      await end(child, 'SIGKILL')
+      await upstream.close()
+    }
+  })
+
+  it('counts a command as interrupted that is silent for too long, without any new document', async () => {
+    const page = await stage.enter('work')
+    await isRead(page)
+    await write({ command: 'seed', layer: 'osm', line: 'tilecouch seed osm', started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) })
+    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
+    await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor({ timeout: 15000 })
+    assert.equal(await part(page, 'Interrupted').locator('code').innerText(), 'tilecouch seed osm')
+  })
+
+  it('shows how commands ended: a load, a check, and one that failed with its advice', async function () {
+    this.timeout(90000)
+    const page = await stage.enter('work')
+    await isRead(page)
+    const tiles = path.join(folder.dir, 'tiles', '5', '1')
+    await mkdir(tiles, { recursive: true })
+    for (let y = 0; y < 3; y++) await writeFile(path.join(tiles, `${y}.png`), png(y))
+    for (const argv of [['load', path.join(folder.dir, 'tiles'), '--layer', 'osm', '--time', '2024'], ['check', 'osm']]) {
+      assert.equal(await startCommand([...argv, '--db', stage.backend.database]).ended, 0)
+      const row = part(page, 'Ended').locator('tbody tr').filter({ has: page.locator('th', { hasText: argv[0] }) })
+      await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
+      await row.getByText(/^3( of 3)? tiles/).waitFor()
+    }
+    const id = await write({ command: 'export', layer: 'osm', done: 5, failed: 2, failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'], error: { code: 'TARGET_EXISTS', message: 'out.zip exists', advice: 'Use another name.' }, state: 'failed', finished: timeOf(Date.now() + 1000) })
+    const row = part(page, 'Ended').locator('tbody tr').first()
+    await row.getByText('Use another name.').waitFor({ timeout: LIVE })
+    await row.getByText('[TARGET_EXISTS]').waitFor()
+    await row.locator('summary').getByText('2 failures').click()
+    await row.getByText('osm:5:1:1: <b>no</b> image').waitFor()
+    await row.getByRole('button', { name: 'Remove: export osm' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove the entry' }).click()
+    await part(page, 'Ended').getByText('Use another name.').waitFor({ state: 'detached' })
+    assert.equal(await stage.store.couch.get(id), undefined)
+  })
+
+  it('shows what changes within two seconds, and keeps what is open', async () => {
+    const page = await stage.enter('work')
+    await isRead(page)
+    const id = await write({ command: 'backup', unit: 'documents', done: 1, total: 100, failed: 1, failures: ['osm:1:1:1: gone'], rate: 10 })
+    const running = part(page, 'Running now').locator('.run')
+    await running.getByText('1 of 100 documents').waitFor({ timeout: LIVE })
+    await running.getByText('1 failure', { exact: true }).click()
+    await stage.store.couch.update(id, doc => ({ ...doc, done: 60, seen: timeOf(Date.now()) }))
+    await running.getByText(/^60 of 100 documents · 10 a second · about 4 secs? left · 1 failure$/).waitFor({ timeout: LIVE })
+    await running.getByText('osm:1:1:1: gone').waitFor()
+    await stage.store.couch.update(id, doc => ({ ...doc, state: 'stopped', finished: timeOf(Date.now()) }))
+    await part(page, 'Ended').locator('tbody').getByText('Stopped').waitFor({ timeout: LIVE })
+    assert.equal(await running.count(), 0)
+  })
+
+  it('shows a writer the same, and lets him remove what is his', async () => {
+    for (const user of ['wanda', 'otto']) await write({ command: 'check', layer: user, user, state: 'done', finished: timeOf(Date.now()) })
+    const page = await stage.visit('work')
+    await page.route('**/_session', async (route, request) => {
+      if (request.method() !== 'GET') return route.continue()
+      await route.fulfill({ json: { ok: true, userCtx: { name: 'wanda', roles: ['tilecouch-writer'] } } })
+    })
+    await page.reload()
+    await isRead(page)
+    await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
+    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Editions', 'Work'])
+    assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ }).evaluateAll(all => all.map(each => each.getAttribute('aria-label'))), ['Remove: check wanda'])
+  })
+
+  it('fills in a command for a layer', async () => {
+    await stage.store.defineLayer('osm', { bounds: [5, 45, 11, 48], minzoom: 2, maxzoom: 9 })
+    const page = await stage.enter('work')
+    const start = part(page, 'Start something')
+    const wanted = { load: /^tilecouch load tiles\/ --layer LAYER/, export: /^tilecouch export osm tiles.pmtiles/, seed: /^tilecouch seed osm --bbox 5,45,11,48 --zoom 2-9/, prune: /^tilecouch prune osm/, check: /^tilecouch check osm/, backup: /^tilecouch backup store.tcb/ }
+    for (const [name, line] of Object.entries(wanted)) {
+      await start.getByLabel('Command').selectOption(name)
+      await start.locator('code').filter({ hasText: line }).waitFor()
+    }
+  })
+
+  it('stays quick with 10,000 past runs, and filters them', async function () {
+    this.timeout(120000)
+    const now = Date.now()
+    let batch = []
+    for (let number = 0; number < RUNS; number++) {
+      const at = now - Math.floor(number * 80 * DAY / RUNS) - DAY
+      const isRare = number === RUNS - 1
+      batch.push({
+        _id: workId(runOf(at, number)), type: 'work', command: isRare ? 'backup' : 'load', layer: `sheet-${number % 200}`,
+        state: number % 50 ? 'done' : 'failed', started: timeOf(at), seen: timeOf(at + 9000), finished: timeOf(at + 9000),
+        unit: 'tiles', done: 1000, total: 1000, rate: 111, user: stage.owner.name
+      })
+      if (batch.length === 1000) {
+        assert.deepEqual((await stage.store.couch.bulk(batch)).filter(({ error }) => error).slice(0, 3), [])
+        batch = []
+      }
+    }
+    const page = await stage.enter('layers')
+    await page.evaluate(() => {
+      const view = /** @type {any} */ (window)
+      view.longest = 0
+      new PerformanceObserver(list => {
+        for (const { duration } of list.getEntries()) view.longest = Math.max(view.longest, duration)
+      }).observe({ type: 'longtask' })
+    })
+    await page.locator('#sections').getByText('Work').click()
+    const past = part(page, 'Ended')
+    await past.getByText('10,000', { exact: true }).waitFor()
+    await past.locator('tbody tr').nth(99).waitFor()
+    assert.equal(await past.locator('tbody tr').count(), 100)
+    await past.getByLabel('Result').selectOption('failed')
+    await past.getByText('200 of 10,000').waitFor()
+    await past.getByLabel('Layer').selectOption('sheet-50')
+    await past.getByText('50 of 10,000').waitFor()
+    await past.getByLabel('Result').selectOption('')
+    await past.getByLabel('Layer').selectOption('')
+    await past.getByLabel('Command').selectOption('backup')
+    await past.getByText('1 of 10,000').waitFor()
+    await past.getByLabel('Command').selectOption('')
+    await past.getByRole('button', { name: 'Show more' }).click()
+    await past.locator('tbody tr').nth(199).waitFor()
+    // what runs does not draw again what has ended
+    await past.locator('tbody tr').first().evaluate(row => { row.id = 'same' })
+    await write({ command: 'seed', layer: 'osm', done: 1 })
+    await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
+    assert.equal(await page.locator('#same').count(), 1)
+    const longest = await page.evaluate(() => Math.round(/** @type {any} */ (window).longest))
+    console.log(`      longest task ${longest} ms`)
+    assert.ok(longest < 500, `${longest} ms`)
+  })
+})
