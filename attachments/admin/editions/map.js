@@ -13,6 +13,7 @@ const TALL = 0.75 // height of a map by its width, at most
 const WIDE = 0.4 // at least
 const ACROSS = 512 // pixels of tiles that a map is wide, at least
 const IMAGES = 40 // tiles under a map, at most
+const ZOOMS = 8 // that are looked at for tiles
 const VIEW = 800 // pixels that the view of a link is supposed to be wide
 
 /**
@@ -42,6 +43,23 @@ export function around (extents) {
   }))
 }
 
+/** Neighbours become one: first those in a row, then rows that are as wide. @param {Rectangle[]} rectangles */
+function joined (rectangles) {
+  const join = (list, isNext, grow) => {
+    const found = /** @type {Rectangle[]} */ ([])
+    for (const one of list) {
+      const last = found[found.length - 1]
+      if (last && isNext(last, one)) grow(last, one)
+      else found.push({ ...one })
+    }
+    return found
+  }
+  const rows = join([...rectangles].sort((a, b) => a.y0 - b.y0 || a.y1 - b.y1 || a.x0 - b.x0),
+    (a, b) => a.y0 === b.y0 && a.y1 === b.y1 && a.x1 + 1 === b.x0, (a, b) => { a.x1 = b.x1 })
+  return join(rows.sort((a, b) => a.x0 - b.x0 || a.x1 - b.x1 || a.y0 - b.y0),
+    (a, b) => a.x0 === b.x0 && a.x1 === b.x1 && a.y1 + 1 === b.y0, (a, b) => { a.y1 = b.y1 })
+}
+
 /** The boxes of an area; one over the antimeridian is two. @returns {Extent[]} */
 const boxesOf = ({ boxes = [] }) => boxes.flatMap(([west, south, east, north]) => {
   const span = (from, to) => ({ x0: lonToX(from, 0), x1: lonToX(to, 0), y0: latToY(north, 0), y1: latToY(south, 0) })
@@ -64,7 +82,7 @@ export function viewOf ({ x0, x1, y0, y1 }) {
  * @returns {SVGElement} tiles come into it as they are found
  */
 export function smallMap (of, { rectangles, area, within, label }) {
-  const extents = rectangles.map(extentOf)
+  const extents = joined(rectangles).map(extentOf)
   const boxes = area ? boxesOf(area) : []
   const frame = frameOf(within ?? around([...extents, ...boxes]) ?? { x0: 0, x1: 1, y0: 0, y1: 1 })
   const scale = WIDTH / (frame.x1 - frame.x0)
@@ -99,22 +117,20 @@ function frameOf ({ x0, x1, y0, y1 }) {
   return { x0: left, x1: left + width, y0: top, y1: top + height }
 }
 
-/** Tiles of the layer as they are now, if few of them fill the map: only those that exist are asked for. */
+/** Tiles of the layer as they are now: of the zoom that suits the map, or of one above it that has most of them. */
 async function drawImages ({ couch, layer, signal }, frame, group, { scale }) {
   if (layer.format === 'pbf') return
   const { minzoom = 0, maxzoom = 22 } = layer
-  const z = Math.min(Math.max(Math.ceil(Math.log2(ACROSS / 256 / (frame.x1 - frame.x0))), minzoom), maxzoom)
-  const across = 2 ** z
-  const last = value => Math.min(Math.ceil(value * across), across) - 1
-  const [x0, x1] = [Math.floor(frame.x0 * across), last(frame.x1)]
-  const [y0, y1] = [Math.floor(frame.y0 * across), last(frame.y1)]
-  if ((x1 - x0 + 1) * (y1 - y0 + 1) > IMAGES) return
-  const tiles = []
-  for (let x = x0; x <= x1; x++) {
-    for (let y = y0; y <= y1; y++) tiles.push({ x, y, id: tileId(layer.layer, z, x, y) })
-  }
-  const found = await docsOf(couch, tiles.map(({ id }) => id), { signal }).catch(() => []) // a map without a picture
-  group.append(...tiles.filter((_, index) => found[index]?.doc?._attachments?.tile).map(({ x, y, id }) => svg('image', {
+  const suits = Math.ceil(Math.log2(ACROSS / 256 / (frame.x1 - frame.x0)))
+  const first = Math.min(Math.max(suits, minzoom), maxzoom)
+  const zooms = Array.from({ length: Math.min(first - minzoom + 1, ZOOMS) }, (_, up) => tilesIn(layer, frame, first - up))
+  const asked = zooms.filter(tiles => tiles.length <= IMAGES)
+  const ids = asked.flat().map(({ id }) => id)
+  const docs = await docsOf(couch, ids, { signal }).catch(() => []) // a map without a picture
+  const there = new Set(docs.filter(({ doc }) => doc?._attachments?.tile).map(({ id }) => id))
+  const found = asked.map(tiles => ({ tiles: tiles.filter(({ id }) => there.has(id)), most: tiles.length }))
+  const best = found.find(({ tiles, most }) => tiles.length > most / 2) ?? found.find(({ tiles }) => tiles.length)
+  group.append(...(best?.tiles ?? []).map(({ id, x, y, across }) => svg('image', {
     href: `${couch.db}/${encodeURIComponent(id)}/tile`,
     x: ((x / across - frame.x0) * scale).toFixed(1),
     y: ((y / across - frame.y0) * scale).toFixed(1),
@@ -122,4 +138,18 @@ async function drawImages ({ couch, layer, signal }, frame, group, { scale }) {
     height: (scale / across).toFixed(1),
     preserveAspectRatio: 'none'
   })))
+}
+
+/** @param {Extent} frame @returns {{id: string, x: number, y: number, across: number}[]} no more than too many */
+function tilesIn ({ layer }, frame, z) {
+  const across = 2 ** z
+  const last = value => Math.min(Math.ceil(value * across), across) - 1
+  const tiles = []
+  for (let x = Math.floor(frame.x0 * across); x <= last(frame.x1); x++) {
+    for (let y = Math.floor(frame.y0 * across); y <= last(frame.y1); y++) {
+      tiles.push({ id: tileId(layer, z, x, y), x, y, across })
+      if (tiles.length > IMAGES) return tiles
+    }
+  }
+  return tiles
 }

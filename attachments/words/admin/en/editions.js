@@ -80,8 +80,8 @@ export const editions = {
   },
   remove: {
     head: 'Remove',
-    since: time => `Without this edition, from ${time} on`,
-    until: (time, next) => `Without this edition, from ${time} until ${next}`,
+    since: time => `Without this edition, from ${time} on,`,
+    until: (time, next) => `Without this edition, from ${time} until ${next},`,
     before: name => `the map would show what it shows at ${name}.`,
     nothing: 'the map would show nothing: there is no edition before.',
     versions: number({ one: '# version goes.', other: '# versions go.' }),

@@ -1,0 +1,168 @@
+/* global document -- of the page, in functions that run there */
+// The editions of a layer in the control room: what they counted, where they are, what differs from the one before.
+import assert from 'node:assert/strict'
+import { parseArea, editionId } from '../../core/index.js'
+import { diff } from '../../loader/diff/index.js'
+import { load, removeTiles } from '../../loader/index.js'
+import { memorySource } from '../support/memory-source.js'
+import { onAdmin } from './stage.js'
+
+const [T1, T2, T3] = ['2023-01-01T00:00:00Z', '2024-03-01T00:00:00Z', '2024-06-01T00:00:00Z']
+
+/** Tiles of a zoom: columns and rows from 0 on. */
+function tiles (z, side, seed) {
+  const entries = []
+  for (let x = 0; x < side; x++) for (let y = 0; y < side; y++) entries.push([`${z}/${x}/${y}`, seed(x, y)])
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+const base = { '0/0/0': 1, ...tiles(2, 4, () => 1) }
+
+onAdmin('editions', stage => {
+  const loaded = (layer, time, some, options = {}) => load(stage.store, memorySource(some), { layer, time, ...options })
+
+  before(async () => {
+    await loaded('osm', T1, { ...base, ...tiles(8, 80, () => 1) }, { title: 'First survey' })
+    // a part: what it does not name stays
+    await loaded('osm', T2, { ...tiles(8, 10, x => x < 3 ? 2 : 1), '8/100/100': 5, '8/101/100': 5 }, { title: '<b>Bold</b> <img src=x onerror=alert(1)>' })
+    await loaded('osm', T3, { ...base, ...tiles(8, 80, (x, y) => y > 70 ? undefined : x < 3 && y < 10 ? 2 : 1) }, { title: 'Whole', complete: true })
+  })
+
+  const compareCard = page => page.locator('.compare .body:not([aria-busy])')
+  const footprintCard = page => page.locator('.footprint .body:not([aria-busy])')
+  const figures = async page => {
+    await compareCard(page).waitFor()
+    return page.locator('.compare .figures dd').allInnerTexts()
+  }
+  const told = async (layer, from, to) => {
+    const { tiles: { added, changed, removed } } = await diff(stage.store, `${layer}@${from}`, `${layer}@${to}`)
+    return [added, changed, removed].map(value => value.toLocaleString('en-GB'))
+  }
+
+  it('are listed by layer, the newest first, with what they counted', async () => {
+    const page = await stage.enter('editions')
+    const row = page.locator('tbody tr', { hasText: 'osm' })
+    await row.waitFor()
+    assert.match(await row.innerText(), /osm\s+3\s+1 Jun 2024\s+Whole/)
+    await row.getByRole('link', { name: 'osm', exact: true }).click()
+    await page.getByRole('heading', { name: 'Editions of osm' }).waitFor()
+    const rows = page.locator('tbody tr')
+    assert.deepEqual(await rows.locator('th').allInnerTexts(), ['1 Jun 2024', '1 Mar 2024', '1 Jan 2023'])
+    assert.match(await rows.nth(0).innerText(), /Complete/)
+    assert.match(await rows.nth(1).innerText(), /Partial\s+102\s+2\s+30\s+0/)
+    await rows.nth(2).getByRole('link').click()
+    await page.getByRole('heading', { name: 'First survey' }).waitFor()
+    await page.getByText('This is the first edition of the layer.').waitFor()
+  })
+
+  it('are compared with the one before as `diff` does', async () => {
+    const page = await stage.enter(`editions/osm/${T2}`)
+    assert.deepEqual(await figures(page), await told('osm', T1, T2))
+    await compareCard(page).getByText('2 of 2 blocks differ').waitFor()
+    await compareCard(page).getByText(`tilecouch diff osm@${T1} osm@${T2}`).waitFor()
+    assert.match(await page.getByRole('link', { name: 'Compare on the map' }).getAttribute('href'), new RegExp(`#osm@${T1}\\.\\.${T2}/`))
+    await page.evaluate(hash => { document.location.hash = hash }, `editions/osm/${T3}`)
+    await page.getByRole('heading', { name: 'Whole' }).waitFor()
+    const differing = await told('osm', T2, T3)
+    assert.deepEqual(await figures(page), differing)
+    assert.notEqual(differing[2], '0', 'a complete edition removes tiles that the one before does not name')
+  })
+
+  it('are compared as `diff` does after tiles of the one before were removed', async () => {
+    await loaded('cut', T1, tiles(8, 8, () => 1))
+    await loaded('cut', T2, tiles(8, 8, () => 2))
+    await loaded('cut', T3, tiles(8, 8, x => x < 2 ? 2 : 3))
+    const area = parseArea({ bbox: [-180, 85, -177, 85.06] })
+    await removeTiles(stage.store, 'cut', { area, zooms: { min: 8, max: 8 }, since: T2, until: T2 })
+    const page = await stage.enter(`editions/cut/${T3}`)
+    assert.deepEqual(await figures(page), await told('cut', T2, T3))
+  })
+
+  it('show where they are, on a map and in words', async () => {
+    const page = await stage.enter(`editions/osm/${T2}`)
+    await footprintCard(page).getByText('102 tiles in zoom 8.').waitFor()
+    const map = footprintCard(page).getByRole('img')
+    assert.match(await map.getAttribute('aria-label'), /102 tiles in zoom 8\. From 35\.46, -180\.00 \(south-west\) to 85\.05, -36\.56/)
+    await map.locator('image').first().waitFor({ state: 'attached' })
+    // ten by ten tiles, and two others
+    assert.equal((await map.locator('path.tiles').getAttribute('d')).match(/M/g).length, 2)
+  })
+
+  it('say what the map would show without them', async () => {
+    const page = await stage.enter(`editions/osm/${T2}`)
+    const card = page.locator('.card.remove')
+    await card.getByText('Without this edition, from 1 Mar 2024 until Whole (1 Jun 2024), the map would show what it shows at First survey (1 Jan 2023).').waitFor()
+    await card.getByText('32 versions go.').waitFor()
+    await card.getByText('30 tiles fall back to their version before.').waitFor()
+    await card.getByText('2 tiles had no version before.').waitFor()
+    await card.getByText(`tilecouch remove osm --edition ${T2} --dry-run`).waitFor()
+    await page.evaluate(hash => { document.location.hash = hash }, `editions/osm/${T1}`)
+    await card.getByText('the map would show nothing: there is no edition before.').waitFor()
+  })
+
+  it('have titles that are text, whatever they hold', async () => {
+    const page = await stage.enter(`editions/osm/${T2}`)
+    await page.getByRole('heading', { name: '<b>Bold</b> <img src=x onerror=alert(1)>' }).waitFor()
+    assert.equal(await page.locator('#content b, #content img').count(), 0)
+  })
+
+  it('take another title, which is noted under Activity and shows on other pages', async () => {
+    await loaded('town', T1, base, { title: 'Old' })
+    const page = await stage.enter(`editions/town/${T1}`)
+    const other = await stage.enter('editions/town')
+    await other.getByRole('cell', { name: 'Old' }).waitFor()
+    await page.getByLabel('Title').fill('New')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    await other.getByRole('cell', { name: 'New' }).waitFor()
+    assert.equal((await stage.store.couch.get(editionId('town', T1))).title, 'New')
+    const { rows } = await stage.store.couch.request({ path: '_all_docs', qs: { include_docs: true, startkey: '"activity:"', endkey: '"activity;"' } })
+    const [note] = rows.map(({ doc }) => doc).filter(({ layer }) => layer === 'town')
+    const { user, what, done, edition, fields } = note
+    assert.deepEqual({ user, what, done, edition, fields }, {
+      user: stage.owner.name, what: 'edition', done: 'changed', edition: T1, fields: { title: { before: 'Old', after: 'New' } }
+    })
+  })
+
+  it('keep what two people write at once, and ask where it is one field', async () => {
+    await loaded('both', T1, base, { title: 'Old' })
+    const [one, two] = [await stage.enter(`editions/both/${T1}`), await stage.enter(`editions/both/${T1}`)]
+    const write = async (page, field, text) => {
+      await page.getByLabel(field).fill(text)
+      await page.getByRole('button', { name: 'Save' }).click()
+    }
+    const stored = () => stage.store.couch.get(editionId('both', T1))
+    await two.getByLabel('Source').fill('of two')
+    await write(one, 'Title', 'of one')
+    await one.getByText('Saved.').waitFor()
+    await two.getByRole('button', { name: 'Save' }).click()
+    await two.getByText('Saved.').waitFor()
+    assert.equal((await stored()).title, 'of one')
+    assert.equal((await stored()).source, 'of two')
+
+    await two.getByRole('heading', { name: 'of one' }).waitFor()
+    await two.getByLabel('Title').fill('two wants')
+    await write(one, 'Title', 'one wants')
+    await two.getByRole('heading', { name: 'one wants' }).waitFor()
+    await two.getByRole('button', { name: 'Save' }).click()
+    await two.getByText('Theirs: one wants').waitFor()
+    assert.equal((await stored()).title, 'one wants', 'nothing is overwritten unasked')
+    await two.getByRole('button', { name: 'Write mine' }).click()
+    await two.getByRole('heading', { name: 'two wants' }).waitFor()
+    assert.equal((await stored()).title, 'two wants')
+
+    await one.getByRole('heading', { name: 'two wants' }).waitFor()
+    await two.getByLabel('Title').fill('lost')
+    await write(one, 'Title', 'kept')
+    await two.getByRole('heading', { name: 'kept' }).waitFor()
+    await two.getByRole('button', { name: 'Save' }).click()
+    await two.getByRole('button', { name: 'Keep theirs' }).click()
+    assert.equal(await two.getByLabel('Title').inputValue(), 'kept')
+    assert.equal((await stored()).title, 'kept')
+  })
+
+  it('say so when they are not there', async () => {
+    const page = await stage.enter('editions/osm/1999-01-01T00:00:00Z')
+    await page.getByText('There is no edition osm@1999-01-01T00:00:00Z.').waitFor()
+  })
+})
