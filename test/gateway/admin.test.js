@@ -173,7 +173,7 @@ onControlRoom('the control room of a gateway', (own, { name: kind }) => {
       const cookie = await own.cookieOf('boss')
       const requests = /** @type {[string, string, any?][]} */ ([
         ['GET', '/'], ['GET', '/db'], ['HEAD', '/db'], ['GET', '/db/_security'], ['GET', '/db/layer:osm?conflicts=true'], ['GET', '/db/_all_docs?limit=2'], ['POST', '/db/_all_docs', { keys: ['layer:osm'] }],
-        ['POST', '/db/_all_docs/queries', { queries: [{ limit: 1 }] }], ['GET', '/db/_changes?limit=1'], ['POST', '/db/_changes?filter=_selector', { selector: { _id: 'layer:osm' } }],
+        ['POST', '/db/_all_docs/queries', { queries: [{ limit: 1 }] }], ['GET', '/db/_changes?limit=1'], ['GET', '/db/_local_docs?limit=1'], ['POST', '/db/_changes?filter=_selector', { selector: { _id: 'layer:osm' } }],
         ['GET', '/db/_design/versions/_view/by_zoom?group_level=1'], ['POST', '/db/_design/versions/_view/by_zoom?group=true', { keys: [] }], ['GET', '/db/_design/versions/_info'], ['GET', '/db/_design/versions'],
         ['GET', '/db/admin:3:1:0/tile'], ['POST', '/db/_compact', {}], ['POST', '/db/_view_cleanup', {}]
       ])

@@ -14,7 +14,7 @@ import { useGateway } from './support/stand.js'
 import { ask } from './support/wire.js'
 
 onEachStore('the viewer of the gateway', backend => {
-  const own = useGateway(backend, { fill: made => hang(made, ['steps', 'holes']) })
+  const own = useGateway(backend, { fill: made => hang(made, ['steps', 'holes']), options: { controlRoom: true } })
   const get = own.ask
   let files
   before(async () => {

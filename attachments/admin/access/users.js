@@ -2,7 +2,6 @@
 import { element } from '../../../client/timeline/dom.js'
 import { lists, WRITER_ROLE, writersOf } from '../../../core/access.js'
 import { button } from '../../dom.js'
-import { databaseUrl } from '../../store.js'
 import { texts } from '../../words/admin/index.js'
 import { confirm } from '../confirm.js'
 import { record } from '../record.js'
@@ -52,7 +51,7 @@ export function usersCard (app, change, signal) {
   ]
 
   async function read () {
-    if (databaseUrl() && await isEmbedded()) return void content.replaceChildren(element('p', null, words.embedded))
+    if (await isEmbedded()) return void content.replaceChildren(element('p', null, words.embedded))
     try {
       const found = []
       let from = PREFIX

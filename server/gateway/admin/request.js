@@ -24,6 +24,7 @@ const ALLOWED = /** @type {[RegExp, string[]][]} */ ([
   ['db/_all_docs/queries', ASK],
   ['db/_changes', BOTH],
   ['db/_bulk_docs', ASK],
+  ['db/_local_docs', READ], // how far mirrors are
   ['db/_security', [...READ, 'PUT']],
   ['db/_compact', ASK],
   [`db/_compact/${NAME}`, ASK],
