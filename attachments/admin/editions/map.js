@@ -123,7 +123,10 @@ async function drawImages ({ couch, layer, signal }, frame, group, { scale }) {
   const { minzoom = 0, maxzoom = 22 } = layer
   const suits = Math.ceil(Math.log2(ACROSS / 256 / (frame.x1 - frame.x0)))
   const first = Math.min(Math.max(suits, minzoom), maxzoom)
-  const zooms = Array.from({ length: Math.min(first - minzoom + 1, ZOOMS) }, (_, up) => tilesIn(layer, frame, first - up))
+/**
+ * No more than too many.
+ * @param {Extent} frame @returns {{id: string, x: number, y: number, across: number}[]}
+ */
   const asked = zooms.filter(tiles => tiles.length <= IMAGES)
   const ids = asked.flat().map(({ id }) => id)
   const docs = await docsOf(couch, ids, { signal }).catch(() => []) // a map without a picture
