@@ -11,7 +11,7 @@ const input = (page, name) => page.locator(`[data-field="${name}"]`)
 const saved = page => page.getByText('Everything is saved.').waitFor()
 const save = page => page.getByRole('button', { name: 'Save changes' }).click()
 
-onAdmin('layers', stage => {
+onAdmin('layers', (stage, kind) => {
   const doc = layer => stage.store.couch.get(layerId(layer))
   /** Opens the form of a layer. */
   const form = async layer => {
@@ -151,6 +151,13 @@ onAdmin('layers', stage => {
       const test = page.getByRole('button', { name: 'Test the upstream' })
       await input(page, 'upstream.url').fill(`http://127.0.0.1:${port}/good/{z}/{x}/{y}.png`)
       await page.getByLabel('Zoom of the test').fill('9')
+      if (kind === 'CouchDB') { // its policy holds for all pages
+        stage.allow(/Content Security Policy/)
+        await test.click()
+        await page.getByText('The policy of this CouchDB does not let the page show images').waitFor()
+        assert.equal(await page.locator('.result a').getAttribute('href'), `http://127.0.0.1:${port}/good/9/266/180.png`)
+        return assert.deepEqual(asked, [])
+      }
       await test.click()
       await page.getByText('It works: this is the tile 9/266/180').waitFor()
       assert.equal(await page.locator('.result img').evaluate(image => /** @type {any} */ (image).naturalWidth > 0), true)

@@ -9,6 +9,7 @@ import { texts } from '../../words/admin/index.js'
 
 const words = texts.layers.upstream.test
 const DEEPEST = 18 // zoom that is asked for at most, unless somebody types another one
+const VIOLATION = 50 // milliseconds within which the browser says that a policy has blocked an image
 const SIZE = 256 // pixels of a tile, unless the layer says otherwise
 
 /** @typedef {{upstream: any, layer: Record<string, any>}} Given the settings, and the layer as the form has it */
@@ -98,17 +99,23 @@ export function upstreamTest (given, onBad) {
     result.setAttribute('aria-busy', 'true')
     const waiting = say(words.asking(place), 'hint')
     const image = element('img', { alt: words.alt(place), referrerpolicy: 'no-referrer', class: 'tile' })
+    let isBlocked = false // by the policy of the server, which may be stricter than that of the page
+    const onBlocked = ({ effectiveDirective }) => { isBlocked ||= effectiveDirective === 'img-src' }
+    document.addEventListener('securitypolicyviolation', onBlocked)
     const end = (...nodes) => {
       clearTimeout(timer)
+      document.removeEventListener('securitypolicyviolation', onBlocked)
       image.onload = image.onerror = null
       if (!waiting.isConnected) return // another test has begun
       result.removeAttribute('aria-busy')
       result.replaceChildren(...nodes, address)
     }
-    const fail = text => end(say(text, 'problem'), say(hasHeaders ? words.headers : words.gateway, 'hint'))
+    const fail = text => isBlocked
+      ? end(say(words.blocked, 'problem'), say(words.open, 'hint'))
+      : end(say(text, 'problem'), say(hasHeaders ? words.headers : words.gateway, 'hint'))
     const timer = setTimeout(() => fail(words.late(count(timeout))), timeout * 1000)
     image.onload = () => end(say(words.works(place, image.naturalWidth, image.naturalHeight), 'done'), image)
-    image.onerror = () => fail(words.failed(place))
+    image.onerror = () => setTimeout(() => fail(words.failed(place)), VIOLATION)
     result.replaceChildren(waiting)
     image.src = url
   }

@@ -180,6 +180,8 @@ export const layers = {
       alt: place => `Kachel ${place} des Upstreams`,
       works: (place, width, height) => `Es geht: Das ist die Kachel ${place}, ${width} × ${height} Pixel.`,
       failed: place => `Dieser Browser konnte die Kachel ${place} nicht laden.`,
+      blocked: 'Die Richtlinie dieses CouchDB lässt die Seite keine Bilder anderer Server zeigen ([csp] attachments_header_value).',
+      open: 'Öffnen Sie die Adresse, um die Kachel zu sehen.',
       late: seconds => `Keine Antwort innerhalb von ${seconds} Sekunden.`,
       gateway: 'Das Gateway kann es vielleicht trotzdem: Es fragt aus einem anderen Netz, mit eigenen Schlüsseln. Öffnen Sie die Adresse, um zu sehen, was der Server sagt.',
       headers: 'Das Gateway kann es vielleicht trotzdem: Es sendet die Kopfzeilen und Schlüssel, die ein Browser nicht senden kann. Öffnen Sie die Adresse, um zu sehen, was der Server sagt.',

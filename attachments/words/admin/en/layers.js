@@ -180,6 +180,8 @@ export const layers = {
       alt: place => `Tile ${place} of the upstream`,
       works: (place, width, height) => `It works: this is the tile ${place}, ${width} × ${height} pixels.`,
       failed: place => `This browser could not load the tile ${place}.`,
+      blocked: 'The policy of this CouchDB does not let the page show images of other servers ([csp] attachments_header_value).',
+      open: 'Open the address to see the tile.',
       late: seconds => `No answer within ${seconds} seconds.`,
       gateway: 'The gateway might still be able to: it asks from another network, with its own keys. Open the address to see what the server says.',
       headers: 'The gateway might still be able to: it sends the headers and keys that a browser cannot send. Open the address to see what the server says.',

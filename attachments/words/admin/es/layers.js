@@ -180,6 +180,8 @@ export const layers = {
       alt: place => `Tesela ${place} del upstream`,
       works: (place, width, height) => `Funciona: esta es la tesela ${place}, ${width} × ${height} píxeles.`,
       failed: place => `Este navegador no pudo cargar la tesela ${place}.`,
+      blocked: 'La política de este CouchDB no deja que la página muestre imágenes de otros servidores ([csp] attachments_header_value).',
+      open: 'Abra la dirección para ver la tesela.',
       late: seconds => `Sin respuesta en ${seconds} segundos.`,
       gateway: 'La pasarela quizá pueda: pide desde otra red, con sus propias claves. Abra la dirección para ver qué dice el servidor.',
       headers: 'La pasarela quizá pueda: envía las cabeceras y claves que un navegador no puede enviar. Abra la dirección para ver qué dice el servidor.',

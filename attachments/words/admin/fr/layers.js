@@ -180,6 +180,8 @@ export const layers = {
       alt: place => `Tuile ${place} de l’upstream`,
       works: (place, width, height) => `Cela marche : voici la tuile ${place}, ${width} × ${height} pixels.`,
       failed: place => `Ce navigateur n’a pas pu charger la tuile ${place}.`,
+      blocked: 'La politique de ce CouchDB ne laisse pas la page montrer des images d’autres serveurs ([csp] attachments_header_value).',
+      open: 'Ouvrez l’adresse pour voir la tuile.',
       late: seconds => `Pas de réponse en ${seconds} secondes.`,
       gateway: 'La passerelle le peut peut-être : elle demande depuis un autre réseau, avec ses propres clés. Ouvrez l’adresse pour voir ce que dit le serveur.',
       headers: 'La passerelle le peut peut-être : elle envoie les en-têtes et les clés qu’un navigateur ne peut pas envoyer. Ouvrez l’adresse pour voir ce que dit le serveur.',
