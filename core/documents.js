@@ -1,5 +1,5 @@
 // Checks documents of layers, editions and styles as they are stored: readers use `faultIn` first and ignore what has a
-// fault. Manifests, blocks and removals are checked in store/records.js; work.js, activity.js and tokens.js have theirs.
+// fault. Manifests, blocks and removals are checked in store/records.js; work.js, activity.js, tokens.js have theirs.
 // validate_doc_update.js refuses the same; a test compares both.
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, isTileId, layerId, styleId } from './ids.js'

@@ -1,7 +1,8 @@
 // Tokens, which show their bearers private layers until a time. A token is signed with a key that only the operator and
-// the gateway know. It is stored nowhere: it ends at its time, or when the key is removed.
+// the gateway know. It is stored nowhere: it ends at its time, or when the key is removed. Those of
+// core/tokens.js live in the store, and can be revoked.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { fromSeconds } from '../core/index.js'
+import { fromSeconds, looksLikeStoreToken } from '../core/index.js'
 import { TilecouchError } from './errors.js'
 import { LayerSet } from '../core/layer-set.js'
 import { readSmallFile } from './regular-file.js'
@@ -14,11 +15,12 @@ const LAST = 4102444800 // seconds: the year 2100; a later time is a mistake
 
 /**
  * @typedef {Record<string, string>} Keys secrets by id; the last one signs, all are valid
- * @typedef {{layers: LayerSet, until: number, key: string}} Claim until: milliseconds
+ * @typedef {{layers: LayerSet, until: number, key?: string, signal?: AbortSignal}} Claim until: milliseconds; key: that
+ *   signed it; signal: of a token of the store, which may end before
  */
 
-/** Whether a text looks like a token, valid or not. @param {string} text */
-export const looksLikeToken = text => text.startsWith('tc1.')
+/** Whether a text looks like a token, of a key or of the store, valid or not. @param {string} text */
+export const looksLikeToken = text => text.startsWith('tc1.') || looksLikeStoreToken(text)
 
 /** @type {(option: string, value: unknown, why: string) => never} */
 const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }

@@ -144,7 +144,7 @@ async function openGateway (options, db, { log, mirror, origin, layers }) {
  */
 async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile, accessUsers }, couch, { log, mirror }) {
   if (!accessKeys && !accessKeysFile && !accessUsers) {
-    log.warn('there are private layers, but no keys and no users that may see them')
+    log.info('private layers are shown to tokens of the store only: there are no keys and no users')
   }
   try {
     await checkNames(privateLayers, couch)

@@ -96,11 +96,13 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
   const users = ownUsers ?? new Users(store.couch, { log }) // one: wrong passwords of both uses add up
-  const access = await openAccess(options, { couch: store.couch, log, users })
+  const access = await openAccess(options, { couch: store.couch, log, users, signal: stopping.signal })
   const layers = new Layers(store, { log })
   const upstreams = new Upstreams({ options, log })
   const memory = new Memory(options.memory)
-  const tiles = new TileService({ store, layers, upstreams, memory, metrics, log, options })
+  const tiles = new TileService({
+    store, layers, upstreams, memory, metrics, log, options, onAdministrative: id => { access?.tokens.changed(id) }
+  })
   const ctx = {
     options,
     store,
@@ -149,6 +151,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
       memory, limit: options.memory, follower: () => tiles.following, upstreams: () => upstreams.states()
     })
     await tiles.start()
+    await access?.tokens.read()
     const port = await front.listen(options.port, options.host)
     const opsPort = await ops?.listen(options.opsPort, options.opsHost)
     const opsUrl = opsPort ? urlOf(options.opsHost, opsPort) : null

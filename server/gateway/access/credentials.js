@@ -5,6 +5,7 @@ import { looksLikeToken } from '../../../loader/token.js'
 
 const COOKIE = 'tilecouch'
 const MOST_TOKENS = 8 // in cookies
+const LONGEST_COOKIE = 31_536_000 // seconds: of a token without an end
 const MOST_BYTES = 6000 // of all cookies of this gateway: the head of a request may have 16 KB
 
 const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as written: no token needs encoding
@@ -109,6 +110,6 @@ function cookiesFor (access, token, cookie, base) {
     if (isKept) [count, bytes] = [count + 1, bytes + other.length]
     return !isKept
   })
-  const age = Math.floor((access.read(token).until - Date.now()) / 1000)
+  const age = Math.min(LONGEST_COOKIE, Math.floor((access.read(token).until - Date.now()) / 1000))
   return [`${own}=${token}; Max-Age=${age}; ${attributes}`, ...ended.map(({ name }) => end(name))]
 }

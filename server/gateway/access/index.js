@@ -1,10 +1,12 @@
-// Which layers are private, and who may see them: visitors with a token of an access key and, with accessUsers, users
-// of CouchDB. All other layers are public.
+// Which layers are private, and who may see them: visitors with a token of an access key or of the store and, with
+// accessUsers, users of CouchDB. All other layers are public.
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
 import { clientAddress } from '../addresses.js'
+import { looksLikeStoreToken } from '../../../core/tokens.js'
 import { tokenIn, tokenToCookie, tokensOf, userOf } from './credentials.js'
+import { StoreTokens } from './store-tokens.js'
 import { Users } from './users.js'
 import { Visitor } from './visitor.js'
 
@@ -16,14 +18,16 @@ const REALM = 'realm="tilecouch"'
  * @param {object} environment
  * @param {import('../../../loader/store/couch.js').Couch} environment.couch
  * @param {any} [environment.log]
+ * @param {AbortSignal} [environment.signal] the gateway ends
  * @param {{mayRead: Users['mayRead']}} [environment.users] asks CouchDB; of several workers, their parent does
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess (options, { couch, log, users }) {
+export async function openAccess (options, { couch, log, users, signal }) {
   const { privateLayers, accessKeys, accessKeysFile, accessUsers } = options
   if (!privateLayers?.length) return null
   const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
-  return new Access(options, keys, accessUsers ? users ?? new Users(couch, { log }) : null)
+  const tokens = new StoreTokens(couch, { log, signal })
+  return new Access(options, keys, { tokens, users: accessUsers ? users ?? new Users(couch, { log }) : null })
 }
 
 export class Access {
@@ -35,11 +39,12 @@ export class Access {
   /**
    * @param {Record<string, any>} options of the gateway
    * @param {import('../../../loader/token.js').Keys} keys
-   * @param {{mayRead: Users['mayRead']} | null} users
+   * @param {{tokens: StoreTokens, users: {mayRead: Users['mayRead']} | null}} others
    */
-  constructor ({ privateLayers, maxAge, trustProxy }, keys, users) {
+  constructor ({ privateLayers, maxAge, trustProxy }, keys, { tokens, users }) {
     this.#layers = new LayerSet(privateLayers)
     this.#keys = keys
+    this.tokens = tokens
     this.users = users
     this.age = maxAge // seconds a user of CouchDB may keep an answer
     this.trustProxy = trustProxy
@@ -71,6 +76,7 @@ export class Access {
    * the same.
    */
   read (token) {
+    if (looksLikeStoreToken(token)) return this.tokens.claim(token) // it may be revoked at any time
     const known = this.#known.get(token)
     if (known && Date.now() < known.until) return known
     const claim = readToken(token, this.#keys, Date.now())

@@ -41,6 +41,11 @@ export class Visitor {
     return this.#isUser || this.#claims.length > 0
   }
 
+  /** One aborts when the visitor may see less than now. @returns {AbortSignal[]} */
+  get endings () {
+    return this.#claims.flatMap(({ signal }) => signal ?? [])
+  }
+
   /** Asks CouchDB about a user that the request names. */
   async identify () {
     const user = this.#unchecked

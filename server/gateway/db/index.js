@@ -41,7 +41,8 @@ async function answerVisitor (ctx, visitor, asked, { body: given, change: hide }
   const change = filter
     ? answer => filterRows(visitor, hide ? hide(answer) : answer, filter, res)
     : hide
-  await ctx.proxy.forward(request, body, req, res, { seconds, change })
+  const endings = seconds === undefined ? [] : visitor.endings
+  await ctx.proxy.forward(request, body, req, res, { seconds, endings, change })
 }
 
 /** Tells visitors who see private layers that not everybody does: a mirror of them must not be open to all. */

@@ -70,10 +70,10 @@ export class DatabaseProxy {
   /**
    * @param {import('./request.js').DbRequest} request @param {any} body of a POST
    * @param {any} req @param {any} res
-   * @param {{change?: (answer: any) => any, seconds?: number}} [options] change: of an answer in JSON, before it is
-   *   given; seconds: it may last
+   * @param {{change?: (answer: any) => any, seconds?: number, endings?: AbortSignal[]}} [options] change: of an answer
+   *   in JSON, before it is given; seconds: it may last; endings: it ends with any of these
    */
-  async forward (request, body, req, res, { change, seconds } = {}) {
+  async forward (request, body, req, res, { change, seconds, endings = [] } = {}) {
     const kind = request.isFeed ? 'feeds' : request.isLarge || change ? 'images' : 'reads'
     const { pool, limit, error } = this.#pools[kind]
     const release = limit.acquire(clientAddress(req, this.trustProxy))
@@ -83,11 +83,14 @@ export class DatabaseProxy {
     res.once('close', leave)
     if (request.isFeed) this.#closing.signal.addEventListener('abort', leave)
     const late = seconds === undefined ? undefined : setTimeout(() => res.destroy(), Math.max(0, seconds * 1000))
+    const end = () => res.destroy()
+    for (const ending of endings) ending.addEventListener('abort', end, { once: true })
     const asked = { request, body, pool, signal: left.signal }
     try {
       await (change ? this.#passChanged(asked, req, res, change) : this.#pass(asked, req, res))
     } finally {
       clearTimeout(late)
+      for (const ending of endings) ending.removeEventListener('abort', end)
       release()
       res.off('close', leave)
       this.#closing.signal.removeEventListener('abort', leave)

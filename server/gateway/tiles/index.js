@@ -41,9 +41,11 @@ export class TileService {
    * @param {any} [parts.metrics]
    * @param {any} [parts.log]
    * @param {{staleWhileRevalidate: number, staleIfError: number}} parts.options seconds
+   * @param {(id?: string) => void} [parts.onAdministrative] called when a document about the running of the store has
+   *   changed; without an id, any may have
    * @param {Record<string, any>} [parts.limits] other than the defaults of the files in this folder
    */
-  constructor ({ store, layers, upstreams, memory, metrics, log, options, limits = {} }) {
+  constructor ({ store, layers, upstreams, memory, metrics, log, options, onAdministrative, limits = {} }) {
     this.layers = layers
     this.upstreams = upstreams
     const clock = this.#clock
@@ -51,13 +53,14 @@ export class TileService {
       log,
       limits,
       onChange: change => {
-        if (isAdministrative(change.id)) return
+        if (isAdministrative(change.id)) return onAdministrative?.(change.id)
         if (change.id.includes(':')) this.#cache.changed(change) // design documents are no tiles
         layers.changed(change.id)
       },
       onReset: () => {
         this.#cache.reset()
         layers.reset()
+        onAdministrative?.()
       }
     })
     const cache = this.#cache = new TileCache({ memory, layers, upstreams, clock, follower, limits })
