@@ -2,7 +2,8 @@
 // The section "access" of the control room: who may read and write, what a stranger sees, users.
 import assert from 'node:assert/strict'
 import { accessOf, setAccess } from '../../loader/access.js'
-import { activityOf } from '../../core/activity.js'
+import { activityOf, hashOf, parseToken } from '../../core/index.js'
+import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'
 
 const isRead = page => page.waitForFunction(() => document.querySelector('.access') && !document.querySelector('#content [aria-busy="true"]'))
@@ -113,6 +114,43 @@ onAdmin('access', (stage, kind) => {
     } finally {
       const { _rev } = await couch.request({ path: '_design/tiles' })
       await couch.request({ method: 'PUT', path: '_design/tiles', body: JSON.stringify({ ...design, _rev }) })
+    }
+  })
+
+  it('makes a token, shows it once, and revokes it', async () => {
+    const page = await stage.enter('access')
+    await isRead(page)
+    const card = page.locator('.tokens')
+    await card.getByText('New token').click()
+    await card.getByLabel('For whom, or what').fill('<i>the press</i>')
+    await card.getByLabel('Layers').fill('../x')
+    await card.getByRole('button', { name: 'Make token' }).click()
+    assert.equal(await card.getByText('Copy it now').count(), 0, 'not for what is no layer')
+    await card.getByLabel('Layers').fill('osm, draft-*')
+    await card.getByRole('button', { name: 'Make token' }).click()
+    await card.getByText('Copy it now').waitFor()
+    const text = await card.locator('.made code').first().innerText()
+    const { id, secret } = /** @type {any} */ (parseToken(text))
+    const stored = await stage.store.couch.request({ path: `token:${id}` })
+    assert.deepEqual([stored.hash, stored.layers, stored.user], [await hashOf(secret), ['osm', 'draft-*'], stage.owner.name])
+    const row = card.getByRole('row').filter({ hasText: '<i>the press</i>' })
+    await row.getByText('valid', { exact: true }).waitFor()
+    const name = kind === 'CouchDB' ? 'couch' : 'embedded'
+    if (shot) await page.screenshot({ path: `${shot}/access-tokens-${name}-desk.png`, fullPage: true })
+    await card.getByRole('button', { name: 'Done' }).click()
+    await row.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await row.getByText('revoked', { exact: true }).waitFor()
+    assert.ok((await stage.store.couch.request({ path: `token:${id}` })).revoked)
+    const all = await stage.store.couch.page({ startkey: 'activity:', endkey: 'activity;', include_docs: true })
+    assert.equal(all.filter(({ doc }) => doc.what === 'token').length, 2)
+    assert.ok(!JSON.stringify(all).includes(secret) && !JSON.stringify(all).includes(stored.hash), 'neither secret nor hash')
+    await row.getByRole('button', { name: 'Remove' }).click()
+    await row.waitFor({ state: 'detached' })
+    if (shot) {
+      const phone = await stage.enter('access', stage.owner, /** @type {any} */ ({ ...screens.phone, colorScheme: 'dark' }))
+      await isRead(phone)
+      await phone.screenshot({ path: `${shot}/access-${name}-phone.png`, fullPage: true })
     }
   })
 

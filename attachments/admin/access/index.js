@@ -5,6 +5,7 @@ import { texts } from '../../words/admin/index.js'
 import { changerOf } from './change.js'
 import { rightsCard } from './rights.js'
 import { askAsStranger, strangerCard } from './stranger.js'
+import { tokensCard } from './tokens.js'
 import { usersCard } from './users.js'
 
 /** @type {import('../index.js').Section} */
@@ -18,13 +19,15 @@ export const access = {
     const rights = rightsCard(app, changer.change)
     const stranger = strangerCard(lookAsStranger)
     const users = app.user.isServerAdmin ? usersCard(app, changer.change, stop.signal) : null
+    const tokens = tokensCard(app)
     /** What a stranger found; null: nobody has asked. @type {import('./stranger.js').Seen | null} */
     let seen = null
     /** @type {'ours' | 'another' | 'none' | null} */
     let validation = null
 
     const section = element('div', { class: 'access', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, users?.element)
+      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, tokens.element,
+      users?.element)
 
     async function read () {
       problem.textContent = ''
@@ -36,6 +39,7 @@ export const access = {
         if (!stop.signal.aborted) problem.textContent = texts.failed(error.message)
       }
       section.removeAttribute('aria-busy')
+      tokens.update()
     }
 
     async function lookAsStranger () {
@@ -67,6 +71,7 @@ export const access = {
     return {
       element: section,
       update (kinds) {
+        tokens.update() // also those that have ended meanwhile
         if (kinds.has('activity') && !section.hasAttribute('aria-busy')) look()
         if (kinds.has('layer') && validation) lookAsStranger()
       },
