@@ -123,10 +123,8 @@ async function drawImages ({ couch, layer, signal }, frame, group, { scale }) {
   const { minzoom = 0, maxzoom = 22 } = layer
   const suits = Math.ceil(Math.log2(ACROSS / 256 / (frame.x1 - frame.x0)))
   const first = Math.min(Math.max(suits, minzoom), maxzoom)
-/**
- * No more than too many.
- * @param {Extent} frame @returns {{id: string, x: number, y: number, across: number}[]}
- */
+  const upTo = Math.min(first - minzoom + 1, ZOOMS)
+  const zooms = Array.from({ length: upTo }, (_, up) => tilesIn(layer, frame, first - up))
   const asked = zooms.filter(tiles => tiles.length <= IMAGES)
   const ids = asked.flat().map(({ id }) => id)
   const docs = await docsOf(couch, ids, { signal }).catch(() => []) // a map without a picture
@@ -143,7 +141,10 @@ async function drawImages ({ couch, layer, signal }, frame, group, { scale }) {
   })))
 }
 
-/** @param {Extent} frame @returns {{id: string, x: number, y: number, across: number}[]} no more than too many */
+/**
+ * No more than too many.
+ * @param {Extent} frame @returns {{id: string, x: number, y: number, across: number}[]}
+ */
 function tilesIn ({ layer }, frame, z) {
   const across = 2 ** z
   const last = value => Math.min(Math.ceil(value * across), across) - 1
