@@ -72,9 +72,10 @@ onAdmin('activity', stage => {
     await inHead(page, 'User').selectOption(stage.owner.name)
     assert.equal(await entries(page).count(), 1)
     await page.evaluate(() => { document.location.hash = 'activity/town' })
+    await page.waitForFunction(() => [...document.querySelectorAll('.filters select')].some(each => /** @type {any} */ (each).value === 'town'))
     await inHead(page, 'What').selectOption('')
-    await page.getByText('1 change', { exact: true }).waitFor()
-    assert.equal(await inHead(page, 'Layer').inputValue(), 'town')
+    await page.locator('.activity li', { hasText: 'Edition town' }).waitFor()
+    assert.equal(await entries(page).count(), 1)
   })
 
   it('shows a change of somebody else at once', async () => {

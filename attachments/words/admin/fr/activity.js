@@ -15,7 +15,7 @@ export const activity = {
     layer: 'Couche',
     edition: 'Édition',
     access: 'Accès',
-    store: 'Réglages de l’entrepôt',
+    store: 'Réglages du dépôt',
     token: 'Jeton',
     style: 'Style'
   },
