@@ -17,8 +17,8 @@ export function stateOf ({ finished, complete }) {
   return element('span', { class: `state${complete ? ' good' : ''}` }, complete ? words.states.complete : words.states.part)
 }
 
-/** Versions of tiles that were there before. */
-export const changedOf = ({ advanced = 0, backfilled = 0 }) => advanced + backfilled
+/** Versions of tiles that were there before, and still are. */
+export const changedOf = ({ advanced = 0, backfilled = 0, gone = 0 }) => Math.max(0, advanced + backfilled - gone)
 
 const number = value => Number.isFinite(value) ? count(value) : '–'
 
