@@ -117,7 +117,7 @@ onAdmin('editions', stage => {
     await other.getByRole('cell', { name: 'New' }).waitFor()
     assert.equal((await stage.store.couch.get(editionId('town', T1))).title, 'New')
     const { rows } = await stage.store.couch.request({ path: '_all_docs', qs: { include_docs: true, startkey: '"activity:"', endkey: '"activity;"' } })
-    const [note] = rows.map(({ doc }) => doc).filter(({ layer }) => layer === 'town')
+    const [note] = rows.map(({ doc }) => doc).filter(({ layer, via }) => layer === 'town' && via === 'page')
     const { user, what, done, edition, fields } = note
     assert.deepEqual({ user, what, done, edition, fields }, {
       user: stage.owner.name, what: 'edition', done: 'changed', edition: T1, fields: { title: { before: 'Old', after: 'New' } }

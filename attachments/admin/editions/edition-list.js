@@ -6,6 +6,7 @@ import { command, shellLine } from '../command.js'
 import { table } from '../table.js'
 
 const words = texts.editions
+const ROWS = 50 // that are drawn at once
 
 /** The editions of a layer, the newest first. @param {import('../documents.js').Documents} docs @returns {any[]} */
 export const editionsOf = (docs, layer) => docs.all('edition').filter(({ _id: id }) => id.startsWith(`edition:${layer}@`))
@@ -34,7 +35,7 @@ export function editionList ({ docs }, layer) {
     { label: words.changed, isNumber: true, cell: doc => number(changedOf(doc)) },
     { label: words.gone, isNumber: true, cell: doc => number(doc.gone) },
     { label: words.bytes, isNumber: true, cell: doc => Number.isFinite(doc.bytes) ? size(doc.bytes) : '–' }
-  ])
+  ], { most: ROWS })
   const load = shellLine('load', 'FOLDER', '--layer', layer, '--time', '2024-03-01')
   const none = element('div', null, element('p', null, words.none), command(load))
   let drawn = ''

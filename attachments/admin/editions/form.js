@@ -49,10 +49,10 @@ export function editionForm (app, doc) {
       base = after
       for (const field of FIELDS) show(field)
       app.docs.put(after)
-      app.say(words.saved)
       const { layer, time } = after
       const fields = fieldsBetween(before, changed)
       if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition: time, fields })
+      app.say(words.saved)
     } catch (error) {
       if (!(error instanceof Clash)) app.say(texts.failed(error.message), true)
       else if (!error.newest) problem.replaceChildren(element('p', { class: 'problem' }, words.gone))

@@ -6,6 +6,7 @@ import { command, shellLine } from '../command.js'
 import { table } from '../table.js'
 
 const words = texts.editions
+const ROWS = 50 // that are drawn at once: more would keep a slow machine busy for too long
 const MANY = 12 // layers from which on there is a search
 
 /** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void}} */
@@ -21,7 +22,7 @@ export function layerList ({ docs }) {
     { label: words.number, isNumber: true, cell: row => count(row.editions) },
     { label: words.newest, cell: ({ layer, last }) => last ? element('a', { href: `#editions/${layer}/${last}` }, time(last)) : '–' },
     { label: words.title, cell: ({ title }) => title }
-  ])
+  ], { most: ROWS })
   const search = element('input', { type: 'search', placeholder: words.find, 'aria-label': words.find, on: { input: draw } })
   const load = shellLine('load', 'FOLDER', '--layer', 'NAME', '--time', '2024-03-01')
   const none = element('div', null, element('p', null, words.noLayers), command(load))
