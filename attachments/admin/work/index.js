@@ -63,7 +63,7 @@ class Work {
     const { running, interrupted, ended: past } = this.#runs.sort(docs.all('work'), couch.now())
     this.parts.running.set(running, isKnown)
     this.parts.interrupted.set(interrupted, isKnown)
-    this.parts.ended.set(past, isKnown)
+    if (isKnown) this.parts.ended.set(past, isKnown) // thousands come in pages: they are drawn once
     if (isKnown) write(this.element, { 'aria-busy': null })
   }
 
