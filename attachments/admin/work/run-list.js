@@ -84,7 +84,7 @@ function item (doc, state, { now, mayRemove, remove }) {
       bar.hidden = !hasBar
       if (hasBar) write(bar, { value: Math.min(1, (done ?? 0) / total) })
       const when = isInterrupted && words.lastSeen(fromNow(Date.parse(seen) - now()))
-      write(far, { text: figures(isInterrupted ? { ...next, rate: undefined } : next) })
+      write(far, { text: figures(isInterrupted ? { ...next, rate: undefined, about: undefined } : next) })
       write(who, { text: [when, origin(next, now())].filter(Boolean).join(' · ') })
       const wanted = JSON.stringify(list ?? [])
       if (wanted === named) return
