@@ -67,12 +67,22 @@ export const access = {
       lookAsStranger()
     }
 
+    /** The newest note of a change of access that is known. @type {string | undefined} */
+    let noted
+
+    function lookIfNoted () {
+      const notes = app.docs.all('activity').filter(({ what }) => what === 'access')
+      const newest = notes.reduce((last, { _id }) => _id > last ? _id : last, '')
+      if (noted !== undefined && newest !== noted) look()
+      noted = newest
+    }
+
     read()
     return {
       element: section,
       update (kinds) {
         tokens.update() // also those that have ended meanwhile
-        if (kinds.has('activity') && !section.hasAttribute('aria-busy')) look()
+        if (kinds.has('activity') && app.docs.known.has('activity')) lookIfNoted()
         if (kinds.has('layer') && validation) lookAsStranger()
       },
       close: () => stop.abort()
