@@ -116,7 +116,7 @@ onAdmin('editions', stage => {
     await page.getByText('Saved.').waitFor()
     await other.getByRole('cell', { name: 'New' }).waitFor()
     assert.equal((await stage.store.couch.get(editionId('town', T1))).title, 'New')
-    const { rows } = await stage.store.couch.request({ path: '_all_docs', qs: { include_docs: true, startkey: '"activity:"', endkey: '"activity;"' } })
+    const [rows] = await stage.store.couch.ranges([{ startkey: 'activity:', endkey: 'activity;', include_docs: true }])
     const [note] = rows.map(({ doc }) => doc).filter(({ layer, via }) => layer === 'town' && via === 'page')
     const { user, what, done, edition, fields } = note
     assert.deepEqual({ user, what, done, edition, fields }, {
