@@ -38,6 +38,7 @@ onAdmin('access', (stage, kind) => {
     const closed = await accessOf(stage.store)
     assert.equal(closed.public, false)
     assert.deepEqual(closed.readers.roles, ['tilecouch-writer'], 'who may write goes on reading')
+    await page.locator('.stranger dd').first().getByText('sees nothing').waitFor()
     await page.getByRole('button', { name: 'Open to everybody' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Open to everybody' }).click()
     await page.getByText('Everybody may read this store, without a name.').waitFor()

@@ -16,9 +16,14 @@ export const access = {
     const stop = new AbortController()
     const problem = element('p', { class: 'problem', role: 'alert' })
     const changer = changerOf(app, draw)
-    const rights = rightsCard(app, changer.change)
+    const change = async wish => {
+      const isDone = await changer.change(wish)
+      if (isDone) lookAsStranger()
+      return isDone
+    }
+    const rights = rightsCard(app, change)
     const stranger = strangerCard(lookAsStranger)
-    const users = app.user.isServerAdmin ? usersCard(app, changer.change, stop.signal) : null
+    const users = app.user.isServerAdmin ? usersCard(app, change, stop.signal) : null
     const tokens = tokensCard(app)
     /** What a stranger found; null: nobody has asked. @type {import('./stranger.js').Seen | null} */
     let seen = null
