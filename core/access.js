@@ -94,3 +94,21 @@ export function writersOf ({ tilecouch }) {
   const own = tilecouch?.writers !== undefined
   return { own, writers: own ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
 }
+
+/**
+ * @typedef {object} User
+ * @property {string | null} name
+ * @property {string[]} roles
+ * @property {boolean} isServerAdmin of all databases
+ * @property {boolean} isAdmin of this database
+ * @property {boolean} isWriter
+ */
+
+/** What a user may do. @param {{name: string | null, roles: string[]}} session @param {any} security @returns {User} */
+export function userOf ({ name, roles }, security) {
+  const isIn = ({ names, roles: named }) =>
+    (name !== null && names.includes(name)) || named.some(role => roles.includes(role))
+  const isServerAdmin = roles.includes('_admin')
+  const isAdmin = isServerAdmin || isIn(lists(security?.admins))
+  return { name, roles, isServerAdmin, isAdmin, isWriter: isAdmin || isIn(writersOf(security ?? {}).writers) }
+}

@@ -11,7 +11,9 @@ export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'admin/frame', 'admin/pages', 'client/clock', 'client/couch-layer', 'client/grids', 'client/history-loading', 'client/history-places',
+    'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/gateway', 'admin/layers', 'admin/mirrors',
+    'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer', 'client/grids',
+    'client/history-loading', 'client/history-places',
     'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
     'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls',
     'client/openlayers-grids', 'client/openlayers-steps', 'client/timeline-control', 'client/timeline-use',
@@ -23,7 +25,7 @@ export const deepGroups = {
   ],
   // what takes longest: too long to repeat for every change
   longest: [
-    'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'docs/executed', 'mirror/links',
+    'admin/many', 'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
     'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
@@ -36,7 +38,7 @@ export const deepGroups = {
   ],
   // commands in processes of their own, large editions, whole histories
   long: [
-    'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
+    'activity/commands', 'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
     'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',

@@ -1,6 +1,7 @@
 // The control room: a page that administers a store. Its only backend is CouchDB: who has signed in there sees what
 // CouchDB lets him see, and every write is judged by the validation function of the store.
 import { element, write } from '../../client/timeline/dom.js'
+import { userOf } from '../../core/access.js'
 import { settingsOf } from '../../core/settings.js'
 import { button } from '../dom.js'
 import { showOperator } from '../operator.js'
@@ -9,7 +10,6 @@ import { language } from '../words/index.js'
 import { texts } from '../words/admin/index.js'
 import { Couch } from './couch.js'
 import { Documents } from './documents.js'
-import { userOf } from './rights.js'
 import { sections } from './sections.js'
 import { signInForm } from './sign-in.js'
 
@@ -29,7 +29,7 @@ const couch = new Couch()
  * @typedef {object} App
  * @property {Couch} couch
  * @property {Documents} docs
- * @property {import('./rights.js').User} user
+ * @property {import('../../core/access.js').User} user
  * @property {any} security of the database, as it was read
  * @property {() => Promise<any>} readSecurity reads it again
  * @property {(place: string) => void} go to a section: 'layers', 'layers/osm'

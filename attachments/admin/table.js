@@ -3,7 +3,7 @@ import { element } from '../../client/timeline/dom.js'
 import { button } from '../dom.js'
 import { texts } from '../words/admin/index.js'
 
-const ROWS = 100 // of a table at once; a button shows as many more
+const ROWS = 50 // of a table at once; a button shows as many more
 
 /**
  * @template T

@@ -17,7 +17,7 @@ import { list, listHeads, listNamed, listTiles } from './list.js'
 import { getStyle, getStyleFile, putStyle, styles } from './styles.js'
 import { writeVersions } from './writer.js'
 
-export const WRITER_ROLE = 'tilecouch-writer'
+export { WRITER_ROLE } from '../../core/access.js'
 
 /** Who may do what: everybody reads; admins and, by validate_doc_update, the writer role write. */
 export const PUBLIC_SECURITY = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: [] } }

@@ -5,7 +5,7 @@ import { date, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { changeText, labelOf } from './values.js'
 
-const ROWS = 100 // at once; a button shows as many more
+const ROWS = 40 // at once; a button shows as many more
 const FIELDS = 12 // of one change; the others are counted
 
 const words = texts.activity

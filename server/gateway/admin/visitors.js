@@ -1,7 +1,7 @@
 // Who has signed in at the control room. CouchDB is asked, and its answer is used for a moment. Only writers and admins
 // of the store come further than that: who may read it at CouchDB sees no more here than at the rest of the gateway.
 import { createHash } from 'node:crypto'
-import { userOf } from '../../../core/rights.js'
+import { userOf } from '../../../core/access.js'
 import { toCouch } from './cookie.js'
 
 export const visitorDefaults = {
