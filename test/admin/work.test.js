@@ -166,7 +166,7 @@ onAdmin('work', stage => {
     })
     await page.locator('#sections').getByText('Work').click()
     const past = part(page, 'Ended')
-    await past.getByText('10,000', { exact: true }).waitFor()
+    await past.getByText('10,000 in all').waitFor()
     await past.locator('tbody tr').nth(49).waitFor()
     assert.equal(await past.locator('tbody tr').count(), 50)
     await past.getByLabel('Result').selectOption('failed')

@@ -36,8 +36,10 @@ function draw (image, mirrors, name) {
   const rows = Math.max(1, sides.target.length, sides.source.length)
   const height = rows * ROW + GAP
   const middle = height / 2
-  write(image, { width: WIDTH, height, viewBox: `0 0 ${WIDTH} ${height}`, 'aria-label': words.summary(sides.target.length, sides.source.length) })
   const [left, right] = [(WIDTH - 160) / 2, (WIDTH + 160) / 2]
+  // a side that is empty takes no room
+  const [from, to] = [sides.target.length ? 0 : left - GAP, sides.source.length ? WIDTH : right + GAP]
+  write(image, { width: to - from, height, viewBox: `${from} 0 ${to - from} ${height}`, 'aria-label': words.summary(sides.target.length, sides.source.length) })
   const yOf = (at, count) => middle + (at - (count - 1) / 2) * ROW
   const arrows = Object.entries(sides).flatMap(([role, all]) =>
     all.map((mirror, at) => arrow(mirror, yOf(at, all.length), role === 'target' ? [BOX, left] : [right, WIDTH - BOX], middle, all.length)))

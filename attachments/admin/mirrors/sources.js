@@ -119,7 +119,9 @@ function ofCheckpoint (doc, role, other, position, now) {
   const seconds = (Date.parse(last?.end_time) - Date.parse(last?.start_time)) / 1000
   const isSilent = !(now - Date.parse(seen) < SILENCE)
   const told = doc.state === 'stopped' ? 'stopped'
-    : !doc.live ? doc.up_to_date || doc.state === 'completed' ? 'complete' : isSilent ? 'interrupted' : 'copying'
+    : !doc.live ? doc.up_to_date || doc.state === 'completed' || pending === 0 ? 'complete'
+      : role === 'source' ? 'behind' // how it ended is known to the target only
+        : isSilent ? 'interrupted' : 'copying'
       : pending === 0 ? 'live' // signs of life go to the target only
         : isSilent ? pending === undefined ? 'unknown' : 'behind' : doc.state === 'away' ? 'waiting' : 'live'
   return {

@@ -15,7 +15,7 @@ export const work = {
     lead: 'Die Befehle der letzten 90 Tage, die neuesten zuerst.',
     none: 'In den letzten 90 Tagen ist kein Befehl zu Ende gegangen.',
     noneLike: 'Kein Befehl ist so.',
-    shown: (shown, all) => shown === all ? all : `${shown} von ${all}`
+    shown: (shown, all) => shown === all ? `${all} insgesamt` : `${shown} von ${all}`
   },
   columns: { command: 'Befehl', result: 'Ergebnis', ended: 'Ende', lasted: 'Dauer', amount: 'Getan', who: 'Wer', actions: 'Entfernen' },
   filters: { command: 'Befehl', layer: 'Ebene', state: 'Ergebnis', all: 'Alle' },

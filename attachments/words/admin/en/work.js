@@ -15,7 +15,7 @@ export const work = {
     lead: 'The commands of the last 90 days, the newest first.',
     none: 'No command has ended in the last 90 days.',
     noneLike: 'No command is like that.',
-    shown: (shown, all) => shown === all ? all : `${shown} of ${all}`
+    shown: (shown, all) => shown === all ? `${all} in all` : `${shown} of ${all}`
   },
   columns: { command: 'Command', result: 'Result', ended: 'Ended', lasted: 'Took', amount: 'Did', who: 'Who', actions: 'Remove' },
   filters: { command: 'Command', layer: 'Layer', state: 'Result', all: 'All' },

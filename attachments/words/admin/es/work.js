@@ -15,7 +15,7 @@ export const work = {
     lead: 'Los comandos de los últimos 90 días, los más recientes primero.',
     none: 'Ningún comando ha terminado en los últimos 90 días.',
     noneLike: 'Ningún comando coincide.',
-    shown: (shown, all) => shown === all ? all : `${shown} de ${all}`
+    shown: (shown, all) => shown === all ? `${all} en total` : `${shown} de ${all}`
   },
   columns: { command: 'Comando', result: 'Resultado', ended: 'Fin', lasted: 'Duración', amount: 'Hecho', who: 'Quién', actions: 'Quitar' },
   filters: { command: 'Comando', layer: 'Capa', state: 'Resultado', all: 'Todos' },

@@ -15,7 +15,7 @@ export const work = {
     lead: 'Les commandes des 90 derniers jours, les plus récentes d’abord.',
     none: 'Aucune commande ne s’est terminée au cours des 90 derniers jours.',
     noneLike: 'Aucune commande ne correspond.',
-    shown: (shown, all) => shown === all ? all : `${shown} sur ${all}`
+    shown: (shown, all) => shown === all ? `${all} en tout` : `${shown} sur ${all}`
   },
   columns: { command: 'Commande', result: 'Résultat', ended: 'Fin', lasted: 'Durée', amount: 'Fait', who: 'Qui', actions: 'Retirer' },
   filters: { command: 'Commande', layer: 'Couche', state: 'Résultat', all: 'Tout' },
