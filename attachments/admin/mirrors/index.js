@@ -15,6 +15,7 @@ const words = texts.mirrors
 const { columns } = words
 const LOOK = 5000 // milliseconds between two looks at what no change tells
 const BADGES = { good: 'good', late: 'warn', bad: 'bad' }
+const ROWS = 100 // of the table at once: the picture has as many arrows
 const ORDER = ['failed', 'interrupted', 'waiting', 'behind', 'unknown', 'copying', 'live', 'complete', 'stopped']
 
 /** @type {import('../index.js').Section} */
@@ -52,7 +53,7 @@ class Mirrors {
       { label: columns.success, cell: ({ success }) => success ? time(success) : words.unknown },
       { label: columns.part, cell: ({ selection, by }) => [words.by[by], element('small', { class: 'line' }, partOf(selection))] },
       { label: columns.host, cell: ({ host }) => host ?? '' }
-    ])
+    ], { most: ROWS })
     this.form = mirrorForm(app)
     this.element = element('div', { class: 'mirrors', 'aria-busy': 'true' },
       element('h2', null, texts.sections.mirrors), this.problem,

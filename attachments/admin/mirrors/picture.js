@@ -20,13 +20,17 @@ export function shortly (address) {
 export function picture () {
   const image = svg('svg', { role: 'img' })
   let known = ''
+  const box = element('div', { class: 'picture', tabindex: '0', role: 'region', 'aria-label': words.picture }, image)
   return {
-    element: element('div', { class: 'picture', tabindex: '0', role: 'region', 'aria-label': words.picture }, image),
+    element: box,
     set (mirrors, name) {
       const wanted = JSON.stringify([name, mirrors.map(({ role, other, state }) => [role, other, state])])
       if (wanted === known) return
+      const isFirst = !known
       known = wanted
       draw(image, mirrors, name)
+      // on a narrow screen this store is in the middle, and both sides are scrolled to
+      if (isFirst) requestAnimationFrame(() => { box.scrollLeft = (box.scrollWidth - box.clientWidth) / 2 })
     }
   }
 }
@@ -44,11 +48,11 @@ function draw (image, mirrors, name) {
   const arrows = Object.entries(sides).flatMap(([role, all]) =>
     all.map((mirror, at) => arrow(mirror, yOf(at, all.length), role === 'target' ? [BOX, left] : [right, WIDTH - BOX], middle, all.length)))
   const boxes = Object.entries(sides).flatMap(([role, all]) =>
-    all.map(({ other }, at) => box(role === 'target' ? 0 : WIDTH - BOX, yOf(at, all.length), BOX, shortly(other), other)))
-  image.replaceChildren(...arrows, ...boxes, box(left, middle, 160, shortly(name).slice(-20), name, 'own'))
+    all.map(({ other }, at) => place(role === 'target' ? 0 : WIDTH - BOX, yOf(at, all.length), BOX, shortly(other), other)))
+  image.replaceChildren(...arrows, ...boxes, place(left, middle, 160, shortly(name).slice(-20), name, 'own'))
 }
 
-function box (x, y, width, text, whole, kind = '') {
+function place (x, y, width, text, whole, kind = '') {
   return svg('g', { class: `box ${kind}` }, [
     svg('title', {}, [whole]),
     svg('rect', { x: x + 1, y: y - 17, width: width - 2, height: 34, rx: 9 }),

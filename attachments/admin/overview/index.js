@@ -71,7 +71,7 @@ class Overview {
 
   /** @param {Set<string>} kinds */
   update (kinds) {
-    for (const kind of [...kinds, 'failures']) delete this.#made[kind]
+    for (const kind of kinds) delete this.#made[kind]
     if (kinds.has('layer')) this.#seen.slowAt = -Infinity // a ttl may be another one
     this.#draw()
     if (!this.#seen.expiring && this.#isKnown) this.#lookSoon(0)
@@ -180,7 +180,12 @@ class Overview {
         ({ all, ...factsOf(all), months: monthsOf(all, now), aDay: bytesADay(all, now) }))
     }
     yield () => { work = this.#of('work', all => ({ all, running: all.filter(isRunning), report: reportOf(all) })) }
-    yield () => { failures = this.#made.failures ??= failuresOf(editions.all, work.all) }
+    yield () => {
+      const made = this.#made.failures
+      const isOfThem = made?.editions === editions && made.work === work // some may have changed since the steps above
+      failures = isOfThem ? made.found : failuresOf(editions.all, work.all)
+      this.#made.failures = { editions, work, found: failures }
+    }
     yield () => {
       parts.cards.set({
         layers: layers.length,
