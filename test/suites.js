@@ -11,21 +11,21 @@ export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/gateway', 'admin/layers', 'admin/mirrors',
-    'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer', 'client/grids',
-    'client/history-loading', 'client/history-places',
-    'client/history-steps', 'client/leaflet-version', 'client/live', 'client/maplibre-controls',
-    'client/maplibre-steps', 'client/maplibre-vectors', 'client/mirror-browser', 'client/openlayers-controls',
-    'client/openlayers-grids', 'client/openlayers-steps', 'client/timeline-control', 'client/timeline-use',
-    'examples/examples', 'examples/offline', 'offline/coverage', 'offline/edits-browser', 'offline/layers',
-    'offline/live', 'offline/node', 'offline/quota', 'offline/system', 'offline/transfer', 'offline/upload-trouble',
-    'viewer/between', 'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many',
-    'viewer/offline-open', 'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack',
-    'viewer/take-embed', 'viewer/tile', 'viewer/time', 'viewer/vector', 'viewer/viewer'
+    'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/gateway', 'admin/layers',
+    'admin/mirrors', 'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
+    'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version',
+    'client/live', 'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors',
+    'client/openlayers-controls', 'client/timeline-control', 'client/timeline-use', 'examples/examples',
+    'examples/offline', 'offline/coverage', 'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node',
+    'offline/quota', 'offline/system', 'offline/transfer', 'offline/upload-trouble', 'viewer/between',
+    'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
+    'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile',
+    'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],
   // what takes longest: too long to repeat for every change
   longest: [
-    'admin/many', 'client/history-failures', 'client/maplibre-places', 'client/openlayers-places', 'docs/executed', 'mirror/links',
+    'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-places', 'client/mirror-browser',
+    'client/openlayers-grids', 'client/openlayers-places', 'client/openlayers-steps', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel', 'viewer/offline-panel-trouble',
     'viewer/take', 'viewer/take-timelapse', 'viewer/trouble'
@@ -38,8 +38,8 @@ export const deepGroups = {
   ],
   // commands in processes of their own, large editions, whole histories
   long: [
-    'activity/commands', 'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache', 'edge/command',
-    'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
+    'activity/commands', 'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache',
+    'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
