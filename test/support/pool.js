@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const script = fileURLToPath(new URL('worker.js', import.meta.url))
 const LONGEST = 15 * 60000 // milliseconds for one file
+const MOST = 600e6 // bytes of a process: what files leave behind makes it slower and slower, so the next file gets another
 
 /**
  * @typedef {object} FileResult
@@ -15,6 +16,7 @@ const LONGEST = 15 * 60000 // milliseconds for one file
  * @property {number} skipped
  * @property {string[]} reasons of what was skipped
  * @property {string} output what the file printed
+ * @property {number} memory bytes of its process
  * @property {number} ms
  */
 
@@ -49,8 +51,13 @@ export async function runFiles (lists, { jobs, env, onFile }) {
       let worker
       for (let file = list.shift(); file; file = list.shift()) {
         worker ??= startWorker(env)
-        report(await worker.run(file))
+        const result = await worker.run(file)
+        report(result)
         if (worker.hasEnded()) worker = undefined
+        else if (result.memory > MOST) {
+          faults.push(...await worker.end())
+          worker = undefined
+        }
       }
       if (worker) faults.push(...await worker.end())
     }
@@ -78,8 +85,8 @@ function startWorker (env) {
       const result = await Promise.race([answered, ended.then(code => ({ failed: 1, fault: `its process ended with ${code}` }))])
       clearTimeout(tooLong)
       await new Promise(setImmediate) // what it printed last may arrive after the message
-      const { passed = 0, failed, skipped = 0, reasons = [], fault = '' } = result
-      return { file, passed, failed, skipped, reasons, output: output + fault, ms: performance.now() - began }
+      const { passed = 0, failed, skipped = 0, reasons = [], memory = 0, fault = '' } = result
+      return { file, passed, failed, skipped, reasons, memory, output: output + fault, ms: performance.now() - began }
     },
 
     /** @returns {Promise<string[]>} what it left open */

@@ -25,7 +25,7 @@ async function run (file) {
   const runner = mocha.run(() => {
     const { passes: passed, failures: failed, pending: skipped } = runner.stats
     mocha.dispose()
-    process.send?.({ passed, failed, skipped, reasons: [...reasons] })
+    process.send?.({ passed, failed, skipped, reasons: [...reasons], memory: process.memoryUsage().rss })
   })
   runner.on('pending', test => {
     let owner = test
