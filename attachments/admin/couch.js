@@ -78,6 +78,11 @@ export class Couch {
     return (await this.ask('/_session')).userCtx
   }
 
+  /** Whether the store is the embedded one, which has one admin and no users. @param {AbortSignal} [signal] */
+  isEmbedded (signal) {
+    return this.ask('/', { signal }).then(({ vendor }) => /embedded/.test(vendor?.name ?? ''), () => false)
+  }
+
   signIn (name, password) {
     return this.ask('/_session', { method: 'POST', body: { name, password } })
   }

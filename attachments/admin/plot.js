@@ -1,5 +1,5 @@
-// A plot with bars over time, as an image for those who see it: whoever shows one puts a table with its numbers beside
-// it. It is drawn as wide as its place, so that its texts stay readable.
+// A plot with bars over time, as an image for those who see it: a section that shows one puts a table with its numbers
+// beside it. It is drawn as wide as its place, so that its texts stay readable.
 import { element, svg, write } from '../../client/timeline/dom.js'
 
 const HEIGHT = 150 // pixels

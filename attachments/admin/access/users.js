@@ -74,7 +74,7 @@ export function usersCard (app, change, signal) {
     }
   }
 
-  const isEmbedded = () => couch.ask('/', { signal }).then(({ vendor }) => /embedded/.test(vendor?.name ?? ''), () => false)
+  const isEmbedded = () => couch.isEmbedded(signal)
 
   function draw () {
     if (!isThere) return

@@ -9,7 +9,7 @@ const MOST = 1000 // checkpoints, and replications of CouchDB
  * @param {AbortSignal} signal
  */
 export async function readMirrors ({ couch, user }, known, signal) {
-  known.isEmbedded ??= await couch.ask('/', { signal }).then(answer => /embedded/.test(answer.vendor?.name ?? ''), () => false)
+  known.isEmbedded ??= await couch.isEmbedded(signal)
   const info = await couch.ask('', { signal })
   const isHere = here(couch.db, info.db_name)
   const limit = MOST

@@ -118,7 +118,7 @@ class Overview {
     const { couch, user, docs } = this.#app
     const { signal } = this.#stop
     const seen = this.#seen
-    seen.isEmbedded ??= await couch.ask('/', { signal }).then(answer => /embedded/.test(answer.vendor?.name ?? ''), () => false)
+    seen.isEmbedded ??= await couch.isEmbedded(signal)
     seen.now = await readState(couch, user, signal)
     const { index } = seen.now
     const isOld = performance.now() - seen.slowAt > pauses.again

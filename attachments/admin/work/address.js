@@ -7,7 +7,7 @@
  */
 export async function storeAddress ({ couch, user }) {
   if (couch.server.endsWith('/admin/couch/')) return { isEmbedded: false, url: null }
-  const isEmbedded = await couch.ask('/').then(answer => /embedded/.test(answer.vendor?.name ?? ''), () => false)
+  const isEmbedded = await couch.isEmbedded()
   if (isEmbedded) return { isEmbedded, url: null }
   const url = new URL(couch.db)
   if (user.name) url.username = encodeURIComponent(user.name)
