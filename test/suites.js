@@ -13,9 +13,9 @@ export const deepGroups = {
   browsers: [
     'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/gateway', 'admin/layers',
     'admin/mirrors', 'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
-    'client/history-loading', 'client/history-places', 'client/leaflet-version',
-    'client/live', 'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors',
-    'client/openlayers-controls', 'client/timeline-control', 'client/timeline-use', 'examples/examples',
+    'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
+    'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/openlayers-controls',
+    'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'offline/upload-trouble', 'viewer/between',
     'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
@@ -24,8 +24,7 @@ export const deepGroups = {
   ],
   // what takes longest: too long to repeat for every change
   longest: [
-    'admin/many', 'client/grids', 'client/history-failures', 'client/history-steps', 'client/maplibre-places',
-    'client/mirror-browser',
+    'admin/many', 'client/grids', 'client/history-failures', 'client/maplibre-places', 'client/mirror-browser',
     'client/openlayers-grids', 'client/openlayers-places', 'client/openlayers-steps', 'docs/executed', 'mirror/links',
     'offline/cuts', 'offline/interplay', 'offline/restart', 'offline/tabs', 'settle/kills', 'store/load',
     'viewer/access', 'viewer/conflicts', 'viewer/find', 'viewer/offline-panel', 'viewer/offline-panel-trouble',

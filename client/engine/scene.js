@@ -100,8 +100,7 @@ export class Scene {
    * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
    */
   update ({ announce = false } = {}) {
-    // a new step: what was late in the last one says nothing of this
-    if (announce) this.#isComplete = this.#late = false
+    if (announce) this.#beginStep()
     let missing = false
     this.#updating = true
     for (const item of this.#items) {
@@ -134,6 +133,13 @@ export class Scene {
     this.#late = false
   }
 
+  /** What was late in the last step says nothing of this one, which has all of its time to come. */
+  #beginStep () {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#isComplete = this.#late = false
+  }
+
   /** @returns {boolean} whether the index could say */
   #setTarget (item) {
     const picture = this.#resolve(item)
@@ -150,25 +156,21 @@ export class Scene {
     return true
   }
 
-  async #load (item) {
-    const { target, picture } = item
+  async #load (item, isSecond = false) {
+    const { picture } = item
+    // by this very step: a version that many steps wanted is decoded once
+    const isWanted = () => item.picture === picture && this.#items.has(item)
     try {
-      const { image, isFromDevice } = await this.#image(picture, item)
-      if (item.target === target && this.#items.has(item)) this.#stage(item, image, isFromDevice)
-    } catch (error) {
-      if (item.target === target && this.#items.has(item) && error.name !== 'AbortError') this.#fail(item, error)
-    }
-  }
-
-  async #image (picture, user, isSecond = false) {
-    const { version } = picture
-    const blob = await this.#store.load(version, { user })
-    try {
-      return { image: await this.#decode(blob, picture, user), isFromDevice: this.#store.isFromDevice(blob) }
-    } catch {
-      this.#store.forget(version)
-      if (this.#store.isFromDevice(blob) && !isSecond) return this.#image(picture, user, true) // now from elsewhere
+      const blob = await this.#store.load(picture.version, { user: item })
+      if (!isWanted()) return
+      const isFromDevice = this.#store.isFromDevice(blob)
+      const image = await this.#decode(blob, picture, item).catch(() => this.#store.forget(picture.version))
+      if (!isWanted()) return
+      if (image) return this.#stage(item, image, isFromDevice)
+      if (isFromDevice && !isSecond) return this.#load(item, true) // now from elsewhere
       throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
+    } catch (error) {
+      if (isWanted() && error.name !== 'AbortError') this.#fail(item, error)
     }
   }
 

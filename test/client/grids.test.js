@@ -7,7 +7,7 @@ import { gridFiles } from './support/client-page.js'
 import { T, layers as gallery, stepAt } from './support/gallery.js'
 import { install } from './support/in-page.js'
 import { draw } from './support/maps.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const leaflet = { files: gridFiles, install, draw }
 const swiss = gridOf(gallery.swiss.fields)
@@ -50,7 +50,7 @@ onStage('a layer in another grid, on a Leaflet map in its coordinate system', { 
   }
 
   it('changes all tiles of a step in one frame', async () => {
-    const page = await stage.show('swiss', { time: T(1), together: 1900, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
+    const page = await stage.show('swiss', { time: T(1), together: UNHURRIED, map: { crs: 'LV95', center: [46.8, 8.2], zoom: 17 } })
     await page.evaluate(() => /** @type {any} */ (window).see.watch())
     await stage.at(page, T(2))
     const frames = await page.evaluate(() => /** @type {any} */ (window).frames())

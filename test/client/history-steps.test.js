@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
@@ -72,7 +72,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => text === stepAt('steps', step, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
   it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 5000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
     for (const step of STEPS.slice(1)) {
       const seen = await frames(page, () => stage.at(page, T(step)))
@@ -126,7 +126,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   })
 
   it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 10000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     stage.front.forget()
     let running = 0
     let most = 0
@@ -135,6 +135,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
       await seconds(0.03)
       running--
     })
+    const before = await page.evaluate(() => /** @type {any} */ (window).see.urls().made)
     const seen = await frames(page, async () => {
       await page.evaluate(times => {
         const { layer } = /** @type {any} */ (window)
@@ -147,6 +148,8 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     assert.equal(new Set(paths).size, paths.length)
     assert.ok(most <= 6, `${most} at the same time`)
     assert.ok(paths.length <= 6 + Object.keys(seen[0]).length, `${paths.length} requests`)
+    const decoded = await page.evaluate(() => /** @type {any} */ (window).see.urls().made) - before
+    assert.equal(decoded, differing(seen[0], 1, 4).length, 'each image that is shown, once')
     assert.equal(seen.length, 2)
     assert.equal((await call(page, 'events.slice')).filter(({ type, time }) => type === 'timeload' && time === T(4)).length, 1)
   })

@@ -6,7 +6,7 @@ import { figuresOf } from './support/figures.js'
 import { seconds } from './support/front.js'
 import { T } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
-import { onStage } from './support/stage.js'
+import { UNHURRIED, onStage } from './support/stage.js'
 
 const FORTH = [2, 3, 4, 5]
 const BACK = [4, 3, 2, 1]
@@ -18,7 +18,7 @@ onStage('figures of steps in MapLibre', { layers: ['steps'], library: maplibre }
   const far = () => stage.front.rule(({ tile }) => seconds(0.03 + 0.02 * (Number(tile.split('/')[1]) % 4 || 0)))
 
   it('the history layer asks for changed tiles alone, once, and shows no frame of two times', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 5000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     far()
     const go = time => stage.at(page, time)
     const forth = await figuresOf(stage, page, { layer: 'steps', from: 1, steps: FORTH, go })

@@ -4,7 +4,7 @@ import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt, tilesOf } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
@@ -44,7 +44,7 @@ onStage('a step of the clock in MapLibre', { layers: ['steps'], everywhere: true
 
 onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplibre }, stage => {
   it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 5000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
     for (const step of STEPS.slice(1)) {
       const seen = await frames(page, () => stage.at(page, T(step)))
@@ -68,7 +68,7 @@ onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplib
   })
 
   it('end at the right picture after a storm of steps, with no version asked for twice', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 10000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     stage.front.forget()
     stage.front.rule(() => seconds(0.03))
     const seen = await frames(page, async () => {
@@ -85,7 +85,7 @@ onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplib
   })
 
   it('are complete although another source of the map keeps every request of images waiting', async () => {
-    const page = await stage.show('steps', { time: T(5), together: 5000 })
+    const page = await stage.show('steps', { time: T(5), together: UNHURRIED })
     shows(await stage.at(page, T(1)), 1)
     const never = gate()
     stage.front.rule(({ path }) => { if (/other/.test(path)) return never.opened })
@@ -109,7 +109,7 @@ onStage('the frames of a step in MapLibre', { layers: ['steps'], library: maplib
   })
 
   it('show one time while the map moves during a step, and none of a time before when it comes back', async () => {
-    const page = await stage.show('steps', { time: T(1), together: 5000 })
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
     const open = gate()
     stage.front.rule(({ path, tile }) => { if (tile === '3/5/3' && /tile/.test(path)) return open.opened })
     const seen = await frames(page, async () => {
@@ -138,7 +138,7 @@ onStage('zooming in MapLibre', { layers: ['zooms'], library: maplibre }, stage =
 
   for (const [way, from, to] of /** @type {const} */ ([['in', 1, 2], ['out', 2, 1]])) {
     it(`${way} shows one time in each frame, also during a step`, async () => {
-      const page = await stage.show('zooms', { time: T(1), together: 5000, map: { zoom: from } })
+      const page = await stage.show('zooms', { time: T(1), together: UNHURRIED, map: { zoom: from } })
       for (const step of [2, 3, 1]) {
         const open = gate()
         const isOpen = stage.front.rule(({ tile, kind }) => { if (kind === 'tile' && tile === (to === 2 ? '3/3/3' : '2/1/1')) return open.opened })

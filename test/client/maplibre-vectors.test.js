@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { seconds } from './support/front.js'
 import { T, stepAt, tilesOf } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const layers = [{ type: 'fill', 'source-layer': 'squares', paint: { 'fill-color': ['to-color', ['get', 'colour']], 'fill-antialias': false } }]
 const inView = tilesOf(3, (x, y) => x >= 2 && x <= 5 && y >= 3 && y <= 4).map(tile => tile.join('/'))
@@ -56,7 +56,7 @@ onStage('vector tiles in MapLibre', { layers: ['squares'], library: maplibre }, 
   async function show (options = {}) {
     const page = await stage.page({ viewport: { width: 1400, height: 1000 } })
     await page.evaluate(() => { Object.assign(window, { tileSize: 512 }) })
-    await maplibre.draw(page, 'squares', { time: T(1), layers, together: 5000, ...options, map: { zoom: 3, ...options.map } })
+    await maplibre.draw(page, 'squares', { time: T(1), layers, together: UNHURRIED, ...options, map: { zoom: 3, ...options.map } })
     await stage.rest(page)
     return page
   }

@@ -5,7 +5,7 @@ import { until } from '../../bench/wait.js'
 import { gate } from './support/front.js'
 import { T, stepAt, tilesOf } from './support/gallery.js'
 import { READING, frames, move, openlayers } from './support/openlayers-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())
@@ -91,7 +91,7 @@ for (const webgl of [false, true]) {
     })
 
     it('moves with all others on one clock, and with the map in the middle of a step', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), together: 1900 })
+      const page = await stage.show('steps', { webgl, time: T(1), together: UNHURRIED })
       const late = gate()
       stage.front.rule(({ tile }) => tile === '3/3/3' ? late.opened : undefined)
       const seen = await frames(page, async () => {

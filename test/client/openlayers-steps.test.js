@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
 import { READING, frames, move, openlayers } from './support/openlayers-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
@@ -42,7 +42,7 @@ for (const webgl of [false, true]) {
     })
 
     it('shows the one picture or the other in every frame, though some tiles are slow', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), together: 1900 })
+      const page = await stage.show('steps', { webgl, time: T(1), together: UNHURRIED })
       stage.front.rule(({ tile }) => seconds({ '3/3/3': 0.3, '3/4/4': 0.15 }[tile] ?? 0))
       for (const step of STEPS.slice(1)) {
         const seen = await frames(page, () => stage.at(page, T(step)))
@@ -68,7 +68,7 @@ for (const webgl of [false, true]) {
     })
 
     it('ends at the right picture after a storm of steps, with no version asked for twice', async () => {
-      const page = await stage.show('steps', { webgl, time: T(1), together: 1900 })
+      const page = await stage.show('steps', { webgl, time: T(1), together: UNHURRIED })
       stage.front.forget()
       stage.front.rule(() => seconds(0.03))
       const seen = await frames(page, async () => {
@@ -117,7 +117,7 @@ for (const webgl of [false, true]) {
 
     for (const [from, to] of [[3, 4], [4, 3]]) {
       it(`from ${from} to ${to} mixes no times and leaves no hole`, async () => {
-        const page = await stage.show('depths', { webgl, time: T(1), together: 1900, map: { zoom: from } })
+        const page = await stage.show('depths', { webgl, time: T(1), together: UNHURRIED, map: { zoom: from } })
         stage.front.rule(({ kind }) => kind === 'tile' ? seconds(0.2) : undefined)
         const seen = await frames(page, async () => {
           await page.evaluate(([time, zoom]) => {

@@ -23,6 +23,9 @@ let browser
 // 3 x 2 tiles in the middle of zoom 3, and parts of others around them
 const VIEW = { viewport: { width: 700, height: 500 } }
 
+/** `together` of layers whose steps are never too late, however busy the machine; the page cuts long waits short. */
+export const UNHURRIED = 100000
+
 /**
  * A suite on every store (or on the embedded one alone, where the store makes no difference).
  * @param {string} title
