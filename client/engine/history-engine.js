@@ -74,6 +74,8 @@ export const engineDefaults = {
  *   setLayer the layer's document was read, or is another now: zooms, bounds, tile size, attribution; null: `tilejson`
  *   is false; grid: none for Web Mercator. It throws where its map cannot show the layer
  * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for
+ * @property {(tile: Item) => boolean} [isSeen] whether a tile that is not in view is seen all the same, until others
+ *   cover it
  * @property {() => void} [onTime] before tiles change: those kept outside of the view may show another time
  * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
  *   frame
@@ -148,7 +150,7 @@ export class HistoryEngine extends Emitter {
     this.#preloader = new Preloader(this.images, times => this.#neededAt(times), this.options)
     this.#scene = new Scene(this.images, {
       resolve: tile => this.pictureAt(tile, this.getTime()),
-      isCurrent: item => this.isInView(item),
+      isCurrent: item => this.isInView(item) || Boolean(surface.isSeen?.(item)),
       decode: surface.decode
     }, this.options, {
       onShown: () => {
@@ -283,6 +285,11 @@ export class HistoryEngine extends Emitter {
     return this.isReady && (!this.isOnMap || this.#time === this.getTime()) && this.#scene.isShown
   }
 
+  /** Whether the clock moved, and tiles in view still show the time before. */
+  get isStepping () {
+    return this.#scene.isStepping
+  }
+
   /**
    * The tiles in view that look different at two times.
    * @param {ExactTime | null} from @param {ExactTime | null} to as a clock has them
@@ -311,14 +318,14 @@ export class HistoryEngine extends Emitter {
    * @returns {Picture | null | undefined} what it shows then; null: nothing; undefined: that is not known
    */
   pictureAt (tile, time) {
-    if (this.#isVector && !this.#surface.drawsVectors) return null
+    if (this.doc?.format === 'pbf' && !this.#surface.drawsVectors) return null
     return resolve(this.index, tile, time, this.ancestry())
   }
 
   /** How far up an image is looked for where a tile has none. */
   ancestry () {
     const { overzoom } = this.options
-    const hasParts = !this.#isVector && this.#grid?.isQuad !== false // four of the next zoom are a tile
+    const hasParts = this.doc?.format !== 'pbf' && this.#grid?.isQuad !== false // four of the next zoom are a tile
     const most = hasParts ? Math.max(overzoom, this.source.limits?.enlarged ?? 0) : 0
     return { overzoom: most, minzoom: this.doc?.minzoom ?? 0 }
   }
@@ -348,10 +355,6 @@ export class HistoryEngine extends Emitter {
     this.#want()
     this.#readExtent()
     return this
-  }
-
-  get #isVector () {
-    return this.doc?.format === 'pbf'
   }
 
   #want () {
@@ -389,17 +392,16 @@ export class HistoryEngine extends Emitter {
   #onTime = ({ time, previous }) => {
     this.#preloader.drop()
     this.#preloader.forward = time === null || (previous !== null && time > previous)
+    this.#scene.beginStep()
     this.#surface.onTime?.()
     this.#time = time
     this.fire('timechange', { time })
-    this.#scene.update({ announce: true })
+    this.#scene.update()
   }
 
   #neededAt (times) {
-    const needed = new Set()
-    for (const time of times) {
-      for (const item of this.#scene.items) if (this.isInView(item)) needed.add(this.pictureAt(item, time)?.version)
-    }
+    const items = [...this.#scene.items].filter(item => this.isInView(item))
+    const needed = new Set(times.flatMap(time => items.map(item => this.pictureAt(item, time)?.version)))
     return [...needed].filter(version => version && !this.images.has(version))
   }
 

@@ -1,5 +1,6 @@
 // The tiles on the screen and what each of them should show. A step of the clock replaces only the tiles that differ,
-// after their images are decoded, and all at once; only if some are very late, the others do not wait for them.
+// after their images are decoded, and all at once; only if some are very late, the others do not wait for them. What
+// comes into view during a step is shown with the others: no frame mixes two times.
 import { TilecouchError } from '../../core/index.js'
 import { backoff } from '../source/wait.js'
 import { versionKey } from './image-cache.js'
@@ -42,9 +43,13 @@ export class Scene {
   #isCurrent
   #decode
   #isComplete = true
+  /** not every tile knows what it should show now */
   #updating = false
   #late = false
+  /** ends the waiting for what is late @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
+  /** the clock moved, and tiles in view still show the time before */
+  isStepping = false
 
   /**
    * @param {import('./image-cache.js').ImageCache} store
@@ -95,12 +100,16 @@ export class Scene {
     if (!this.#isComplete) this.#showStaged()
   }
 
-  /**
-   * Works out for every tile what it should show now, and fetches what is new.
-   * @param {{announce?: boolean}} [options] announce: say when all is shown, also when nothing had to change
-   */
-  update ({ announce = false } = {}) {
-    if (announce) this.#beginStep()
+  /** The clock moved, and `update` follows: when all is shown it is said, also when nothing had to change. */
+  beginStep () {
+    // what was late in the last step says nothing of this one, which has all of its time to come
+    this.#timer = void clearTimeout(this.#timer)
+    this.#isComplete = this.#late = false
+    this.isStepping = this.#updating = true
+  }
+
+  /** Works out for every tile what it should show now, and fetches what is new. */
+  update () {
     let missing = false
     this.#updating = true
     for (const item of this.#items) {
@@ -125,19 +134,11 @@ export class Scene {
 
   /** Forgets all tiles, without a word. */
   close () {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#timer = void clearTimeout(this.#timer)
     for (const item of this.#items) this.#release(item, true)
     this.#items.clear()
     this.#isComplete = true
-    this.#late = false
-  }
-
-  /** What was late in the last step says nothing of this one, which has all of its time to come. */
-  #beginStep () {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#isComplete = this.#late = false
+    this.#late = this.isStepping = false
   }
 
   /** @returns {boolean} whether the index could say */
@@ -165,7 +166,7 @@ export class Scene {
       if (!isWanted()) return
       const isFromDevice = this.#store.isFromDevice(blob)
       const image = await this.#decode(blob, picture, item).catch(() => this.#store.forget(picture.version))
-      if (!isWanted()) return
+      if (!isWanted()) return discard(image)
       if (image) return this.#stage(item, image, isFromDevice)
       if (isFromDevice && !isSecond) return this.#load(item, true) // now from elsewhere
       throw new TilecouchError('TRUNCATED_IMAGE', { type: blob.type || 'image', why: 'the browser cannot decode it' })
@@ -196,6 +197,7 @@ export class Scene {
 
   #release (item, abort) {
     clearTimeout(item.timer)
+    discard(item.staged?.image)
     item.staged = null
     if (item.picture) this.#store.release(item.picture.version, item, { abort })
   }
@@ -203,25 +205,25 @@ export class Scene {
   /** Shows staged images when it is time to, and reports when all is shown. */
   #showStaged () {
     if (this.#updating) return
-    let [waiting, keeping, changed] = [false, false, false]
+    let [waiting, keeping] = [false, false]
     for (const item of this.#items) {
-      if (item.staged && item.shown === undefined) this.#show(item) // nothing older to keep
-      if (item.target === undefined || item.target === item.shown || item.staged || item.failed) continue
-      waiting = true
+      if (isSettled(item) || !this.#isCurrent(item)) continue
+      waiting ||= !item.staged
       keeping ||= item.shown !== undefined
     }
-    if (!waiting || this.#late) {
-      for (const item of this.#items) {
-        if (!item.staged) continue
-        this.#show(item)
-        changed = true
-      }
+    const isHeld = waiting && keeping && !this.#late
+    this.isStepping &&= isHeld
+    let changed = false
+    for (const item of this.#items) {
+      const isFirst = item.shown === undefined
+      if (!item.staged || (isHeld && (this.isStepping || !isFirst))) continue
+      this.#show(item)
+      changed ||= !isFirst
     }
     if (changed) this.#listeners.onPaint()
-    if (keeping && !this.#late) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
+    if (isHeld) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
+    else this.#timer = void clearTimeout(this.#timer)
     if (waiting) return
-    clearTimeout(this.#timer)
-    this.#timer = undefined
     this.#late = false
     if (this.#isComplete || !this.isShown) return
     this.#isComplete = true
@@ -250,5 +252,8 @@ export class Scene {
     this.#listeners.onLoad(item, isFirst)
   }
 }
+
+/** An image that nobody will see: a bitmap keeps its memory until it is closed. */
+const discard = image => image?.close?.()
 
 const isSettled = item => !item.pending && (item.failed || (item.target !== undefined && item.target === item.shown))

@@ -45,7 +45,9 @@ export class HistoryLayer extends Base {
       decode: decodeImage,
       setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
       onReady: () => { if (this._map) this._resetView() },
-      onTime: () => this._dropTiles(item => !this.history.isRight(item))
+      // tiles of a zoom that is being left go along, as long as others do not cover them
+      isSeen: ({ z }) => z !== this._zoom() && this.history.isStepping,
+      onTime: () => this._dropTiles()
     })
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
     this.title = this.history.title
@@ -201,14 +203,14 @@ export class HistoryLayer extends Base {
   }
 
   _showColumns (columns) {
-    this.history.setView(columns, () => this._dropTiles(item => item.shown === undefined))
+    this.history.setView(columns, () => this._dropTiles())
   }
 
   // tiles that Leaflet keeps beside the view for later, and that would be wrong or never finished
-  _dropTiles (isUseless) {
+  _dropTiles () {
     for (const [key, { el }] of Object.entries(this._tiles)) {
       const item = this._items.get(el)
-      if (item.z === this._zoom() && !this.history.isInView(item) && isUseless(item)) this._removeTile(key)
+      if (item.z === this._zoom() && !this.history.isInView(item) && !this.history.isRight(item)) this._removeTile(key)
     }
   }
 

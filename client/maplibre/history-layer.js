@@ -39,8 +39,6 @@ export class HistoryLayer {
   layerIds = []
   /** @type {any} that MapLibre has at present */
   #source = null
-  /** @type {{promise: Promise<any>, end: () => void} | null} until the tiles of a step are there */
-  #step = null
   #grid = ''
   #isPutting = false
   /** @type {{doc: any, layers: any[]} | undefined} layers of the default style */
@@ -59,14 +57,13 @@ export class HistoryLayer {
         if (grid) throw new TilecouchError('MAP_GRID', { layer: doc?.layer, grid: grid.id, crs: grid.crs, why: 'is in Web Mercator' })
       },
       onReady: () => this.#put(),
-      onTime: () => this.#beginStep(),
-      paint: () => this.#paint()
+      onTime: () => this.#refresh(),
+      paint: () => this.#refresh()
     })
     /** the one given to it, or its own @readonly @type {import('../engine/clock.js').Clock} */
     this.clock = this.history.clock
     /** of its source in the style @readonly @type {string} */
     this.sourceId = this.options.id ?? this.options.layer
-    this.history.on('timeload', () => this.#step?.end())
   }
 
   /** @type {HistoryEngine['on']} */
@@ -183,11 +180,6 @@ export class HistoryLayer {
     return this
   }
 
-  /** @returns {Promise<any> | undefined} the step that is going on */
-  _stepped () {
-    return this.#step?.promise
-  }
-
   _connect (source) {
     this.#source = source
     source._describe(this.history.doc)
@@ -204,7 +196,6 @@ export class HistoryLayer {
     this.map?.off('remove', this.#forget)
     this.map = null
     owners.delete(this.#name)
-    this.#step?.end()
     this.history.stop()
   }
 
@@ -244,23 +235,7 @@ export class HistoryLayer {
     map.removeSource(this.sourceId)
   }
 
-  #beginStep () {
-    this.#source?._refresh()
-    if (this.#step || !this.#source?._isShowing()) return
-    /** @type {() => void} */
-    let go = () => {}
-    const promise = new Promise(resolve => { go = () => resolve(undefined) })
-    const timer = setTimeout(() => this.#step?.end(), this.options.together)
-    const end = () => {
-      clearTimeout(timer)
-      this.#step = null
-      go()
-    }
-    this.#step = { promise, end }
-  }
-
-  #paint () {
-    this.#step?.end()
+  #refresh () {
     this.#source?._refresh()
   }
 }

@@ -85,11 +85,6 @@ const withHistory = Base => class extends Base {
     for (const sourceDataType of ['metadata', 'content']) this.fire('data', { dataType: 'source', sourceDataType })
   }
 
-  /** Whether a tile of it is drawn. */
-  _isShowing () {
-    return [...this._entries.values()].some(({ isPainted }) => isPainted)
-  }
-
   /** Asked of every tile of the view, whenever MapLibre looks at it. */
   hasTile (tileID) {
     const place = this._placeOf(tileID)
@@ -147,10 +142,8 @@ const withHistory = Base => class extends Base {
     return entry
   }
 
-  /** The first look of a tile. During a step it waits for the others: no frame shows two times. */
   async _first (entry, ready) {
     await ready
-    await this._owner?._stepped()
     if (entry.tile.aborted) return
     await this._paint(entry)
     entry.isPainted = true

@@ -55,10 +55,6 @@ export class HistorySource extends DataTileSource {
   #columns = []
   /** have another image since the last frame @type {Set<Place>} */
   #changed = new Set()
-  /** have their first image while a step is under way @type {Set<Place>} */
-  #held = new Set()
-  /** ends the waiting of `#held` @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
   #isAdding = false
   /** none for Web Mercator @type {import('../engine/store-link.js').Grid | undefined} */
   #grid
@@ -260,12 +256,11 @@ export class HistorySource extends DataTileSource {
       this.history.stop()
       this.#drop([...this.#places.values()])
       this.#columns = []
-      this.#endStep()
     }
   }
 
   #setView ({ isLarger = false } = {}) {
-    const columns = [...this.#views.values()].flatMap(view => view.columns(this.#timer !== undefined))
+    const columns = [...this.#views.values()].flatMap(view => view.columns(this.history.isStepping))
     const isSame = JSON.stringify(columns) === JSON.stringify(this.#columns)
     if (isSame && !isLarger) return
     this.#columns = columns
@@ -303,7 +298,6 @@ export class HistorySource extends DataTileSource {
     if (!places.length) return
     for (const place of places) {
       this.#places.delete(`${place.z}/${place.x}/${place.y}`)
-      this.#held.delete(place)
       if (place.isAdded) this.history.remove(place)
       place.close()
     }
@@ -311,7 +305,6 @@ export class HistorySource extends DataTileSource {
   }
 
   #onTime () {
-    this.#timer ??= setTimeout(() => this.#paint(), this.history.options.together)
     this.#setView() // a zoom that is being left, and still seen, goes along
     const beside = [...this.#places.values()].filter(place => !this.history.isInView(place))
     this.#drop(beside.filter(place => !place.isAdded || !this.history.isRight(place)))
@@ -320,12 +313,10 @@ export class HistorySource extends DataTileSource {
   /** @param {Place} place @param {boolean} isFirst */
   #onShow (place, isFirst) {
     if (!isFirst) this.#changed.add(place)
-    else if (this.#timer !== undefined) this.#held.add(place) // the others still show the time before
     else place.reveal()
   }
 
   #paint () {
-    this.#endStep()
     const changed = this.#changed
     this.#changed = new Set()
     const views = [...this.#views.values()]
@@ -334,13 +325,6 @@ export class HistorySource extends DataTileSource {
     if (!this.#isOutdated || !this.isShown()) return
     this.#isOutdated = false
     this.setKey(`${++this.#repaints}`) // until they are made anew, OpenLayers shows the reprojected tiles of the key before
-  }
-
-  #endStep () {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    for (const place of this.#held) place.reveal()
-    this.#held.clear()
   }
 
   #setLayer (doc, grid) {

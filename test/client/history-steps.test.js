@@ -1,5 +1,6 @@
 /* global window, document, L -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
+import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
 import { UNHURRIED, call, expected, onStage } from './support/stage.js'
@@ -14,6 +15,20 @@ const differing = (picture, from, to) => Object.keys(picture).filter(key => {
 /** Marks every image in view, so that it can be told apart from one that takes its place. */
 const markImages = page => page.evaluate(() => { for (const image of document.querySelectorAll('.tilecouch-tile img')) Object.assign(image, { marked: true }) })
 const markedImages = page => page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].filter(image => /** @type {any} */ (image).marked).length)
+
+/**
+ * Does something while every frame is watched; the pictures that were seen, each once in a row.
+ * @param {import('playwright-core').Page} page @param {() => Promise<any>} task
+ * @param {boolean} [all] also tiles of a zoom that is being left
+ */
+async function frames (page, task, all = false) {
+  await page.evaluate(whole => { /** @type {any} */ (window).see.watch(undefined, whole) }, all)
+  await task()
+  return call(page, 'frames')
+}
+
+/** The steps that a picture shows, each once. */
+const stepsOf = picture => [...new Set(Object.values(picture).flatMap(text => text.replace('~', '').split('+')))].filter(text => text !== '-')
 
 onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage => {
   it('follows a first picture that took one question for the index and one request for each image', async () => {
@@ -62,13 +77,6 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
 })
 
 onStage('the frames of a step', { layers: ['steps'] }, stage => {
-  /** Does something while every frame is watched; the pictures that were seen, each once in a row. */
-  async function frames (page, task) {
-    await page.evaluate(() => { /** @type {any} */ (window).see.watch() })
-    await task()
-    return call(page, 'frames')
-  }
-
   const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => text === stepAt('steps', step, .../** @type {[number, number, number]} */ (key.split('/').map(Number))))
 
   it('show the one picture or the other, nothing between and nothing empty, though some tiles are slow', async () => {
@@ -161,6 +169,57 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
     assert.ok(made > 0)
     assert.equal(open, 0)
   })
+})
+
+onStage('a step of the clock while the map moves', { layers: ['steps', 'depths'] }, stage => {
+  it('shows one time in each frame, and none of a time before when the map comes back', async () => {
+    const page = await stage.show('steps', { time: T(1), together: UNHURRIED })
+    const open = gate()
+    stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === '3/5/3' ? open.opened : undefined)
+    const seen = await frames(page, async () => {
+      await call(page, 'layer.setTime', T(5))
+      await page.evaluate(() => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([400, 60]) }))
+      await until(() => stage.front.tiles().includes('3/6/4'))
+      open.open()
+      await stage.rest(page)
+    })
+    for (const picture of seen) assert.equal(stepsOf(picture).length, 1, JSON.stringify(seen))
+    assert.deepEqual(stepsOf(seen.at(-1)), ['5'])
+    await stage.at(page, T(4))
+    stage.front.rule(({ tile }) => /3\/3/.test(tile) ? seconds(0.3) : undefined)
+    const back = await frames(page, async () => {
+      await page.evaluate(() => new Promise(resolve => { /** @type {any} */ (window).map.once('moveend', resolve).panBy([-400, -60]) }))
+      shows(await stage.rest(page), 4)
+    })
+    for (const picture of back) assert.ok(!stepsOf(picture).includes('5'), JSON.stringify(back))
+  })
+
+  for (const zoomAnimation of [true, false]) {
+    for (const [from, to] of [[3, 4], [4, 3]]) {
+      it(`shows one time in each frame from zoom ${from} to ${to} (zoomAnimation: ${zoomAnimation})`, async () => {
+        const page = await stage.show('depths', { time: T(1), together: UNHURRIED, map: { zoom: from, zoomAnimation } })
+        const open = gate()
+        stage.front.rule(({ tile, kind }) => kind === 'tile' && tile === (to === 4 ? '4/8/8' : '3/4/4') ? open.opened : undefined)
+        for (const order of ['step', 'zoom']) {
+          const step = order === 'step' ? 2 : 1
+          const seen = await frames(page, async () => {
+            const zoom = order === 'step' ? to : from
+            await page.evaluate(([time, next, first]) => {
+              const { layer, map } = /** @type {any} */ (window)
+              if (first === 'step') layer.setTime(time)
+              map.setZoom(next)
+              if (first === 'zoom') layer.setTime(time)
+            }, /** @type {const} */ ([T(step), zoom, order]))
+            await page.waitForFunction(next => /** @type {any} */ (window).layer._tileZoom === next, zoom)
+            open.open()
+            await stage.rest(page)
+          }, true)
+          for (const picture of seen) assert.ok(stepsOf(picture).length === 1 || (!zoomAnimation && !stepsOf(picture).length), `${order}: ${JSON.stringify(seen)}`)
+          assert.deepEqual(stepsOf(await stage.rest(page)), [String(step)])
+        }
+      })
+    }
+  }
 })
 
 onStage('the state of a history layer', { layers: ['steps'] }, stage => {

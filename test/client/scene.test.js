@@ -5,19 +5,26 @@ import { Scene } from '../../client/engine/scene.js'
 const TOGETHER = 400
 const settled = async () => { for (let at = 0; at < 20; at++) await Promise.resolve() }
 
-/** Two tiles whose images come, and are decoded, when a test says so. */
+/** Tiles whose images come, and are decoded, when a test says so; two to begin with. */
 function stand () {
   let now = 0
-  const waiting = new Map() // `tile time` -> [what it resolves]
-  const shown = ['', '']
+  const waiting = new Map() // `x time` -> [what it resolves]
+  const shown = /** @type {string[]} */ ([])
   const own = {
     decoded: /** @type {string[]} */ ([]),
+    open: new Set(), // images that were decoded and not closed
     frames: /** @type {string[]} */ ([]),
-    complete: 0,
+    complete: /** @type {string[]} */ ([]),
+    unknown: new Set(), // `x time` of which the index knows nothing yet
+    picture: () => shown.join(', '),
     /** The clock goes to a time. */
     async step (time) {
       now = time
-      scene.update({ announce: true })
+      own.scene.beginStep()
+      await own.look()
+    },
+    async look () {
+      own.scene.update()
       await settled()
     },
     /** The images of tiles come: `0 2` is that of the first tile at time 2. */
@@ -29,27 +36,38 @@ function stand () {
     wait: async milliseconds => {
       mock.timers.tick(milliseconds)
       await settled()
-    }
+    },
+    add (x) {
+      const show = image => {
+        own.open.delete(shown[x])
+        shown[x] = image.name
+      }
+      const tile = { z: 1, x, y: 0, ready () {}, view: { show, mark () {}, note () {} } }
+      shown[x] = '-'
+      own.scene.add(tile)
+      return tile
+    },
+    scene: new Scene(/** @type {any} */ ({
+      load: ({ x, time }) => new Promise(resolve => {
+        const name = `${x} ${time}`
+        waiting.set(name, [...waiting.get(name) ?? [], resolve])
+      }),
+      release () {},
+      forget () {},
+      isFromDevice: () => false
+    }), {
+      resolve: ({ z, x, y }) => own.unknown.has(`${x} ${now}`) ? undefined : { version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 },
+      isCurrent: () => true,
+      decode: async ({ name }) => {
+        own.decoded.push(name)
+        own.open.add(name)
+        return { name, close: () => own.open.delete(name) }
+      }
+    }, { together: TOGETHER, fade: 0 }, /** @type {any} */ ({
+      onShown: () => own.complete.push(own.picture()), onPaint: () => own.frames.push(own.picture()), onMissing () {}, onOutdated () {}, onError () {}, onLoad () {}
+    }))
   }
-  const scene = new Scene(/** @type {any} */ ({
-    load: ({ x, time }) => new Promise(resolve => {
-      const name = `${x} ${time}`
-      waiting.set(name, [...waiting.get(name) ?? [], resolve])
-    }),
-    release () {},
-    forget () {},
-    isFromDevice: () => false
-  }), {
-    resolve: ({ z, x, y }) => ({ version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 }),
-    isCurrent: () => true,
-    decode: async ({ name }) => {
-      own.decoded.push(name)
-      return name
-    }
-  }, { together: TOGETHER, fade: 0 }, /** @type {any} */ ({
-    onShown: () => own.complete++, onPaint: () => own.frames.push(shown.join(', ')), onMissing () {}, onOutdated () {}, onError () {}, onLoad () {}
-  }))
-  for (const x of [0, 1]) scene.add({ z: 1, x, y: 0, ready () {}, view: { show: image => { shown[x] = image }, mark () {}, note () {} } })
+  for (const x of [0, 1]) own.add(x)
   return own
 }
 
@@ -58,8 +76,8 @@ async function shownStand () {
   const scene = stand()
   await scene.step(1)
   await scene.come('0 1', '1 1')
-  assert.equal(scene.complete, 1)
-  scene.decoded.length = scene.frames.length = 0
+  assert.deepEqual(scene.complete, ['0 1, 1 1'])
+  scene.decoded.length = scene.frames.length = scene.complete.length = 0
   return scene
 }
 
@@ -73,7 +91,80 @@ describe('a scene', () => {
     await scene.come('0 3', '1 3', '0 2', '1 2')
     assert.deepEqual(scene.decoded, ['0 2', '1 2'])
     assert.deepEqual(scene.frames, ['0 2, 1 2'])
-    assert.equal(scene.complete, 2)
+    assert.deepEqual(scene.complete, ['0 2, 1 2'])
+  })
+
+  it('shows a first picture tile by tile', async () => {
+    const scene = stand()
+    await scene.step(1)
+    await scene.come('0 1')
+    assert.equal(scene.picture(), '0 1, -')
+  })
+
+  it('shows what comes into view during a step with the others, and during none at once', async () => {
+    const scene = await shownStand()
+    await scene.step(2)
+    scene.add(2)
+    await scene.look()
+    await scene.come('0 2', '2 2')
+    assert.equal(scene.picture(), '0 1, 1 1, -')
+    await scene.come('1 2')
+    assert.deepEqual(scene.frames, ['0 2, 1 2, 2 2'])
+    scene.add(3)
+    await scene.look()
+    await scene.come('3 2')
+    assert.equal(scene.picture(), '0 2, 1 2, 2 2, 3 2')
+    assert.deepEqual(scene.complete, ['0 2, 1 2, 2 2', '0 2, 1 2, 2 2, 3 2'])
+  })
+
+  it('does not wait longer for what comes into view than for others', async () => {
+    const scene = await shownStand()
+    await scene.step(2)
+    scene.add(2)
+    await scene.look()
+    await scene.come('0 2', '1 2')
+    await scene.wait(TOGETHER)
+    assert.deepEqual(scene.frames, ['0 2, 1 2, -'])
+  })
+
+  it('waits for a tile of which the index knows nothing yet, and not longer than for others', async () => {
+    const scene = await shownStand()
+    scene.unknown.add('1 2')
+    await scene.step(2)
+    await scene.come('0 2')
+    assert.deepEqual(scene.frames, [])
+    scene.unknown.clear()
+    await scene.look()
+    await scene.come('1 2')
+    assert.deepEqual(scene.frames, ['0 2, 1 2'])
+    scene.unknown.add('1 3')
+    await scene.step(3)
+    await scene.come('0 3')
+    await scene.wait(TOGETHER)
+    assert.deepEqual(scene.frames.slice(1), ['0 3, 1 2'])
+    assert.deepEqual(scene.complete, ['0 2, 1 2'])
+  })
+
+  it('is not complete because a tile leaves before the others know what to show', async () => {
+    const scene = await shownStand()
+    const beside = scene.add(2)
+    await scene.look()
+    await scene.come('2 1')
+    scene.complete.length = 0
+    scene.scene.beginStep()
+    scene.scene.remove(beside)
+    assert.deepEqual(scene.complete, [])
+    assert.equal(scene.scene.isStepping, true)
+  })
+
+  it('keeps only the images that are seen, or wait to be', async () => {
+    const scene = await shownStand()
+    for (const time of [2, 3, 4]) {
+      await scene.step(time)
+      await scene.come(`0 ${time}`)
+    }
+    assert.equal(scene.picture(), '0 1, 1 1')
+    assert.deepEqual([...scene.open], ['0 1', '1 1', '0 4'])
   })
 
   it('shows what has come without a tile that is late, and that one when it comes', async () => {

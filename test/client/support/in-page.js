@@ -70,13 +70,14 @@ export function install (isPatient = false) {
 
   /**
    * z/x/y -> what is to be seen there, of the tiles in the window. Copies of the world are marked with their number.
+   * @param {any} [layer] @param {boolean} [all] also tiles of a zoom that is being left
    */
-  function picture (layer = view.layer) {
+  function picture (layer = view.layer, all = false) {
     const seen = {}
     const frame = layer._map.getContainer().getBoundingClientRect()
     for (const { el, coords, current } of Object.values(layer._tiles)) {
       const { left, top, right, bottom } = el.getBoundingClientRect()
-      if (!current || right <= frame.left + 1 || left >= frame.right - 1 || bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
+      if (!(current || all) || right <= frame.left + 1 || left >= frame.right - 1 || bottom <= frame.top + 1 || top >= frame.bottom - 1) continue
       const z = coords.z + (layer.options.zoomOffset ?? 0)
       const across = 2 ** z
       const copy = Math.floor(coords.x / across)
@@ -104,13 +105,13 @@ export function install (isPatient = false) {
     isAtRest: (layer = view.layer) => layer.isShown() && layer.changes() !== null && !Object.values(picture(layer)).some(text => /[~?+]/.test(text)),
     urls: () => ({ made: urls.made, open: urls.open.size }),
     timers: () => timers.size,
-    /** Remembers what every frame shows, until the function it answers is called. */
-    watch (layer = view.layer) {
+    /** Remembers what every frame shows, until `frames()` is called. @param {any} [layer] @param {boolean} [all] */
+    watch (layer = view.layer, all = false) {
       const frames = []
       let on = true
       const look = () => {
         if (!on) return
-        const text = JSON.stringify(picture(layer))
+        const text = JSON.stringify(picture(layer, all))
         if (frames.at(-1) !== text) frames.push(text)
         requestAnimationFrame(look)
       }
