@@ -74,9 +74,7 @@ export const engineDefaults = {
  *   setLayer the layer's document was read, or is another now: zooms, bounds, tile size, attribution; null: `tilejson`
  *   is false; grid: none for Web Mercator. It throws where its map cannot show the layer
  * @property {() => void} [onReady] after `setLayer` and the event: tiles can be asked for
- * @property {(tile: Item) => boolean} [isSeen] whether a tile that is not in view is seen all the same, until others
- *   cover it
- * @property {() => void} [onTime] before tiles change: those kept outside of the view may show another time
+ * @property {() => void} [onTime] before tiles change: those that nobody sees, and that are of another time, have to go
  * @property {() => void} [paint] some tiles got another image or none, all in this very moment: repaint them in one
  *   frame
  * @property {boolean} [drawsVectors] false: vector tiles are indexed, and not drawn
@@ -150,7 +148,8 @@ export class HistoryEngine extends Emitter {
     this.#preloader = new Preloader(this.images, times => this.#neededAt(times), this.options)
     this.#scene = new Scene(this.images, {
       resolve: tile => this.pictureAt(tile, this.getTime()),
-      isCurrent: item => this.isInView(item) || Boolean(surface.isSeen?.(item)),
+      // during a step also those of a zoom that is being left, as long as others do not cover them
+      isCurrent: item => this.isStepping || this.isInView(item),
       decode: surface.decode
     }, this.options, {
       onShown: () => {
@@ -209,8 +208,7 @@ export class HistoryEngine extends Emitter {
   stop () {
     this.isOnMap = false
     this.clock.off('timechange', this.#onTime)
-    clearTimeout(this.#awaitsFeed)
-    this.#awaitsFeed = undefined
+    this.#awaitsFeed = void clearTimeout(this.#awaitsFeed)
     this.#link.end()
     this.#loader.stop()
     this.#preloader.drop()
@@ -365,8 +363,7 @@ export class HistoryEngine extends Emitter {
   }
 
   #stopAwaiting () {
-    clearTimeout(this.#awaitsFeed)
-    this.#awaitsFeed = undefined
+    this.#awaitsFeed = void clearTimeout(this.#awaitsFeed)
     this.#want()
   }
 

@@ -45,8 +45,6 @@ export class HistoryLayer extends Base {
       decode: decodeImage,
       setLayer: (doc, before, grid) => this._setLayer(doc, before, grid),
       onReady: () => { if (this._map) this._resetView() },
-      // tiles of a zoom that is being left go along, as long as others do not cover them
-      isSeen: ({ z }) => z !== this._zoom() && this.history.isStepping,
       onTime: () => this._dropTiles()
     })
     /** of the layer's document, once it is there; until then the layer's name @type {string} */
