@@ -33,6 +33,7 @@ onAdmin('signing in', stage => {
     assert.equal(await page.getByRole('link', { name: 'Control room' }).count(), 0)
     await page.goto(stage.address)
     await stage.signIn(page, stage.owner.name, stage.owner.password)
+    await page.locator('#sections a').first().waitFor()
     await page.locator('#account').getByRole('link', { name: 'Map' }).click()
     await page.getByRole('link', { name: 'Control room' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
