@@ -18,12 +18,17 @@ const same = (a, b) => JSON.stringify(a) === JSON.stringify(b)
  */
 export function changerOf (app, draw) {
   let shown = ''
-  let isBusy = false
+  let waiting = 0
+  let turn = Promise.resolve(true)
 
-  /** @param {Wish} wish @returns {Promise<boolean>} whether it was done */
-  async function change (wish) {
-    if (isBusy) return false
-    isBusy = true
+  /** One change after the other. @param {Wish} wish @returns {Promise<boolean>} whether it was done */
+  function change (wish) {
+    waiting++
+    turn = turn.then(() => make(wish))
+    return turn
+  }
+
+  async function make (wish) {
     try {
       const before = await app.readSecurity()
       if (JSON.stringify(before) !== shown) {
@@ -48,9 +53,9 @@ export function changerOf (app, draw) {
       app.say(texts.failed(error.message), true)
       return false
     } finally {
-      isBusy = false
+      waiting--
     }
   }
 
-  return { change, isBusy: () => isBusy, shown: security => { shown = JSON.stringify(security) } }
+  return { change, isBusy: () => waiting > 0, shown: security => { shown = JSON.stringify(security) } }
 }

@@ -43,7 +43,8 @@ export const access = {
       } catch (error) {
         if (!stop.signal.aborted) problem.textContent = texts.failed(error.message)
       }
-      section.removeAttribute('aria-busy')
+      isRead = true
+      settle()
       tokens.update()
     }
 
@@ -72,14 +73,26 @@ export const access = {
       lookAsStranger()
     }
 
-    /** The newest note of a change of access that is known. @type {string | undefined} */
-    let noted
-
-    function lookIfNoted () {
+    /** The newest note of a change of access; undefined while notes are not known. @returns {string | undefined} */
+    function newestNote () {
+      if (!app.docs.known.has('activity')) return undefined
       const notes = app.docs.all('activity').filter(({ what }) => what === 'access')
-      const newest = notes.reduce((last, { _id }) => _id > last ? _id : last, '')
-      if (noted !== undefined && newest !== noted) look()
+      return notes.reduce((last, { _id }) => _id > last ? _id : last, '')
+    }
+
+    let noted = newestNote()
+    let isRead = false
+
+    async function lookIfNoted () {
+      const newest = newestNote()
+      if (newest === noted) return
       noted = newest
+      await look() // also when the first notes are known: the rights may have been read before
+      settle()
+    }
+
+    function settle () {
+      if (isRead && noted !== undefined) section.removeAttribute('aria-busy')
     }
 
     read()
@@ -87,7 +100,7 @@ export const access = {
       element: section,
       update (kinds) {
         tokens.update() // also those that have ended meanwhile
-        if (kinds.has('activity') && app.docs.known.has('activity')) lookIfNoted()
+        if (kinds.has('activity')) lookIfNoted()
         if (kinds.has('layer') && validation) lookAsStranger()
       },
       close: () => stop.abort()
