@@ -16,7 +16,7 @@ function stand () {
     frames: /** @type {string[]} */ ([]),
     complete: /** @type {string[]} */ ([]),
     unknown: new Set(), // `x time` of which the index knows nothing yet
-    picture: () => shown.join(', '),
+    picture: () => shown.filter(Boolean).join(', '),
     /** The clock goes to a time. */
     async step (time) {
       now = time
@@ -36,6 +36,11 @@ function stand () {
     wait: async milliseconds => {
       mock.timers.tick(milliseconds)
       await settled()
+    },
+    leave (x, tile) {
+      own.scene.remove(tile)
+      own.open.delete(shown[x])
+      delete shown[x]
     },
     add (x) {
       const show = image => {
@@ -177,6 +182,47 @@ describe('a scene', () => {
     assert.deepEqual(scene.frames, ['0 2, 1 1'])
     await scene.come('1 2')
     assert.deepEqual(scene.frames, ['0 2, 1 1', '0 2, 1 2'])
+  })
+
+  it('mixes no times in any life in which nothing is late', async () => {
+    let seed = 7
+    const random = count => (seed = seed * 16807 % 2147483647) % count
+    for (let life = 0; life < 60; life++) {
+      const scene = await shownStand()
+      const tiles = new Map()
+      let [time, next, passed] = [1, 2, 0]
+      for (let event = 0; event < 40; event++) {
+        const kind = random(10)
+        if (kind < 3) {
+          time = random(4) + 1
+          passed = 0
+          await scene.step(time)
+        } else if (kind === 3) {
+          tiles.set(next, scene.add(next))
+          next++
+          await scene.look()
+        } else if (kind === 4 && tiles.size) {
+          const x = [...tiles.keys()][random(tiles.size)]
+          scene.leave(x, tiles.get(x))
+          tiles.delete(x)
+        } else if (kind === 5 && passed + 100 < TOGETHER) {
+          passed += 100
+          await scene.wait(100)
+        } else {
+          const wanted = [0, 1, ...tiles.keys()]
+          const name = `${wanted[random(wanted.length)]} ${random(4) + 1}`
+          await scene.come(name)
+        }
+        const times = new Set(scene.picture().split(', ').filter(text => text !== '-').map(text => text.split(' ')[1]))
+        assert.ok(times.size <= 1, `life ${life}: ${scene.picture()}`)
+        const isRight = scene.picture().split(', ').every(text => text.endsWith(` ${time}`))
+        assert.equal(scene.scene.isShown, isRight, `life ${life}: ${scene.picture()} at ${time}`)
+      }
+      const all = [0, 1, ...tiles.keys()].map(x => `${x} ${time}`)
+      await scene.come(...all)
+      assert.equal(scene.picture(), all.join(', '))
+      assert.deepEqual(new Set(scene.open), new Set(all))
+    }
   })
 
   for (const [when, before] of /** @type {const} */ ([['has not shown in full', TOGETHER - 1], ['has shown in part', TOGETHER]])) {
