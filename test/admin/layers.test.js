@@ -226,9 +226,9 @@ onAdmin('layers', (stage, kind) => {
     await page.locator('[data-layer="row-c"]').waitFor()
     assert.deepEqual(await rows(), ['row-c', 'row-a', 'row-b'])
     await page.goto(stage.backend.viewer)
-    await page.locator('.layers .title', { hasText: 'Row c' }).waitFor()
-    const text = await page.locator('.layers').innerText()
-    assert.ok(text.indexOf('Row c') < text.indexOf('Row a') && text.indexOf('Row a') < text.indexOf('Row b'), 'the map lists them so')
+    const names = page.locator('.layers .title', { hasText: /^Row/ })
+    await names.nth(2).waitFor()
+    assert.deepEqual(await names.allInnerTexts(), ['Row c', 'Row a', 'Row b'], 'the map lists them so')
   })
 
   it('removes a layer that is empty after its name was typed, and shows commands for others', async () => {

@@ -13,7 +13,7 @@ import { finding, look, startProxy, useFilled } from './stage.js'
 
 /** Section/name of what is ill -> its value and the state. */
 const ILL = {
-  'chttpd/max_http_request_size': ['6000000', 'bad'], // the viewer comes through
+  'chttpd/max_http_request_size': ['8000000', 'bad'], // the viewer comes through
   'couchdb/max_document_size': ['500000', 'warning'],
   'couchdb/max_attachment_size': ['5000000', 'bad'],
   'couchdb/max_dbs_open': ['50', 'warning'],
