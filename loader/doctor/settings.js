@@ -10,7 +10,6 @@ import {
 } from '../couchapp/policy.js'
 import { Couch } from '../store/couch.js'
 import { listDefaults } from '../store/ranges.js'
-import { tunerDefaults } from '../store/tuner.js'
 import { plural } from '../text.js'
 import { accessRights } from './access.js'
 import { bad, ok, warning } from './inspection.js'
@@ -26,7 +25,7 @@ export const settingConditions = [
 const MOST_NODES = 12
 const CSP = 'csp/attachments_header_value'
 const MB = 1e6
-const BATCH = Math.ceil(tunerDefaults.maxBatchBytes * 4 / 3 + MB) // bytes of a batch of a load, in base64
+const REQUEST = 10 * MB // a batch of a load, or the design document with the viewer, both in base64, and some room
 
 /** @typedef {{isPublic?: boolean, nodes: number, shards: number}} About the server and the store */
 /** @typedef {(value: string, about: About) => boolean | undefined} IsHarmful */
@@ -51,7 +50,7 @@ const LOCKS_OUT = 'The store is public, but requests without a name are refused:
  * @type {Record<string, [string | undefined, IsHarmful, 'warning' | 'bad', string]>}
  */
 export const settings = {
-  'chttpd/max_http_request_size': ['4294967296', below(BATCH), 'bad', 'Larger batches of loads and mirrors fail.'],
+  'chttpd/max_http_request_size': ['4294967296', below(REQUEST), 'bad', 'Batches of loads and mirrors fail, or the viewer cannot be deployed.'],
   'couchdb/max_document_size': ['8000000', below(MB), 'warning', 'Layers of vector tiles may be larger.'],
   'couchdb/max_attachment_size': ['1073741824', below(8 * MB), 'bad', 'Large tiles, or parts of the viewer, are refused.'],
   'couchdb/max_dbs_open': ['500', below(({ shards }) => 4 * shards + 50), 'warning',

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
+import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
 import { doctor } from '../../loader/doctor/index.js'
 import { faults, faultsOf, isBefore } from '../../loader/doctor/server.js'
 import { settings } from '../../loader/doctor/settings.js'
+import { tunerDefaults } from '../../loader/store/tuner.js'
 import { as, json, request } from '../support/backends.js'
 import { skip } from '../support/tools.js'
 import { finding, look, startProxy, useFilled } from './stage.js'
@@ -213,6 +215,12 @@ describe('the settings that the doctor knows', () => {
     for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
       if (initial !== undefined) assert.ok(!isHarmful(initial, about), key)
     }
+  })
+
+  it('let through what tilecouch sends', async () => {
+    const [, isHarmful] = settings['chttpd/max_http_request_size']
+    const viewer = JSON.stringify((await ownDesigns()).find(({ _id }) => _id === '_design/tiles')).length
+    for (const bytes of [viewer, tunerDefaults.maxBatchBytes * 4 / 3]) assert.ok(isHarmful(`${Math.ceil(bytes * 1.2)}`, about), `${bytes}`)
   })
 
   it('do no harm at any value that is more than enough', () => {
