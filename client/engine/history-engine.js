@@ -390,9 +390,9 @@ export class HistoryEngine extends Emitter {
     this.#preloader.drop()
     this.#preloader.forward = time === null || (previous !== null && time > previous)
     this.#scene.beginStep()
-    this.#surface.onTime?.()
-    this.#time = time
+    this.#time = this.getTime() // a listener before may have moved it on
     this.fire('timechange', { time })
+    this.#surface.onTime?.()
     this.#scene.update()
   }
 

@@ -32,7 +32,9 @@ export class ImageCache {
   /** @type {Map<string, Blob>} least recently used first */
   #blobs = new Map()
   #bytes = 0
-  /** @type {Set<string>} what came last time was no good: not to be taken from the browser's cache */
+  /** @type {Set<string>} did not come last time: not to be taken from the browser's cache */
+  #failed = new Set()
+  /** @type {Set<string>} cannot be decoded: not to be taken from the device either */
   #damaged = new Set()
   /** @type {Map<string, Job>} */
   #jobs = new Map()
@@ -139,6 +141,7 @@ export class ImageCache {
 
   #succeed (job, blob) {
     this.#damaged.delete(job.key)
+    this.#failed.delete(job.key)
     this.#keep(job.key, blob)
     this.#end(job)
     job.result.resolve(blob)
@@ -164,13 +167,13 @@ export class ImageCache {
     job.running = true
     this.#active++
     try {
-      const options = { fresh: this.#damaged.has(job.key) }
+      const options = { fresh: this.#failed.has(job.key) || this.#damaged.has(job.key) }
       const { signal } = job.controller
       this.#succeed(job, await (
         this.#source.fromNetwork?.(job.version, signal, options) ?? this.#source.tile(job.version, signal, options)
       ))
     } catch (error) {
-      if (!job.controller.signal.aborted) this.#damaged.add(job.key)
+      if (!job.controller.signal.aborted) this.#failed.add(job.key)
       const again = isPassing(error) && ++job.attempts < this.#options.attempts && !job.controller.signal.aborted
       if (again) this.#retryLater(job) // others need not wait for this one
       else {

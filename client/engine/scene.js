@@ -25,7 +25,7 @@ import { versionKey } from './image-cache.js'
  * @property {{image: any, picture: Picture | null, isFromDevice: boolean} | null} [staged] decoded,
  *   not shown yet
  * @property {boolean} [isFromDevice] what it shows came from the device
- * @property {boolean} [pending] the index could not say what it should show
+ * @property {number} [unknownSince] milliseconds: since then the index cannot say what it should show
  * @property {boolean} [failed]
  * @property {number} [failures] in a row
  * @property {ReturnType<typeof setTimeout>} [timer] of the next attempt
@@ -48,6 +48,8 @@ export class Scene {
   #late = false
   /** ends the waiting for what is late @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
+  /** how often the clock moved */
+  #step = 0
   /** the clock moved, and tiles in view still show the time before */
   isStepping = false
 
@@ -74,6 +76,7 @@ export class Scene {
 
   /** Whether every tile shows what it should, or has failed and reported it. */
   get isShown () {
+    if (this.#updating) return false
     for (const item of this.#items) if (!isSettled(item) && this.#isCurrent(item)) return false
     return true
   }
@@ -106,6 +109,7 @@ export class Scene {
     this.#timer = void clearTimeout(this.#timer)
     this.#isComplete = this.#late = false
     this.isStepping = this.#updating = true
+    this.#step++
   }
 
   /** Works out for every tile what it should show now, and fetches what is new. */
@@ -114,8 +118,9 @@ export class Scene {
     this.#updating = true
     for (const item of this.#items) {
       if (!this.#isCurrent(item)) continue
-      item.pending = !this.#setTarget(item)
-      missing ||= item.pending
+      const isKnown = this.#setTarget(item)
+      item.unknownSince = isKnown ? undefined : item.unknownSince ?? Date.now()
+      missing ||= !isKnown
     }
     this.#updating = false
     if (missing) this.#listeners.onMissing()
@@ -144,7 +149,13 @@ export class Scene {
   /** @returns {boolean} whether the index could say */
   #setTarget (item) {
     const picture = this.#resolve(item)
-    if (picture === undefined) return false
+    if (picture === undefined) {
+      if (item.target !== item.shown) { // what an earlier step wanted is not to be seen now
+        this.#release(item, false)
+        item.target = item.picture = undefined
+      }
+      return false
+    }
     const key = pictureKey(picture)
     if (key === item.target) return true
     this.#release(item, false)
@@ -207,27 +218,33 @@ export class Scene {
     if (this.#updating) return
     let [waiting, keeping] = [false, false]
     for (const item of this.#items) {
-      if (isSettled(item) || !this.#isCurrent(item)) continue
+      if (isSettled(item) || !this.#isCurrent(item) || this.#isUnknownForLong(item)) continue
       waiting ||= !item.staged
-      keeping ||= item.shown !== undefined
+      keeping ||= hasOlder(item)
     }
     const isHeld = waiting && keeping && !this.#late
     this.isStepping &&= isHeld
-    let changed = false
-    for (const item of this.#items) {
-      const isFirst = item.shown === undefined
-      if (!item.staged || (isHeld && (this.isStepping || !isFirst))) continue
-      this.#show(item)
-      changed ||= !isFirst
-    }
-    if (changed) this.#listeners.onPaint()
     if (isHeld) this.#timer ??= setTimeout(() => this.#stopWaiting(), this.#options.together)
     else this.#timer = void clearTimeout(this.#timer)
-    if (waiting) return
-    this.#late = false
+    const step = this.#step
+    let changed = false
+    for (const item of this.#items) {
+      if (!item.staged || (isHeld && (this.isStepping || hasOlder(item)))) continue
+      changed ||= item.shown !== undefined
+      this.#show(item)
+      if (this.#step !== step) break // who heard of it moved the clock
+    }
+    if (changed) this.#listeners.onPaint()
+    if (this.#step !== step) return
+    if (!waiting) this.#late = false
     if (this.#isComplete || !this.isShown) return
     this.#isComplete = true
     this.#listeners.onShown()
+  }
+
+  /** While steps follow one another quickly, each waits anew; an index that does not answer holds up none for ever. */
+  #isUnknownForLong (item) {
+    return item.unknownSince !== undefined && Date.now() - item.unknownSince >= this.#options.together
   }
 
   #stopWaiting () {
@@ -256,4 +273,8 @@ export class Scene {
 /** An image that nobody will see: a bitmap keeps its memory until it is closed. */
 const discard = image => image?.close?.()
 
-const isSettled = item => !item.pending && (item.failed || (item.target !== undefined && item.target === item.shown))
+/** Whether it shows an earlier image, or nothing where there was none. */
+const hasOlder = item => item.shown !== undefined && item.shown !== '?'
+
+const isSettled = item => item.unknownSince === undefined &&
+  (item.failed || (item.target !== undefined && item.target === item.shown))

@@ -93,7 +93,7 @@ const withHistory = Base => class extends Base {
       queueMicrotask(() => {
         const columns = columnsOf(this._wanted)
         this._wanted = []
-        this._owner?.history.setView(columns)
+        if (this._owner?.history.isOnMap) this._owner.history.setView(columns)
       })
     }
     this._wanted.push(place)

@@ -244,6 +244,21 @@ onStage('the state of a history layer', { layers: ['steps'] }, stage => {
     shows(await stage.rest(page), 5)
   })
 
+  it('is told of by timechange first, then by timeload, also where a step changes nothing', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    const said = await page.evaluate(async ([same, last]) => {
+      const { layer } = /** @type {any} */ (window)
+      const found = []
+      layer.on('timechange timeload', ({ type }) => found.push(`${type} ${layer.isShown()}`))
+      for (const time of [same, last]) {
+        layer.setTime(time)
+        await new Promise(resolve => { layer.isShown() ? resolve(undefined) : layer.once('timeload', resolve) })
+      }
+      return found
+    }, ['2024-01-01T12:00:00Z', T(5)])
+    assert.deepEqual(said, ['timechange false', 'timeload true', 'timechange false', 'timeload true'])
+  })
+
   it('is what a preload waits for, and ends early when its signal says so', async () => {
     const page = await stage.show('steps', { time: T(1), requests: 1 })
     await page.evaluate(times => /** @type {any} */ (window).layer.preload(times), [T(2), T(3)])

@@ -93,6 +93,19 @@ onStage('a history layer in MapLibre', { layers: ['steps'], library: maplibre },
     shows(await stage.rest(page), 'steps', 5)
   })
 
+  it('asks for nothing after it was taken off in the task of a step', async () => {
+    const page = await stage.show('steps', { time: T(1) })
+    stage.front.forget()
+    await page.evaluate(time => {
+      const { layer, map } = /** @type {any} */ (window)
+      map.jumpTo({ center: [60, 0] })
+      layer.setTime(time)
+      layer.remove()
+      return new Promise(resolve => { map.once('idle', resolve).triggerRepaint() })
+    }, T(5))
+    assert.deepEqual(stage.front.requests('index'), [], 'images that were on their way are aborted')
+  })
+
   it('comes when the map has a style, stays when it gets another, and goes with the map', async () => {
     const page = await stage.show('steps', { time: T(2), map: { style: undefined } })
     shows(await stage.rest(page), 'steps', 2)

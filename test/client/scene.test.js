@@ -1,93 +1,9 @@
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { Scene } from '../../client/engine/scene.js'
-
-const TOGETHER = 400
-const settled = async () => { for (let at = 0; at < 20; at++) await Promise.resolve() }
-
-/** Tiles whose images come, and are decoded, when a test says so; two to begin with. */
-function stand () {
-  let now = 0
-  const waiting = new Map() // `x time` -> [what it resolves]
-  const shown = /** @type {string[]} */ ([])
-  const own = {
-    decoded: /** @type {string[]} */ ([]),
-    open: new Set(), // images that were decoded and not closed
-    frames: /** @type {string[]} */ ([]),
-    complete: /** @type {string[]} */ ([]),
-    unknown: new Set(), // `x time` of which the index knows nothing yet
-    picture: () => shown.filter(Boolean).join(', '),
-    /** The clock goes to a time. */
-    async step (time) {
-      now = time
-      own.scene.beginStep()
-      await own.look()
-    },
-    async look () {
-      own.scene.update()
-      await settled()
-    },
-    /** The images of tiles come: `0 2` is that of the first tile at time 2. */
-    async come (...names) {
-      for (const name of names) for (const give of waiting.get(name) ?? []) give({ name })
-      for (const name of names) waiting.delete(name)
-      await settled()
-    },
-    wait: async milliseconds => {
-      mock.timers.tick(milliseconds)
-      await settled()
-    },
-    leave (x, tile) {
-      own.scene.remove(tile)
-      own.open.delete(shown[x])
-      delete shown[x]
-    },
-    add (x) {
-      const show = image => {
-        own.open.delete(shown[x])
-        shown[x] = image.name
-      }
-      const tile = { z: 1, x, y: 0, ready () {}, view: { show, mark () {}, note () {} } }
-      shown[x] = '-'
-      own.scene.add(tile)
-      return tile
-    },
-    scene: new Scene(/** @type {any} */ ({
-      load: ({ x, time }) => new Promise(resolve => {
-        const name = `${x} ${time}`
-        waiting.set(name, [...waiting.get(name) ?? [], resolve])
-      }),
-      release () {},
-      forget () {},
-      isFromDevice: () => false
-    }), {
-      resolve: ({ z, x, y }) => own.unknown.has(`${x} ${now}`) ? undefined : { version: /** @type {any} */ ({ z, x, y, time: now }), up: 0, dx: 0, dy: 0 },
-      isCurrent: () => true,
-      decode: async ({ name }) => {
-        own.decoded.push(name)
-        own.open.add(name)
-        return { name, close: () => own.open.delete(name) }
-      }
-    }, { together: TOGETHER, fade: 0 }, /** @type {any} */ ({
-      onShown: () => own.complete.push(own.picture()), onPaint: () => own.frames.push(own.picture()), onMissing () {}, onOutdated () {}, onError () {}, onLoad () {}
-    }))
-  }
-  for (const x of [0, 1]) own.add(x)
-  return own
-}
-
-/** The same, showing time 1. */
-async function shownStand () {
-  const scene = stand()
-  await scene.step(1)
-  await scene.come('0 1', '1 1')
-  assert.deepEqual(scene.complete, ['0 1, 1 1'])
-  scene.decoded.length = scene.frames.length = scene.complete.length = 0
-  return scene
-}
+import { TOGETHER, shownStand, stand } from './support/scene-stand.js'
 
 describe('a scene', () => {
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }))
   afterEach(() => mock.timers.reset())
 
   it('decodes once a version that many steps wanted, and none that is not wanted any more', async () => {
@@ -148,6 +64,68 @@ describe('a scene', () => {
     await scene.wait(TOGETHER)
     assert.deepEqual(scene.frames.slice(1), ['0 3, 1 2'])
     assert.deepEqual(scene.complete, ['0 2, 1 2'])
+  })
+
+  it('does not show what an earlier step wanted of a tile of which the index knows nothing yet', async () => {
+    const scene = await shownStand()
+    scene.unknown.add('1 3')
+    await scene.step(2)
+    await scene.step(3)
+    await scene.come('0 3', '1 2')
+    assert.equal(scene.picture(), '0 1, 1 1')
+    await scene.step(2)
+    await scene.come('0 2')
+    await scene.come('1 2')
+    assert.deepEqual(scene.frames, ['0 2, 1 2'])
+  })
+
+  it('goes along with many quick steps though the index does not answer', async () => {
+    const scene = await shownStand()
+    for (const time of [2, 3, 4, 5, 6, 7]) {
+      scene.unknown.add(`1 ${time}`)
+      await scene.step(time)
+      await scene.come(`0 ${time}`)
+      await scene.wait(TOGETHER / 4)
+    }
+    assert.deepEqual(scene.frames, ['0 6, 1 1', '0 7, 1 1'])
+  })
+
+  it('is complete when the only tile that is late has left the view', async () => {
+    const scene = await shownStand()
+    scene.add(2)
+    await scene.look()
+    await scene.come('2 1')
+    scene.complete.length = 0
+    await scene.step(2)
+    await scene.come('0 2', '1 2')
+    scene.beside.add(2)
+    await scene.look()
+    assert.deepEqual(scene.complete, [])
+    await scene.wait(TOGETHER)
+    assert.deepEqual(scene.complete, ['0 2, 1 2, 2 1'])
+    assert.equal(scene.scene.isStepping, false)
+  })
+
+  it('takes a step that somebody makes while the one before is being shown', async () => {
+    const scene = await shownStand()
+    await scene.step(2)
+    scene.isLoaded = () => {
+      scene.isLoaded = tile => tile
+      scene.step(3)
+    }
+    await scene.come('0 2', '1 2')
+    assert.equal(scene.scene.isStepping, true)
+    await scene.come('0 3', '1 3')
+    assert.equal(scene.frames.at(-1), '0 3, 1 3')
+    assert.deepEqual(scene.complete, ['0 3, 1 3'])
+    assert.equal(scene.scene.isStepping, false)
+  })
+
+  it('is not shown before every tile knows what to show', async () => {
+    const scene = await shownStand()
+    assert.equal(scene.scene.isShown, true)
+    scene.scene.beginStep()
+    assert.equal(scene.scene.isShown, false)
   })
 
   it('is not complete because a tile leaves before the others know what to show', async () => {

@@ -164,6 +164,24 @@ describe('the store of images', () => {
     assert.deepEqual(from.asked.map(({ fresh }) => fresh), [false, true])
   })
 
+  it('takes from the device what failed before it was there, but not what is damaged there', async () => {
+    const asked = []
+    const device = new Map()
+    const store = new ImageCache(/** @type {any} */ ({
+      fromDevice: async ({ x }) => device.get(x),
+      fromNetwork: async ({ x }) => {
+        asked.push(x)
+        throw new TilecouchError('TILE_NOT_FOUND', { id: `${x}` })
+      }
+    }))
+    await assert.rejects(store.load(version(0)))
+    device.set(0, new Blob(['image']))
+    assert.equal(await store.load(version(0)), device.get(0))
+    store.forget(version(0))
+    await assert.rejects(store.load(version(0)))
+    assert.deepEqual(asked, [0, 0])
+  })
+
   it('ends everything when it is closed, and may be used again', async () => {
     const from = source()
     const store = new ImageCache(from, { requests: 1 })
