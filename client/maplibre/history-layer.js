@@ -58,7 +58,7 @@ export class HistoryLayer {
       },
       onReady: () => this.#put(),
       onTime: () => this.#refresh(),
-      paint: () => queueMicrotask(() => this.#refresh()) // MapLibre may be in the middle of dropping tiles
+      paint: () => this.#refresh()
     })
     /** the one given to it, or its own @readonly @type {import('../engine/clock.js').Clock} */
     this.clock = this.history.clock
