@@ -118,7 +118,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   })
 
   it('fade from one image into the next, and leave one', async () => {
-    const page = await stage.show('steps', { time: T(1), fade: 150 })
+    const page = await stage.show('steps', { time: T(1), fade: 150, together: UNHURRIED })
     const seen = await frames(page, () => stage.at(page, T(5)))
     assert.ok(isOf(seen[0], 1) && isOf(seen.at(-1), 5))
     assert.ok(seen.slice(1, -1).every(picture => Object.values(picture).every(text => text === '1+5' || text === '5')), JSON.stringify(seen))
@@ -129,7 +129,7 @@ onStage('the frames of a step', { layers: ['steps'] }, stage => {
   })
 
   it('turn at once where motion is not wanted', async () => {
-    const page = await stage.show('steps', { time: T(1), fade: 500, page: { reducedMotion: 'reduce' } })
+    const page = await stage.show('steps', { time: T(1), fade: 500, together: UNHURRIED, page: { reducedMotion: 'reduce' } })
     assert.equal((await frames(page, () => stage.at(page, T(5)))).length, 2)
   })
 
