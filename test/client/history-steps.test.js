@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
@@ -15,17 +15,6 @@ const differing = (picture, from, to) => Object.keys(picture).filter(key => {
 /** Marks every image in view, so that it can be told apart from one that takes its place. */
 const markImages = page => page.evaluate(() => { for (const image of document.querySelectorAll('.tilecouch-tile img')) Object.assign(image, { marked: true }) })
 const markedImages = page => page.evaluate(() => [...document.querySelectorAll('.tilecouch-tile img')].filter(image => /** @type {any} */ (image).marked).length)
-
-/**
- * Does something while every frame is watched; the pictures that were seen, each once in a row.
- * @param {import('playwright-core').Page} page @param {() => Promise<any>} task
- * @param {boolean} [all] also tiles of a zoom that is being left
- */
-async function frames (page, task, all = false) {
-  await page.evaluate(whole => { /** @type {any} */ (window).see.watch(undefined, whole) }, all)
-  await task()
-  return call(page, 'frames')
-}
 
 /** The steps that a picture shows, each once. */
 const stepsOf = picture => [...new Set(Object.values(picture).flatMap(text => text.replace('~', '').split('+')))].filter(text => text !== '-')

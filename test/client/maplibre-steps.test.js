@@ -4,7 +4,7 @@ import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt, tilesOf } from './support/gallery.js'
 import { maplibre } from './support/maplibre-page.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)
@@ -17,13 +17,6 @@ const isOf = (picture, step) => Object.entries(picture).every(([key, text]) => t
 
 /** The steps that a frame shows tiles of. */
 const timesOf = picture => [...new Set(Object.values(picture).filter(text => text !== '-'))]
-
-/** Does something while every frame is watched; the pictures that were seen, each once in a row. */
-async function frames (page, task) {
-  await page.evaluate(() => { /** @type {any} */ (window).see.watch() })
-  await task()
-  return call(page, 'frames')
-}
 
 onStage('a step of the clock in MapLibre', { layers: ['steps'], everywhere: true, library: maplibre }, stage => {
   it('asks for exactly the versions that differ, and on the way back for nothing', async () => {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { gridOf } from '../../core/index.js'
 import { T, layers as gallery, stepAt } from './support/gallery.js'
-import { READING, frames, openlayers } from './support/openlayers-page.js'
-import { call, expected, onStage } from './support/stage.js'
+import { READING, openlayers } from './support/openlayers-page.js'
+import { call, expected, frames, onStage } from './support/stage.js'
 
 const layers = ['swiss', 'degrees', 'europe', 'arctic']
 const views = { swiss: ['LV95', [8.2, 46.8], 17], degrees: ['WorldCRS84Quad', [10, 20], 3], europe: ['EuropeanETRS89_LAEAQuad', [10, 50], 3], arctic: ['UPSArcticWGS84Quad', [20, 88], 3] }

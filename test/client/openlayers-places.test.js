@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate } from './support/front.js'
 import { T, stepAt, tilesOf } from './support/gallery.js'
-import { READING, frames, move, openlayers } from './support/openlayers-page.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { READING, move, openlayers } from './support/openlayers-page.js'
+import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const PROVOKED = [/Failed to load resource/, /net::ERR/]
 const picture = page => page.evaluate(() => /** @type {any} */ (window).see.picture())

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { gate, seconds } from './support/front.js'
 import { T, stepAt } from './support/gallery.js'
-import { READING, frames, move, openlayers } from './support/openlayers-page.js'
-import { UNHURRIED, call, expected, onStage } from './support/stage.js'
+import { READING, move, openlayers } from './support/openlayers-page.js'
+import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)), `the picture of step ${step}`)

@@ -48,12 +48,5 @@ export const openlayers = { files: openlayersFiles, install, draw }
 /** Moves the map at once. @param {[number, number]} place longitude, latitude @param {number} [zoom] */
 export const move = (page, place, zoom) => page.evaluate(([to, z]) => { /** @type {any} */ (window).move(to, z) }, [place, zoom])
 
-/** Does something while every frame is watched; the pictures that were seen, each once in a row. */
-export async function frames (page, task) {
-  await page.evaluate(() => /** @type {any} */ (window).see.watch())
-  await task()
-  return page.evaluate(() => /** @type {any} */ (window).frames())
-}
-
 /** Each frame is read: Chromium says on the console that this takes time. */
 export const READING = /GPU stall due to ReadPixels/

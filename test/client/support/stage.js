@@ -135,3 +135,14 @@ export const call = (page, path, ...args) => page.evaluate(([name, values]) => {
   const result = typeof owner[method] === 'function' ? owner[method](...values) : owner[method]
   return result === owner || result?._leaflet_id ? null : result
 }, /** @type {any} */ ([path, args]))
+
+/**
+ * Does something while every frame is watched; the pictures that were seen, each once in a row.
+ * @param {import('playwright-core').Page} page @param {() => Promise<any>} task
+ * @param {boolean} [all] also tiles of a zoom that is being left
+ */
+export async function frames (page, task, all = false) {
+  await page.evaluate(whole => { /** @type {any} */ (window).see.watch(undefined, whole) }, all)
+  await task()
+  return call(page, 'frames')
+}
