@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
+import { BundleCache } from './bundle-cache.js'
 
 const GRIDS = 'tilecouch-grids.esm.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -123,8 +124,15 @@ const workersAsText = (esbuild, options, inputs) => ({
  *   relative to the folder; imports: what the page must provide
  */
 export async function bundle (bundles, folder = root) {
-  const esbuild = await import('esbuild') // slow to load, and only needed to deploy
-  const build = async ([name, options]) => [name, await bundleOne(esbuild, options, folder)]
+  const cache = new BundleCache(path.resolve(folder))
+  const build = async ([name, options]) => {
+    const cached = await cache.read(name, options)
+    if (cached) return [name, cached]
+    const esbuild = await import('esbuild') // slow to load, and only needed to deploy
+    const built = await bundleOne(esbuild, options, folder)
+    await cache.write(name, options, built)
+    return [name, built]
+  }
   return Object.fromEntries(await Promise.all(Object.entries(bundles).map(build)))
 }
 

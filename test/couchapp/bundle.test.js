@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import vm from 'node:vm'
 import { gzipSync } from 'node:zlib'
@@ -50,6 +50,20 @@ describe('bundles', () => {
     const esm = { 'main.js': { entry: 'main.js', format: 'esm' } }
     const [one, two] = await Promise.all(['one', 'deep/two'].map(name => bundle(esm, path.join(here, name))))
     assert.deepEqual(one, two)
+  })
+
+  it('are kept beside the packages of a clone, until a source changes or the copy is damaged', async () => {
+    const dir = folder.write({ 'main.js': 'import { a } from "./a.js"\nconsole.log(a)', 'a.js': 'export const a = 1', 'node_modules/x.json': '{}' })
+    const text = async () => (await bundle(entry, dir))['main.js'].bytes.toString()
+    const kept = path.join(dir, 'node_modules/.cache/tilecouch')
+    const first = await text()
+    const [stored] = readdirSync(kept).filter(name => name.endsWith('.bundle')).map(name => path.join(kept, name))
+    assert.equal(readFileSync(stored, 'utf8'), first)
+    writeFileSync(path.join(dir, 'a.js'), 'export const a = 2')
+    assert.match(await text(), /console\.log\(2\)/)
+    writeFileSync(stored, 'console.log(3)')
+    assert.match(await text(), /console\.log\(2\)/)
+    assert.equal(readFileSync(stored, 'utf8'), await text())
   })
 
   it('name the file and the line of what is wrong', async () => {
