@@ -18,7 +18,7 @@ const ownRequests = [`Property[key.name="path"] Literal[value=/^${DOCUMENTS}/]`,
   .map(selector => ({ selector, message: 'use the client of core/couch: docs, leaves, bulk, page, pages, ranges, changes' }))
 
 // these parts of the client know no map library: leaflet/, maplibre/ and openlayers/ join them to one
-const withoutMaps = ['engine', 'timeline', 'source', 'offline', 'edits', 'mirror']
+const withoutMaps = ['engine', 'timeline', 'source', 'offline', 'mirror']
 const noMaps = { regex: '^(?!spark-md5$|\\.)|/(leaflet|maplibre|openlayers)/', message: `client/{${withoutMaps}}/ know no map library` }
 
 function zone (folder, allowed, ...more) {

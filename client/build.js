@@ -17,7 +17,6 @@ export const entries = {
   openlayers: 'client/openlayers/index.js',
   'openlayers-history': 'client/openlayers/history.js',
   offline: 'client/offline/index.js',
-  edits: 'client/edits/index.js',
   mirror: 'client/mirror/index.js'
 }
 

@@ -6,7 +6,6 @@ declare module 'leaflet' {
   /** What has no place of Leaflet's own. */
   const Couch: {
     Clock: typeof client.Clock
-    Edits: typeof client.Edits
     Mirror: typeof client.Mirror
     OfflineStore: typeof client.OfflineStore
     Player: typeof client.Player

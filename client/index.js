@@ -1,12 +1,11 @@
 // Everything that `import … from 'tilecouch-client'` gives. Leaflet comes from the page's own bundle. A page that needs
-// a part imports that alone: tilecouch-client/history, /timeline, /offline, /edits, /mirror.
+// a part imports that alone: tilecouch-client/history, /timeline, /offline, /mirror.
 export { TilecouchError } from '../core/index.js'
 export { registerProj4 } from '../core/grids/index.js'
 export { Clock, clock } from './engine/clock.js'
 export { CouchLayer, couchLayer } from './leaflet/couch-layer.js'
 export { CoverageLayer, coverageLayer } from './leaflet/coverage-layer.js'
 export { crs } from './leaflet/crs.js'
-export { Edits } from './edits/index.js'
 export { HistoryLayer, historyLayer } from './leaflet/history-layer.js'
 export { Mirror, mirror } from './mirror/index.js'
 export { OfflineStore } from './offline/index.js'
@@ -51,7 +50,4 @@ export { CompareControl, Player, Timeline, TimelineControl, compare, player, tim
  * @typedef {import('./offline/device.js').Device} Device
  * @typedef {import('./offline/browse-cache.js').BrowseCache} BrowseCache
  * @typedef {import('./offline/storage.js').StorageRoom} StorageRoom
- * @typedef {import('./edits/edition.js').Edition} Edition
- * @typedef {import('./edits/edition.js').TileImage} TileImage
- * @typedef {import('./edits/edition.js').EditedTile} EditedTile
  */

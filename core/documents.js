@@ -29,8 +29,7 @@ const editionFields = {
   finished: isExactTime,
   ...Object.fromEntries(counts.map(field => [field, count])),
   baseline: value => object(value) && listOf(isRun)(value.runs) && listOf(isTileId)(value.differing),
-  from: object,
-  upload: object
+  from: object
 }
 
 /** A style as MapLibre takes it, as far as a store looks at it. */

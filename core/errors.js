@@ -58,7 +58,6 @@ export const catalogue = {
   OFFLINE_FORBIDDEN: { status: 403, text: d => d.host ? `the terms of ${d.host}, where the tiles of ${d.layer} come from, forbid offline use` : `the layer ${show(d.layer)} does not allow offline use`, advice: 'Use it online. If its provider permits it, set permission: true.' },
   AREA_EXISTS: { status: 409, text: d => `there is an area ${show(d.value)} already`, advice: 'Use another name, or remove that area first.' },
   AREA_NOT_FOUND: { status: 404, text: d => `no area ${show(d.value)} on this device`, advice: 'Call areas.list() for their names.' },
-  EDITION_NOT_FOUND: { status: 404, text: d => `no edition ${d.layer}@${d.time} on this device`, advice: 'Begin it first; edits.list() lists those that were not sent or discarded.' },
   QUOTA_EXCEEDED: { status: 507, text: d => `no room on this device for ${d.area ? show(d.area) : 'this'}${d.needed === undefined ? '' : `: it needs ${megabytes(d.needed)}, and ${megabytes(d.free ?? 0)} are free`}`, advice: 'Remove an area, choose a smaller one or fewer zooms, or free space on the device, then download again: it continues.' },
 
   // a page

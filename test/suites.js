@@ -16,8 +16,8 @@ export const deepGroups = {
     'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
     'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/openlayers-controls',
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
-    'examples/offline', 'offline/coverage', 'offline/edits-browser', 'offline/layers', 'offline/live', 'offline/node',
-    'offline/quota', 'offline/system', 'offline/transfer', 'offline/upload-trouble', 'viewer/between',
+    'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
+    'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
     'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
     'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile',
     'viewer/time', 'viewer/vector', 'viewer/viewer'

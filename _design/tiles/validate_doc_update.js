@@ -150,7 +150,7 @@
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,
-        backfilled: count, unchanged: count, failed: count, gone: count, bytes: count, blocks: count, baseline: 'baseline', from: 'object', upload: 'object'
+        backfilled: count, unchanged: count, failed: count, gone: count, bytes: count, blocks: count, baseline: 'baseline', from: 'object'
       },
       style: { time: 'time', stored: 'time', style: 'style', digest: 'text 100' },
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },

@@ -1,7 +1,6 @@
 // The panel of areas with its OfflineStore: a separate bundle, which the page loads when there is anything on the
 // device, or when somebody presses the button.
 import PouchDB from 'pouchdb-browser'
-import { Edits } from '../../client/edits/index.js'
 import { OfflineStore } from '../../client/offline/index.js'
 import { OfflinePanel } from './panel.js'
 
@@ -31,8 +30,7 @@ export function openOffline (remote, name) {
 }
 
 async function begin (remote, name) {
-  // what other pages of this origin made is shown, too
-  const offline = new OfflineStore({ remote, name, PouchDB, Edits })
+  const offline = new OfflineStore({ remote, name, PouchDB })
   await offline.ready
   return offline
 }

@@ -39,15 +39,12 @@ export class DatabaseReader {
   /**
    * Documents by id, those that are there.
    * @param {string[]} ids
-   * @param {{attachments?: boolean}} [options] attachments: with their bytes, as base64; a document whose image was
-   *   taken is left out
    * @returns {Promise<Map<string, any>>}
    */
-  async docs (ids, { attachments = false } = {}) {
+  async docs (ids) {
     if (!ids.length) return new Map() // PouchDB never answers that
-    const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true, attachments }))
-    const isThere = ({ doc }) => doc && !(attachments && isTaken(doc))
-    return new Map(rows.filter(isThere).map(({ id, doc }) => [id, doc]))
+    const { rows } = await this.#ask(db => db.allDocs({ keys: ids, include_docs: true }))
+    return new Map(rows.filter(({ doc }) => doc).map(({ id, doc }) => [id, doc]))
   }
 
   /** Their revisions. @returns {Promise<Map<string, string>>} */
@@ -119,7 +116,7 @@ export class DatabaseReader {
    * @returns {Promise<{blob: Blob, version: HeldVersion} | undefined>}
    */
   async image (id, rev) {
-    const doc = await this.whole(id, { rev, binary: true })
+    const doc = await this.#whole(id, rev)
     const version = versionOf(doc)
     const image = doc?._attachments?.[TILE_ATTACHMENT]
     if (!version || !image) return undefined
@@ -129,14 +126,13 @@ export class DatabaseReader {
 
   /**
    * A document with the bytes of its attachments.
-   * @param {string} id
-   * @param {{rev?: string, binary?: boolean}} [options] rev: the newest unless it is named; binary: not as base64
+   * @param {string} id @param {string} [rev] the newest unless it is named
    * @returns {Promise<any>} nothing if it is not there, or its image is taken
    */
-  async whole (id, { rev, binary = false } = {}) {
+  async #whole (id, rev) {
     try {
       for (let attempt = 0; attempt < IMAGE_ATTEMPTS; attempt++) {
-        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary }))
+        const doc = await this.#ask(db => db.get(id, { ...(rev && { rev }), attachments: true, binary: true }))
         if (!isTaken(doc)) return doc
       }
       return undefined

@@ -1,5 +1,4 @@
-// Everything on the device, read as one store: the edits first, then the areas. Areas may overlap and be of different
-// ages.
+// All areas on the device, read as one store. They may overlap and be of different ages.
 import { endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId } from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { styleFileOn, styleOn } from './area-styles.js'
@@ -14,7 +13,7 @@ const HEAD_ATTEMPTS = 3 // at a head that has become another one between two que
  * @typedef {{blob: Blob, version: HeldVersion}} Image
  * @typedef {object} Database
  * @property {any} db a PouchDB
- * @property {any} [area] none: what was made on this device
+ * @property {any} area
  * @property {(z: number, x: number, y: number) => boolean} holds
  * @property {boolean} isComplete
  * @property {boolean | string} hasHistory
@@ -29,7 +28,7 @@ export class Device {
     this.#offline = offline
   }
 
-  /** The databases of a layer, or all: the edits first. @param {string} [layer] @returns {Promise<Database[]>} */
+  /** The databases of a layer, or all. @param {string} [layer] @returns {Promise<Database[]>} */
   async databases (layer) {
     await Promise.resolve(this.#offline.ready).catch(() => {}) // the page handles an error of `ready`
     return this.#offline.databases(layer) ?? []
@@ -39,9 +38,9 @@ export class Device {
   async layers () {
     const databases = await this.databases()
     const found = await this.#askEach(databases, reader => reader.withPrefix('layer:'))
-    const docs = found.flatMap((list, at) => soundOf(list ?? [], 'layer').map(doc => ({ doc, area: databases[at].area })))
-    const names = [...new Set(docs.map(({ doc }) => doc.layer))].sort()
-    return names.map(name => newestDocument(docs.filter(({ doc }) => doc.layer === name)))
+    const docs = found.flatMap(list => soundOf(list ?? [], 'layer'))
+    const names = [...new Set(docs.map(({ layer }) => layer))].sort()
+    return names.map(name => newestDocument(docs.filter(({ layer }) => layer === name)))
   }
 
   /** The layer's document. @param {string} layer @returns {Promise<any>} undefined where there is none */
@@ -49,7 +48,7 @@ export class Device {
     const id = layerId(layer)
     const databases = await this.databases(layer)
     const found = await this.#askEach(databases, async reader => (await reader.docs([id])).get(id))
-    return newestDocument(found.flatMap((doc, at) => soundOf([doc], 'layer').map(() => ({ doc, area: databases[at].area }))))
+    return newestDocument(soundOf(found, 'layer'))
   }
 
   /**
@@ -87,24 +86,21 @@ export class Device {
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
     const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
-    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // edits last, so that they win
+    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // the area that was refreshed last wins
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 
   /**
    * The versions of every tile in these columns that are there, as CouchSource.versions gives them.
    * @param {string} layer @param {Column[]} columns
-   * @param {(database: Database) => boolean} [wanted] of all databases
    * @returns {Promise<HeldVersion[][]>} ascending by row, then time
    */
-  async versions (layer, columns, wanted = () => true) {
-    const databases = (await this.databases(layer)).filter(wanted)
+  async versions (layer, columns) {
+    const databases = await this.databases(layer)
     const found = await this.#askEach(databases, (reader, { holds }) => Promise.all(columns.map(column => (
       rowsOf(column).some(y => holds(column.z, column.x, y)) ? reader.columnVersions(layer, column) : []
     ))))
-    return columns.map((column, at) => mergeVersions(
-      found.map((answers, database) => ({ versions: answers?.[at] ?? [], isMade: !databases[database].area }))
-    ))
+    return columns.map((column, at) => mergeVersions(found.map(answers => answers?.[at] ?? [])))
   }
 
   /**
@@ -212,33 +208,26 @@ export class Device {
   }
 }
 
-/** The document among the edits, which covers their tiles too; else the one with the most revisions. */
-function newestDocument (found) {
-  const [first, ...others] = found
-  if (!first || !first.area) return first?.doc
-  return others.reduce((best, { doc }) => generation(doc._rev) > generation(best._rev) ? doc : best, first.doc)
-}
+/** The one with the most revisions. @param {any[]} docs of one layer @returns {any} nothing where there are none */
+const newestDocument = ([first, ...others]) =>
+  others.reduce((best, doc) => generation(doc._rev) > generation(best._rev) ? doc : best, first)
 
 /**
- * The versions that several databases have of a column, each time of a tile once: as it was made here, else as the past
- * tells it, unless it is the newest. A head that is the newest in an area may have gone to the past since. Where their
- * images differ, the time was taken out and filled again, and the area that was refreshed last is right.
- * @param {{versions: HeldVersion[], isMade: boolean}[]} parts in the order in which they are believed
+ * The versions that several databases have of a column, each time of a tile once: as the past tells it, unless it is
+ * the newest. A head that is the newest in an area may have gone to the past since. Where their images differ, the time
+ * was taken out and filled again, and the area that was refreshed last is right.
+ * @param {HeldVersion[][]} parts in the order in which they are believed
  */
 function mergeVersions (parts) {
-  if (parts.length === 1) return parts[0].versions.sort(byRowAndTime)
-  /** @type {Map<string, {version: HeldVersion, isMade: boolean}>} */
+  if (parts.length === 1) return parts[0].sort(byRowAndTime)
+  /** @type {Map<string, HeldVersion>} */
   const chosen = new Map()
-  for (const { versions, isMade } of parts) {
-    for (const version of versions) {
-      const key = `${version.y} ${version.time}`
-      const other = chosen.get(key)
-      if (
-        !other || (!other.isMade && other.version.current && !version.current && hasImageOf(version, other.version))
-      ) chosen.set(key, { version, isMade })
-    }
+  for (const version of parts.flat()) {
+    const key = `${version.y} ${version.time}`
+    const other = chosen.get(key)
+    if (!other || (other.current && !version.current && hasImageOf(version, other))) chosen.set(key, version)
   }
-  return [...chosen.values()].map(({ version }) => version).sort(byRowAndTime)
+  return [...chosen.values()].sort(byRowAndTime)
 }
 
 /**

@@ -120,13 +120,13 @@ export class OfflineSource {
       this.#device.versions(layer, columns), this.#browsed(layer, columns), this.#device.databases(layer),
       this.#device.layer(layer)
     ])
-    const whole = databases.filter(({ area, isComplete, hasHistory }) => area && isComplete && hasHistory === true)
+    const whole = databases.filter(({ isComplete, hasHistory }) => isComplete && hasHistory === true)
     return columns.map((column, at) => {
       const { z, x, y0, y1 } = column
       const held = new Set()
       let isWhole = !this.#pending.touches(column, found[at])
       for (let y = y0; y <= y1; y++) {
-        if (databases.some(({ area, holds }) => area && holds(z, x, y))) held.add(y)
+        if (databases.some(({ holds }) => holds(z, x, y))) held.add(y)
         isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
       const others = browsed[at].filter(({ y }) => !held.has(y) && !found[at].some(version => version.y === y))
@@ -146,18 +146,11 @@ export class OfflineSource {
     return lists.map((list, at) => list.filter(({ y }) => places[at].includes(y)))
   }
 
-  /** What the network says, and what was made on this device and it does not know yet. */
+  /** What the network says. */
   async #askVersions (layer, columns, signal) {
-    const [answers, made] = await Promise.all([
-      this.#network.ask(couch => couch.versions(layer, columns, signal), signal),
-      this.#device.versions(layer, columns, ({ area }) => !area)
-    ])
+    const answers = await this.#network.ask(couch => couch.versions(layer, columns, signal), signal)
     this.#browse?.putVersions(layer, columns, answers)
-    return answers.map((answer, at) => {
-      if (!made[at].length) return answer
-      const times = new Set(made[at].map(({ y, time }) => `${y} ${time}`))
-      return [...made[at], ...answer.filter(({ y, time }) => !times.has(`${y} ${time}`))].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1))
-    })
+    return answers
   }
 
   /** @returns {Promise<{first: string, last: string} | null>} */
@@ -171,7 +164,7 @@ export class OfflineSource {
     }
     if (this.read === 'network') return this.#network.networkFirst(asked, here)
     const databases = await this.#device.databases(layer)
-    if (databases.some(({ area, isComplete, hasHistory }) => area && isComplete && hasHistory === true)) return here()
+    if (databases.some(({ isComplete, hasHistory }) => isComplete && hasHistory === true)) return here()
     return this.#network.networkOr(asked, here)
   }
 
@@ -227,7 +220,7 @@ export class OfflineSource {
     const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)
     const databases = await this.#device.databases(layer)
     for (const tile of answer.tiles) {
-      if (databases.some(({ area, holds }) => area && holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
+      if (databases.some(({ holds }) => holds(tile.z, tile.x, tile.y))) this.#pending.add(tile)
     }
     return answer
   }

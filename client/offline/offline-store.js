@@ -20,11 +20,6 @@ export const offlineDefaults = {
   name: 'tilecouch',
   /** @type {PouchConstructor | undefined} globalThis.PouchDB unless given; without any: `NO_POUCHDB` */
   PouchDB: undefined,
-  /**
-   * @type {typeof import('../edits/edits.js').Edits | undefined} the class of `tilecouch-client/edits`, for pages that
-   *   edit
-   */
-  Edits: undefined,
   /** @type {string | undefined} of PouchDB: idb in browsers, leveldb in Node unless given */
   adapter: undefined,
   /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
@@ -39,8 +34,7 @@ export const offlineDefaults = {
 
 /**
  * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
- * @typedef {typeof import('./transfer.js').transferDefaults & {upload: Partial<typeof
- *   import('../edits/upload.js').uploadDefaults>}} TransferLimits
+ * @typedef {typeof import('./transfer.js').transferDefaults} TransferLimits
  * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store,
  *   absolute or
  *   relative to the page; may hold a name and password
@@ -78,7 +72,7 @@ export class OfflineStore extends Emitter {
     this.#options = {
       ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
     }
-    const { name, fetchOptions, browse, limits, Edits } = this.#options
+    const { name, fetchOptions, browse, limits } = this.#options
     this.name = name
     this.limits = limits
     /** For what may take long. */
@@ -93,8 +87,6 @@ export class OfflineStore extends Emitter {
     this.areas = new Areas(this)
     this.browse = browse ? new BrowseCache(`${name}-browse`, browse) : undefined
     this.device = new Device(this)
-    /** What was made on this device; nothing without the option `Edits`. @type {import('../edits/edits.js').Edits} */
-    this.edits = /** @type {any} */ (Edits && new Edits(this))
     this.#tabs = openChannel(`tilecouch:${name}`, message => this.#onMessage(message))
     this.#otherTabs = new OtherTabs(this)
     this.#connection = new Connection(this.asking, online => {
@@ -110,7 +102,6 @@ export class OfflineStore extends Emitter {
   async #start () {
     await this.areas.read()
     await this.areas.repair()
-    await this.edits?.open()
     this.broadcast({ kind: 'hello' })
     this.changed()
   }
@@ -148,17 +139,17 @@ export class OfflineStore extends Emitter {
   /**
    * What the device has of a layer, or of all, in the order in which it is to be read.
    * @param {string} [layer]
-   * @returns {{db: any, area: import('./area.js').Area | undefined, holds: (z: number, x: number, y: number) =>
-   *   boolean, isComplete: boolean, hasHistory: boolean | string}[]}
+   * @returns {{db: any, area: import('./area.js').Area, holds: (z: number, x: number, y: number) => boolean, isComplete:
+   *   boolean, hasHistory: boolean | string}[]}
    */
   databases (layer) {
     if (this.isClosed) return []
     const areas = this.areas.list().filter(area => (layer === undefined || area.layer === layer) && !['new', 'removing'].includes(area.document.state))
     areas.sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
-    return [...this.edits?.databases(layer) ?? [], ...areas.map(area => ({
+    return areas.map(area => ({
       db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete,
       hasHistory: area.hasHistory
-    }))]
+    }))
   }
 
   /**
@@ -198,6 +189,7 @@ export class OfflineStore extends Emitter {
     await this.ready.catch(() => {})
     await Promise.allSettled(this.areas.list().map(area => area.remove()))
     this.broadcast({ kind: 'destroyed' })
+    // earlier versions kept tiles in `edits` that were edited on the device
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.destroyDatabase(suffix)))
     await Promise.allSettled([this.browse?.destroy(), this.reserve.release()])
@@ -306,10 +298,10 @@ export class OfflineStore extends Emitter {
     this.broadcast({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
   }
 
-  /** Tiles of a layer changed on the device. @param {string} layer @param {import('./area.js').Area} [area] */
+  /** Tiles of a layer changed on the device. @param {string} layer @param {import('./area.js').Area} area */
   touch (layer, area) {
     this.fire('tiles', { layer, area })
-    this.broadcast({ kind: 'tiles', layer, id: area?.id })
+    this.broadcast({ kind: 'tiles', layer, id: area.id })
   }
 
   #onMessage ({ kind, id, ...message }) {

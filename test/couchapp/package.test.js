@@ -59,17 +59,17 @@ describe('the npm package for pages', () => {
     assert.ok(Object.values(peerDependenciesMeta).every(({ optional }) => optional))
   })
 
-  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, editing, mirrors or the timeline', async () => {
+  it('gives a page with one history layer 30 kB beside its map library, and nothing of areas, mirrors or the timeline', async () => {
     for (const name of ['history', 'maplibre-history', 'openlayers-history']) {
       const { bytes, inputs } = await loadedFor(name)
       assert.ok(bytes <= 30000, `${bytes} bytes gzipped`)
-      assert.deepEqual(inputs.filter(file => /client\/(offline|edits|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), [])
+      assert.deepEqual(inputs.filter(file => /client\/(offline|timeline)\/|client\/mirror\/(http|index|pouch)/.test(file)), [])
     }
   })
 
-  it('keeps editing out of areas', async () => {
+  it('keeps the writing of tiles out of areas', async () => {
     const { inputs } = await loadedFor('offline')
-    assert.deepEqual(inputs.filter(name => /client\/edits\/|core\/store\/(batch|settle|said)/.test(name)), [])
+    assert.deepEqual(inputs.filter(name => /core\/store\/(head-writer|settle|statements)/.test(name)), [])
   })
 
   it('is bundled by others, who get only what they import', async () => {

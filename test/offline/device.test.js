@@ -68,17 +68,6 @@ describe('what is on a device', () => {
     assert.ok(await behind.tile({ ...version, digest: digestOf(await picture(1, ...PLACE)) }))
   })
 
-  it('is first what was made there, at the same time, and in between', async () => {
-    const made = { docs: [await tile(2, PLACE, { fields: { expires: T(9), upload: {} } }), await tile(5, [7, 3, 10])], area: undefined, hasHistory: true, isComplete: false }
-    const area = { docs: [await tile(3, PLACE), await tile(2, PLACE, { current: false })] }
-    const there = await device(made, area)
-    const [[first, second], [other]] = await there.versions('a', [COLUMN, { z: 7, x: 3, y0: 10, y1: 10 }])
-    assert.deepEqual([first.time, first.expires, second.time, other.time], [T(2), T(9), T(3), T(5)])
-    assert.deepEqual(await bytesOf(await there.tile(first)), Buffer.from(await picture(2, ...PLACE)))
-    assert.equal((await there.head('a', ...PLACE)).version.time, T(3), 'the newest of both')
-    assert.equal((await there.head('a', 7, 3, 10)).version.time, T(5))
-  })
-
   it('gives an image by the revision it is asked for, or by its time when the head has moved on', async () => {
     const there = await device({ docs: [await tile(1, PLACE)] })
     const [{ db }] = there.parts

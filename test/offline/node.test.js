@@ -8,14 +8,12 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import PouchDB from 'pouchdb-node'
-import { Edits } from '../../client/edits/index.js'
 import { OfflineStore, TilecouchError } from '../../client/offline/index.js'
 import { Store } from '../../loader/index.js'
 import { furnish } from '../client/support/designs.js'
 import { startFront } from '../client/support/front.js'
-import { as, json, onEachStore } from '../support/backends.js'
+import { as, onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
-import { checkLoaded } from '../support/invariants.js'
 import { png, square } from '../support/tiles.js'
 
 const child = fileURLToPath(new URL('support/node-device.js', import.meta.url))
@@ -24,7 +22,7 @@ const T = year => `${year}-01-01T00:00:00Z`
 const flight = year => square({ layer: 'osm', time: T(year), side: SIDE, seed: (x, y) => year === 2023 || (x + y) % 3 === 0 ? year + x * SIDE + y : undefined })
 const WORLD = { name: 'all', layer: 'osm', bbox: [-180, -85, 180, 85], zooms: '0-8', history: true }
 // many requests, so that there is a middle
-const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1, upload: { batch: 5, concurrency: 1 } }
+const SMALL = { batch: 5, smallBytes: 1000, batchBytes: 2000, concurrency: 1 }
 
 onEachStore('a device in Node', backend => {
   const folder = useFolder()
@@ -50,7 +48,7 @@ onEachStore('a device in Node', backend => {
   })
 
   const open = async (name = 'device') => {
-    const offline = new OfflineStore({ remote, name: path.join(folder.dir, name), PouchDB, Edits, limits: SMALL })
+    const offline = new OfflineStore({ remote, name: path.join(folder.dir, name), PouchDB, limits: SMALL })
     opened.push(offline)
     await offline.ready
     return offline
@@ -113,52 +111,19 @@ onEachStore('a device in Node', backend => {
     assert.ok(changed.docs < 134 - 15, `${changed.docs} fetched after ${said.length} reports`)
   })
 
-  it('has made what it said it made, and sends it, however often it is killed', async function () {
-    this.timeout(60000)
-    folder.write({ 'tile.png': png(7) })
-    const made = { layer: 'osm', time: T(2030), z: 6, tiles: 60, image: path.join(folder.dir, 'tile.png') }
-    const first = await run('make', made, { kill: ({ made: count }) => count === 30 })
-    assert.equal(first.how, ',SIGKILL')
-    const told = Math.max(...first.said.map(({ made: count }) => count ?? 0))
-    const offline = await open()
-    const [edition] = await offline.edits.list()
-    const { tiles, state } = await edition.status()
-    assert.ok(tiles >= told && tiles <= told + 1, `${tiles} of ${told}`)
-    assert.equal(state, 'open')
-    await offline.close()
-    assert.equal((await run('make', made)).said.pop().result.tiles, 60)
-    for (const most of [5, 15]) {
-      // what comes after that is done, and the answer does not come
-      const off = front.rule(({ path: asked, body }) => asked.startsWith('_bulk_docs') && body.docs[0].x >= 0 && --left < 0 ? { hang: 0 } : undefined)
-      let left = most / 5
-      assert.equal((await run('send', {}, { kill: ({ sent }) => sent >= most })).how, ',SIGKILL')
-      off()
-    }
-    const { said, how } = await run('send', {})
-    assert.equal(how, '0,', 'it ends by itself')
-    assert.equal(said.pop().result.state, 'gone')
-    await checkLoaded(url, Array.from({ length: 60 }, (_, x) => ({ layer: 'osm', z: 6, x, y: 0, time: T(2030), bytes: png(7) })))
-    const { rows } = await json(`${url}/_all_docs?startkey="osm:6"&endkey="osm:6%3B"`)
-    assert.deepEqual([rows.length, rows.every(({ value: { rev } }) => rev.startsWith('1-'))], [60, true], 'each was written once')
-    const { tiles: counted, finished } = await store.edition('osm', T(2030))
-    assert.deepEqual([counted, Boolean(finished)], [60, true])
-  })
-
   it('ends by itself after close(), whatever was begun', async function () {
     this.timeout(30000)
     folder.write({
       'ends.mjs': `
         import PouchDB from ${JSON.stringify(import.meta.resolve('pouchdb-node'))}
-        import { Edits } from ${JSON.stringify(import.meta.resolve('../../client/edits/index.js'))}
         import { OfflineStore } from ${JSON.stringify(import.meta.resolve('../../client/offline/index.js'))}
         const [remote, name] = process.argv.slice(2)
-        const offline = new OfflineStore({ remote, name, PouchDB, Edits })
+        const offline = new OfflineStore({ remote, name, PouchDB })
         await offline.ready
         offline.on('online', () => {})
         const area = await offline.areas.add(${JSON.stringify(WORLD)})
         await area.download()
         await area.live(true)
-        await (await offline.edits.begin({ layer: 'osm' })).gone(5, 0, 0)
         console.log(JSON.stringify([typeof globalThis.L, typeof globalThis.window, typeof globalThis.localStorage]))
         await offline.close()`
     })
@@ -173,6 +138,5 @@ onEachStore('a device in Node', backend => {
     await offline.close()
     await offline.close()
     await assert.rejects(offline.areas.add(WORLD), { code: 'ABORTED' })
-    await assert.rejects(offline.edits.begin({ layer: 'osm' }), { code: 'ABORTED' })
   })
 })

@@ -7,7 +7,7 @@ import { TransferRate } from '../../client/offline/area-transfer.js'
 import { readSpec } from '../../client/offline/area-spec.js'
 import { PouchDB } from '../client/support/pouches.js'
 import { backends } from '../support/backends.js'
-import { box, outcome, useShelf } from './support/shelf.js'
+import { T, box, outcome, useShelf } from './support/shelf.js'
 
 describe('the registry of areas', function () {
   this.timeout(20000)
@@ -140,7 +140,32 @@ describe('the registry of areas', function () {
     const area = await offline.areas.add(wish)
     await area.download()
     await offline.destroy()
-    assert.deepEqual(['field', `field-${area.id}`, 'field-edits'].map(name => existsSync(shelf.path(name))), [false, false, false])
+    assert.deepEqual(['field', `field-${area.id}`].map(name => existsSync(shelf.path(name))), [false, false])
+  })
+
+  it('ignores tiles that an earlier version let somebody edit here, until the store is destroyed', async () => {
+    const image = Buffer.from('edited')
+    await between(async registry => {
+      await registry.put({ _id: '_local/edits', made: T(2031) })
+      const edits = new PouchDB(shelf.path('field-edits'))
+      await edits.bulkDocs([
+        { _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'Edited', maxzoom: 9 },
+        { _id: `edition:osm@${T(2031)}`, type: 'edition', layer: 'osm', time: T(2031), upload: { to: 'x', left: {} } },
+        {
+          _id: 'osm:6:1:1', type: 'tile', layer: 'osm', z: 6, x: 1, y: 1, current: true, time: T(2031), upload: { error: 'REFUSED' },
+          _attachments: { tile: { content_type: 'image/png', data: image.toString('base64') } }
+        }
+      ])
+      await edits.close()
+    })
+    assert.deepEqual([await offline.device.layers(), await offline.device.has('osm', 6, 1, 1)], [[], false])
+    const area = await offline.areas.add(wish)
+    await area.download()
+    assert.equal((await offline.device.head('osm', 6, 1, 1)).version.time, T(2024))
+    assert.deepEqual([(await offline.device.layer('osm')).name, await offline.device.extent('osm')], [undefined, { first: T(2024), last: T(2024) }])
+    assert.equal(existsSync(shelf.path('field-edits')), true, 'what was not sent is not thrown away')
+    await offline.destroy()
+    assert.equal(existsSync(shelf.path('field-edits')), false)
   })
 
   it('says what is missing when there is no PouchDB, or not this kind', () => {

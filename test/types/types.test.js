@@ -13,17 +13,16 @@ const text = readdirSync(path.join(root, 'client'), { recursive: true }).map(Str
 
 /** A page that is written against the package: every line that must not compile says so. */
 const PAGE = `import * as L from 'leaflet'
-import { historyLayer, OfflineStore, Edits, timeline, type Change, type LayerDocument } from './types/client/index.js'
+import { historyLayer, OfflineStore, timeline, type Change, type LayerDocument } from './types/client/index.js'
 import { Clock } from './types/client/leaflet/history.js'
 const map = L.map('map')
 const clock = new Clock({ time: '2024' })
 const layer = historyLayer('/db', { layer: 'osm', clock, maxZoom: 8 }).addTo(map).setTime('2024-03')
 layer.on('changes', ({ changes }) => (changes ?? []).map(({ time }: Change) => time.length)).on('layerload', ({ layer: doc }) => { const known: LayerDocument = doc; return known.name })
 timeline(layer, { loop: true }).addTo(map).player.play()
-const offline = new OfflineStore({ remote: '/db', Edits, browse: true })
+const offline = new OfflineStore({ remote: '/db', browse: true })
 offline.on('progress', ({ area, status }) => [area.name, status.remaining?.toFixed()])
 offline.areas.add({ name: 'Alps', layer: 'osm', bbox: [5, 45, 17, 48], zooms: '0-8' }).then(area => area.download()).then(({ tiles }) => tiles.toFixed())
-offline.edits.begin({ layer: 'flight' }).then(edition => edition.put(1, 0, 0, new Blob([])))
 // @ts-expect-error
 historyLayer('/db', { live: true })
 // @ts-expect-error

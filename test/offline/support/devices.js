@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import PouchDB from 'pouchdb-node'
-import { Edits } from '../../../client/edits/index.js'
 import { OfflineStore } from '../../../client/offline/index.js'
 
 /**
@@ -19,24 +18,9 @@ export function useDevices () {
     rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
   })
   return async (remote, { name = `${made.length}`, ...options } = {}) => {
-    const device = new OfflineStore({ remote, name: path.join(dir, name), PouchDB, Edits, ...options })
+    const device = new OfflineStore({ remote, name: path.join(dir, name), PouchDB, ...options })
     made.push(device)
     await device.ready
     return device
   }
-}
-
-/** What was made on a device, as it stands in its database: tile -> its versions, oldest first. */
-export async function madeOn (device) {
-  const [{ db } = { db: undefined }] = device.edits.databases()
-  const tiles = new Map()
-  if (!db) return tiles
-  const { rows } = await db.allDocs({ include_docs: true, attachments: true, conflicts: true })
-  for (const { doc } of rows) {
-    if (doc.type !== 'tile') continue
-    const id = doc._id.split('@')[0]
-    tiles.set(id, [...tiles.get(id) ?? [], doc])
-  }
-  for (const versions of tiles.values()) versions.sort((a, b) => a.time < b.time ? -1 : 1)
-  return tiles
 }

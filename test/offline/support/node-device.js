@@ -1,8 +1,6 @@
 // A device in a process of its own, as a tool in Node or the main process of Electron is one: it does what it is told
 // on the command line, and may be killed while it does. Run as: node node-device.js REMOTE NAME TASK [JSON]
-import { readFileSync } from 'node:fs'
 import PouchDB from 'pouchdb-node'
-import { Edits } from '../../../client/edits/index.js'
 import { OfflineStore } from '../../../client/offline/index.js'
 
 const [remote, name, task, text = '{}'] = process.argv.slice(2)
@@ -15,22 +13,10 @@ const tasks = {
     offline.on('progress', ({ status }) => say({ tiles: status.tiles }))
     await area.download()
     return area.status()
-  },
-  async make (offline) {
-    const edition = await offline.edits.begin(given)
-    for (let x = 0; x < given.tiles; x++) {
-      await edition.put(given.z, x, 0, readFileSync(given.image))
-      say({ made: x + 1 })
-    }
-    return edition.status()
-  },
-  async send (offline) {
-    const [edition] = await offline.edits.list()
-    return edition.upload({ onProgress: ({ tiles }) => say({ sent: tiles }) })
   }
 }
 
-const offline = new OfflineStore({ remote, name, PouchDB, Edits, limits: given.limits })
+const offline = new OfflineStore({ remote, name, PouchDB, limits: given.limits })
 await offline.ready
 try {
   say({ result: await tasks[task](offline) })

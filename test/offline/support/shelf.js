@@ -1,6 +1,5 @@
 // Stores on the device without a browser: LevelDB in a temporary folder, before a server that counts.
 import path from 'node:path'
-import { Edits } from '../../../client/edits/index.js'
 import { OfflineStore } from '../../../client/offline/index.js'
 import { Store } from '../../../loader/store/index.js'
 import { startFront } from '../../client/support/front.js'
@@ -35,7 +34,7 @@ export function useShelf (backend) {
     front: undefined,
     /** A store of the device, open and ready. @param {Record<string, any>} [options] */
     async open (options = {}) {
-      const offline = new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB, Edits, ...options })
+      const offline = new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB, ...options })
       opened.push(offline)
       await offline.ready
       return offline
