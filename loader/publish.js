@@ -10,6 +10,9 @@ import { warm } from './store/indexes.js'
 import { PUBLIC_SECURITY } from './store/index.js'
 import { BY_TILE } from './store/reader.js'
 
+const INDEX = BY_TILE.split('/_view')[0] // the design document of the index
+const VALIDATION = '_design/tiles'
+
 /**
  * @param {import('./store/index.js').Store} store
  * @param {Parameters<typeof push>[2] & {docs?: import('./couchapp/compose.js').DesignDocument[]}} [options]
@@ -41,8 +44,17 @@ export async function makePublic (store) {
   return open
 }
 
-/** Whether the store has been published, and so may have readers. */
-export const isPublished = async store => Boolean((await store.couch.get(STORE_ID))?.published)
+/**
+ * Whether the store has been published, and so may have readers. A couchapp tool leaves no mark: its design documents
+ * count once somebody has set the rights.
+ * @param {import('./store/index.js').Store} store
+ */
+export async function isPublished (store) {
+  if ((await store.couch.get(STORE_ID))?.published) return true
+  if (isUntouched(await store.security())) return false
+  const docs = await Promise.all([VALIDATION, INDEX].map(id => store.couch.get(id)))
+  return docs.every(Boolean)
+}
 
 /**
  * Brings the indexes of the store up to date; a store that was not published has none.
@@ -50,8 +62,7 @@ export const isPublished = async store => Boolean((await store.couch.get(STORE_I
  * @param {Parameters<typeof warm>[3]} [options]
  */
 export async function warmIndexes ({ couch }, options) {
-  const [design] = BY_TILE.split('/_view')
-  const stored = await couch.get(design)
+  const stored = await couch.get(INDEX)
   const [view] = Object.keys(stored?.views ?? {})
-  if (view) await warm(couch, design, view, options)
+  if (view) await warm(couch, INDEX, view, options)
 }

@@ -74,14 +74,14 @@ export async function compose (folder = root) {
     for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }
-    const files = name === VIEWER ? attachments : {}
+    const files = name === VIEWER ? inline(attachments) : {}
     docs.push({
       _id: `_design/${name}`,
       language: 'javascript',
       ...fields,
       ...(own && { views: own }),
-      ...(Object.keys(files).length && { _attachments: inline(files) }),
-      couchapp: { signatures: signatures(files) }
+      ...(Object.keys(files).length && { _attachments: files }),
+      couchapp: { signatures: signaturesOf(files) }
     })
   }
   return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))
@@ -235,6 +235,9 @@ async function entries (folder, wanted = false) {
 const inline = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>
   [name, { content_type: type, data: bytes.toString('base64') }]))
 
-// As in couchapp: CouchDB compresses text attachments, so its digests cannot be compared with files
-const signatures = files => Object.fromEntries(Object.entries(files).map(([name, { bytes }]) =>
-  [name, createHash('md5').update(bytes).digest('hex')]))
+/**
+ * As in couchapp: CouchDB compresses text attachments, so its digests cannot be compared with files.
+ * @param {Record<string, {data: string}>} [attachments] with their bytes in base64
+ */
+export const signaturesOf = (attachments = {}) => Object.fromEntries(Object.entries(attachments)
+  .map(([name, { data }]) => [name, createHash('md5').update(data, 'base64').digest('hex')]))

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { encodeId } from '../../core/couch/client.js'
 import { warm } from '../store/indexes.js'
+import { signaturesOf } from './compose.js'
 
 /** Suffix of a design document's id while its index is built. */
 export const STAGING = '-staging'
@@ -37,7 +38,7 @@ const COMMIT = 30_000 // milliseconds to wait until an index is committed; Couch
 export async function push (couch, docs, { dryRun = false, signal, onProgress } = {}) {
   const pushed = /** @type {Pushed[]} */ ([])
   for (const doc of docs) {
-    const fields = difference(await couch.get(doc._id), doc)
+    const fields = difference(await readStored(couch, doc), doc)
     const action = !fields ? 'new' : fields.length ? 'changed' : 'unchanged'
     pushed.push({ id: doc._id, action, fields: fields ?? [] })
     if (dryRun) continue
@@ -75,19 +76,37 @@ async function retiredBy (couch, docs) {
     .map(({ _id }) => _id)
 }
 
+/**
+ * What is stored. Without the signatures of its attachments, which couchdb-push does not write, they are read as well.
+ * @param {import('../store/couch.js').Couch} couch @param {import('./compose.js').DesignDocument} doc
+ */
+async function readStored (couch, { _id: id, _attachments }) {
+  const stored = await couch.get(id)
+  if (!stored || !_attachments || stored.couchapp?.signatures) return stored
+  const whole = await couch.find({ path: encodeId(id), qs: { attachments: true } })
+  return whole && { ...whole, couchapp: { signatures: signaturesOf(whole._attachments) } }
+}
+
 /** Fields that differ from what is stored; nothing when nothing is stored. */
 function difference (stored, doc) {
   if (!stored) return null
   const names = new Set([...Object.keys(stored), ...Object.keys(doc)])
   names.delete('_rev')
-  return [...names].filter(name => name === '_attachments'
-    ? !isDeepStrictEqual(outline(stored._attachments), outline(doc._attachments))
-    : !isDeepStrictEqual(stored[name], doc[name]))
+  return [...names].filter(name => !isDeepStrictEqual(comparable(name, stored[name]), comparable(name, doc[name])))
 }
 
-// the bytes are compared by couchapp.signatures; here only what is attached under which type
-const outline = (attachments = {}) =>
-  Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type }]) => [name, type]))
+/** Of a field what counts: couchapp tools write more about attachments, and other content types of the same meaning. */
+function comparable (name, value) {
+  if (name === 'couchapp') return value?.signatures ?? {}
+  if (name === '_attachments') return typesOf(value)
+  return value
+}
+
+const typesOf = (attachments = {}) =>
+  Object.fromEntries(Object.entries(attachments).map(([name, { content_type: type }]) => [name, essence(type)]))
+
+/** A content type without its charset. JavaScript has two names. */
+const essence = type => type.split(';')[0].trim().replace('application/javascript', 'text/javascript')
 
 async function buildIndex (couch, doc, signal, onProgress) {
   const { views, language, options } = doc

@@ -1,0 +1,80 @@
+// A store that another couchapp tool deploys: its folders are pushed, _security is opened, and a writer loads tiles.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import couchdbPush from 'couchdb-push'
+import { compose, signaturesOf } from '../../loader/couchapp/compose.js'
+import { composeFolder } from '../../loader/couchapp/folder.js'
+import { push } from '../../loader/couchapp/push.js'
+import { doctor } from '../../loader/doctor/index.js'
+import { PUBLIC_SECURITY } from '../../loader/store/index.js'
+import { Couch } from '../../loader/store/couch.js'
+import { as, json, put, request } from '../support/backends.js'
+import { runCommand } from '../support/cli.js'
+import { useFolder } from '../support/folder.js'
+import { withPeople } from '../support/people.js'
+import { png } from '../support/tiles.js'
+
+const pushed = (url, folder) => new Promise((resolve, reject) => {
+  couchdbPush(url, folder, (/** @type {Error | null} */ error) => error ? reject(error) : resolve(undefined))
+})
+
+withPeople('a store that couchdb-push deployed', start => {
+  const tiles = useFolder()
+  let server, url, folder, designs
+  before(async function () {
+    this.timeout(300000)
+    server = await start()
+    url = server.database
+    folder = await mkdtemp(path.join(tmpdir(), 'tilecouch-classic-'))
+    designs = await compose()
+    await request(url, { method: 'PUT' })
+    for (const app of await composeFolder(folder)) await pushed(url, app)
+    await put(`${url}/_security`, PUBLIC_SECURITY)
+  })
+  after(async () => {
+    await request(url, { method: 'DELETE' })
+    await server.close()
+    await rm(folder, { recursive: true })
+  })
+
+  const actions = async () =>
+    Object.fromEntries((await push(new Couch(url), designs, { dryRun: true })).map(({ id, action }) => [id, action]))
+  const unchanged = { '_design/tiles': 'unchanged', '_design/versions': 'unchanged' }
+
+  it('needs no other push, as doctor finds', async () => {
+    assert.deepEqual(await actions(), unchanged)
+    const { findings } = await doctor(url, { docs: designs })
+    assert.equal(findings.find(({ check }) => check === 'deployed').state, 'ok')
+  })
+
+  it('is loaded by a writer, also at first', async function () {
+    this.timeout(100000)
+    tiles.write({ 'town/1/0/0.png': png(1), 'town/1/1/0.png': png(2) })
+    const command = ['load', path.join(tiles.dir, 'town'), '--layer', 'town', '--db', as(url, ...server.writer)]
+    for (const year of ['2023', '2024']) {
+      const { code, err } = await runCommand([...command, '--time', year])
+      assert.equal(code, 0, err)
+    }
+    assert.equal((await request(`${as(url)}/_design/tiles/_rewrite/town@2023/1/0/0.png`)).status, 200)
+  })
+
+  it('needs a push when bytes of a file, a content type or a function differ', async () => {
+    const whole = await json(`${url}/_design/tiles?attachments=true`)
+    const { _attachments: files } = whole
+    const page = { ...files['index.html'], data: btoa('<p>another page</p>') }
+    const signatures = signaturesOf(files)
+    const cases = {
+      'other bytes': [{ ...whole, _attachments: { ...files, 'index.html': page } }, 'changed'],
+      'another type': [{ ...whole, _attachments: { ...files, 'index.html': { ...files['index.html'], content_type: 'image/png' } } }, 'changed'],
+      'another function': [{ ...whole, rewrites: '(function () {})' }, 'changed'],
+      'what couchapp writes besides': [{ ...whole, couchapp: { signatures, manifest: ['lists/'], objects: {} } }, 'unchanged']
+    }
+    for (const [name, [doc, wanted]] of Object.entries(cases)) {
+      const { _rev } = await json(`${url}/_design/tiles`)
+      await put(`${url}/_design/tiles`, { ...doc, _rev })
+      assert.equal((await actions())['_design/tiles'], wanted, name)
+    }
+  })
+})
