@@ -29,12 +29,12 @@
     return /^(0|[1-9]\d{0,9})$/.test(text) ? +text : -1
   }
 
-  // Where the client sees these addresses, as far as the request tells: nothing where a proxy stands between that does not
-  // say which path it shows, since any path can then lead here. nginx says "close" where it is told nothing.
+  // Where the client sees these addresses, as far as the request tells: Host decides. Nothing where a proxy names itself but
+  // not the path that it shows, since any path can then lead here.
   function base () {
     var headers = {}
     for (var name in req.headers) headers[name.toLowerCase()] = String(req.headers[name]).split(',')[0].replace(/^\s+|\s+$/g, '')
-    var isProxied = /^close$/i.test(headers.connection)
+    var isProxied = false
     for (name in headers) if (/^(x-forwarded-.*|x-real-ip|forwarded|via)$/.test(name)) isProxied = true
     var seen = headers['x-forwarded-uri']
     var prefix = headers['x-forwarded-prefix']

@@ -45,7 +45,9 @@ describe('rewrites', () => {
       // a proxy that does not say its path may show these addresses under any
       [{ Host: 'maps.example.org', 'X-Forwarded-For': '10.0.0.1' }, ''],
       [{ Host: 'maps.example.org', 'X-Forwarded-Host': 'maps.example.org', 'X-Forwarded-Proto': 'https' }, ''],
-      [{ Host: '127.0.0.1:5984', Connection: 'close' }, ''],
+      // urllib of Python, wget --no-http-keep-alive
+      [{ Host: '127.0.0.1:5984', Connection: 'close' }, 'http://127.0.0.1:5984/tiles/_design/tiles/_rewrite/'],
+      [{ Host: '127.0.0.1:5984', Connection: 'close', 'X-Real-IP': '10.0.0.1' }, ''],
       [{}, ''], [{ Host: 'a b' }, ''], [{ Host: 'evil.example/x' }, ''], [{ Host: 'a@evil' }, ''], [{ Host: '' }, '']
     ]
     for (const [headers, expected] of all) assert.deepEqual(base(headers), [expected, expected, expected], JSON.stringify(headers))
