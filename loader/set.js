@@ -123,6 +123,7 @@ export async function loadSet (store, { members, options: opening }, { layer, ti
       } else {
         const source = await openSource(one, { ...opening, usualGrid: (await store.grid(layer)).field })
         try {
+          if (isDated(source.fields?.name)) delete source.fields.name // of this edition, and not of the layer
           onBegin?.(member, index, source)
           const own = { layer, time, title: titleOf(title, member), of }
           const result = await load(store, source, { area, zooms, ...options, ...own })
@@ -140,6 +141,15 @@ export async function loadSet (store, { members, options: opening }, { layer, ti
     throw Object.assign(error, { summary: total })
   }
   return total
+}
+
+/** Whether a name says one time or several. @param {string} [name] of a layer */
+function isDated (name = '') {
+  try {
+    return timeInName(name) !== undefined
+  } catch {
+    return true
+  }
 }
 
 const titleOf = (title, { name, time }) => title.replace(/\{(name|time)\}/g, (_, field) => field === 'name' ? name : nameTime(time))
