@@ -45,6 +45,11 @@ describe('the npm package for pages', () => {
     }
   }
 
+  it('has the licence beside it, which npm packs', () => {
+    const [own, whole] = ['client/LICENSE', 'LICENSE'].map(name => readFileSync(path.join(root, name), 'utf8'))
+    assert.equal(own, whole)
+  })
+
   it('holds what it names, in the version of the server, with nothing but optional peers', () => {
     const { exports, version, dependencies, peerDependenciesMeta } = read('client/package.json')
     const built = [...Object.keys(entries).map(name => `${name}.js`), ...Object.keys(clientBundles)]
