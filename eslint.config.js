@@ -34,6 +34,34 @@ function zone (folder, allowed, ...more) {
   }
 }
 
+// A promise that is kept for several callers has to be forgotten when it rejects: shared() and sharePromise() of core do that.
+const keptPromise = {
+  create (context) {
+    const asynchronous = new Set() // names of the functions of this file
+    const kept = []
+    const nameOf = ({ id, key, parent }) => (id ?? key ?? parent.id ?? parent.key)?.name
+    function keep (node) {
+      if (node?.type === 'LogicalExpression') return keep(node.right)
+      if (node?.type === 'AssignmentExpression') return keep(node.right)
+      if (node?.type !== 'Identifier') return kept.push(node)
+      const [definition] = context.sourceCode.getScope(node).references.find(({ identifier }) => identifier === node)?.resolved?.defs ?? []
+      if (definition?.node.init) keep(definition.node.init)
+    }
+    const isPromise = node => node?.type === 'ImportExpression' ||
+      (node?.type === 'CallExpression' && (node.callee.async || asynchronous.has((node.callee.property ?? node.callee).name)))
+    return {
+      ':function[async=true][generator=false]' (node) { asynchronous.add(nameOf(node)) },
+      'AssignmentExpression[operator="??="]' (node) {
+        if (!/clos/i.test(context.sourceCode.getText(node.left))) keep(node.right) // an end is final
+      },
+      'CallExpression[callee.property.name="set"][arguments.length=2]' (node) { keep(node.arguments[1]) },
+      'Program:exit' () {
+        for (const node of kept.filter(isPromise)) context.report({ node, message: 'a promise that is kept: use shared() or sharePromise() of core/shared-promise.js' })
+      }
+    }
+  }
+}
+
 const designGlobals = Object.fromEntries(
   ['emit', 'send', 'start', 'getRow', 'provides', 'registerType', 'toJSON', 'isArray', 'log', 'sum', 'require', 'styleAt', 'qgisLayers']
     .map(name => [name, 'readonly']))
@@ -62,6 +90,11 @@ export default [
         ignorePattern: '(@type \\{|\\* *@?.*)import\\('
       }]
     }
+  },
+  {
+    files: ['{core,loader,server,client,attachments}/**/*.js'],
+    plugins: { tilecouch: { rules: { 'kept-promise': keptPromise } } },
+    rules: { 'tilecouch/kept-promise': 'error' }
   },
   { files: ['**/*.cjs'], languageOptions: { sourceType: 'commonjs', globals: globals.node } },
   { // what both the browser and Node run may use only what both have

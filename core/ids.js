@@ -8,12 +8,19 @@ import { isExactTime } from './times.js'
 const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /**
+ * The kinds of documents of a layer beside its tiles: their ids begin with KIND:LAYER. Whatever selects documents by
+ * their kind (mirrors, feeds, the gateway's access, checks) uses this list, so that none forgets a kind.
+ */
+export const LAYER_KINDS = ['layer', 'edition', 'style', 'manifest', 'block', 'removed']
+
+/** The kinds of documents about the running of a store. */
+export const ADMINISTRATIVE_KINDS = ['work', 'activity', 'token']
+
+/**
  * No layer may be called like a kind of document, whose ids begin so, nor `db`, which has other addresses.
  * validate_doc_update.js has the same names.
  */
-export const RESERVED = new Set([
-  'layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db'
-])
+export const RESERVED = new Set([...LAYER_KINDS, ...ADMINISTRATIVE_KINDS, 'tile', 'db'])
 const UNREADABLE = new Set(['layer', 'edition']) // older stores may have layers of the other names
 
 const TILE_ID = /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(?:@(.*))?$/
@@ -85,7 +92,9 @@ export const styleId = (layer, time = '') => `style:${layer}@${time}`
 /** What a command does, or did. @param {string} run */
 export const workId = run => `work:${run}`
 
-const ADMINISTRATIVE = /^(?:work|activity|token):[^:@]+$/
+/** An expression for the ids of documents about the running of a store. */
+export const ADMINISTRATIVE_IDS = `^(${ADMINISTRATIVE_KINDS.join('|')}):[^:@]+$`
+const ADMINISTRATIVE = new RegExp(ADMINISTRATIVE_IDS)
 
 /**
  * Whether a document is about the running of this store: work, activity or a token. No copy of a store has it, and
@@ -113,6 +122,17 @@ export function parseDocumentId (id) {
   if (kind !== 'block') return { kind, layer, ...(time && { time }) }
   const [z, x, y] = [+parts[13], +parts[14], +parts[15]]
   return z > MAX_ZOOM ? undefined : { kind, layer, z, x, y }
+}
+
+/**
+ * An expression for the ids of all documents of some layers, and of no other layer: of older stores, some may have the
+ * name of a kind, or a number. CouchDB reads it anew for each change, so it has the names only twice.
+ * @param {string[]} layers
+ */
+export function idsOfLayers (layers) {
+  const names = `(${layers.join('|')})`
+  const place = ':[0-9]+:[0-9]+:[0-9]+'
+  return `^((${LAYER_KINDS.join('|')}):${names}($|@|:[^:]+$|${place}:)|${names}${place}($|@))`
 }
 
 /** `osm` or `osm@2024-03-01`: how a layer at a time is written everywhere. */

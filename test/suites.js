@@ -41,7 +41,7 @@ export const deepGroups = {
     'activity/commands', 'backup/cli', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache',
     'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
-    'gateway/serve', 'gateway/workers', 'mirror/cli', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
+    'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
     'loader/grids'
   ],

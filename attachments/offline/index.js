@@ -2,6 +2,7 @@
 // device, or when somebody presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { OfflinePanel } from './panel.js'
 
 /**
@@ -22,12 +23,7 @@ export const mountOffline = page => new OfflinePanel(page)
 const open = new Map()
 
 /** @param {string} remote address of the database @param {string} name of the databases on the device */
-export function openOffline (remote, name) {
-  const opening = open.get(name) ?? begin(remote, name)
-  open.set(name, opening)
-  opening.catch(() => open.delete(name))
-  return opening
-}
+export const openOffline = (remote, name) => sharePromise(open, name, () => begin(remote, name))
 
 async function begin (remote, name) {
   const offline = new OfflineStore({ remote, name, PouchDB })

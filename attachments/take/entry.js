@@ -1,6 +1,7 @@
 // "Take it away" of the page: its button, and the map alone for frames of other pages (`?embed`). What the button opens
 // is a bundle of its own, take.js, which is loaded when it is pressed for the first time.
 import { element } from '../../client/timeline/dom.js'
+import { shared } from '../../core/shared-promise.js'
 import { loadScript } from '../device.js'
 import { language, words } from '../words/index.js'
 
@@ -31,12 +32,7 @@ function addressOf (hash) {
 /** @param {import('./index.js').Given} given */
 function listen (given) {
   const { button, notices, stage, view, written } = given
-  /** @type {Promise<import('./panel.js').TakePanel> | null} */
-  let opening = null
-  async function open () {
-    const file = await import(await loadScript('take-script'))
-    return file.mountTake(given)
-  }
+  const open = shared(async () => (await import(await loadScript('take-script'))).mountTake(given))
   // what the browser prints by itself has the date as well
   addEventListener('beforeprint', () => { view.map.getContainer().dataset.date = written(stage.time) })
   button.setAttribute('aria-label', take.title)
@@ -47,12 +43,10 @@ function listen (given) {
     if (button.hasAttribute('aria-busy')) return
     button.setAttribute('aria-busy', 'true')
     try {
-      opening ??= open()
-      const panel = await opening
+      const panel = await open()
       notices.end('take')
       panel.toggle()
     } catch (error) {
-      opening = null // another attempt may do better
       notices.show('take', { text: take.notLoaded(error.message), tone: 'warn', onClose: () => {} })
     }
     button.removeAttribute('aria-busy')

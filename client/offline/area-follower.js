@@ -1,5 +1,6 @@
 // Keeps live areas up to date: one long poll for all of them, since browsers open only six connections to a server, and
 // in one tab for all tabs.
+import { LAYER_KINDS } from '../../core/ids.js'
 import { isPassing } from '../source/failure.js'
 import { pollChanges } from '../source/follow.js'
 import { backoff, wait } from '../source/wait.js'
@@ -77,11 +78,10 @@ export class AreaFollower {
 
   async #changes (layers, since, { signal, waits }) {
     const { poll, silence, page } = this.limits
-    const names = layers.join('|')
     const query = { since, limit: page, seq_interval: page, ...(waits && { feed: 'longpoll', timeout: poll }) }
     const answer = await this.#store.couch.changes(query, {
-      // by id: what is deleted has no fields left
-      selector: { _id: { $regex: `^(layer:(${names})$|(edition|style):(${names})@|(${names}):)` } },
+      // By id: what is deleted has no fields left. Some ids of other layers match as well: mayHold() leaves them out.
+      selector: { _id: { $regex: `^((${LAYER_KINDS.join('|')}):)?(${layers.join('|')})([:@]|$)` } },
       retries: 0,
       timeout: poll + silence,
       signal

@@ -137,7 +137,9 @@ export class Requester {
       const failure = isSilent
         ? new TilecouchError('UNREACHABLE', { url: this.url, why, ...(timeout && { silent: true }) })
         : error
-      throw received ? Object.assign(failure, { isBroken: true }) : failure
+      // a refusal came whole: 429 and 503 are tried again, however little was asked for
+      const isBroken = received > 0 && !(failure instanceof Refusal)
+      throw isBroken ? Object.assign(failure, { isBroken }) : failure
     } finally {
       waiting?.end()
     }

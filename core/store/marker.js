@@ -1,6 +1,6 @@
 // The document that marks a database as a tile store: looked for before anything is written into it.
 import { TilecouchError } from '../errors.js'
-import { isAdministrative, isTileId } from '../ids.js'
+import { LAYER_KINDS, isAdministrative, isTileId } from '../ids.js'
 import { now } from '../times.js'
 
 export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
@@ -22,12 +22,15 @@ export function hasMarker (marker, url) {
   throw new TilecouchError('CONFIG_INVALID', { file: url, why })
 }
 
+const OURS = new RegExp(`^(_design/|(${LAYER_KINDS.join('|')}):)`)
+
 /**
  * A database without a marker may be a store as well: filled by a program that writes our documents (MapProxy), or by
  * replication of a part. It has no other documents then.
  * @param {string[]} ids some of its documents
  */
 export function refuseForeign (ids, url) {
-  const foreign = ids.find(id => !/^(_design\/|(layer|edition|style|manifest|block|removed):)/.test(id) && !isTileId(id) && !isAdministrative(id))
+  const isOurs = id => OURS.test(id) || isTileId(id) || isAdministrative(id)
+  const foreign = ids.find(id => !isOurs(id))
   if (foreign) throw new TilecouchError('NOT_A_STORE', { db: url, value: foreign })
 }

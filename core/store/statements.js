@@ -3,6 +3,7 @@
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'
+import { sharePromise, shared } from '../shared-promise.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
 import { faultInRecord } from './records.js'
 
@@ -57,8 +58,8 @@ export class LayerStatements {
   #blocks = new Map()
   /** @type {Map<string, Promise<Record<string, string[]> | undefined>>} by id of a part */
   #parts = new Map()
-  /** @type {Promise<void> | undefined} */
-  #reading
+  /** The last reading anew. @type {Promise<void>} */
+  #refreshing = Promise.resolve()
 
   constructor (couch, layer, signal) {
     this.couch = couch
@@ -67,16 +68,14 @@ export class LayerStatements {
   }
 
   /** Reads what there is, once. */
-  open () {
-    return (this.#reading ??= this.#read())
-  }
+  open = shared(() => this.#read())
 
   /** Reads anew what has changed. @returns {Promise<boolean>} whether anything has */
   async refresh () {
     await this.open()
     const before = this.records
     // one after the other
-    await (this.#reading = (this.#reading ?? Promise.resolve()).catch(() => {}).then(() => this.#read()))
+    await (this.#refreshing = this.#refreshing.catch(() => {}).then(() => this.#read()))
     return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
   }
 
@@ -208,8 +207,7 @@ export class LayerStatements {
     if (index < 0) return []
     const id = manifestId(this.layer, time, run, index)
     const read = () => this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc))
-    if (!this.#parts.has(id)) this.#parts.set(id, read())
-    const own = await this.#parts.get(id)
+    const own = await sharePromise(this.#parts, id, read)
     if (!own) this.#parts.delete(id)
     return own && (own[place] ?? [])
   }
@@ -221,7 +219,7 @@ export class LayerStatements {
       const some = wanted.slice(at, at + DOCS)
       const reading = this.couch.docs(some, { attachments: true, signal: this.signal })
         .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
-      for (const id of some) this.#blocks.set(id, reading.then(found => found.get(id)))
+      for (const id of some) sharePromise(this.#blocks, id, () => reading.then(found => found.get(id)))
     }
     const found = await Promise.all(ids.map(async id => (
       /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])

@@ -7,6 +7,7 @@ import { lstat, readFile, readdir } from 'node:fs/promises'
 import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
+import { shared } from '../../core/shared-promise.js'
 import { adminBundles, besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles } from './bundle.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -87,17 +88,10 @@ export async function compose (folder = root) {
   return docs.sort((a, b) => Number(!a.views) - Number(!b.views) || (a._id < b._id ? -1 : 1))
 }
 
-/** @type {Promise<DesignDocument[]> | undefined} */
-let own
+const composeOwn = shared(() => compose().then(frozen))
 
 /** The design documents of this package, composed once and frozen. */
-export async function ownDesigns () {
-  own ??= compose().then(frozen, error => {
-    own = undefined
-    throw error
-  })
-  return [...await own]
-}
+export const ownDesigns = async () => [...await composeOwn()]
 
 /** @template T @param {T} value @returns {T} */
 function frozen (value) {

@@ -1,7 +1,7 @@
 // Fills a mirror of a small part of a large store from the time index, which is read by the columns of the area. The
 // change feed would have a row for each document of the store. Changes during the fill come by the feed, from its place
 // before the fill.
-import { STORE_ID, isLayer, layerId } from '../../core/index.js'
+import { LAYER_KINDS, STORE_ID, isLayer, layerId } from '../../core/index.js'
 import { isUnwritable, randomId, readLeaves } from '../../core/mirror/index.js'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { batchesOf } from '../../core/batches.js'
@@ -108,8 +108,7 @@ async function startPlace ({ source, target, id, dryRun }, now) {
 
 /** Ids of the selection, and some more. */
 async function * idsOf (couch, selection, signal) {
-  const kinds = ['layer', 'edition', 'style', 'manifest', 'block', 'removed']
-    .map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
+  const kinds = LAYER_KINDS.map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
   const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
   const read = id => couch.get(id, signal)
   await selection.learn(named.flat().flatMap(({ id }) => id ?? []), read)

@@ -1,6 +1,7 @@
 // A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes
 // them. Ids hold the places of tiles; they come in another order than ours, so that the list is put into a spool first.
 import { flipY } from '../../core/index.js'
+import { shared } from '../../core/shared-promise.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'
 import { readAhead } from './ahead.js'
@@ -45,8 +46,7 @@ function imageOf (doc) {
 
 /** Where the tiles are, read from the ids once and kept in a spool. */
 class TileList {
-  /** @type {Promise<Spool> | undefined} */
-  #spool
+  #spool = shared(() => this.#list())
   #first = /** @type {string[]} */ ([])
   #names = /** @type {string[] | undefined} */ (undefined)
   #matched = 0
@@ -72,9 +72,7 @@ class TileList {
   }
 
   async * tiles () {
-    this.#spool ??= this.#list()
-    this.#spool.catch(() => { this.#spool = undefined }) // it is tried again the next time
-    const spool = await this.#spool
+    const spool = await this.#spool()
     for await (const { z, x, y, fields: [id] } of spool.tiles()) yield { z, x, y, id, size: this.#average }
   }
 

@@ -2,6 +2,7 @@
 // Both come column by column in the order of ids, and what the store does not have is removed from the trees.
 import path from 'node:path'
 import { selectorOf, tileId } from '../../core/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { NUMBER, namesIn, readColumn } from '../formats/names.js'
 
 export const CHUNK = 1000 // tiles a step
@@ -90,8 +91,8 @@ export class Comparison {
   async #names (tree, { y }, column) {
     if (!column) return []
     const { z, x } = column
-    if (!column.listed.has(tree)) column.listed.set(tree, this.#list(tree, z, x))
-    return (await column.listed.get(tree))?.get(y) ?? []
+    const filesByRow = await sharePromise(column.listed, tree, () => this.#list(tree, z, x))
+    return filesByRow.get(y) ?? []
   }
 
   #list ({ root }, z, x) {

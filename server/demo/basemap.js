@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import * as topojson from 'topojson-client'
 import { latToY, lonToX } from '../../core/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { inks, quantise } from './palette.js'
 
 export const TILE = 256 // pixels
@@ -29,9 +30,7 @@ const drawn = new Map()
 
 /** Base colours of a whole zoom, row by row; drawn when first asked for. */
 export function basemap (z) {
-  let pixels = drawn.get(z)
-  if (!pixels) drawn.set(z, pixels = draw(z))
-  return pixels
+  return sharePromise(drawn, z, () => draw(z))
 }
 
 /** Base colours of one tile. */

@@ -1,5 +1,6 @@
 // The demo's tiles as sources for the loader: the plain map, and the same map in the light of an hour.
 import { compareInner, compareRows } from '../../core/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { TILE, ZOOMS, baseTile } from './basemap.js'
 import { Light } from './light.js'
 import { palette, shade } from './palette.js'
@@ -20,13 +21,8 @@ const evenTiles = new Map()
 
 /** A tile in one light, day or night: encoded once, for every hour in which it looks like that. */
 function evenTile (z, x, y, level) {
-  const key = `${z}/${x}/${y}/${level}`
-  let tile = evenTiles.get(key)
-  if (!tile) {
-    tile = baseTile(z, x, y).then(base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette))
-    evenTiles.set(key, tile)
-  }
-  return tile
+  const draw = base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)
+  return sharePromise(evenTiles, `${z}/${x}/${y}/${level}`, () => baseTile(z, x, y).then(draw))
 }
 
 async function litTile (light, z, x, y) {

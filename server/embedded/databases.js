@@ -41,6 +41,8 @@ export class Database extends EventEmitter {
     /** @type {Promise<any> | null} */
     this.compacting = null
     this.compactedFrom = 0 // milliseconds
+    /** The last write of a local document. @type {Promise<any>} */
+    this.localTurn = Promise.resolve()
     this.views = new ViewIndexes(this)
     this.designs = new DesignCache(this, threads)
   }

@@ -8,11 +8,14 @@ const LOOPBACK = /^(127\.|::1$|$)/
  * @returns {string | null} an address, or a network of IPv6; null: a proxy on this machine, behind which anybody may be
  */
 export function clientAddress ({ headers, socket }, trustProxy) {
-  const forwarded = trustProxy ? lastItem(headers['x-forwarded-for']) : ''
+  const forwarded = trustProxy ? withoutPort(lastItem(headers['x-forwarded-for'])) : ''
   const address = (isIP(forwarded) ? forwarded : socket.remoteAddress || '').replace(/^::ffff:(?=\d+\.)/i, '')
   if (LOOPBACK.test(address)) return null
   return address.includes(':') ? networkOf(address) : address
 }
+
+/** The address of `1.2.3.4:5678`, `[2001:db8::1]:80` or `[2001:db8::1]`, as some proxies write it. */
+const withoutPort = text => text.replace(/^\[(.*)\](?::\d{1,5})?$/, '$1').replace(/^([\d.]+):\d{1,5}$/, '$1')
 
 /** A client with one address of IPv6 has all 2^64 that begin with the same four groups. */
 function networkOf (address) {

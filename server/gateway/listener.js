@@ -123,9 +123,14 @@ export class Listener {
     req.socket[used] = performance.now()
   }
 
-  /** A client that asks before it sends a body, which only POST needs. */
+  /** A client that asks before it sends a body may send it when the handler begins to read, whatever the method. */
   #handleContinue (req, res) {
-    if (req.method === 'POST') res.writeContinue()
+    const go = name => {
+      if (name !== 'data' && name !== 'readable') return
+      req.off('newListener', go)
+      if (!res.headersSent) res.writeContinue()
+    }
+    req.on('newListener', go)
     this.#handle(req, res)
   }
 

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  RESERVED, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference, isLayer, isTileId, layerId, layerRange,
-  isAdministrative, parseDocumentId, parseReference, parseTileId, parseTilePath, pastRange, styleId, tileId, versionId, workId
+  LAYER_KINDS, RESERVED, STORE_ID, blockId, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference,
+  idsOfLayers, isAdministrative, isLayer, isTileId, layerId, layerRange, manifestId, parseDocumentId, parseReference,
+  parseTileId, parseTilePath, pastRange, removedId, styleId, tileId, versionId, workId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
 import { codeOf, layer, refusesAll, tile, time } from './helpers.js'
 
 const sign = Math.sign
+const T = '2024-03-01T00:00:00Z'
 
 describe('ids', () => {
   it('are written as DESIGN says', () => {
@@ -125,6 +127,23 @@ describe('layer names', () => {
     assert.equal(checkNewLayer('dbs'), 'dbs')
     for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
     for (const name of RESERVED) assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')
+  })
+})
+
+describe('ids of the documents of some layers', () => {
+  it('are those of every kind, and none of a layer whose name looks alike', () => {
+    const layers = ['osm', '3', 'block']
+    const expression = new RegExp(idsOfLayers(layers))
+    const run = '20240301T101500123-4f9k'
+    const idsOf = name => [
+      layerId(name), editionId(name, T), styleId(name, T), manifestId(name, T, run), manifestId(name, T, run, 2), blockId(name, '3:1:0', 'a1_-b2c3d4e5'),
+      removedId(name, run), tileId(name, 3, 1, 0), versionId(name, 3, 1, 0, T)
+    ]
+    for (const name of ['osm', '3', 'block', 'osm2', 'os', 'manifest', '33', 'sm']) {
+      for (const id of idsOf(name)) assert.equal(expression.test(id), layers.includes(name), id)
+      assert.deepEqual(new Set(idsOf('osm').map(id => parseDocumentId(id)?.kind)), new Set([...LAYER_KINDS, undefined]))
+    }
+    for (const id of [STORE_ID, workId(run), 'token:osm', '_design/osm', 'osm', 'x:osm:3:1:0']) assert.equal(expression.test(id), false, id)
   })
 })
 

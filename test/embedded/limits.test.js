@@ -70,6 +70,16 @@ describe('the embedded store, sent too much', function () {
     assert.deepEqual([status, json], [413, { error: 'too_large', reason: 'JSON may have 1000000 values' }])
   })
 
+  it('serves others while a replicator compares 20,000 documents', async () => {
+    const asked = Object.fromEntries(Array.from({ length: 20000 }, (_, at) => [`layer:10:${at}:412@2024-03-01T00:00:00Z`, ['1-0123456789abcdef0123456789abcdef']]))
+    let isOver = false
+    const compared = client('POST', '/db/_revs_diff', asked).finally(() => { isOver = true })
+    let served = 0
+    for (; !isOver; served++) await client('GET', '/')
+    assert.equal(Object.keys((await compared).json).length, 20000)
+    assert.ok(served > 20, `${served} requests were answered meanwhile`)
+  })
+
   it('gives a revision once that is named again', async () => {
     const { _rev: rev } = (await client('GET', '/db/_design/d')).json
     const named = revs => client('GET', `/db/_design/d?open_revs=${JSON.stringify(revs).replaceAll('"', '%22')}`)

@@ -218,6 +218,24 @@ describe('the embedded server', function () {
     assert.equal((await client('PUT', '/db/b', {})).status, 500)
   })
 
+  it('lets design functions set no headers of its sandbox and of sessions', async () => {
+    const { client } = await open({ dir })
+    const headers = { 'X-Own': 'a', 'Set-Cookie': 'AuthSession=x', 'content-security-policy': 'script-src *', 'X-CONTENT-TYPE-OPTIONS': 'none' }
+    const text = JSON.stringify({ code: 200, headers, body: 'x' })
+    await client('PUT', '/db')
+    await client('PUT', '/db/_design/d', {
+      shows: { s: `(function () { return ${text} })` },
+      lists: { l: `(function () { start(${text}) })` },
+      views: { v: { map: '(function (doc) { emit(doc._id) })' } },
+      rewrites: `(function () { return ${text} })`
+    })
+    for (const path of ['_show/s', '_list/l/v', '_rewrite/x']) {
+      const answer = await client('GET', `/db/_design/d/${path}`)
+      assert.deepEqual([answer.status, answer.headers['x-own'], answer.headers['set-cookie']], [200, 'a', undefined], path)
+      assert.deepEqual([answer.headers['content-security-policy'], answer.headers['x-content-type-options']], ['sandbox', 'nosniff'], path)
+    }
+  })
+
   it('keeps design functions away from the process', async () => {
     const { client } = await open({ dir })
     await client('PUT', '/db')

@@ -4,6 +4,7 @@ import net from 'node:net'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
 import { Cors } from '../../server/gateway/cors.js'
+import { Listener } from '../../server/gateway/listener.js'
 import { gate } from '../client/support/front.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'
@@ -73,6 +74,24 @@ describe('the gateway over HTTP', () => {
     }
     const expecting = await speak(front.url, 'PUT /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n')
     assert.deepEqual(statuses(expecting), [405], 'the body need not be sent')
+  })
+
+  it('tells a client that asks first to send its body when that is read, whatever the method', async () => {
+    const listener = new Listener(async (req, res) => {
+      const parts = []
+      if (req.url === '/read') for await (const part of req) parts.push(part)
+      res.writeHead(parts.length ? 200 : 403, { connection: 'close' }).end(Buffer.concat(parts))
+    })
+    const url = `http://127.0.0.1:${await listener.listen(0, '127.0.0.1')}`
+    const send = (method, path) => speak(url, `${method} ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello`)
+    try {
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'GET']) {
+        assert.deepEqual(statuses(await send(method, '/read')), [100, 200], method)
+        assert.deepEqual(statuses(await send(method, '/refused')), [403], method)
+      }
+    } finally {
+      await listener.close(0)
+    }
   })
 
   it('answers what is no HTTP with the reason, and ends the connection', async () => {

@@ -41,6 +41,21 @@ describe('requests to CouchDB', () => {
     })
   }
 
+  it('that ask for little once an answer broke off are repeated after a refusal, which came whole', async () => {
+    const seen = []
+    const ask = () => couch({ onRetry: ({ details }) => seen.push([details.status, details.isBroken]) }).request({ path: 'x', isDivisible: true })
+    for (const status of [429, 503]) {
+      server.answers = [[status, { error: 'busy', reason: 'slow down' }], OK]
+      assert.deepEqual(await ask(), { ok: true })
+    }
+    assert.deepEqual(seen, [[429, undefined], [503, undefined]])
+    server.answers = [[503, { error: 'busy', reason: 'slow down' }]]
+    await assert.rejects(ask(), ({ code, details }) => code === 'COUCHDB_ERROR' && !details.isBroken)
+    server.answers = [[200, '{"ok": tr']]
+    await assert.rejects(ask(), ({ code, details }) => code === 'BAD_ANSWER' && details.isBroken === true)
+    assert.equal(seen.length, 2 + fast.retries)
+  })
+
   it('for bytes survive an answer that is cut off, as those for JSON do', async () => {
     server.answers = [(request, response) => {
       response.writeHead(200, { 'content-type': 'multipart/mixed; boundary=x', 'content-length': 1000 })

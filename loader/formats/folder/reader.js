@@ -3,6 +3,7 @@
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
+import { shared } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../errors.js'
 import { openFile, readRegular } from '../../regular-file.js'
 import { GONE_LIST, readGone } from '../gone.js'
@@ -24,8 +25,7 @@ export class FolderReader {
   #onFault
   #tms
   #grid
-  /** @type {Promise<string> | undefined} */
-  #root
+  #root = shared(() => realpath(this.#folder))
 
   /**
    * @param {string} folder
@@ -170,7 +170,7 @@ export class FolderReader {
 
   /** Where a link leads to. */
   async #inside (name) {
-    const root = await (this.#root ??= realpath(this.#folder))
+    const root = await this.#root()
     const file = await realpath(path.join(this.#folder, name))
     const way = path.relative(root, file)
     if (way === '..' || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)) throw new Error('it is a link that leads out of the folder')

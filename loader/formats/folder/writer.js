@@ -5,6 +5,7 @@
 import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
+import { sharePromise } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../errors.js'
 import { readSmallFile } from '../../regular-file.js'
 import { digestOf } from '../../store/tile.js'
@@ -99,15 +100,11 @@ class FolderWriter {
   }
 
   #rows (z, x) {
-    const key = `${z}/${x}`
-    let rows = this.#columns.get(key)
-    if (!rows) {
+    return sharePromise(this.#columns, `${z}/${x}`, () => {
       const [oldest = ''] = this.#columns.keys()
       if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(oldest)
-      rows = readColumn(path.join(this.#folder, `${z}`, `${x}`))
-      this.#columns.set(key, rows)
-    }
-    return rows
+      return readColumn(path.join(this.#folder, `${z}`, `${x}`))
+    })
   }
 
   /** Returns as soon as there is room for the next one. */

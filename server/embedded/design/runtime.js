@@ -1,5 +1,6 @@
 // The design documents of a database, and calls of their functions. These run in threads.js, isolated, with JSON in and
 // out.
+import { shared } from '../../../core/shared-promise.js'
 import { HttpError, notFound, statusOf } from '../errors.js'
 import { isObject } from '../exchange.js'
 import { isBuiltIn } from '../views/query.js'
@@ -103,27 +104,17 @@ export class DesignCache {
   constructor (database, threads) {
     this.database = database
     this.threads = threads
-    /** @type {Promise<Map<string, DesignRuntime>> | null} */
-    this.loaded = null
+    this.all = shared(() => this.#load())
   }
 
   /** Called when a design document was written. */
   invalidate () {
-    this.loaded = null
+    this.all = shared(() => this.#load())
   }
 
   async #load () {
     const { rows } = await this.database.pouch.allDocs({ startkey: '_design/', endkey: '_design0', include_docs: true })
     return new Map(rows.map(({ doc }) => [doc._id, new DesignRuntime(doc, this.threads)]))
-  }
-
-  async all () {
-    if (!this.loaded) {
-      const loading = this.#load()
-      loading.catch(() => { if (this.loaded === loading) this.loaded = null })
-      this.loaded = loading
-    }
-    return this.loaded
   }
 
   /** @returns {Promise<DesignRuntime>} */

@@ -30,12 +30,17 @@ export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
   ex.send(code, bytes, { ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
 }
 
-/** Headers of a design function: without those that frame the answer, and without what Node would refuse. */
+/** Headers that no design function sets: those that frame the answer, its sandbox, and sessions. */
+const OWN_HEADERS = new Set([
+  'content-length', 'transfer-encoding', 'connection', 'content-security-policy', 'x-content-type-options', 'set-cookie'
+])
+
+/** Headers of a design function: without what Node would refuse. */
 function cleanHeaders (headers) {
   /** @type {Record<string, string>} */
   const clean = {}
   for (const [name, value] of Object.entries(headers ?? {})) {
-    if (/^(content-length|transfer-encoding|connection)$/i.test(name)) continue
+    if (OWN_HEADERS.has(name.toLowerCase())) continue
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) continue
     const known = name.toLowerCase() === 'content-type' ? 'Content-Type' : name
     const printable = [...String(value)].filter(c => c >= ' ' && c !== '\x7f').join('')

@@ -1,4 +1,5 @@
 // Documents: one by its id (read, write, delete, copy), its attachments, and many in one request.
+import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { generation } from '../../../core/mirror/index.js'
@@ -246,6 +247,8 @@ export async function bulkGet (ex) {
   ex.res.end(']}\n')
 }
 
+const REVISIONS_AT_ONCE = 500 // documents
+
 const isRevLists = body => Object.values(body).every(revs => Array.isArray(revs) && revs.every(isRev))
 
 /** A question of replicators: which of these revisions are missing here, and which leaves could be their ancestors. */
@@ -253,11 +256,23 @@ export async function revsDiff (ex) {
   ex.only('POST')
   const body = await ex.question()
   if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
-  const missing = await ex.db.pouch.revsDiff(body)
-  for (const [id, answer] of Object.entries(missing)) {
-    const newest = Math.max(...answer.missing.map(generation))
-    const ancestors = (await leavesOf(ex.db, id)).map(({ rev }) => rev).filter(rev => generation(rev) < newest)
-    if (ancestors.length) answer.possible_ancestors = ancestors
+  const ids = Object.keys(body)
+  const missing = {}
+  for (let at = 0; at < ids.length; at += REVISIONS_AT_ONCE) {
+    const some = Object.fromEntries(ids.slice(at, at + REVISIONS_AT_ONCE).map(id => [id, body[id]]))
+    Object.assign(missing, await missingRevisions(ex.db, some))
+    await setImmediate() // others are served in between
+    ex.signal.throwIfAborted()
   }
   ex.sendJson(200, missing)
+}
+
+async function missingRevisions (database, revs) {
+  const missing = await database.pouch.revsDiff(revs)
+  for (const [id, answer] of Object.entries(missing)) {
+    const newest = Math.max(...answer.missing.map(generation))
+    const ancestors = (await leavesOf(database, id)).map(({ rev }) => rev).filter(rev => generation(rev) < newest)
+    if (ancestors.length) answer.possible_ancestors = ancestors
+  }
+  return missing
 }

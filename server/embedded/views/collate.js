@@ -1,7 +1,8 @@
 // View keys as bytes that sort as CouchDB sorts keys: null, false, true, numbers, strings, arrays, objects.
 // CouchDB compares strings with ICU, where "l_b" < "l-b" < "l9" < "lB": punctuation before digits before letters,
 // case last. ASCII is ranked by node's own ICU; other characters follow in code point order, which differs from
-// ICU for accented letters and agrees for the high sentinels such as \ufff0.
+// ICU for accented letters and agrees for the high sentinels such as \ufff0. As in ICU, tabs and the ends of lines come
+// before the space, each as itself, and all other control characters count for nothing.
 
 const END = 0
 const NULL = 1
@@ -15,7 +16,10 @@ const OBJECT = 7
 const collator = new Intl.Collator('en', { sensitivity: 'variant', ignorePunctuation: false })
 const letterless = new Intl.Collator('en', { sensitivity: 'base', ignorePunctuation: false })
 
-/** Rank of each printable ASCII character without regard to case, from 2 on; 0 ends a string, 1 is for controls. */
+/**
+ * Rank of each printable ASCII character without regard to case, from 2 on; 0 ends a string, 1 is for controls. Indexes
+ * on disks hold the ranks, so that none may change.
+ */
 const ranks = rankAscii()
 
 function rankAscii () {
@@ -29,14 +33,18 @@ function rankAscii () {
   return table
 }
 
+const CONTROL = 1
 const BEYOND_ASCII = 0xfe // above every rank; the code point follows
+const IGNORED = /[\0-\x08\x0e-\x1f\x7f]/g // eslint-disable-line no-control-regex
 
-function pushString (out, text) {
+function pushString (out, written) {
+  const text = written.replace(IGNORED, '')
   let cased = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code < 128) {
       out.push(ranks[code])
+      if (ranks[code] === CONTROL) out.push(code)
       cased ||= code >= 65 && code <= 90
     } else out.push(BEYOND_ASCII, code >> 8, code & 0xff)
   }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sharePromise } from '../../../core/shared-promise.js'
 import { Level } from '../level.js'
 import { encodeKey } from './collate.js'
 
@@ -155,15 +156,12 @@ export class ViewIndexes {
   /** @param {import('../design/runtime.js').DesignRuntime} runtime @returns {Promise<ViewIndex>} */
   get (runtime) {
     const signature = signatureOf(runtime.ddoc)
-    const known = this.open.get(signature)
-    if (known) return known
-    mkdirSync(this.dir, { recursive: true })
-    const index = new ViewIndex(this.database, join(this.dir, signature), runtime)
-    index.onFailure = () => this.#drop(signature) // the next query opens it again
-    const opening = index.start()
-    opening.catch(() => this.open.delete(signature))
-    this.open.set(signature, opening)
-    return opening
+    return sharePromise(this.open, signature, () => {
+      mkdirSync(this.dir, { recursive: true })
+      const index = new ViewIndex(this.database, join(this.dir, signature), runtime)
+      index.onFailure = () => this.#drop(signature) // the next query opens it again
+      return index.start()
+    })
   }
 
   /**

@@ -1,6 +1,8 @@
 // Requests to /db of visitors who may not see everything. One that is about layers they may see is passed on, one that
 // can be restricted to these is, and any other is refused.
-import { STORE_ID, isLayer, parseDocumentId } from '../../../core/index.js'
+import {
+  LAYER_KINDS, RESERVED, STORE_ID, idsOfLayers, isLayer, isTileId, parseDocumentId
+} from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { DbError, badRequest, notFound } from '../db/errors.js'
 
@@ -63,8 +65,8 @@ function restrictFeed (visitor, request, body, res, names) {
     return { request, body, seconds }
   }
   // by id and not by field: a deleted document has no fields left
-  const one = `(?:${allowed.join('|')})`
-  const ours = { _id: allowed.length ? { $regex: `^(?:layer:${one}$|(?:edition|style):${one}@|${one}:)` } : { $in: [] } }
+  const store = { _id: STORE_ID } // everybody may read it
+  const ours = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
   const query = new URLSearchParams(request.query)
   query.set('filter', '_selector')
   const theirs = filter === '_selector' ? body?.selector : undefined
@@ -162,8 +164,12 @@ function layerOf (id) {
   const document = parseDocumentId(id)
   if (document) return document.layer
   const [name] = id.split(':', 1)
-  return name.length < id.length && isLayer(name) ? name : undefined
+  // a reserved name may also begin the id of a document of another layer
+  const isOfLayer = RESERVED.has(name) ? isTileId(id) : name.length < id.length
+  return isOfLayer && isLayer(name) ? name : undefined
 }
+
+const START = new RegExp(`^(?:(${LAYER_KINDS.join('|')}):)?([^:;@]+)([:;@])`)
 
 /** @param {unknown[]} ids @returns {Layers | null} */
 function layersOfIds (ids) {
@@ -192,10 +198,12 @@ const primaryIndex = {
   range (start, end) {
     if (typeof start !== 'string' || typeof end !== 'string') return null
     // all ids between two that begin alike begin like them
-    const [one, other] = [start, end].map(text => /^(?:(edition|style|manifest|block|removed):)?([^:;@]+)([:;@])/.exec(text))
-    if (one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2])) {
+    const [one, other] = [start, end].map(text => START.exec(text))
+    if (one && other && one[1] === other[1] && one[2] === other[2] && isLayer(one[2]) && !RESERVED.has(one[2])) {
       const hasTime = /^(edition|style|manifest)$/.test(one[1])
-      if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set([one[2]]) }
+      // `block:3:` begins the ids of blocks of the layer 3, and of tiles of a layer that is called block
+      const layers = /^\d+$/.test(one[2]) && one[1] ? [one[2], one[1]] : [one[2]]
+      if ([one[3], other[3]].every(sign => (sign === '@') === hasTime)) return { layers: new Set(layers) }
     }
     // layer documents of all layers: these are few, and short
     return [start, end].every(text => /^layer[:;]/.test(text)) ? { layerOf: ({ id }) => layerOf(id) } : null

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { timeoutSignal } from '../../../core/abort.js'
 import { endOf, formats } from '../../../core/index.js'
+import { sharePromise } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf, sendError } from '../responses.js'
@@ -203,13 +204,8 @@ const blanks = new Map()
 
 /** A transparent PNG, for clients that need an image. @param {number} size pixels a side */
 function blankTile (size) {
-  const known = blanks.get(size)
-  if (known) return known
-  const blank = makeBlank(size)
-  if (blanks.size >= MOST_BLANK) blanks.clear()
-  blanks.set(size, blank)
-  blank.catch(() => blanks.delete(size))
-  return blank
+  if (blanks.size >= MOST_BLANK && !blanks.has(size)) blanks.clear()
+  return sharePromise(blanks, size, () => makeBlank(size))
 }
 
 async function makeBlank (size) {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { shared } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
@@ -17,17 +18,8 @@ const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a sec
 
 /** @typedef {{type: string, tag: string, bodies: Record<string, Buffer>}} File bodies: by content coding */
 
-/** @type {Promise<Map<string, File>> | undefined} */
-let loading
-
-/** All files by name. @returns {Promise<Map<string, File>>} */
-export function loadFiles () {
-  loading ??= load().catch(error => {
-    loading = undefined // another attempt may do better
-    throw error
-  })
-  return loading
-}
+/** All files by name. @type {() => Promise<Map<string, File>>} */
+export const loadFiles = shared(() => load())
 
 async function load () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)

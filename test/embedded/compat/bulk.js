@@ -22,6 +22,15 @@ export const bulk = target => describe('many documents at once', () => {
     await admin('POST', '/_bulk_docs', { docs: [{ _id: 'y', _rev: rev, _deleted: true }, { _id: json[2].id, _rev: json[2].rev, _deleted: true }] })
   })
 
+  it('stores local documents among others, without conflicts', async () => {
+    const write = () => admin('POST', '/_bulk_docs', { docs: [{ _id: 'z' }, { _id: '_local/a', n: 1 }, { _id: '_local/b' }, { _id: 'z' }] })
+    for (const { status, json } of await Promise.all(Array.from({ length: 10 }, write))) {
+      assert.equal(status, 201)
+      assert.deepEqual(json.map(({ id, error, ok }) => [id, error ?? ok]).sort(), [['_local/a', true], ['_local/b', true], ['z', 'conflict'], ['z', 'conflict']])
+    }
+    assert.equal((await admin('GET', '/_local/a')).json.n, 1)
+  })
+
   it('refuses what is no list of documents', async () => {
     const status = async body => (await admin('POST', '/_bulk_docs', body)).status
     for (const body of [{}, [], { docs: {} }, { docs: [5] }, 'x', { docs: [{ _id: '_x' }] }, { docs: [{ _id: 'q', _zz: 1 }] }]) assert.equal(await status(body), 400)

@@ -128,6 +128,8 @@ export const documents = target => describe('documents', () => {
     const { _rev: rev } = (await admin('GET', '/_local/x')).json
     assert.equal((await admin('DELETE', `/_local/x?rev=${rev}`)).status, 200)
     assert.equal((await admin('GET', '/_local/x')).status, 404)
+    const writes = await Promise.all(Array.from({ length: 20 }, (_, n) => admin('PUT', '/_local/a', { n })))
+    assert.deepEqual(writes.map(({ status }) => status), writes.map(() => 201), 'the last one wins')
   })
 
   it('come in as multipart/related', async () => {

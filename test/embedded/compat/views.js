@@ -55,6 +55,18 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await ids('plain?descending=true&limit=2&skip=1'), ['e:1@x', 'c3'])
   })
 
+  it('tell tabs and ends of lines apart, and count other control characters for nothing', async () => {
+    const texts = ['\t', '\n', '\r', ' ', 'a', 'a\u0001', 'a\u0002', 'a\tb', 'a\nb', 'a b', 'a\u0001b', 'ab']
+    const written = texts.map((k, at) => ({ _id: `text${String.fromCharCode(97 + at)}`, k }))
+    const { json } = await admin('POST', '/_bulk_docs', { docs: written })
+    const keys = async path => (await view(path)).rows.map(({ key }) => key)
+    assert.deepEqual(await keys('plain?startkey=""&endkey="ab"'), texts)
+    for (const text of ['\t', '\n', 'a\tb', 'a b']) assert.deepEqual(await keys(`plain?key=${JSON.stringify(text)}`), [text])
+    assert.deepEqual(await keys('plain?key="a"'), ['a', 'a\u0001', 'a\u0002'])
+    assert.deepEqual(await keys('plain?key="a\\u0001b"'), ['a\u0001b', 'ab'])
+    await admin('POST', '/_bulk_docs', { docs: json.map(({ id, rev }) => ({ _id: id, _rev: rev, _deleted: true })) })
+  })
+
   it('answer ranges of tiles and times', async () => {
     assert.deepEqual(await ids('plain?startkey=["lab",1,2,3]&endkey=["lab",1,2,3,{}]'), ['c2', 'c'])
     assert.deepEqual(await ids('plain?startkey=["lab",1,2,3,"2024\ufff0"]&endkey=["lab",1,2,3]&descending=true&limit=1'), ['c'])

@@ -1,0 +1,28 @@
+// Promises that several callers share. A promise that rejects is forgotten, so that the next caller tries again: after
+// an outage of the store, its failure would otherwise be the answer until the process is restarted.
+
+/**
+ * The promise that a map keeps for a key, made where there is none.
+ * @template K, T
+ * @param {Map<K, Promise<T>>} promises @param {K} key @param {() => Promise<T>} make
+ * @returns {Promise<T>}
+ */
+export function sharePromise (promises, key, make) {
+  const known = promises.get(key)
+  if (known) return known
+  const promise = make()
+  promises.set(key, promise)
+  promise.catch(() => {
+    if (promises.get(key) === promise) promises.delete(key)
+  })
+  return promise
+}
+
+/**
+ * A function whose callers share one promise.
+ * @template T @param {() => Promise<T>} make @returns {() => Promise<T>}
+ */
+export function shared (make) {
+  const promises = new Map()
+  return () => sharePromise(promises, undefined, make)
+}

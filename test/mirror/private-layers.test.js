@@ -1,0 +1,80 @@
+// A mirror through a gateway with private layers: it brings every kind of document of the layers that it may see, and
+// nothing of the others.
+import assert from 'node:assert/strict'
+import { LAYER_KINDS, isTileId, parseDocumentId } from '../../core/index.js'
+import { load } from '../../loader/load.js'
+import { mirror } from '../../loader/mirror/index.js'
+import { publish } from '../../loader/publish.js'
+import { removeEdition } from '../../loader/remove/index.js'
+import { OPTIONS, token } from '../gateway/support/private.js'
+import { openGateway } from '../gateway/support/stand.js'
+import { ask } from '../gateway/support/wire.js'
+import { json, onEachStore, request } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
+import { useStore } from '../support/store.js'
+import { png } from '../support/tiles.js'
+import { differences } from './compare.js'
+
+const [T1, T2, T3] = [1, 2, 3].map(year => `202${year}-01-01T00:00:00Z`)
+const STYLE = { version: 8, sources: {}, layers: [] }
+
+onEachStore('a mirror through a gateway with private layers', backend => {
+  const own = useStore(backend, {
+    once: true,
+    async fill (store) {
+      await publish(store)
+      for (const layer of ['open', 'secret', '3']) {
+        for (const [at, time] of [T1, T2, T3].entries()) {
+          await load(store, memorySource({ '3/1/0': 1, '3/1/1': at }), { layer, time })
+        }
+        await removeEdition(store, layer, T2)
+        await store.putStyle(layer, { time: T1, digest: 'x', style: STYLE, files: {} })
+      }
+      // older stores may have layers that are called like kinds of documents
+      await store.write(LAYER_KINDS.slice(2).map(layer => ({ layer, z: 3, x: 1, y: 0, time: T1, bytes: png(1) })))
+    }
+  })
+  let gateway
+  before(async () => { gateway = await openGateway(own.url, { ...OPTIONS, privateLayers: ['secret', '3', 'block'] }) })
+  after(() => gateway?.close())
+
+  const layerOf = id => parseDocumentId(id)?.layer ?? (isTileId(id) ? id.split(':', 1)[0] : undefined)
+
+  for (const [who, tokenOf, hidden] of /** @type {[string, () => string | undefined, string[]][]} */ ([
+    ['everybody', () => undefined, ['secret', '3', 'block']],
+    ['who may see one private layer', () => token(['secret']), ['3', 'block']],
+    ['who may see all', () => token(['*']), []]
+  ])) {
+    it(`of ${who} has all of the other layers, and goes on with the feed`, async function () {
+      this.timeout(60000)
+      const text = tokenOf()
+      const source = new URL(`${gateway.url}/db`)
+      if (text) Object.assign(source, { username: 'mirror', password: text })
+      const target = await backend.database()
+      const selects = id => !hidden.includes(layerOf(id))
+      try {
+        await mirror(source.href, target)
+        assert.deepEqual(await differences(own.url, target, { selects, revpos: false }), [])
+        const { rows } = await json(`${target}/_all_docs`)
+        const kinds = new Set(rows.map(({ id }) => parseDocumentId(id)?.kind))
+        for (const kind of LAYER_KINDS) assert.ok(kinds.has(kind), kind)
+        const time = `202${4 + hidden.length}-01-01T00:00:00Z`
+        for (const layer of ['open', 'secret']) await load(own.store, memorySource({ '3/1/1': 7 }), { layer, time })
+        await mirror(source.href, target)
+        assert.deepEqual(await differences(own.url, target, { selects, revpos: false }), [])
+      } finally {
+        await request(target, { method: 'DELETE' })
+      }
+    })
+  }
+
+  it('gives no range of a kind of documents away that has private layers in it', async () => {
+    for (const kind of LAYER_KINDS.slice(1)) {
+      for (const range of [[`${kind}:`, `${kind};`], [`${kind}:secret`, `${kind}:secret~`], [`${kind}:3:`, `${kind}:3;`]]) {
+        const [start, end] = range.map(one => encodeURIComponent(JSON.stringify(one)))
+        const answer = await ask(gateway.url, `/db/_all_docs?include_docs=true&startkey=${start}&endkey=${end}`)
+        assert.ok([401, 403].includes(answer.status), `${range}: ${answer.status} ${answer.text}`)
+      }
+    }
+  })
+})
