@@ -3,6 +3,10 @@ import { element } from '../client/timeline/dom.js'
 import { button } from './dom.js'
 import { words } from './words/index.js'
 
+/** As a shell takes it. @param {string | number} text */
+export const shellWord = text =>
+  /^[\w@%+=:,./~-]+$/.test(String(text)) ? text : `'${String(text).replaceAll("'", "'\\''")}'`
+
 /**
  * @param {string} [label] of the button, for those who hear it; else its text
  * @returns {{nodes: HTMLElement[], set: (text: string) => void}} nodes: the text and the button

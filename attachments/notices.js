@@ -1,6 +1,7 @@
 // Messages of the page: short messages above the timeline, and notices in the panel while there is no
 // list to show.
 import { element } from '../client/timeline/dom.js'
+import { shellWord } from './copy.js'
 import { button, iconButton } from './dom.js'
 import { words } from './words/index.js'
 
@@ -62,7 +63,7 @@ export function failure (error, retry) {
 /** @param {string | null} database @param {() => void} retry */
 export function empty (database, retry) {
   const { head, before, command, after, look } = words.empty
-  const text = `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${database ? ` \\\n  --db ${database}` : ''}`
+  const text = `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${database ? ` \\\n  --db ${shellWord(database)}` : ''}`
   return notice(head, ...paragraphs(before),
     element('pre', { tabindex: '0', 'aria-label': command }, element('code', null, text)),
     ...paragraphs(after), button(look, retry, { class: 'primary' }))

@@ -1,16 +1,19 @@
 // What the operator of the store says of the page: its name, its logo and its colour. See core/settings.js, which lets
 // through only what is valid.
+import { plainText } from '../core/plain-text.js'
 
 const NAME = 'tilecouch'
 
 /** The name of the page: the operator's, or the program's. */
-export const nameOf = settings => settings.title ?? NAME
+export const nameOf = settings => plainText(settings.title ?? NAME)
 
 /**
  * @param {import('../core/settings.js').Settings} settings
  * @param {string} [logo] its address
  */
-export function showOperator ({ title = NAME, colours = {} }, logo) {
+export function showOperator (settings, logo) {
+  const { colours = {} } = settings
+  const title = nameOf(settings)
   const heading = /** @type {HTMLElement} */ (document.querySelector('h1'))
   heading.firstChild?.replaceWith(title)
   document.title = title

@@ -1,5 +1,6 @@
 // Pure functions that every side uses: the browser, Node and the tests of what runs inside CouchDB.
 export * from './errors.js'
+export * from './plain-text.js'
 export * from './ids.js'
 export * from './times.js'
 export * from './grid.js'

@@ -2,7 +2,9 @@
 // few seconds. They are no part of the history of tiles, and are not copied. validate_doc_update.js refuses the same
 // fields; a test compares both.
 import { count, isRun } from './documents.js'
+import { scrub } from './errors.js'
 import { workId } from './ids.js'
+import { isPlainText } from './plain-text.js'
 import { isExactTime } from './times.js'
 import { listOf, object, text, whole } from './values.js'
 
@@ -23,7 +25,7 @@ export const workKinds = {
   work: {
     fields: {
       command: value => typeof value === 'string' && COMMAND.test(value),
-      line: text(4000), // what to type to go on, or to do it again
+      args: listOf(text(1000)), // what was typed after `tilecouch`, to go on or to do it again: see typedAgain
       edition: isExactTime,
       state: value => STATES.includes(value),
       started: isExactTime,
@@ -59,4 +61,22 @@ export function workState ({ state, seen, every = workDefaults.every }, now) {
   const silence = (new Date(now).getTime() - Date.parse(seen)) / 1000
   const isSilent = state === 'running' && !(silence <= Math.max(missed * every, least))
   return isSilent ? 'interrupted' : /** @type {any} */ (state)
+}
+
+// options that name another store, show a secret, replace files or skip a question
+const NOT_AGAIN = /^--(?:db|from|password-file|identity|access-keys-file|report|gateway|force|yes)(?:=|$)/
+
+/**
+ * The arguments that go on with work, or do it again, in the store that holds its document. Every writer may have
+ * written them: a page offers them to an admin.
+ * @param {{command: string, args?: any}} doc
+ * @param {string | null} store its address; null: it has none that a command needs
+ * @returns {string[] | undefined} undefined: the document has none, or others than a command writes
+ */
+export function typedAgain ({ command, args }, store) {
+  const isGood = each => typeof each === 'string' && isPlainText(each) && scrub(each) === each && !NOT_AGAIN.test(each)
+  if (!Array.isArray(args) || args[0] !== command || !args.every(isGood)) return undefined
+  if (command !== 'mirror') return store === null ? args : [...args, '--db', store]
+  const [, from, ...options] = args // the store is its target
+  return from === undefined || from.startsWith('-') || store === null ? undefined : [command, from, store, ...options]
 }

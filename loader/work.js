@@ -1,6 +1,6 @@
 // Says in a document of the store what a long command does, how far it is and how it ended (core/work.js).
 //
-//   const work = new Work(store.couch, { command: 'load', line: 'tilecouch load …', layer: 'osm', unit: 'tiles' })
+//   const work = new Work(store.couch, { command: 'load', args: ['load', …], layer: 'osm', unit: 'tiles' })
 //   work.show({ done: 12000, total: 90000 }) // as often as you like
 //   await work.end(error) // without an error: it is done
 //
@@ -21,6 +21,7 @@ export const workWriterDefaults = {
 }
 
 const DAY = 86_400_000 // milliseconds
+const MOST_TYPED = 4000 // characters of arguments as JSON: a command with more is not offered again
 const FIRST = workId('2') // no tile of a layer called `work` lies between here and a run
 
 /**
@@ -32,7 +33,7 @@ const FIRST = workId('2') // no tile of a layer called `work` lies between here 
  * @property {string} [unit] noun in the plural
  * @property {string} [layer]
  * @property {string} [edition]
- * @property {string} [line] what to type to go on
+ * @property {string[]} [args] what to type to go on
  * @property {Record<string, any>} [about] small, of this command
  *
  * @typedef {Figures & {command: string, every?: number, look?: () => Figures}} About every: seconds between two signs
@@ -145,14 +146,14 @@ export class Work {
   }
 
   #document () {
-    const { command, layer, edition, line, unit, done, total, failed, failures = [], about = {} } = this.#figures
+    const { command, layer, edition, args, unit, done, total, failed, failures = [], about = {} } = this.#figures
     const { user } = this.couch.access
     const [started, seen] = [this.#started, this.clock()].map(time => timeOf(serverTime(this.couch, time)))
     const { state = 'running', finished, error } = this.#end ?? {}
     return fit(scrubAll({
       type: 'work',
       command,
-      ...(line && { line: line.slice(0, 4000) }),
+      ...(args && JSON.stringify(args).length <= MOST_TYPED && { args }),
       ...(layer && { layer }),
       ...(edition && { edition }),
       state,

@@ -63,7 +63,7 @@ function givenOptions ({ set = [], ...given }) {
   return Object.fromEntries([...named, ...flags])
 }
 
-async function serveCommand ({ output, signal, line }, given) {
+async function serveCommand ({ output, signal, args }, given) {
   const flags = givenOptions(given)
   let { options, warnings } = await loadOptions({ flags, table: serveOptions })
   const { serve } = await import('./serve.js') // only this command needs the gateway
@@ -79,7 +79,7 @@ async function serveCommand ({ output, signal, line }, given) {
   const running = await serve(options, {
     signal,
     warnings,
-    line,
+    args,
     onStateChange: change => messages.change(change),
     onProgress: report => messages.progress(report)
   })

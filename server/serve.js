@@ -47,7 +47,7 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @property {(change: import('./edge/mirror-supervisor.js').StateChange) => void} [onStateChange] the mirror is
  *   reading, following or away
  * @property {(report: import('./edge/mirror-supervisor.js').MirrorReport) => void} [onProgress]
- * @property {string} [line] what was typed: an edge says in its store what it does
+ * @property {string[]} [args] what was typed: an edge says in its store what it does
  */
 
 /**
@@ -58,7 +58,7 @@ import { createLog, secretsOf } from './gateway/log.js'
  * @returns {Promise<Serving & Partial<OnMirror>>} the others with `from`
  */
 export async function serve (options, environment = {}) {
-  const { signal, warnings = [], env = process.env, onStateChange, onProgress, line } = environment
+  const { signal, warnings = [], env = process.env, onStateChange, onProgress, args } = environment
   const wanted = options.from ? await wantedOf(options) : undefined
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
   if (wrong) {
@@ -91,7 +91,7 @@ export async function serve (options, environment = {}) {
       const { maxLag, public: isForAll } = options
       const listeners = { onStateChange, onProgress }
       supervisor = new MirrorSupervisor(from, db, { wanted: wanted ?? {}, maxLag, isForAll, log, ...listeners })
-      work = line === undefined ? undefined : workOf(supervisor, line)
+      work = args === undefined ? undefined : workOf(supervisor, args)
       await supervisor.start(signal)
       throwIfAborted(signal)
     } else if (embedded) await prepare(db, signal)
@@ -107,15 +107,15 @@ export async function serve (options, environment = {}) {
   }
 }
 
-/** @param {import('./edge/mirror-supervisor.js').MirrorSupervisor} supervisor @param {string} line */
-function workOf ({ origin, store, report, wanted }, line) {
+/** @param {import('./edge/mirror-supervisor.js').MirrorSupervisor} supervisor @param {string[]} args */
+function workOf ({ origin, store, report, wanted }, args) {
   const sides = { source: origin.url, target: store.url, selection: selectionOf(wanted) }
   const look = () => {
     const { counts, pending, refused, ...status } = report()
     const about = { ...sides, tiles: counts.tiles, bytes: counts.bytes, pending, refused }
     return { done: counts.documents, failed: refused, about: followed(status, about) }
   }
-  return new Work(store, { command: 'edge', line, unit: 'documents', every: workDefaults.quiet, look })
+  return new Work(store, { command: 'edge', args, unit: 'documents', every: workDefaults.quiet, look })
 }
 
 function throwIfAborted (signal) {

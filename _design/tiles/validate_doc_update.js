@@ -157,7 +157,7 @@
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
       block: { z: 'whole 0 30', x: count, y: count },
       work: {
-        command: 'command', line: 'text 4000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
+        command: 'command', args: 'each text 1000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
         rate: 'rate', failed: count, failures: 'each text 1000', user: 'text 300', host: 'text 300', about: 'object', error: 'object'
       },
       token: { title: 'text 200', hash: 'hash', layers: 'patterns', until: 'time', created: 'time', user: 'text 300', revoked: 'time' },

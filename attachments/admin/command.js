@@ -1,6 +1,6 @@
 // What needs Node stays a command: filled in, ready to copy.
 import { element } from '../../client/timeline/dom.js'
-import { copyable } from '../copy.js'
+import { copyable, shellWord } from '../copy.js'
 
 /** @param {string} line @param {string} [label] of its button, for those who hear it @returns {HTMLElement} */
 export function command (line, label) {
@@ -15,4 +15,4 @@ export function command (line, label) {
  */
 export const shellLine = (...given) => ['tilecouch', ...given]
   .filter(each => each !== false && each !== null && each !== undefined)
-  .map(each => /^[\w@%+=:,./~-]+$/.test(String(each)) ? each : `'${String(each).replaceAll("'", "'\\''")}'`).join(' ')
+  .map(shellWord).join(' ')

@@ -4,7 +4,7 @@ import { element, write } from '../../client/timeline/dom.js'
 import { userOf } from '../../core/access.js'
 import { settingsOf } from '../../core/settings.js'
 import { button } from '../dom.js'
-import { showOperator } from '../operator.js'
+import { nameOf, showOperator } from '../operator.js'
 import { noteSignedIn } from '../signed-in.js'
 import { language } from '../words/index.js'
 import { texts } from '../words/admin/index.js'
@@ -152,7 +152,7 @@ function readOperator () {
   const [doc] = app?.docs.all('store') ?? []
   const settings = settingsOf(doc)
   showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `${couch.db}/${doc._id}/logo`))
-  document.title = `${texts.title} · ${settings.title ?? 'tilecouch'}`
+  document.title = `${texts.title} · ${nameOf(settings)}`
 }
 
 function showPlace () {

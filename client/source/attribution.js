@@ -1,4 +1,5 @@
 // What a layer says of where its tiles are from, as text and links alone.
+import { plainText } from '../../core/plain-text.js'
 
 const LINK = /^https?:\/\//
 
@@ -8,7 +9,7 @@ const LINK = /^https?:\/\//
  * @returns {Node[]}
  */
 export function attributionNodes (html) {
-  const parsed = new DOMParser().parseFromString(html, 'text/html') // runs no script, loads no image
+  const parsed = new DOMParser().parseFromString(plainText(html), 'text/html') // runs no script, loads no image
   const nodes = []
   const walk = node => {
     if (node.nodeType === Node.TEXT_NODE) nodes.push(document.createTextNode(node.data))

@@ -1,4 +1,5 @@
 // Helpers that build the elements of the controls, and the strip at the edge of the map that holds a timeline.
+import { plainText } from '../../core/plain-text.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 
@@ -23,7 +24,7 @@ const ICONS = {
 }
 
 /**
- * Text goes in as text: nothing that a store holds becomes markup.
+ * Text goes in as text: nothing that a store holds becomes markup, or is shown in another order than it has.
  * @param {Record<string, any> | null} [attributes] `text` is the text, `on` an object of listeners; null and false are
  *   left out
  * @param {...any} children nodes, texts, or lists of them; null, undefined and false are left out
@@ -34,7 +35,8 @@ export function element (tag, attributes, ...children) {
   const { on = {}, ...others } = attributes ?? {}
   for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener)
   write(node, others)
-  node.append(...children.flat().filter(child => child !== null && child !== undefined && child !== false))
+  const shown = children.flat().filter(child => child !== null && child !== undefined && child !== false)
+  node.append(...shown.map(child => typeof child === 'object' ? child : plainText(child)))
   return node
 }
 
@@ -50,7 +52,8 @@ export function svg (tag, attributes = {}, children = []) {
 export function write (node, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === 'text') {
-      if (node.textContent !== value) node.textContent = value
+      const text = plainText(value)
+      if (node.textContent !== text) node.textContent = text
     } else if (value === null || value === false || value === undefined) node.removeAttribute(name)
     else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value === true ? '' : String(value))
   }

@@ -182,7 +182,7 @@ async function openShown (output, name, opening) {
 /** source: unless given, the store that is loaded into. */
 const loadOne = (context, options, { settings, opening, source: opened, name }) =>
   fillStore(context, options, { command: 'load', layer: settings.layer, unit: 'tiles' }, async (store, url, work) => {
-    const { output, line } = context
+    const { output, args } = context
     const usualGrid = (await store.grid(settings.layer)).field
     const source = opened
       ? await inGridOf(usualGrid, opened, name, opening)
@@ -199,7 +199,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
         zooms,
         onBegin ({ time, timeFrom, warnings }) {
           if (timeFrom === 'clock') unsaid = time
-          work.show({ edition: time, line: unsaid ? `${line} --time ${unsaid}` : line })
+          work.show({ edition: time, args: unsaid ? [...args, '--time', unsaid] : args })
           if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${unsaid ? timeHint(name) : ''}`)
           for (const warning of warnings) output.note(warningLines(warning).join('\n'))
         },

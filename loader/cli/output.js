@@ -1,12 +1,9 @@
 // What a command prints: lines and tables for people, one JSON object for programs. Results go to standard output,
 // progress and errors to standard error.
-import { inDegrees, scrub } from '../../core/index.js'
+import { inDegrees, plainJson, plainText as plain, scrub } from '../../core/index.js'
 import { bytes, count } from '../text.js'
 
 export { bytes, count, duration, plural, table } from '../text.js'
-
-// text from a store must not control the terminal (colours, titles, the clipboard)
-const plain = text => String(text).replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
 
 export class Output {
   #hasBar = false
@@ -28,7 +25,7 @@ export class Output {
    * @param {string[]} lines what people read
    */
   result (value, lines) {
-    const text = this.json ? [JSON.stringify(value, null, 2)] : lines.map(plain)
+    const text = this.json ? [plainJson(value, 2)] : lines.map(plain)
     this.endBar()
     this.stdout.write(text.map(line => line + '\n').join(''))
   }
@@ -41,7 +38,7 @@ export class Output {
 
   /** With --json: an event of a command that keeps running, an object in one line. */
   event (value) {
-    this.stdout.write(JSON.stringify(value) + '\n')
+    this.stdout.write(plainJson(value) + '\n')
   }
 
   note (text) {
@@ -51,10 +48,10 @@ export class Output {
 
   error (error, cause) {
     this.endBar()
-    if (this.json) this.stderr.write(JSON.stringify(error.toJSON()) + '\n')
+    if (this.json) this.stderr.write(plainJson(error.toJSON()) + '\n')
     else {
       this.stderr.write(`tilecouch: ${plain(error.message)} [${error.code}]\n`)
-      if (error.advice) this.stderr.write(`  ${error.advice}\n`)
+      if (error.advice) this.stderr.write(`  ${plain(error.advice)}\n`)
     }
     if (cause) this.stderr.write(plain(scrub(cause.stack)) + '\n')
   }

@@ -25,7 +25,7 @@ import { addRemoveCommand } from './remove.js'
 import { addSeedCommand } from './seed.js'
 import { addSettingsCommand } from './settings.js'
 import { addTokenCommand } from './token.js'
-import { commandLine } from './work.js'
+import { typedArguments } from './work.js'
 import { version, description } from '../package.js'
 
 const FIRST = 'Get started:'
@@ -105,7 +105,7 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
  * @property {(dir: string) => Promise<{url: string, close: () => Promise<void>}>} openEmbedded
  * @property {any} [stdin]
  * @property {AbortSignal} signal aborted by Ctrl-C
- * @property {string} line what was typed, without passwords
+ * @property {string[]} args what was typed, without passwords and the store
  *
  * @typedef {(context: Context, options: any, ...args: any[]) => Promise<number | void>} Action returns the exit code
  *
@@ -131,7 +131,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     .exitOverride()
     .configureOutput({ writeOut: text => stdout.write(text), writeErr: text => stderr.write(text) })
   let exitCode = EXIT.ok
-  let line = ''
+  let typed = /** @type {string[]} */ ([])
 
   /** @type {Run} */
   const run = action => async (...args) => {
@@ -145,7 +145,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     try {
       const given = await completePasswords(options, args.slice(0, -2), { output, stdin })
       const { signal } = interrupt
-      exitCode = await action({ output, openEmbedded, stdin, signal, line }, options, ...given) ?? EXIT.ok
+      exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...given) ?? EXIT.ok
     } catch (error) {
       const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message })
       output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
@@ -168,7 +168,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     program,
     /** @param {string[]} argv without node and script */
     async run (argv) {
-      line = commandLine(argv)
+      typed = typedArguments(argv)
       try {
         await program.parseAsync(argv, { from: 'user' })
       } catch (error) {

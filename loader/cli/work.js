@@ -9,15 +9,15 @@ const NOWHERE = { show () {} }
 /**
  * Runs a task, and says in the store how far it is and how it ended.
  * @template T
- * @param {{line?: string, signal: AbortSignal}} context
+ * @param {{args?: string[], signal: AbortSignal}} context
  * @param {import('../store/couch.js').Couch | undefined} couch undefined: a command that changes nothing says nothing
  * @param {import('../work.js').About & {follows?: boolean}} about follows: it goes on until it is stopped
  * @param {(work: Shown) => Promise<T>} task
  * @returns {Promise<T>}
  */
-export async function withWork ({ line, signal }, couch, { follows, ...about }, task) {
+export async function withWork ({ args, signal }, couch, { follows, ...about }, task) {
   if (!couch) return task(NOWHERE)
-  const work = new Work(couch, { line, ...(follows && { every: workDefaults.quiet }), ...about })
+  const work = new Work(couch, { args, ...(follows && { every: workDefaults.quiet }), ...about })
   try {
     const result = await task(work)
     await work.end(follows && signal.aborted ? new TilecouchError('ABORTED') : undefined)
@@ -66,11 +66,12 @@ const SECRET = '[\\w-]*(?:key|token|secret|pass|auth|cred|sig|headers)[\\w-]*='
 const IN_ADDRESS = new RegExp(`([?&;]${SECRET})[^&\\s"'#]+`, 'gi')
 const IN_SETTING = new RegExp(`^((?:--set=)?${SECRET})[^]+`, 'i') // of --set
 
+const OF_STORE = ['--db', '--password-file'] // where the store is, the reader of its document knows
+
 /**
- * What was typed, as a shell takes it, without passwords, tokens and keys.
+ * What was typed, without passwords, tokens and keys, and without the store.
  * @param {string[]} argv without node and script
  */
-export const commandLine = argv => ['tilecouch', ...argv].map(argument => {
-  const text = scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)')
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}).join(' ')
+export const typedArguments = argv => argv
+  .filter((argument, index) => !OF_STORE.some(option => [argument, argv[index - 1]].includes(option) || argument.startsWith(`${option}=`)))
+  .map(argument => scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)'))

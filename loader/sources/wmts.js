@@ -1,7 +1,7 @@
 // The capabilities of a WMTS as a source: one of its layers, in one of its tile matrix sets, as the settings of an
 // upstream. A layer gets the grid of that set: a name that is built in where its matrices are the same, else the set as
 // JSON.
-import { gridNames, gridOf, isSameGrid, parseBbox } from '../../core/index.js'
+import { gridNames, gridOf, isSameGrid, parseBbox, some } from '../../core/index.js'
 import { cellSizeOf } from '../../core/grids/index.js'
 import { TilecouchError } from '../errors.js'
 import { layerFieldsOf } from '../formats/metadata.js'
@@ -24,7 +24,7 @@ export const isWmts = (root, text) => root === 'Capabilities' && /opengis\.net\/
  */
 export async function openWmts (xml, where, options) {
   const layer = layerIn(xml, where, options)
-  const { set, grid, matrices, tileSize } = setOf(xml, layer, where, options)
+  const { set, grid, matrices, tileSize } = await setOf(xml, layer, where, options)
   const { url, secrets } = withoutSecrets(templateOf(xml, layer, where), options.secrets)
   const zooms = matrices.map(({ z }) => z)
   const bounds = boundsOf(layer.block)
@@ -72,21 +72,29 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
 }
 
 /** The set that is meant, as a grid, with the name of the matrix of each zoom. */
-function setOf (xml, { id, block }, { name }, /** @type {import('./index.js').SourceOptions} */ { matrixSet, grid: wanted }) {
-  const linked = textsOf('TileMatrixSet', block)
+async function setOf (xml, { id, block }, { name }, /** @type {import('./index.js').SourceOptions} */ options) {
+  const { matrixSet, grid: wanted, signal } = options
+  const links = linksIn(block)
+  const linked = [...links.keys()]
   const defined = new Map(blocksOf('TileMatrixSet', xml).filter(text => /SupportedCRS/.test(text)).map(text => {
     const [own] = text.split(/<\/(?:\w+:)?TileMatrixSet>/)
     return [textsOf('Identifier', own)[0], own]
   }))
   const names = linked.filter(set => defined.has(set) && (matrixSet === undefined || set === matrixSet))
-  const sets = names.map(set => ({ set, ...readable(() => gridIn(set, defined.get(set) ?? '', limitsOf(block, set))) }))
+  /** @type {any[]} */
+  const sets = []
+  for (const set of names) {
+    await breathe()
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    sets.push({ set, ...readable(() => gridIn(set, defined.get(set) ?? '', links.get(set))) })
+  }
   const good = sets.filter(({ grid }) => grid)
   const chosen = good.find(({ grid }) => wanted !== undefined && isSameGrid({ grid: grid.field }, { grid: wanted })) ??
     good.find(({ grid }) => grid.isWebMercator) ?? (good.length === 1 ? good[0] : undefined)
   if (chosen) return chosen
   if (sets.length && !good.length) throw sets[0].error
   throw new TilecouchError('BAD_OPTION', {
-    option: '--matrix-set', value: matrixSet ?? null, why: `the layer ${id} of ${name} has ${linked.join(', ') || 'none'}`
+    option: '--matrix-set', value: matrixSet ?? null, why: `the layer ${id} of ${name} has ${linked.length ? some(linked) : 'none'}`
   })
 }
 
@@ -98,11 +106,22 @@ function readable (read) {
   }
 }
 
-/** The matrices that a layer has of a set; all unless it says so. */
-function limitsOf (block, set) {
-  const link = blocksOf('TileMatrixSetLink', block).find(text => textsOf('TileMatrixSet', text)[0] === set) ?? ''
-  const ids = textsOf('TileMatrix', link.split(/<\/(?:\w+:)?TileMatrixSetLink>/)[0])
-  return ids.length ? new Set(ids) : undefined
+const breathe = () => new Promise(resolve => { setImmediate(resolve) }) // a signal is heard meanwhile
+
+/**
+ * The sets that a layer has, and the matrices of each; all of them unless it says which.
+ * @param {string} block @returns {Map<string, Set<string> | undefined>}
+ */
+function linksIn (block) {
+  /** @type {Map<string, Set<string> | undefined>} */
+  const links = new Map(textsOf('TileMatrixSet', block).map(set => [set, undefined]))
+  for (const text of blocksOf('TileMatrixSetLink', block).reverse()) { // of two with one name the first counts
+    const [link] = text.split(/<\/(?:\w+:)?TileMatrixSetLink>/)
+    const [set] = textsOf('TileMatrixSet', link)
+    const ids = textsOf('TileMatrix', link)
+    if (ids.length && links.has(set)) links.set(set, new Set(ids))
+  }
+  return links
 }
 
 /** @param {string} set its name @param {string} xml @param {Set<string>} [limits] */

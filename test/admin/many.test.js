@@ -41,7 +41,7 @@ function * documents (user) {
     const layer = `sheet-${number % LAYERS + 1}`
     const failed = number % 50 === 0 && { error: { code: 'SOURCE_FAILED', message: 'the source does not answer' } }
     yield {
-      _id: workId(runOf(at, number)), type: 'work', command: 'load', layer, line: `tilecouch load folder ${layer}`,
+      _id: workId(runOf(at, number)), type: 'work', command: 'load', layer, args: ['load', 'folder', layer],
       state: failed ? 'failed' : 'done', started: timeOf(at), seen: timeOf(at + 9000), finished: timeOf(at + 9000),
       unit: 'tiles', done: 1000, total: 1000, rate: 111, user, ...failed
     }
@@ -53,7 +53,7 @@ function * documents (user) {
   for (let number = 0; number < MIRRORS; number++) {
     const at = now - number * 60_000
     yield {
-      _id: workId(runOf(at, number)), type: 'work', command: 'mirror', line: 'tilecouch mirror', state: 'running', user,
+      _id: workId(runOf(at, number)), type: 'work', command: 'mirror', args: ['mirror', 'http://origin/tiles'], state: 'running', user,
       started: timeOf(at), seen: timeOf(now), every: 30, unit: 'documents', done: 100 * number, host: `edge-${number}`,
       about: {
         source: 'http://main.example.org/tiles', target: `http://edge-${number}.example.org/tiles`, state: 'following', lag: number

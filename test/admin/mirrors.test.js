@@ -109,7 +109,7 @@ onAdmin('mirrors', (stage, kind) => {
     const now = Date.now()
     const docs = Array.from({ length: MIRRORS }, (_, number) => ({
       _id: workId(runOf(now - number * 1000, number)), type: 'work', command: number % 2 ? 'mirror' : 'edge',
-      line: 'tilecouch mirror', state: number === 7 ? 'failed' : 'running', user: stage.owner.name, started: timeOf(now - 9e6),
+      args: ['mirror', `http://origin${number}/tiles`], state: number === 7 ? 'failed' : 'running', user: stage.owner.name, started: timeOf(now - 9e6),
       seen: timeOf(now), every: 30, unit: 'documents', done: 100 * number, host: `edge-${number}`,
       ...(number === 7 && { error: { code: 'UNREACHABLE', message: 'nobody answers' } }),
       about: { source: `https://main-${number}.example.org/tiles`, target: 'embedded', state: number === 8 ? 'away' : 'following', lag: number === 9 ? 900 : 1, refused: number === 10 ? 3 : 0, success: timeOf(now) }

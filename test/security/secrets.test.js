@@ -198,4 +198,20 @@ describe('passwords', function () {
     assert.doesNotMatch(stdout.text + stderr.text, /[^\P{Cc}\n\t]/u)
     assert.match(stdout.text, /a title.\]0;hurt. and .31m red.\na\ttable\n/u)
   })
+
+  it('and a text in another order than it has reaches neither a terminal nor, but escaped, a program', () => {
+    const [stdout, stderr] = [1, 2].map(() => ({ text: '', write (text) { this.text += text } }))
+    const value = { title: 'a\u202egnp.exe \u2066b\u2069 \u009b31m' }
+    for (const json of [false, true]) {
+      const output = new Output({ json, stdout, stderr })
+      output.result(value, [value.title])
+      output.event(value)
+      output.line(value.title)
+      output.note(value.title)
+      output.drawBar(value.title)
+      output.error(Object.assign(new Error(value.title), { code: 'X', advice: value.title, toJSON: () => value }))
+    }
+    assert.doesNotMatch(stdout.text + stderr.text, /\p{Bidi_Control}|\u009b/u)
+    assert.deepEqual(JSON.parse(stdout.text.slice(stdout.text.indexOf('{\n'), stdout.text.indexOf('\n}') + 2)), value)
+  })
 })

@@ -129,7 +129,7 @@ const kinds = {
   },
   work: {
     make: (layer, { run }) => ({
-      _id: `work:${run}`, type: 'work', layer, command: 'load', line: 'tilecouch load', edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
+      _id: `work:${run}`, type: 'work', layer, command: 'load', args: ['load'], edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
       rate: 0.5, failed: 1, failures: [`${layer}:3:0:0: 404`], user: 'w', host: 'maps1', about: { bytes: 4 }, error: { code: 'X' }
     }),
     bad: {

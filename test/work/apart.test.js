@@ -15,7 +15,7 @@ import { openGateway } from '../gateway/support/stand.js'
 
 const T1 = '2021-01-01T00:00:00Z'
 const RUN = '20240301T101500123-4f9k'
-const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', line: 'tilecouch load private/', layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
+const WORK = { _id: `work:${RUN}`, type: 'work', command: 'load', args: ['load', 'private/'], layer: 'osm', state: 'running', started: T1, seen: T1, user: 'anna' }
 /** As they will be: validation takes none of them yet. */
 const OTHERS = [{ _id: `activity:${RUN}`, type: 'activity', before: 'private/' }, { _id: 'token:abc-_1', type: 'token', hash: 'private/' }]
 const IDS = [WORK, ...OTHERS].map(({ _id }) => _id)

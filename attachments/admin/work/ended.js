@@ -3,7 +3,6 @@ import { element, write } from '../../../client/timeline/dom.js'
 import { button, fillSelect } from '../../dom.js'
 import { byName, count, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
-import { command } from '../command.js'
 import { table } from '../table.js'
 import { amount, failures } from './figures.js'
 import { lasted } from './runs.js'
@@ -15,11 +14,11 @@ const CLASSES = { done: 'good', failed: 'bad', stopped: '' }
 const ALL = ''
 
 /**
- * @param {{mayRemove: (doc: any) => boolean, remove: (doc: any) => void}} actions
+ * @param {{again: import('./again.js').Again, mayRemove: (doc: any) => boolean, remove: (doc: any) => void}} actions
  * @returns {{element: HTMLElement, set: (docs: any[], isKnown: boolean) => void}} docs: the same list while nothing has
  *   changed
  */
-export function ended ({ mayRemove, remove }) {
+export function ended ({ again, mayRemove, remove }) {
   /** @type {any[]} */
   let docs = []
   let known = /** @type {any} */ (undefined)
@@ -31,7 +30,7 @@ export function ended ({ mayRemove, remove }) {
     { class: 'secondary', 'aria-label': words.remove.label(name(doc)) })
   const rows = table(words.ended.head, [
     { label: columns.command, isHead: true, cell: title },
-    { label: columns.result, cell: outcome },
+    { label: columns.result, cell: doc => outcome(doc, again) },
     { label: columns.ended, cell: doc => time(doc.finished ?? doc.seen) },
     { label: columns.lasted, cell: doc => span(lasted(doc, 0)) },
     { label: columns.amount, cell: figures },
@@ -81,15 +80,14 @@ const title = ({ command: of, layer }) => [of, layer && element('small', { class
 const person = ({ user, host }) => [user, host && element('small', { class: 'layer' }, host)]
 
 /** How it ended; of a failure why, and what to do. */
-function outcome (doc) {
-  const { state, error, line } = doc
+function outcome (doc, again) {
+  const { state, error } = doc
   return [
     element('span', { class: `state ${CLASSES[state] ?? ''}` }, words.states[state] ?? state),
     error && element('p', { class: 'why' }, `${error.message ?? ''}`, error.code && element('small', null, ` [${error.code}]`)),
     error?.advice && element('p', { class: 'hint' }, `${error.advice}`),
     failures(doc),
-    line && element('details', null,
-      element('summary', null, state === 'done' ? words.again : words.goOn), command(line, words.copy(line)))
+    again(doc, line => element('details', null, element('summary', null, state === 'done' ? words.again : words.goOn), line))
   ]
 }
 

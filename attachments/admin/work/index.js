@@ -4,6 +4,7 @@ import { element, write } from '../../../client/timeline/dom.js'
 import { soon } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
 import { confirm } from '../confirm.js'
+import { offerAgain } from './again.js'
 import { ended } from './ended.js'
 import { Runs } from './runs.js'
 import { runList } from './run-list.js'
@@ -30,6 +31,7 @@ class Work {
     this.#app = app
     const { user } = app
     const actions = {
+      again: offerAgain(app),
       now: () => app.couch.now(),
       mayRemove: doc => user.isAdmin || (user.name !== null && doc.user === user.name),
       remove: doc => this.#remove(doc)

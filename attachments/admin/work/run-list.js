@@ -2,7 +2,6 @@
 import { element, write } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
-import { command } from '../command.js'
 import { fromNow } from '../overview/part.js'
 import { failures, figures, origin } from './figures.js'
 import { follows } from './runs.js'
@@ -13,7 +12,8 @@ const MOST = 60 // shown at once
 /**
  * @param {{head: string, none: string, lead?: string}} own texts
  * @param {'running' | 'interrupted'} state
- * @param {{now: () => number, mayRemove: (doc: any) => boolean, remove: (doc: any) => void}} actions
+ * @param {{again: import('./again.js').Again, now: () => number, mayRemove: (doc: any) => boolean,
+ *   remove: (doc: any) => void}} actions
  * @returns {{element: HTMLElement, set: (docs: any[], isKnown: boolean) => void}}
  */
 export function runList ({ head, none, lead }, state, actions) {
@@ -57,8 +57,8 @@ export function runList ({ head, none, lead }, state, actions) {
   }
 }
 
-function item (doc, state, { now, mayRemove, remove }) {
-  const { command: name, layer, line } = doc
+function item (doc, state, { again, now, mayRemove, remove }) {
+  const { command: name, layer } = doc
   const title = [name, layer].filter(Boolean).join(' ')
   const bar = element('progress', { max: 1, 'aria-label': words.progress(title) })
   const far = element('p', { class: 'far' })
@@ -72,7 +72,7 @@ function item (doc, state, { now, mayRemove, remove }) {
       element('span', { class: `state ${isInterrupted ? 'bad' : 'good'}` }, words.states[state]),
       isInterrupted && mayRemove(doc) && button(words.remove.button, () => remove(latest), { class: 'secondary', 'aria-label': words.remove.label(title) })),
     bar, far, who, failed,
-    isInterrupted && line && [element('p', null, words.goOn), command(line, words.copy(line))])
+    isInterrupted && again(doc, line => [element('p', null, words.goOn), line]))
   let latest = doc
 
   return {
