@@ -3,9 +3,12 @@
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isNewEnough } from '../server/node-version.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const modified = file => statSync(root + file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+if (!isNewEnough()) process.exit(1)
 
 // npm writes node_modules/.package-lock.json at the end of an install that went well
 if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {

@@ -13,7 +13,7 @@ export const catalogue = {
   BAD_BBOX: { status: 400, text: d => `bad bounding box ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A bounding box is west,south,east,north in degrees, with south <= north.' },
   BAD_AREA: { status: 400, text: d => `bad area: ${d.why}`, advice: 'An area is a bounding box, or a GeoJSON Polygon, MultiPolygon, Feature or FeatureCollection in degrees.' },
   BAD_ZOOM: { status: 400, text: d => `bad zoom range ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Zooms are one number or a range such as 0-14, within 0 and 30.' },
-  BAD_OPTION: { status: 400, text: d => `${d.value === null ? 'no value' : `bad value ${show(d.value)}`} for ${d.option}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
+  BAD_OPTION: { status: 400, text: d => `${badOption(d)}${d.why ? `: ${d.why}` : ''}`, advice: 'See --help for what the option takes.' },
   BAD_QUADKEY: { status: 400, text: d => `bad quadkey ${show(d.value)}`, advice: 'A quadkey is a string of the digits 0 to 3, one a zoom.' },
   BAD_GRID: { status: 400, text: d => `bad grid: ${d.why}`, advice: 'A grid is the name of a tile matrix set, such as LV95 or EuropeanETRS89_LAEAQuad, or a TileMatrixSet 2.0 of the OGC as JSON (docs/grids.md).' },
   BAD_LAYER_FIELD: { status: 400, text: d => `bad ${d.field} ${show(d.value)} for a layer`, advice: 'Layer documents hold TileJSON 3.0 fields, ttl (seconds), upstream, offline (true or false) and retention.' },
@@ -70,6 +70,13 @@ export const catalogue = {
   CONFIG_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
   ABORTED: { status: 499, text: () => 'stopped on request', advice: 'Run it again to resume.' },
   INTERNAL: { status: 500, text: d => `${d.why ?? 'unexpected error'}` }
+}
+
+/** `bad value "x" for --zoom`; a switch has no value. */
+function badOption (/** @type {Record<string, any>} */ { option, value }) {
+  if (value === undefined) return `${option} is missing`
+  if (typeof value === 'boolean') return `${option} cannot be used here`
+  return `${value === null ? 'no value' : `bad value ${show(value)}`} for ${option}`
 }
 
 /** The first of some names. */

@@ -40,7 +40,10 @@ export const isLayer = name => typeof name === 'string' && LAYER.test(name) && !
 
 /** @param {unknown} name @returns {string} */
 export function checkLayer (name) {
-  if (!isLayer(name)) throw new TilecouchError('BAD_LAYER', { value: name })
+  if (!isLayer(name)) {
+    const small = String(name).toLowerCase()
+    throw new TilecouchError('BAD_LAYER', { value: name, ...(isLayer(small) && { why: `write it small: ${small}` }) })
+  }
   return /** @type {string} */ (name)
 }
 

@@ -1,23 +1,5 @@
 #!/usr/bin/env node
-// The command `tilecouch`. It is here because only server/ may import both the loader and the embedded store.
-import './title.js' // alone: other static imports would be loaded before it
+// Starts the command `tilecouch`. Old versions of Node read this file, and are told which one is needed.
+import { isNewEnough } from './node-version.js'
 
-// The reader of the results has closed the pipe, as in `tilecouch info … | head`: the command ends as others do then,
-// with 128 and the number of SIGPIPE. Without a reader of its messages it goes on.
-const READER_GONE = 141
-process.stdout.on('error', error => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(READER_GONE)
-})
-process.stderr.on('error', error => {
-  if (error.code !== 'EPIPE') throw error
-})
-
-const { createProgram } = await import('../loader/cli/program.js')
-const { addServerCommands } = await import('./commands.js')
-
-// the server that runs on the folder, or a new one on any port while the command runs; PouchDB is loaded only when
-// needed
-const openEmbedded = async dir => (await import('./up.js')).openEmbedded(dir, { port: 0 })
-const { run } = createProgram({ openEmbedded, extend: addServerCommands })
-process.exitCode = await run(process.argv.slice(2))
+if (isNewEnough()) import('./main.js')

@@ -1,13 +1,13 @@
 // What a database has to hold after a restore: every document, revision and digest, from the newest page that names the
 // document. It is kept on disk, since it may not fit into memory, and the restored database is compared with it.
-import { isAdministrative } from '../../core/index.js'
+import { isAdministrative, isTileId } from '../../core/index.js'
 import { TemporaryDatabase } from '../spool.js'
 
 const PAGE = 1000 // documents compared at once
 const NAMED = 20 // differences that are reported
 const TABLE = `CREATE TABLE leaves (id TEXT, rev TEXT, rank INTEGER, deleted INTEGER, digests TEXT, bytes INTEGER,
-  seen INTEGER, PRIMARY KEY (id, rev)) WITHOUT ROWID; BEGIN`
-const TILES = "SELECT count(DISTINCT id) FROM leaves WHERE deleted = 0 AND id LIKE '%:%:%:%' AND id NOT LIKE 'edition:%'"
+  seen INTEGER, tile INTEGER, PRIMARY KEY (id, rev)) WITHOUT ROWID; BEGIN`
+const TILES = 'SELECT count(DISTINCT id) FROM leaves WHERE deleted = 0 AND tile = 1'
 
 export class ExpectedDocuments {
   #temporary
@@ -32,7 +32,7 @@ export class ExpectedDocuments {
     this.#known = db.prepare('SELECT 1 FROM leaves WHERE id = ? AND rev = ?').raw()
     this.#forget = db.prepare('DELETE FROM leaves WHERE id = ?')
     this.#drop = db.prepare('DELETE FROM leaves WHERE id = ? AND rev = ?')
-    this.#insert = db.prepare('INSERT INTO leaves VALUES (?, ?, ?, ?, ?, ?, 0)')
+    this.#insert = db.prepare('INSERT INTO leaves VALUES (?, ?, ?, ?, ?, ?, 0, ?)')
     this.#leaves = db.prepare('SELECT rev, digests FROM leaves WHERE id = ?').raw()
     this.#see = db.prepare('UPDATE leaves SET seen = 1 WHERE id = ?')
   }
@@ -55,7 +55,7 @@ export class ExpectedDocuments {
       if (known < rank) this.#forget.run([id])
       else if (known === rank && this.#known.get([id, rev])) return 'twice'
       const bytes = Object.values(attachments).reduce((sum, { length }) => sum + length, 0)
-      this.#insert.run([id, rev, rank, gone ? 1 : 0, digestsOf(doc), bytes])
+      this.#insert.run([id, rev, rank, gone ? 1 : 0, digestsOf(doc), bytes, isTileId(id) ? 1 : 0])
       return 'current'
     })
   }

@@ -16,7 +16,7 @@ import { Store } from '../store/index.js'
  * @template T
  * @param {Context} context
  * @param {Target} options
- * @param {(url: string) => Promise<T>} action
+ * @param {(url: string, folder?: string) => Promise<T>} action folder: of an embedded store that ends with the command
  * @param {{creates?: boolean}} [more] creates: a command that makes stores; others leave no folder behind
  */
 export async function withDatabase ({ output, openEmbedded }, { db, data }, action, { creates = false } = {}) {
@@ -27,10 +27,12 @@ export async function withDatabase ({ output, openEmbedded }, { db, data }, acti
   }
   const isThere = existsSync(path.join(data, 'databases'))
   if (!isThere && !creates) throw new TilecouchError('DATABASE_NOT_FOUND', { folder: data })
-  output.note(`Store: ${isThere ? 'the embedded one' : 'a new embedded one'} in ${data}`)
+  output.note(isThere
+    ? `Store: the embedded one in ${data}`
+    : `Store: a new embedded one in ${path.resolve(data)}. For another one: --db or --data.`)
   const embedded = await openEmbedded(data)
   try {
-    return await action(databaseAt(embedded.url))
+    return await action(databaseAt(embedded.url), embedded.started === false ? undefined : data)
   } finally {
     await embedded.close()
   }

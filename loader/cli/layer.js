@@ -79,11 +79,11 @@ async function layerCommand (context, options, layer) {
       await show(output, store, await store.layer(layer))
     })
   }
-  return withDatabase(context, options, async url => {
-    const store = await createStore(context, url, options)
+  return withDatabase(context, options, async (url, folder) => {
+    const store = await createStore(context, url, options, folder)
     const before = await store.couch.get(layerId(layer))
     const doc = await store.defineLayer(layer, stored => withFormat({ ...stored, ...fields }))
-    await publishNew(context, store)
+    await publishNew(context, store, folder)
     await recordActivity(store.couch, 'layer', changeOf(before, doc))
     if (style !== undefined) await addStyle(context, store, layer, { style, time })
     await show(output, store, doc)

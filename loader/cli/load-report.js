@@ -8,16 +8,20 @@ export const timeWords = {
   clock: 'This is the time of the load: neither --time nor the source says when the map looked like this.'
 }
 
-/** The result of load, or what it did until it ended; written: when its last tile was. */
-export function reportLoad (output, result, /** @type {any} */ { started, written, ended = '' }) {
+/**
+ * The result of load, or what it did until it ended; written: when its last tile was; first: where its first tiles lie,
+ * which was said when they were read.
+ */
+export function reportLoad (output, result, /** @type {any} */ { started, written, first, ended = '' }) {
   const spent = spentSince(started, written)
+  const where = result.where && result.tiles > result.failed ? whereLines(result.where) : []
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
     `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
     ...(timeWords[result.timeFrom] ? [`  ${timeWords[result.timeFrom]}`] : []),
     ...countLines(result),
     ...failureLines(result),
-    ...(result.where && result.tiles > result.failed ? whereLines(result.where) : []),
+    ...(where.join() === first ? [] : where),
     ...(result.warnings ?? []).flatMap(warningLines)
   ])
 }

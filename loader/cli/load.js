@@ -191,6 +191,7 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
     const progress = new LoadProgress(output, source)
     const started = performance.now()
     const { area, zooms } = opening
+    let first = '' // where its first tiles lie, in words
     let unsaid // the time that it took from the clock
     try {
       const result = await load(store, source, {
@@ -204,7 +205,9 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
           for (const warning of warnings) output.note(warningLines(warning).join('\n'))
         },
         onFirstTiles ({ where, warnings }) {
-          if (!output.json) output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
+          first = whereLines(where).join()
+          if (output.json) return
+          output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
         },
         onProgress (summary) {
           progress.show(summary)
@@ -213,11 +216,12 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
       })
       work.show(loadFigures(result, progress))
       const written = performance.now()
-      return { result, report: ended => reportLoad(output, result, ended ? { started, ended } : { started, written }) }
+      const report = ended => reportLoad(output, result, { started, first, ...(ended ? { ended } : { written }) })
+      return { result, report }
     } catch (error) {
       if (unsaid) output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition begins.`)
       const result = error.summary && { ...error.summary, layer: settings.layer }
-      if (result) reportLoad(output, result, { started, ended: howEnded(error) })
+      if (result) reportLoad(output, result, { started, first, ended: howEnded(error) })
       throw error
     } finally {
       progress.end()

@@ -7,28 +7,36 @@ import { isPublished, publish, warmIndexes } from '../publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 import { howEnded } from './load-report.js'
-import { refuse } from './options.js'
+import { DATA, refuse } from './options.js'
 import { IndexProgress } from './progress.js'
 import { withWork } from './work.js'
 
 /** @typedef {import('./program.js').Context} Context */
 
-/** @param {string} url of a store that was opened */
-export const openedWords = url => `Everybody who can reach ${url} may read it now. \`tilecouch access --private\` closes it.`
+/**
+ * @param {string} url of a store that was opened
+ * @param {string} [folder] of an embedded store whose address ends with the command
+ */
+export function openedWords (url, folder) {
+  if (folder === undefined) return `Everybody who can reach ${url} may read it now. \`tilecouch access --private\` closes it.`
+  return `\`tilecouch up${folder === DATA ? '' : ` --data ${folder}`}\` shows it, on this machine only.`
+}
 
 /**
  * Opens a store, or creates it: for admins only, until publishNew.
  * @param {Pick<Context, 'output'>} context
  * @param {string} url
  * @param {{private?: boolean}} options private: only admins, and the readers that an operator names
+ * @param {string} [folder] of an embedded store whose address ends with the command
  */
-export async function createStore ({ output }, url, { private: closed = false }) {
+export async function createStore ({ output }, url, { private: closed = false }, folder) {
   const store = await Store.create(url, { public: false, closed })
   if (closed && !store.isNew) await keepClosed(store)
-  if (store.isNew) {
-    output.note(closed
-      ? `${store.url} is new and private: only admins read it. \`tilecouch access --readers ROLES\` lets others in.`
-      : `${store.url} is new. When this command ends, everybody who can reach it may read it; --private keeps it closed.`)
+  const name = folder === undefined ? store.url : 'The store'
+  if (store.isNew && closed) {
+    output.note(`${name} is new and private: only admins read it. \`tilecouch access --readers ROLES\` lets others in.`)
+  } else if (store.isNew && folder === undefined) {
+    output.note(`${name} is new. When this command ends, everybody who can reach it may read it; --private keeps it closed.`)
   }
   return store
 }
@@ -54,14 +62,15 @@ async function keepClosed (store) {
  * Publishes a store that was never published.
  * @param {Context} context
  * @param {Store} store
+ * @param {string} [folder] of an embedded store whose address ends with the command
  * @returns {Promise<boolean>} whether it did
  */
-export async function publishNew ({ output, signal }, store) {
+export async function publishNew ({ output, signal }, store, folder) {
   if (await isPublished(store)) return false
   output.note('Deploying the design documents and building their indexes …')
   const progress = new IndexProgress(output)
   const { opened } = await publish(store, { signal, onProgress: progress.show }).finally(() => progress.end())
-  if (opened) output.note(openedWords(store.url))
+  if (opened) output.note(openedWords(store.url, folder))
   return true
 }
 
@@ -75,15 +84,15 @@ export async function publishNew ({ output, signal }, store) {
  *   Promise<{result: any, report: (ended?: string) => void}>} action result: of load or loadSet; ended: how, when the
  *   index was not built
  */
-export const fillStore = (context, options, about, action) => withDatabase(context, options, async url => {
-  const store = await createStore(context, url, options)
+export const fillStore = (context, options, about, action) => withDatabase(context, options, async (url, folder) => {
+  const store = await createStore(context, url, options, folder)
   const layer = about.layer ?? ''
   const before = await idsOf(store, layer)
   const end = async result => {
     const after = await idsOf(store, layer, asking()).catch(() => before)
     await recordActivity(store.couch, about.command, changeOf(layer, before, after, result))
   }
-  return withWork(context, store.couch, about, work => fill(context, store, work, async () => {
+  return withWork(context, store.couch, about, work => fill(context, store, { work, folder }, async () => {
     try {
       const filled = await action(store, url, work)
       return { ...filled, end: () => end(filled.result) }
@@ -123,12 +132,12 @@ function changeOf (layer, before, after, { time, tiles, created = 0, advanced = 
   }
 }
 
-async function fill (context, store, work, action) {
+async function fill (context, store, { work, folder }, action) {
   const { result, report, end } = await action()
   work.show({ about: { step: 'indexing' } })
   const isEmpty = result.failed > 0 && result.failed >= result.tiles
   try {
-    if (!isEmpty && !await publishNew(context, store)) await buildIndexes(context, store)
+    if (!isEmpty && !await publishNew(context, store, folder)) await buildIndexes(context, store)
   } catch (error) {
     await end()
     report(howEnded(error)) // the tiles are stored

@@ -3,6 +3,8 @@ import { addSeconds, checkGrid, now, parseArea, parseDuration, parseZooms, start
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../regular-file.js'
 
+export const DATA = './data' // folder of the embedded store unless --data names another
+
 /** What an option means, in every command that has it. @type {Record<string, string>} */
 export const meanings = {
   '--access-keys-file': 'file with the keys of the gateway, one id:secret per line',

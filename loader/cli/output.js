@@ -19,6 +19,11 @@ export class Output {
     return Boolean(/** @type {any} */ (this.stderr).isTTY)
   }
 
+  /** Characters in a line of the terminal. */
+  get columns () {
+    return /** @type {any} */ (this.stderr).columns ?? Infinity
+  }
+
   /**
    * The result of a command.
    * @param {unknown} value what --json prints
@@ -58,8 +63,7 @@ export class Output {
 
   /** On a terminal: a line over which the next one is drawn. One that is too long for that is cut. */
   drawBar (line) {
-    const { columns = Infinity } = /** @type {any} */ (this.stderr)
-    this.stderr.write(`\r${plain(line).slice(0, columns - 1)}\u001b[K`)
+    this.stderr.write(`\r${plain(line).slice(0, this.columns - 1)}\u001b[K`)
     this.#hasBar = true
   }
 

@@ -16,7 +16,7 @@ import { addInfoCommand } from './info.js'
 import { addLayerCommand } from './layer.js'
 import { addLoadCommand } from './load.js'
 import { addMirrorCommand } from './mirror.js'
-import { meaningOf } from './options.js'
+import { DATA, meaningOf } from './options.js'
 import { Output } from './output.js'
 import { completePasswords } from './passwords.js'
 import { addPruneCommand } from './prune.js'
@@ -75,8 +75,6 @@ const commands = [
   addExportCommand, addCopyCommand, addSettingsCommand, addPushCommand, addAccessCommand, addTokenCommand
 ]
 
-const DATA = './data' // folder of the embedded store
-
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json']
 const FOR_ALL = 'Options of all commands:'
 
@@ -102,7 +100,8 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 }
  * What a command is given besides its arguments.
  * @typedef {object} Context
  * @property {Output} output
- * @property {(dir: string) => Promise<{url: string, close: () => Promise<void>}>} openEmbedded
+ * @property {(dir: string) => Promise<{url: string, started?: boolean, close: () => Promise<void>}>} openEmbedded
+ *   started: false: its server runs already
  * @property {any} [stdin]
  * @property {AbortSignal} signal aborted by Ctrl-C
  * @property {string[]} args what was typed, without passwords and the store
@@ -147,7 +146,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       const { signal } = interrupt
       exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...given) ?? EXIT.ok
     } catch (error) {
-      const known = error instanceof TilecouchError ? error : new TilecouchError('INTERNAL', { why: error.message })
+      const known = knownError(error)
       output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
       exitCode = known.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
     } finally {
@@ -178,6 +177,14 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
       return exitCode
     }
   }
+}
+
+/** Of an error that no part of the program has met. */
+function knownError (error) {
+  if (error instanceof TilecouchError) return error
+  const { code, path } = error
+  if (path && ['EACCES', 'EPERM', 'EROFS'].includes(code)) return new TilecouchError('NO_PERMISSION', { path })
+  return new TilecouchError('INTERNAL', { why: error.message })
 }
 
 function addCommonOptions (command) {

@@ -48,14 +48,17 @@ export class ProgressLine {
     if (!this.#isDue()) return
     const share = total ? Math.min(1, done / total) : undefined
     const rate = this.#rateOf(done, this.#shown)
-    this.#write([
-      ...(share !== undefined && this.output.isTerminal ? [bar(share)] : []),
+    const figures = [
       ...(this.title ? [`${this.title}:`] : []),
-      ...(share === undefined ? [this.#words(done)] : [percent(share), `${this.amount(done)} of ${this.#words(total)}`]),
-      ...(rate ? [`${this.#words(rate < 10 ? +rate.toFixed(1) : Math.round(rate))}/s`] : []),
-      ...(total && rate ? [`${duration(Math.max(0, total - done) / rate)} left`] : []),
-      ...parts()
-    ].join('  '))
+      ...(share === undefined ? [this.#words(done)] : [percent(share), `${this.amount(done)} of ${this.#words(total)}`])
+    ]
+    const left = total && rate ? [`${duration(Math.max(0, total - done) / rate)} left`] : []
+    const speed = rate ? [`${this.#words(rate < 10 ? +rate.toFixed(1) : Math.round(rate))}/s`] : []
+    const more = parts()
+    if (share === undefined || !this.output.isTerminal) return this.#write([...figures, ...speed, ...left, ...more].join('  '))
+    const lines = [[bar(share), ...figures, ...speed, ...left, ...more], [...figures, ...speed, ...left, ...more],
+      [...figures, ...left, ...more], [...figures, ...left, ...more.slice(1)]].map(list => list.join('  '))
+    this.#write(lines.find(line => line.length < this.output.columns) ?? lines[lines.length - 1])
   }
 
   /** Draws what cannot be counted. @param {() => string} line */

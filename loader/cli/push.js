@@ -34,7 +34,7 @@ async function pushCommand (context, options, target) {
     return output.result(folders, folders)
   }
   const docs = await compose(options.app)
-  return withDatabase(context, { ...options, db: target ?? options.db }, async url => {
+  return withDatabase(context, { ...options, db: target ?? options.db }, async (url, folder) => {
     const progress = new IndexProgress(output)
     const onProgress = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
       if (event.step === 'index') progress.show(event)
@@ -42,12 +42,12 @@ async function pushCommand (context, options, target) {
     }
     const { pushed, opened } = options.dryRun
       ? { pushed: await compare(url, docs), opened: false }
-      : await publish(await createStore(context, url, options), { docs, signal, onProgress })
+      : await publish(await createStore(context, url, options, folder), { docs, signal, onProgress })
         .finally(() => progress.end())
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
-      ...(opened ? ['Admins and the role tilecouch-writer may write.', openedWords(where)] : []),
+      ...(opened ? ['Admins and the role tilecouch-writer may write.', openedWords(where, folder)] : []),
       options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
     ])
   }, { creates: !options.dryRun })

@@ -134,8 +134,8 @@ async function whichOf (options) {
   if (edition !== undefined && some) refuse('--edition', edition, 'it is the whole edition: leave out other options')
   if (tiles !== undefined && (area || zooms)) refuse('--tiles', tiles, 'it names the tiles: leave out areas and zooms')
   if (!all && !some && edition === undefined) {
-    const why = 'name what to remove: --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
-    refuse('--all', false, why)
+    const why = 'name it with --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
+    refuse('what to remove', undefined, why)
   }
   for (const [option, time] of [['--since', since], ['--until', until]]) if (time === '') refuse(option, time, 'it is no time')
   if (since !== undefined && until !== undefined && startOf(since) > endOf(until)) {

@@ -40,6 +40,7 @@ export async function openFolder (folder, { selected, zooms, scheme, grid, signa
   }
 }
 
+const TILE_NAME = /^\d+(?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt)$/i
 const LISTED = 1000 // names in a folder without zooms that are looked at
 
 /**
@@ -50,6 +51,8 @@ async function otherFolder (folder, reader) {
   const inner = []
   let other
   try {
+    const deep = await tooDeep(folder, reader)
+    if (deep) return deep
     if (await hasZooms(reader)) return undefined
     let count = 0
     for await (const entry of reader.list('', name => !name.startsWith('.'))) {
@@ -78,6 +81,27 @@ async function otherFolder (folder, reader) {
   const made = `${path.basename(path.resolve(folder))}.vrt` // all of them as one
   const before = [`gdalbuildvrt ${quoted(made)} ${quoted(folder)}/*${path.extname(other)}`]
   return notTiles(kind, folder, { inside, made, before })
+}
+
+/** The error for the folder of one zoom or one column. @param {string} folder @param {FolderReader} reader */
+async function tooDeep (folder, reader) {
+  const [column, zoom] = ['.', '..'].map(up => path.basename(path.resolve(folder, up)))
+  if (!/^\d+$/.test(column)) return undefined
+  if (/^\d+$/.test(zoom) && await hasTiles(reader, '')) {
+    const above = path.join(folder, '../..')
+    return refusal(folder, `one column of zoom ${zoom}: the zooms are in ${above}`, { how: 'Load that', lines: [loadCommand(above)] })
+  }
+  const [first] = await reader.numbers()
+  if (first === undefined || !await hasTiles(reader, String(first))) return undefined
+  const above = path.join(folder, '..')
+  const lines = [loadCommand(above, ` --zoom ${column}`)]
+  return refusal(folder, `only zoom ${column}: the zooms are in ${above}`, { how: 'Load that, for this zoom or without --zoom', lines })
+}
+
+/** Whether there are files of tiles. @param {FolderReader} reader @param {string} below */
+async function hasTiles (reader, below) {
+  for await (const entry of reader.list(below, name => TILE_NAME.test(name))) return Boolean(entry)
+  return false
 }
 
 /** Whether there are folders of zooms. @param {FolderReader} reader @param {string} [below] */

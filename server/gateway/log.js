@@ -1,8 +1,9 @@
-// The log: one JSON object a line, on standard error, since standard output belongs to the results of commands. It
-// has no passwords, keys or tokens in it: every line is checked, so that no message, error, stack or field can
-// slip through.
+// The log: one JSON object a line, at a terminal a sentence, on standard error, since standard output belongs to the
+// results of commands. It has no passwords, keys or tokens in it: every line is checked, so that no message, error,
+// stack or field can slip through.
+import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import { scrub } from '../../core/index.js'
+import { plainText, scrub } from '../../core/index.js'
 import { secretOf } from '../../loader/secrets.js'
 
 const HIDDEN = '(hidden)'
@@ -24,7 +25,7 @@ const SUSPICIOUS = /@|tc[1s]|authorization|cookie|password|passwd|secret|token|a
  * @returns {import('pino').Logger}
  */
 export function createLog ({ level = 'info', destination = 2, secrets = [], base } = {}) {
-  const stream = typeof destination === 'number' ? pino.destination({ dest: destination, sync: true }) : destination
+  const stream = typeof destination === 'number' ? streamOf(destination) : destination
   return pino({
     level,
     base: { pid: process.pid, ...base },
@@ -32,6 +33,20 @@ export function createLog ({ level = 'info', destination = 2, secrets = [], base
     formatters: { level: label => ({ level: label }) },
     hooks: { streamWrite: cleaner(secrets) }
   }, stream)
+}
+
+function streamOf (descriptor) {
+  const stream = pino.destination({ dest: descriptor, sync: true })
+  return isatty(descriptor) ? { write: line => stream.write(sentenceOf(line)) } : stream
+}
+
+/** A line of the log as a person reads it: `11:23:05 warn: the store is away (url: http://…)`. */
+export function sentenceOf (line) {
+  const { level, time, pid, msg = '', ...fields } = JSON.parse(line)
+  const written = value => typeof value === 'string' ? value : JSON.stringify(value)
+  const details = Object.entries(fields).map(([name, value]) => `${name}: ${written(value)}`).join(', ')
+  const said = plainText(`${time.slice(11, 19)} ${level === 'info' ? '' : `${level}: `}${msg}${details && ` (${details})`}`)
+  return `${said}\n`
 }
 
 /** The secrets in the options. @param {Record<string, any>} options */

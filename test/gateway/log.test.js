@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { TilecouchError } from '../../core/index.js'
-import { ThrottledLog, createLog, logAccess, secretsOf } from '../../server/gateway/log.js'
+import { ThrottledLog, createLog, logAccess, secretsOf, sentenceOf } from '../../server/gateway/log.js'
 import { memory } from '../loader/helpers.js'
 
 describe('the log of the gateway', () => {
@@ -18,6 +18,15 @@ describe('the log of the gateway', () => {
     assert.equal(pid, process.pid)
     assert.deepEqual(line, { level: 'info', worker: 2, port: 8080, msg: 'up' })
     assert.deepEqual(more, [])
+  })
+
+  it('is a sentence at a terminal, which nothing in it can control', () => {
+    const { log, out } = open()
+    log.warn({ url: 'http://a/\u202eb', tries: 2 }, 'the store is away\u001b[31m')
+    log.info('up')
+    const [away, up] = out.text.trim().split('\n').map(sentenceOf)
+    assert.match(away, /^\d\d:\d\d:\d\d warn: the store is away\ufffd\[31m \(url: http:\/\/a\/\ufffdb, tries: 2\)\n$/)
+    assert.match(up, /^\d\d:\d\d:\d\d up\n$/)
   })
 
   it('says what it was told when nothing is secret, also of layers at a time', () => {

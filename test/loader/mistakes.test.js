@@ -1,7 +1,9 @@
 // Mistakes of the first hour, as they are typed: what was meant, what is said, and the remedy.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { STORE_ID } from '../../core/index.js'
 import { fillStore } from '../../loader/cli/new-store.js'
 import { Output } from '../../loader/cli/output.js'
@@ -75,7 +77,9 @@ describe('a mistake on the command line', function () {
       const data = path.join(folder.dir, 'data')
       const made = await runCommand(['load', tiles('tiles'), '--layer', 'osm', '--time', '2024', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
       assert.equal(made.code, 0, made.err)
-      assert.match(made.err, new RegExp(`^Store: a new embedded one in ${data}\n`))
+      assert.match(made.err, new RegExp(`^Store: a new embedded one in ${data}\\. For another one: --db or --data\\.\n`))
+      assert.doesNotMatch(made.err, /127\.0\.0\.1|localhost/, 'its address ends with the command')
+      assert.match(made.err, new RegExp(`\n\`tilecouch up --data ${data}\` shows it, on this machine only\\.\n`))
       const again = await runCommand(['info', '--data', data], { openEmbedded: dir => openEmbedded(dir, { port: 0 }) })
       assert.deepEqual([again.code, again.err], [0, `Store: the embedded one in ${data}\n`])
       await Store.create(url)
@@ -87,6 +91,41 @@ describe('a mistake on the command line', function () {
       folder.write({ '.couchapprc': JSON.stringify({ env: { default: { db: url } } }) })
       assert.match((await run('info')).err, /^Store: http\S+ \("default" in .*\.couchapprc\)\n$/)
     })
+  })
+
+  it('in the name of a layer is named with the right one', async () => {
+    await Store.create(url)
+    assert.match((await run('info', 'Town', '--db', url)).err, /bad layer name "Town": write it small: town \[BAD_LAYER\]/)
+  })
+
+  it('about the version of Node is named before anything else is read', () => {
+    const fake = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'18.20.4'}})"
+    for (const script of ['server/bin.js', '.ci/ensure-installed.js']) {
+      const file = fileURLToPath(new URL(`../../${script}`, import.meta.url))
+      const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', `data:text/javascript,${fake}`, file], { encoding: 'utf8' })
+      assert.deepEqual([status, stdout], [1, ''])
+      assert.match(stderr, /^tilecouch needs Node \d+\.\d+ or later, and this is Node 18\.20\.4\. See .*\n$/)
+    }
+  })
+
+  it('about rights is named with the place', async () => {
+    const refuse = async dir => { throw Object.assign(new Error('EACCES: no'), { code: 'EACCES', path: `${dir}/databases` }) }
+    const { code, err } = await runCommand(['load', tiles('tiles'), '--layer', 'osm'], { openEmbedded: refuse })
+    assert.equal(code, 1)
+    assert.match(err, /tilecouch: no permission to read or write \.\/data\/databases \[NO_PERMISSION\]\n {2}Name another place/)
+  })
+
+  it('that leaves out what to remove is told what there is', async () => {
+    const { err } = await run('remove', 'town', '--yes', '--db', url)
+    assert.match(err, /^tilecouch: what to remove is missing: name it with --bbox, .* or --all \[BAD_OPTION\]/)
+    const both = await run('remove', 'town', '--all', '--edition', '2024', '--yes', '--db', url)
+    assert.match(both.err, /^tilecouch: --all cannot be used here: it is the whole layer: leave out other options \[BAD_OPTION\]/)
+  })
+
+  it('about places is told once: where tiles lie, and what they are', async () => {
+    const { out, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
+    assert.equal((out + err).split('256 x 256 pixels').length, 2)
+    assert.equal((out + err).split(/Place: |First tiles: /).length, 2)
   })
 
   describe('about who reads', () => {

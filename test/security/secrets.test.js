@@ -155,7 +155,9 @@ describe('passwords', function () {
     assert.deepEqual(withoutSecrets(['info', '--db', 'http://h/x']), ['info', '--db', 'http://h/x'])
     // an import that stands beside it is read before it runs
     const imports = name => [...readFileSync(path.join(root, name), 'utf8').matchAll(/^import .*?'([^']+)'/gm)].map(([, from]) => from)
-    assert.deepEqual([imports('server/bin.js'), imports('server/title.js'), imports('core/errors.js')], [['./title.js'], ['../core/errors.js'], []])
+    assert.deepEqual(['bin', 'node-version', 'main', 'title'].map(name => imports(`server/${name}.js`)),
+      [['./node-version.js'], ['node:fs'], ['./title.js'], ['../core/errors.js']])
+    assert.deepEqual(imports('core/errors.js'), [])
   })
 
   it('leave the list of processes when a command has begun, also of workers, and are not in what servers log', async function () {

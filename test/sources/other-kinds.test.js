@@ -101,6 +101,23 @@ describe('what is no source of tiles', () => {
     })
   }
 
+  it('is answered: a folder that is one or two levels too deep', async () => {
+    folder.write({ 'tiles/14/8530/5764.png': png(1), 'low/3/1/2.png': png(2), 'years/2023/3/1/2.png': png(3) })
+    for (const [name, what, next] of /** @type {[string, RegExp, RegExp][]} */ ([
+      ['tiles/14', /only zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME --zoom 14$/],
+      ['tiles/14/8530', /one column of zoom 14: the zooms are in \S*tiles$/, /tilecouch load \S*tiles --layer NAME$/],
+      ['low/3', /only zoom 3: the zooms are in \S*low$/, /tilecouch load \S*low --layer NAME --zoom 3$/],
+      ['low/3/1', /one column of zoom 3/, /tilecouch load \S*low --layer NAME$/]
+    ])) {
+      const error = await errorOf(at(name))
+      assert.equal(error.code, 'SOURCE_NOT_TILES', error.stack)
+      assert.match(error.message, what)
+      assert.match(error.advice, next)
+    }
+    const good = await openSource(at('years/2023'))
+    await good.close()
+  })
+
   it('is answered in a dated set as well', async () => {
     await assert.rejects(openSet(['s3://maps/2024/']), { code: 'SOURCE_NOT_TILES' })
   })
