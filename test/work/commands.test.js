@@ -20,7 +20,7 @@ const T1 = '2021-01-01T00:00:00Z'
 const SERVER = { extend: addServerCommands }
 
 /** Oldest first. */
-const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work;"`)).rows.map(({ doc }) => doc)
+const worksOf = async url => (await json(`${url}/_all_docs?include_docs=true&startkey="work:"&endkey="work%3B"`)).rows.map(({ doc }) => doc)
 
 async function tilesIn (folder, side = 3) {
   for (let x = 0; x < side; x++) {
