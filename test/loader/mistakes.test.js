@@ -124,7 +124,7 @@ describe('a mistake on the command line', function () {
 
   it('about places is told once: where tiles lie, and what they are', async () => {
     const { out, err } = await load(tiles('tiles'), '--layer', 'osm', '--time', '2024')
-    assert.equal((out + err).split('256 x 256 pixels').length, 2)
+    assert.equal((out + err).split(', bounds ').length, 2)
     assert.equal((out + err).split(/Place: |First tiles: /).length, 2)
   })
 
