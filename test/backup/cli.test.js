@@ -8,6 +8,7 @@ import { isAdministrative } from '../../core/index.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
+import { png } from '../support/tiles.js'
 import { fill, leaf } from './stage.js'
 
 const BIN = fileURLToPath(new URL('../../server/bin.js', import.meta.url))
@@ -43,6 +44,17 @@ onEachStore('tilecouch backup and restore', backend => {
     assert.deepEqual([full.code, full.out], [1, ''])
     assert.match(full.err, /RESTORE_NOT_EMPTY/)
     for (const wrong of [['backup', file('a.tcb'), '--db', url], ['restore', '-', file('a.tcb'), '--db', url], ['restore', file('a.tcb'), '--q', 'x', '--db', url]]) assert.equal((await run(...wrong)).code, 1)
+  })
+
+  it('count the same versions of tiles, and no blocks of digests among them', async () => {
+    const [from, to] = [await backend.database(), await backend.database()]
+    folder.write({ 'tiles/3/1/1.png': png(1), 'tiles/3/1/2.png': png(2) })
+    const loaded = await run('load', file('tiles'), '--layer', 'osm', '--time', '2024', '--db', from)
+    assert.equal(loaded.code, 0, loaded.err)
+    const made = await run('backup', file('two.tcb'), '--db', from)
+    const restored = await run('restore', file('two.tcb'), '--yes', '--db', to)
+    assert.equal(restored.code, 0, restored.err)
+    assert.deepEqual([made, restored].map(({ out }) => /(\d+) versions of tiles/.exec(out)?.[1]), ['2', '2'])
   })
 
   it('go through a pipe', async () => {
