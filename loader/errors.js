@@ -6,6 +6,7 @@ import { bytes, plural } from './text.js'
 Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   // what a program asked over HTTP
   BAD_REQUEST: { status: 400, text: d => `bad request: ${d.why}` },
+  BUSY: { status: 503, text: d => `busy: ${d.why}`, advice: 'Try again later.' },
   BAD_ADDRESS: { status: 400, text: d => `bad address ${show(d.value)}: ${d.why}`, advice: 'Encode characters other than letters and digits as UTF-8 with percent signs.' },
   NO_RETINA: { status: 404, text: d => `the layer ${show(d.layer)} has no tiles of twice the pixels (@2x)`, advice: 'Leave @2x out. To add them: load tiles of 512 pixels as a layer of their own, and name it with `tilecouch layer NAME --retina OTHER`.' },
   BAD_RANGE: { status: 416, text: d => `no bytes in the range ${show(d.value)}: there are ${d.length}`, advice: 'Ranges look like bytes=0-499 or bytes=-500.' },
@@ -77,7 +78,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   STYLE_TAKEN: { status: 409, text: d => `there is another style for ${d.layer}@${d.time} already`, advice: 'Stored styles never change. Use a later --time; or remove that one first: `tilecouch remove LAYER --style TIME`.' },
   NO_EDITION: { status: 404, text: d => d.others?.length ? `several editions in ${d.layer}@${d.time}: ${d.others.join(', ')}` : `no edition ${d.layer}@${d.time}`, advice: 'Name one edition exactly: `tilecouch info LAYER` lists them.' },
   FILLING: { status: 503, text: () => 'this edge is still being filled', advice: 'Try again later, or use its origin.' },
-  WOULD_BE_PUBLIC: { status: 409, text: d => `${d.where} is public, but ${d.url} is private`, advice: 'Make the mirror private (its _security), or name a new database, which is private. To publish the copy, add --public.' },
+  WOULD_BE_PUBLIC: { status: 409, text: d => `${d.where} is public, but ${d.url} is private`, advice: 'A mirror: make it private (its _security), or name a new database, which is private; to publish the copy, add --public. A gateway: add --private-layers, or --set public=true if everybody may read the store.' },
   NO_VALIDATION: { status: 409, text: d => `everybody could write into ${d.url}: it has no validation function`, advice: 'Deploy it with `tilecouch push`, then open the store.' },
   PURGE_UNSUPPORTED: { status: 501, text: d => `${d.url} cannot purge`, advice: 'Only CouchDB can. Remove without purging: only the ids of deleted documents remain.' },
   STORE_OUTDATED: { status: 409, text: d => `the validation function of ${d.url} is from an older tilecouch and refuses ${d.what}`, advice: 'Deploy the design documents of this version first: `tilecouch push`.' },

@@ -1,9 +1,12 @@
 // One tile as an answer: what is said about it, and when nothing need be sent.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import { mock } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { TilecouchError } from '../../core/index.js'
+import { until } from '../../bench/wait.js'
 import { CachePolicy } from '../../server/gateway/routes/tile.js'
 import { matchesEtag } from '../../server/gateway/responses.js'
 import { png } from '../support/tiles.js'
@@ -155,6 +158,34 @@ describe('a tile as an answer', () => {
     }
     const { headers, body } = await get('/osm/1/0/0.pbf')
     assert.deepEqual([headers['content-encoding'], body], [undefined, plain], 'who says nothing may not know gzip')
+  })
+
+  it('is unpacked once for all who ask, and only so many bytes are held by clients that do not read', async function () {
+    this.timeout(60000)
+    const type = 'application/vnd.mapbox-vector-tile'
+    const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
+    const names = Array.from({ length: 7 }, (_, at) => `osm:3:${at}:0`)
+    const kept = Object.fromEntries(names.map(name => [name, entryOf({ bytes: Buffer.from(packed), type })]))
+    await open({ kept })
+    const idle = []
+    const begin = async path => {
+      const socket = net.connect(front.port, '127.0.0.1').on('error', () => {})
+      idle.push(socket)
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+      const [head] = await once(socket, 'data')
+      socket.pause()
+      return +/ (\d+) /.exec(`${head}`)[1]
+    }
+    const before = process.memoryUsage().arrayBuffers
+    for (let client = 0; client < 30; client++) assert.equal(await begin('/osm/3/0/0.pbf'), 200)
+    assert.ok(process.memoryUsage().arrayBuffers - before < 150e6, 'one for all')
+    const statuses = []
+    for (let x = 1; x < 7; x++) statuses.push(await begin(`/osm/3/${x}/0.pbf`))
+    assert.deepEqual([...new Set(statuses)], [200, 503])
+    assert.ok(process.memoryUsage().arrayBuffers - before < 350e6, 'and a limit for all')
+    for (const socket of idle) socket.destroy()
+    const isFree = async () => (await get('/osm/3/6/0.pbf', {}, 'HEAD')).status === 200
+    await until(isFree, { what: 'room again when they have left' })
   })
 
   it('is refused when a stored vector tile cannot be unpacked', async () => {

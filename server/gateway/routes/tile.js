@@ -22,6 +22,7 @@ const MISSING_AGE = 60
 const [POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF] = SAFE_HEADER_LIST // to spread the list takes 0.3 µs for each tile
 const MVT = formats.mvt.type
 const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
+const MOST_HELD = 256e6 // bytes of all of them that are being sent
 
 /**
  * @typedef {object} Entry
@@ -128,7 +129,7 @@ const GZIPPED = { full: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'],
 async function sendUnpacked (ctx, asked, req, res, found) {
   const { entry } = found
   const etag = `${entry.etag.slice(0, -1)}-plain"`
-  const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpack(entry)
+  const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpacked.take(entry, res)
   if (!res.destroyed) send(ctx, asked, req, res, found, etag, body, UNPACKED)
 }
 
@@ -162,13 +163,49 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
 
 const gunzipAsync = promisify(gunzip)
 
-async function unpack ({ bytes, type }) {
-  try {
-    return await gunzipAsync(bytes, { maxOutputLength: MOST_UNPACKED })
-  } catch (error) {
-    throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
+/**
+ * Unpacked tiles that are being sent: each once, however many clients ask for it, and one after the other, so that all
+ * together have a limit. A client that does not read keeps one.
+ */
+class Unpacked {
+  /** By the packed bytes. @type {Map<Buffer, {users: number, length: number, body: Promise<Buffer>}>} */
+  #copies = new Map()
+  #held = 0
+  /** @type {Promise<any>} */
+  #last = Promise.resolve()
+
+  /** @param {Entry} entry @param {Response} res until the end of which it is kept @returns {Promise<Buffer>} */
+  take ({ bytes, type }, res) {
+    const copy = this.#copies.get(bytes) ?? { users: 0, length: 0, body: Promise.resolve(bytes) }
+    if (!copy.users++) {
+      this.#copies.set(bytes, copy)
+      copy.body = this.#last.then(() => this.#unpack(copy, bytes, type))
+      this.#last = copy.body.catch(() => {})
+    }
+    res.once('close', () => {
+      if (--copy.users) return
+      this.#copies.delete(bytes)
+      this.#held -= copy.length
+    })
+    return copy.body
+  }
+
+  async #unpack (copy, bytes, type) {
+    if (!copy.users) throw new TilecouchError('ABORTED') // all clients have left
+    const room = Math.min(MOST_UNPACKED, MOST_HELD - this.#held)
+    try {
+      const body = await gunzipAsync(bytes, { maxOutputLength: Math.max(1, room) })
+      if (copy.users) this.#held += copy.length = body.length
+      return body
+    } catch (error) {
+      const isFull = error.code === 'ERR_BUFFER_TOO_LARGE' && room < MOST_UNPACKED
+      if (isFull) throw new TilecouchError('BUSY', { why: 'too many tiles are being unpacked' }, { cause: error })
+      throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
+    }
   }
 }
+
+const unpacked = new Unpacked()
 
 /** Weights are rare, and cost more to read than the rest. */
 const takesGzip = (header = '') => header.includes(';') ? acceptsCoding(header, 'gzip') : /\bgzip\b|\*/i.test(header)
