@@ -1,5 +1,6 @@
 // Addresses of both sides: of the client, for limits on each client, and of the gateway, for the links in its answers.
 import { isIP } from 'node:net'
+import { TilecouchError } from '../../loader/errors.js'
 
 const LOOPBACK = /^(127\.|::1$|$)/
 
@@ -55,7 +56,10 @@ export class AddressLimit {
   }
 }
 
-export const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+/** Whether a text is a host with or without a port, as in a Host header. */
+export const isHost = text => HOST.test(text) && URL.canParse(`http://${text}`)
 
 /**
  * The base of the links in answers. Clients write the Host header, so it may be made up: a link from it is for the
@@ -71,8 +75,9 @@ export function publicUrlOf ({ publicUrl, publicHosts, trustProxy }) {
   const known = publicHosts?.length ? publicHosts : undefined
   return ({ headers, socket }) => {
     const given = headers.host?.toLowerCase()
-    const valid = given !== undefined && HOST.test(given) ? given : ownAddress(socket) // HTTP/1.0 needs no Host
-    const host = known ? known.find(name => name === given) ?? known[0] : valid
+    if (!known && given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'its Host is none' })
+    // HTTP/1.0 needs no Host
+    const host = known ? known.find(name => name === given) ?? known[0] : given || ownAddress(socket)
     const protocol = trustProxy && /^https$/i.test(lastItem(headers['x-forwarded-proto'])) ? 'https' : 'http'
     return { base: `${protocol}://${host}/`, isShared: false }
   }

@@ -11,7 +11,7 @@ import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
 import { originOf } from '../../loader/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { HOST } from './addresses.js'
+import { isHost } from './addresses.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -88,7 +88,7 @@ function parseNames (value) {
 /** As in a Host header. */
 function parseHosts (value) {
   const hosts = parseNames(value).map(name => name.toLowerCase())
-  if (hosts.every(host => HOST.test(host))) return hosts
+  if (hosts.every(isHost)) return hosts
   return refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
 }
 

@@ -15,7 +15,8 @@ export const listenerDefaults = {
   maxHeaderSize: 16384, // bytes of a head, address included
   connectionsEach: 0, // connections of one address; this machine is not limited; 0: no limit
   backlog: 1024, // connections that wait to be accepted
-  linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown
+  linger: 500 // milliseconds after an answer in which the next request may be on its way, at a shutdown; and in which
+  // a client may read why it was refused
 }
 
 const SWEEP = 20 // milliseconds between two checks for idle connections, during a shutdown
@@ -152,6 +153,9 @@ export class Listener {
       '',
       isHead ? '' : body
     ].join('\r\n'))
+    // a client that does not close its side as well would keep the connection
+    const ending = setTimeout(() => socket.destroy(), this.#options.linger)
+    socket.resume().once('close', () => clearTimeout(ending))
   }
 
   /**

@@ -1,4 +1,5 @@
 // The gateway as an HTTP server: methods, errors, pages of other origins, rude clients, and the end.
+import { once } from 'node:events'
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { TilecouchError } from '../../core/index.js'
@@ -113,6 +114,14 @@ describe('the gateway over HTTP', () => {
     const slow = await speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', { timeout: 20000 })
     assert.deepEqual(statuses(slow), [408])
     assert.match(slow, /Connection: close[\s\S]*too slowly/)
+    await front.close(0)
+    await open({ limits: { headersTimeout: 100, requestTimeout: 200, checking: 50, maxConnections: 2, linger: 200 } })
+    const half = net.connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true })
+    half.on('error', () => {}).resume().write('GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n')
+    await once(half, 'end') // it keeps its own side open
+    const dripping = setInterval(() => { if (half.writable) half.write('x') }, 20)
+    await once(half, 'close')
+    clearInterval(dripping)
     const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
     const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
     assert.ok(answered > 0 && answered <= 2, `${answered} of 6`)
@@ -196,7 +205,12 @@ describe('the gateway over HTTP', () => {
     await open({})
     assert.equal(await base({ host: 'a.example:81' }), 'http://a.example:81/')
     assert.equal(await base({ host: 'a.example', ...forwarded }), 'http://a.example/')
-    for (const host of ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b', '', '-']) assert.equal(await base({ host }), `${front.url}/`, host)
+    assert.equal(await base({ host: '' }), `${front.url}/`)
+    const wrong = ['a"b', 'a/b', 'a b', '<a>', 'user:pass@a', 'a:b', '-', 'x:99999', '[::::]', '[::1]:99999', '1.2.3.999', 'a..b:0x']
+    for (const host of wrong) {
+      const { status, json } = await get('/osm@2024.json', { host })
+      assert.deepEqual([status, json.error], [400, 'BAD_REQUEST'], host)
+    }
     await front.close(0)
     await open({ options: { trustProxy: true, publicHosts: ['maps.example', 'tiles.example:8443'] } })
     assert.equal(await base({ host: 'Tiles.example:8443', ...forwarded }), 'https://tiles.example:8443/')
@@ -237,7 +251,7 @@ describe('pages of other origins', () => {
     assert.deepEqual([status, headers['access-control-allow-origin'], headers['access-control-allow-methods']], [204, '*', 'GET, HEAD'])
     assert.match(headers['access-control-allow-headers'], /If-None-Match/)
     assert.match((await get('/osm/1/0/0.png')).headers['access-control-expose-headers'], /ETag.*X-Tilecouch-Time/)
-    assert.equal((await preflight('/db/_find', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD, POST')
+    assert.equal((await preflight('/db/_all_docs', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD, POST')
     assert.equal((await preflight('/dbx', A, 'POST')).headers['access-control-allow-methods'], 'GET, HEAD')
   })
 
