@@ -1,14 +1,15 @@
 // "Take it away" of the page: its button, and the map alone for frames of other pages (`?embed`). What the button opens
 // is a bundle of its own, take.js, which is loaded when it is pressed for the first time.
 import { element } from '../../client/timeline/dom.js'
+import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/shared-promise.js'
 import { loadScript } from '../device.js'
 import { language, words } from '../words/index.js'
 
 const { take } = words
 
-/** Whether the page is shown as a map alone. The gateway looks at the same word. */
-export const isEmbedded = new URLSearchParams(location.search).has('embed')
+/** Whether the page is shown as a map alone. */
+export const isEmbedded = isInFrame(location.search)
 
 /**
  * @param {Pick<import('./index.js').Given, 'button' | 'stage' | 'view' | 'notices' | 'cards' | 'written'> &

@@ -122,7 +122,7 @@ function styleFile ([name, stack = '', range = '', ...more]) {
 }
 
 /** Path and query. Proxies may send complete URLs. */
-function split (target) {
+export function split (target) {
   const local = target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/#.*$/s, '')
   const mark = local.indexOf('?')
   const path = mark < 0 ? local : local.slice(0, mark)

@@ -74,6 +74,11 @@ describe('the viewer in the frame of another page', function () {
     const gateway = await serve({ embed: host.url })
     assert.deepEqual([await policyOf(gateway), await policyOf(`${gateway}?embed`)], [VIEWER_CSP, viewerPolicy([host.url])])
     assert.equal(await policyOf(`${gateway}viewer.js?embed`), VIEWER_CSP)
+    // the page reads its address in the same way
+    for (const search of ['?embed?x', '??embed', '?x?embed', '?embed%3Fx']) assert.equal(await policyOf(gateway + search), VIEWER_CSP)
+    for (const search of ['?x&embed', '?embed=1', '?%65mbed', '?x=?&embed']) {
+      assert.equal(await policyOf(gateway + search), viewerPolicy([host.url]), search)
+    }
     const page = await frame(`${gateway}?embed#steps@${T(3)}/3/0/0`, `${gateway}#steps/3/0/0`, `${gateway}?embedded`)
     const map = page.frameLocator('iframe').first()
     await map.locator('#map .tilecouch-tile img').first().waitFor()

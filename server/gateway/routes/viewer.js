@@ -3,12 +3,14 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { isEmbedded } from '../../../core/embed.js'
 import { shared } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { ADMIN_CSP, VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { acceptsCoding, sendTagged } from '../responses.js'
+import { split } from '../router.js'
 
 const PAGE = 'index.html'
 /** The page of the layers: `/layers`. */
@@ -39,15 +41,9 @@ async function codings (bytes, type) {
   return { br, gzip: gz, identity: bytes }
 }
 
-/**
- * Whether the page is asked for as a map for a frame of another page: there it has nothing but the map, so that nobody
- * can be led to press its other buttons. attachments/take/entry.js looks at the same word.
- */
-const isEmbedded = url => new URLSearchParams(url.split('?', 2)[1]).has('embed')
-
 /** The policy of the page, which may read from the origins that the operator of the store names. */
 async function pagePolicy ({ options, layers }, url) {
-  return viewerPolicy(isEmbedded(url) ? options.embed ?? [] : [], originsOf(await layers.settings()))
+  return viewerPolicy(isEmbedded(split(url).search) ? options.embed ?? [] : [], originsOf(await layers.settings()))
 }
 
 const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)
