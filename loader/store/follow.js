@@ -3,12 +3,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
+import { timeoutSignal } from '../../core/abort.js'
 import { readFeed } from '../../core/couch/feed.js'
 
 export const followDefaults = {
   heartbeat: 1000, // milliseconds between two signs of life that CouchDB is asked for
   silence: 5000, // milliseconds without one after which a connection is taken for dead
   poll: 20000, // milliseconds a long poll waits for a change
+  renew: 30000, // milliseconds a connection is used: the next one begins with a look whether the store was purged
   silentTries: 2, // continuous feeds in a row without a byte, after which long polls are used: a proxy collects answers
   firstDelay: 100, // milliseconds before the first new try, doubled each time
   longestDelay: 5000 // milliseconds between two tries at most
@@ -155,22 +157,29 @@ export class Follower {
 
   async #listen () {
     const continuous = this.#feed === 'continuous'
-    const { heartbeat, silence, poll } = this.limits
+    const { heartbeat, silence, poll, renew } = this.limits
+    const turn = timeoutSignal(renew, this.#stop.signal)
     this.#counts.connections++
     this.#hasHeard = false
     if (!continuous) this.#sign() // the next one may be the answer
-    const last = await readFeed(this.couch, {
-      query: { feed: this.#feed, since: this.#since, ...(continuous ? { heartbeat } : { timeout: poll }) },
-      silence: continuous ? silence : poll + silence,
-      signal: this.#stop.signal,
-      onSign: () => {
-        this.#silent = 0
-        this.#hasHeard = true
-        this.#sign()
-      },
-      onChange: change => this.#take(change)
-    })
-    if (last !== undefined) this.#since = last
+    try {
+      const last = await readFeed(this.couch, {
+        query: { feed: this.#feed, since: this.#since, ...(continuous ? { heartbeat } : { timeout: poll }) },
+        silence: continuous ? silence : poll + silence,
+        signal: turn.signal,
+        onSign: () => {
+          this.#silent = 0
+          this.#hasHeard = true
+          this.#sign()
+        },
+        onChange: change => this.#take(change)
+      })
+      if (last !== undefined) this.#since = last
+    } catch (error) {
+      if (!turn.isOver || error.code !== 'ABORTED') throw error
+    } finally {
+      turn.end()
+    }
   }
 
   /** @param {import('../../core/couch/feed.js').Change} change */

@@ -56,6 +56,15 @@ onEachStore('following changes', backend => {
     await store.destroy().catch(() => {})
   })
 
+  it('loses no change when it renews its connection, and is never away', async () => {
+    await open({ renew: 100 })
+    for (let x = 0; x < 20; x++) await store.write([tile(x)])
+    await hears('osm:5:19:0')
+    await until(() => follower.state.connections > 4)
+    const heads = told.ids.filter(id => /^osm:5:\d+:0$/.test(id))
+    assert.deepEqual([heads.length, new Set(heads).size, told.resets, follower.state.error], [20, 20, 1, undefined])
+  })
+
   it('tells of every change from the start on and of none before, within a second', async () => {
     await store.write([tile(1)])
     await open()

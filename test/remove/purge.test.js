@@ -18,9 +18,9 @@ suite('purging', () => {
   useStage(couchDb, stage => ({ store, url } = stage))
   afterEach(() => follower?.close())
 
-  const follow = async position => {
+  const follow = async (position, more) => {
     const told = { deleted: [], resets: 0 }
-    follower = new Follower(store, { position, limits: { firstDelay: 10, longestDelay: 50 }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
+    follower = new Follower(store, { position, limits: { firstDelay: 10, longestDelay: 50, ...more }, onChange: ({ id, deleted }) => { if (deleted) told.deleted.push(id) }, onReset: () => told.resets++ })
     await follower.start()
     await until(() => follower.state.up)
     return told
@@ -60,6 +60,16 @@ suite('purging', () => {
     await follower.close()
     await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits })
     assert.equal((await follow(later)).resets, 2, 'it loses its place, and finds another')
+  })
+
+  it('is noticed by a follower that never was away', async () => {
+    const told = await follow(undefined, { renew: 200 })
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 1 }], limits })
+    await until(() => told.deleted.length > 0)
+    await until(() => follower.state.connections > 3)
+    assert.equal(told.resets, 1, 'it looks again and again, and forgets nothing')
+    await removeTiles(store, 'osm', { only: [{ z: 4, x: 1, y: 2 }], purge: true, limits })
+    await until(() => told.resets === 3, { what: 'the purge to be noticed' })
   })
 
   it('reaches indexes that were behind, also if they are compacted right after', async function () {
