@@ -2,18 +2,21 @@
 //
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
+import { pause } from '../core/abort.js'
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { followed } from '../loader/cli/work.js'
 import { Store, publish, warmIndexes, workDefaults } from '../loader/index.js'
 import { Couch } from '../loader/store/couch.js'
 import { isPublic } from '../loader/mirror/sides.js'
-import { selectionOf } from '../loader/mirror/index.js'
+import { isTemporary, selectionOf } from '../loader/mirror/index.js'
 import { Work } from '../loader/work.js'
 import { LOOPBACK } from '../loader/system.js'
 import { EMBEDDED, gatewayPart, mirrorOnly, wantedOf } from './edge/options.js'
 import { checkNames } from './gateway/access/index.js'
 import { createLog, secretsOf } from './gateway/log.js'
+
+const CHECKING = 1000 // milliseconds between two looks whether a store that was away is public
 
 /**
  * @typedef {object} Serving
@@ -132,11 +135,41 @@ async function prepare (url, signal) {
 /** One process or several, on top of a store. With a mirror: that, its origin, and the layers that it has. */
 async function openGateway (options, db, { log, mirror, origin, layers }) {
   const couch = new Couch(db, { retries: 0 })
+  const stopping = new AbortController()
   if (options.privateLayers?.length) await checkPrivate(options, couch, { log, mirror })
+  const isForAll = mirror || options.public || options.privateLayers?.length
+  const isChecked = isForAll ? true : await checkPublic(couch)
   const gateway = await start({ ...options, db }, { log, mirror })
   const shown = await addresses(gateway, options, origin ? [couch, origin] : [couch], layers)
-  const ended = gateway.ended ?? new Promise(() => {})
-  return { ...shown, workers: options.workers, ended, close: () => gateway.close() }
+  const never = new Promise(() => {})
+  const ended = Promise.race([gateway.ended ?? never, isChecked ? never : checkLater(couch, stopping.signal)])
+  ended.catch(() => {}) // whether anybody waits for it or not
+  const close = () => {
+    stopping.abort()
+    return gateway.close()
+  }
+  return { ...shown, workers: options.workers, ended, close }
+}
+
+/**
+ * Refuses a store that not everybody may read: everybody who reaches the gateway could.
+ * @returns {Promise<boolean>} false: it does not answer
+ */
+async function checkPublic (couch) {
+  try {
+    if (await isPublic(couch)) return true
+    await couch.info() // a wrong password is another error
+  } catch (error) {
+    if (isTemporary(error)) return false
+    throw error
+  }
+  throw new TilecouchError('WOULD_BE_PUBLIC', { url: couch.url, where: 'this gateway' })
+}
+
+/** The same for a store that was away at the start. @returns {Promise<never>} rejects when it is not public */
+async function checkLater (couch, signal) {
+  while (!signal.aborted && !await checkPublic(couch)) await pause(CHECKING, signal)
+  return new Promise(() => {})
 }
 
 /**

@@ -21,7 +21,6 @@ const mirrorRows = [
   { ...text, name: 'zoom', takes: '<a-b>', text: 'mirror only these zooms' },
   { ...yesOrNo, name: 'current', text: 'mirror only the present, not the past' },
   { ...text, name: 'since', flagless: true, text: 'of the past, mirror only what was valid at this time or later' },
-  { ...yesOrNo, name: 'public', flagless: true, text: 'serve to everybody what not everybody may read at the origin' },
   { ...text, name: 'maxLag', type: 'duration', text: 'with --from: /health is 503 when the mirror is further behind (default: never)' }
 ]
 

@@ -113,6 +113,10 @@ export const table = [
     text: 'serve the control room at /admin, for writers and admins of the store who sign in; see docs/admin.md'
   },
   {
+    name: 'public', flagless: true, type: 'boolean', default: false,
+    text: 'serve a store to everybody although not everybody may read it (of an edge: its origin)'
+  },
+  {
     name: 'privateLayers', type: 'layers', default: null,
     text: 'private layers: names and patterns (survey-*), * for all, !name to exclude one; see docs/access.md'
   },

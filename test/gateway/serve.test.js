@@ -3,6 +3,8 @@ import { chmodSync } from 'node:fs'
 import path from 'node:path'
 import { until } from '../../bench/wait.js'
 import { findEmbedded } from '../../loader/embedded.js'
+import { Store, publish } from '../../loader/index.js'
+import { isPublic } from '../../loader/mirror/sides.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { startServer } from '../support/server.js'
@@ -105,6 +107,23 @@ onEachStore('tilecouch serve', backend => {
     process.kill(-serving.child.pid, 'SIGINT')
     assert.equal(await serving.ended, 0)
     assert.deepEqual(serving.log().filter(({ level }) => level !== 'info'), [])
+  }).timeout(SLOW)
+
+  it('shows a store to everybody that not everybody may read only when it is told to', async () => {
+    const url = await backend.database()
+    const store = await Store.create(url, { public: false, closed: true })
+    await store.defineLayer('osm', { format: 'png' })
+    await publish(store)
+    assert.equal(await isPublic(store.couch), false)
+    const refused = start(['--db', url, '--host', '0.0.0.0'])
+    assert.equal(await refused.ended, 1)
+    assert.match(refused.err, /this gateway is public, but \S+ is private[^]*--set public=true[^]*\[WOULD_BE_PUBLIC\]/)
+    assert.doesNotMatch(refused.err, /:[^/@\s]+@/)
+    for (const args of [['--set', 'public=true'], ['--private-layers', '*'], ['--private-layers', 'osm']]) {
+      const serving = start(['--db', url, '--json', ...args])
+      await serving.ready()
+      assert.equal(await serving.stop(), 0)
+    }
   }).timeout(SLOW)
 
   if (backend.supports.users) {
