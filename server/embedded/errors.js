@@ -29,7 +29,7 @@ const statuses = {
 }
 
 /** The status CouchDB gives to an error a design function names. */
-export const statusOf = name => statuses[name] ?? 500
+export const statusOf = name => Object.hasOwn(statuses, name) ? statuses[name] : 500
 
 /** @returns {HttpError} */
 export function toHttpError (error) {

@@ -161,7 +161,7 @@ export function viewOptions (query, body = {}) {
   const options = { inclusive_end: true }
   const take = (name, value) => {
     check(name, value)
-    options[names[name] ?? name] = value
+    options[Object.hasOwn(names, name) ? names[name] : name] = value
   }
   for (const [name, value] of Object.entries(body)) {
     take(name, typeof value === 'string' && !jsonParameters.has(name) ? fromText(name, value) : value)

@@ -14,8 +14,8 @@ const BASIC = /^basic +([\w+/=]{1,4096})\s*$/i
 const IN_COOKIE = new RegExp(`(?<=^|;) *(${COOKIE}(?:-[\\w-]{1,20})?)=([\\w.-]{1,2048})(?=;|$)`, 'g')
 const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
 
-/** The token of an address, which may be empty; undefined: there is none. */
-export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1]
+/** The token of an address, if there is one. @returns {string | undefined} */
+export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1] || undefined
 
 /** Tokens, the most explicit first. */
 export function tokensOf ({ url, headers }) {
@@ -74,7 +74,7 @@ export function userOf ({ headers }) {
 export function tokenToCookie (access, ctx, req, res, page) {
   const token = tokenIn(req.url)
   if (token === undefined) return false
-  if (token !== '') access.read(token) // throws what is wrong with it
+  access.read(token) // throws what is wrong with it
   res.writeHead(303, {
     Location: `${page}${queryWithoutToken(req.url ?? '')}`,
     'Set-Cookie': cookiesFor(access, token, req.headers.cookie, ctx.publicUrl(req).base),
@@ -93,7 +93,7 @@ function queryWithoutToken (target) {
 /**
  * Each token has its own cookie, so that a second link does not replace the first one: the browser may not send the
  * first cookie when a link of another page is followed, or when two are followed at once. Invalid cookies are deleted,
- * and the oldest ones if there are too many. An empty token deletes all of them.
+ * and the oldest ones if there are too many.
  */
 function cookiesFor (access, token, cookie, base) {
   const { pathname, protocol } = new URL(base)
@@ -101,7 +101,6 @@ function cookiesFor (access, token, cookie, base) {
   const attributes = `Path=${pathname}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
   const end = name => `${name}=; Max-Age=0; ${attributes}`
   const before = cookiesIn(cookie).reverse() // the newest first: browsers send the oldest first
-  if (token === '') return [...new Set([COOKIE, ...before.map(({ name }) => name)])].map(end)
   const own = `${COOKIE}-${createHash('sha256').update(token).digest('base64url').slice(0, 12)}`
   let [count, bytes] = [1, token.length]
   const ended = before.filter(({ name, token: other }) => {

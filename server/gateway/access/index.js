@@ -137,7 +137,7 @@ const PAGES = Object.freeze({ 'index.html': './', layers: './layers' })
 
 /** For the viewer, which has no data of the store. @returns {Route} */
 const ofPage = (access, route) => (ctx, asked, req, res) => {
-  const page = PAGES[asked.name]
+  const page = Object.hasOwn(PAGES, asked.name) && PAGES[asked.name]
   if (page && ctx.options.viewer && tokenToCookie(access, ctx, req, res, page)) return
   res.setHeader('Referrer-Policy', 'same-origin')
   return route(ctx, asked, req, res)
