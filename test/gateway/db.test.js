@@ -33,7 +33,7 @@ onEachStore('the store at /db', backend => {
 
   it('answers every reading question as the store does', async () => {
     const reads = ['/layer:osm', '/layer%3Aosm', '/osm:3:0:0?revs=true&attachments=true', '/_all_docs', `/_all_docs?include_docs=true&startkey=${key('osm:3:1')}&endkey=${key('osm:3:2')}`, '/_changes?style=all_docs',
-      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/versions/_view/by_zoom?group_level=3', '/_changes?filter=_doc_ids&doc_ids=%5B%22layer:osm%22%5D']
+      '/_design/versions', `/_design/versions/_view/by_tile?reduce=false&startkey=${key(['osm', 3, 1])}`, '/_design/versions/_view/by_zoom?group_level=3']
     for (const text of reads) {
       const { status, json: body, headers } = await at(text)
       assert.equal(status, 200, text)
@@ -43,17 +43,13 @@ onEachStore('the store at /db', backend => {
       assert.deepEqual(body, wanted, text)
       assert.match(headers['content-type'], /^application\/json/)
     }
-    const rows = (await direct('/_all_docs')).rows
     const questions = [['/_all_docs', { keys: ['osm:3:0:0', 'nope'] }], ['/_all_docs/queries', { queries: [{ keys: ['osm:3:0:0'] }, { startkey: 'osm:3:1', limit: 2 }] }], ['/_bulk_get?revs=true', { docs: [{ id: 'osm:3:0:0' }, { id: 'nope' }] }],
-      ['/_revs_diff', { 'osm:3:0:0': ['9-a', rows.find(({ id }) => id === 'osm:3:0:0').value.rev] }], ['/_find', { selector: { layer: 'osm', x: 1 }, limit: 50, fields: ['_id', 'time'] }],
       ['/_design/versions/_view/by_tile?reduce=false', { keys: [['osm', 3, 0, 0, T1]] }], ['/_design/versions/_view/by_tile/queries', { queries: [{ reduce: false, startkey: ['osm', 3, 1, 0], endkey: ['osm', 3, 1, 3, {}] }] }]]
     for (const [text, body] of questions) {
       const answer = await question(text, body)
       assert.equal(answer.status, 200, text)
       const wanted = await asked(text, body)
-      for (const found of [answer.json, wanted]) delete found.bookmark
-      const { bookmark, execution_stats: stats, ...shown } = answer.json
-      assert.deepEqual(shown, wanted, text)
+      assert.deepEqual(answer.json, wanted, text)
     }
   })
 

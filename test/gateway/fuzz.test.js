@@ -47,6 +47,8 @@ onEachStore('the gateway under hostile requests', backend => {
   before(async () => {
     await plant(own.store, hostileDocuments(SEED, { kinds: ['layer'], count: 120 }))
     await plant(own.store, hostileDocuments(SEED, { kinds: ['edition', 'manifest', 'removed', 'block'], layer: 'osm', count: 200 }))
+    const kinds = ['work', 'activity', 'token']
+    await plant(own.store, kinds.map(kind => ({ _id: `${kind}:fuzz`, type: kind, text: SECRET })))
     const headers = { 'content-type': 'application/json' }
     await secretDatabase(backend)
     if (backend.supports.users) {
@@ -141,7 +143,7 @@ onEachStore('the gateway under hostile requests', backend => {
   it('answers what is no HTTP, and closes', async () => {
     const huge = `X: ${'y'.repeat(100000)}`
     const wires = ['\r\n\r\n', 'GET\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n', '\0\0\0\0\r\n\r\n', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', `GET / HTTP/1.1\r\nHost: x\r\n${huge}\r\n\r\n`, `GET /${'a'.repeat(100000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
-      'GET / HTTP/1.1\r\n\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /db/_all_docs HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
+      'GET / HTTP/1.1\r\n\r\n', 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /db/_all_docs HTTP/1.1\r\nHost: x\r\n\r\n', 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n', 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
       'CONNECT 127.0.0.1:5984 HTTP/1.1\r\nHost: x\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n', 'GET / HTTP/1.1\nHost: x\n\n']
     for (const wire of wires) {
       const text = await speak(gateway.url, Buffer.from(wire, 'latin1'), { timeout: 500 })
@@ -159,7 +161,7 @@ onEachStore('the gateway under hostile requests', backend => {
     const slow = Array.from({ length: 60 }, (_, index) => {
       const socket = net.connect(+port, hostname)
       socket.on('error', () => {})
-      socket.write(['GET /osm/3/1/1.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'POST /db/_find HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{', 'G'][index % 3])
+      socket.write(['GET /osm/3/1/1.png HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{', 'G'][index % 3])
       return socket
     })
     const drip = setInterval(() => { for (const socket of slow) if (socket.writable) socket.write('x') }, 50)

@@ -32,12 +32,18 @@ onEachStore('questions to /db', backend => {
       assert.equal((await put(path, make(most + 1))).status, 413, path)
       assert.equal((await put(path, make(Math.min(most, 500)))).status, 200, path)
     }
-    const many = Object.fromEntries(ids(10001).map(id => [id, ['1-a']]))
-    assert.deepEqual([(await put('_revs_diff', many)).status, (await put('_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status], [413, 413])
-    assert.equal((await put('_find', { selector: { $or: Array.from({ length: 50001 }, () => 1) } })).status, 413)
-    const long = Array(50000).fill('a').join('.')
-    assert.equal((await put('_find', { selector: { [long]: Object.fromEntries(ids(100).map(id => [id, 1])) } })).status, 413, 'CouchDB writes each name in full')
-    assert.equal((await put('_find', `${'{"selector":'}${'{"a":'.repeat(100000)}1${'}'.repeat(100000)}}`)).status, 400)
+    assert.equal((await put('_changes?filter=_doc_ids', { doc_ids: ids(10001) })).status, 413)
+  })
+
+  it('may be so large, have so many values and levels, and are refused before they are parsed', async () => {
+    const bodies = [
+      `{"keys":[${'0,'.repeat(50001)}0]}`, `{"keys":[${'[],'.repeat(30000)}0]}`, `{"keys":["${'x'.repeat(1048577)}"]}`,
+      `{"keys":${'['.repeat(60000)}${']'.repeat(60000)}}`, `{${Array.from({ length: 60000 }, (_, at) => `"k${at}":0`)}}`
+    ]
+    for (const path of ['_all_docs', '_design/versions/_view/by_tile', '_bulk_get', '_changes?filter=_doc_ids']) {
+      for (const body of bodies) assert.equal((await put(path, body)).status, 413, `${path} ${body.slice(0, 30)}`)
+      assert.equal((await put(path, `{"keys":[${'['.repeat(40)}${']'.repeat(40)}]}`)).status, 400)
+    }
   })
 
   it('have no way round the limit on images: it is held against what the store does, not against fields that it passes over', async () => {
@@ -158,6 +164,29 @@ describe('feeds of /db', () => {
       leaving.abort()
       const again = async () => (await fetch(gate.url, { headers: { 'x-forwarded-for': '1.1.1.1' } })).status === 200
       await until(again, { what: 'room for another' })
+    } finally {
+      for (const server of [gate, store]) await server.close()
+      await proxy.close()
+    }
+  })
+
+  it('are so many as other questions are for each address, and others still get their answers', async () => {
+    const waiting = new Set()
+    const store = await startServer((req, res) => { waiting.add(res) })
+    const proxy = new DatabaseProxy(new Couch(`${store.url}/tiles`), { readsEach: 2, trustProxy: true })
+    const gate = await startServer((req, res) => {
+      const asked = parseDbRequest('GET', '/_all_docs', '')
+      proxy.forward(asked, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
+    })
+    const ask = from => fetch(gate.url, { headers: { 'x-forwarded-for': from } }).then(({ status }) => status)
+    try {
+      const first = [ask('1.1.1.1'), ask('1.1.1.1')]
+      await until(() => waiting.size === 2, { what: 'two questions of one address' })
+      assert.equal(await ask('1.1.1.1'), 429)
+      first.push(ask('2.2.2.2'))
+      await until(() => waiting.size === 3, { what: 'the question of another' })
+      for (const res of waiting) res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+      assert.deepEqual(await Promise.all(first), [200, 200, 200])
     } finally {
       for (const server of [gate, store]) await server.close()
       await proxy.close()

@@ -107,7 +107,7 @@ describe('the router', () => {
     assert.equal(refusal('/osm@2024-13/gdal.xml'), 'BAD_TIME')
     assert.deepEqual(ask('/db'), { kind: 'db', path: '', query: '' })
     assert.deepEqual(ask('/db/osm%3A1:0:0/tile?rev=1-a%20'), { kind: 'db', path: '/osm%3A1:0:0/tile', query: 'rev=1-a%20' })
-    for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_find', method).kind, 'db')
+    for (const method of ['POST', 'PUT', 'DELETE', 'COPY']) assert.equal(ask('/db/_all_docs', method).kind, 'db')
   })
 
   it('finds the tiles of layers that are named like something else', () => {

@@ -4,7 +4,7 @@ import {
   LAYER_KINDS, RESERVED, STORE_ID, idsOfLayers, isLayer, isTileId, parseDocumentId
 } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { DbError, badRequest, notFound } from '../db/errors.js'
+import { DbError, notFound } from '../db/errors.js'
 
 const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and access is checked again
 
@@ -54,13 +54,11 @@ const secondsOf = (visitor, layers) =>
 
 /** @param {string[]} names of all layers @returns {Restricted} */
 function restrictFeed (visitor, request, body, res, names) {
-  const filter = request.query.get('filter') ?? ''
-  if (!['', '_selector', '_doc_ids'].includes(filter)) throw visitor.refusal(res)
   const allowed = names.filter(name => visitor.may(name))
   const privateOnes = allowed.filter(name => visitor.access.isPrivate(name))
   const seconds = privateOnes.length ? secondsOf(visitor, privateOnes) : undefined
-  if (filter === '_doc_ids') {
-    const scope = layersOfIds(body?.doc_ids ?? request.args.doc_ids ?? [])
+  if (body?.doc_ids) {
+    const scope = layersOfIds(body.doc_ids)
     if (!scope || [...scope.layers].some(layer => !visitor.may(layer))) throw visitor.refusal(res)
     return { request, body, seconds }
   }
@@ -69,8 +67,7 @@ function restrictFeed (visitor, request, body, res, names) {
   const ours = allowed.length ? { $or: [store, { _id: { $regex: idsOfLayers(allowed) } }] } : store
   const query = new URLSearchParams(request.query)
   query.set('filter', '_selector')
-  const theirs = filter === '_selector' ? body?.selector : undefined
-  if (filter === '_selector' && theirs === undefined) throw badRequest('Selector must be specified in POST payload')
+  const theirs = body?.selector
   return {
     request: { ...request, method: 'POST', search: `?${query}` },
     body: { ...body, selector: theirs === undefined ? ours : { $and: [ours, theirs] } },
@@ -118,14 +115,14 @@ const VIEWS = new Set([
 /** The document of the store itself, and the couchapp, which is no secret. */
 const PUBLIC_IDS = new Set([STORE_ID, ...['tiles', 'versions'].map(name => `_design/${name}`)])
 
-const RANGE = ['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys']
+const RANGE = ['key', 'startkey', 'endkey', 'keys']
 
 /** Other parameters of rows: none of them shows other rows. */
 const HARMLESS = new Set([
   ...RANGE, 'descending', 'inclusive_end', 'limit', 'skip', 'reduce', 'group', 'group_level', 'conflicts', 'update_seq',
-  'update', 'stable', 'stale', 'sorted'
+  'update', 'stale'
 ])
-const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments', 'att_encoding_info'])
+const WITH_DOCS = new Set([...HARMLESS, 'include_docs', 'attachments'])
 
 /**
  * - `layers`: only these, or none
@@ -149,7 +146,6 @@ function scopeOf ({ names, endpoint }, query, body) {
     case '_view': return VIEWS.has(viewOf(names)) ? scopeOfRows(viewIndex, query, body) : null
     case 'queries': return scopeOfQueries(names, query, body)
     case '_bulk_get': return layersOfIds(body.docs.map(({ id }) => id))
-    case '_revs_diff': return layersOfIds(Object.keys(body))
     case '_changes': return { feed: true }
     default: return null
   }
@@ -237,9 +233,8 @@ function scopeOfRows (index, query, body) {
 /** @param {Index} index @param {Record<string, any>} args @returns {Scope} */
 function scopeOfRange (index, args) {
   if (Object.keys(args).some(name => !index.parameters.has(name))) return null
-  if ((has(args, 'startkey') && has(args, 'start_key')) || (has(args, 'endkey') && has(args, 'end_key'))) return null
   const given = RANGE.filter(name => has(args, name))
-  const { key, keys, startkey = args.start_key, endkey = args.end_key } = args
+  const { key, keys, startkey, endkey } = args
   if (given.length === 0) return index.all(args)
   if (has(args, 'keys')) return given.length === 1 && Array.isArray(keys) ? index.keys(keys) : null
   if (has(args, 'key')) return given.length === 1 ? index.keys([key]) : null

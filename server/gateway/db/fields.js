@@ -3,6 +3,11 @@
 // checked as CouchDB takes them: it answers some that it does not take with 500.
 import { badRequest } from './errors.js'
 
+const MAX_CONDITIONS = 8 // of a selector
+const MAX_PATTERN = 2048 // characters of a $regex: the client library names its layers in it
+const MAX_REPEATS = 2 // of * + {} in it
+const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
+
 /**
  * @typedef {{read: (text: string) => any, fits: (value: any) => boolean}} Kind read: from an address, undefined if it
  *   is none; fits: is one
@@ -10,7 +15,6 @@ import { badRequest } from './errors.js'
 
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string'
-const isNamed = text => /^[^/]+\/[^/]+$/.test(text)
 export const listOf = test => value => Array.isArray(value) && value.every(test)
 
 function parsed (text) {
@@ -23,8 +27,6 @@ function parsed (text) {
 
 const json = (fits = value => value !== undefined) => ({ read: parsed, fits })
 const words = { read: text => text, fits: isText }
-/** A view of a design document. */
-const named = { read: text => isNamed(text) ? text : undefined, fits: value => isText(value) && isNamed(value) }
 const count = {
   read: text => /^\d{1,15}$/.test(text) ? Number(text) : undefined,
   fits: value => Number.isSafeInteger(value) && value >= 0
@@ -44,54 +46,53 @@ const any = (...kinds) => ({
 
 const each = (kind, ...names) => Object.fromEntries(names.map(name => [name, kind]))
 
-const docs = each(flag, 'attachments', 'att_encoding_info', 'conflicts')
+// Only what the client library, PouchDB and mirrors send; all else is refused, so that nobody takes an answer for
+// another one. Each field has one spelling: of several, CouchDB takes the last.
+const docs = each(flag, 'attachments', 'conflicts', 'update_seq')
 const rows = {
   ...docs,
-  ...each(flag, 'include_docs', 'descending', 'inclusive_end', 'update_seq'),
+  ...each(flag, 'include_docs', 'descending', 'inclusive_end'),
   ...each(count, 'limit', 'skip'),
-  ...each(json(), 'key', 'startkey', 'start_key', 'endkey', 'end_key'),
-  ...each(words, 'startkey_docid', 'start_key_doc_id', 'endkey_docid', 'end_key_doc_id')
+  ...each(json(), 'key', 'startkey', 'endkey')
 }
 const allDocs = { ...rows, keys: json(listOf(isText)) }
 const view = {
   ...rows,
+  startkey_docid: words,
   keys: json(Array.isArray),
-  ...each(flag, 'reduce', 'group', 'stable', 'sorted'),
+  ...each(flag, 'reduce', 'group', 'update'),
   group_level: count,
-  stale: oneOf('ok', 'update_after', 'false'),
-  update: any(flag, oneOf('lazy'))
+  stale: oneOf('ok', 'update_after')
 }
 const changes = {
   ...docs,
   ...each(flag, 'include_docs', 'descending'),
   ...each(count, 'limit', 'seq_interval', 'timeout'),
-  ...each(words, 'since', 'filter'),
-  view: named,
-  doc_ids: json(listOf(isText)),
+  since: words,
+  filter: oneOf('_doc_ids', '_selector'),
   heartbeat: any(count, flag),
-  feed: oneOf('normal', 'longpoll', 'continuous', 'live'),
+  feed: oneOf('normal', 'longpoll', 'continuous'),
   style: oneOf('main_only', 'all_docs')
 }
 // one that is named again is sent again
 const revisions = json(value => listOf(isText)(value) && new Set(value).size === value.length)
 const document = {
   ...docs,
-  ...each(flag, 'deleted_conflicts', 'latest', 'local_seq', 'meta', 'revs', 'revs_info'),
+  ...each(flag, 'latest', 'revs', 'revs_info'),
   rev: words,
   open_revs: any(oneOf('all'), revisions),
   atts_since: revisions
 }
-const find = {
-  selector: json(isObject),
-  ...each(count, 'limit', 'skip'),
-  sort: json(Array.isArray),
-  fields: json(listOf(isText)),
-  use_index: json(value => isText(value) || listOf(isText)(value)),
-  bookmark: words,
-  ...each(flag, 'conflicts', 'execution_stats', 'stable', 'allow_fallback'),
-  update: any(flag, oneOf('lazy'))
-}
 const reference = { id: words, rev: words, atts_since: revisions }
+
+/** `{layer: 'osm', _id: {$regex: PATTERN}}`: other conditions may take long, for every document and each request. */
+function isSelector (value) {
+  if (!isObject(value)) return false
+  const conditions = Object.entries(value)
+  return conditions.length <= MAX_CONDITIONS && conditions.every(([name, wanted]) => name === '_id' && isObject(wanted)
+    ? Object.keys(wanted).join() === '$regex' && isText(wanted.$regex) && isHarmlessPattern(wanted.$regex)
+    : /^[^$]{1,100}$/.test(name) && ['string', 'number', 'boolean'].includes(typeof wanted))
+}
 
 /** In the address. @type {Record<string, Record<string, Kind>>} */
 const inAddress = {
@@ -100,7 +101,7 @@ const inAddress = {
   'queries of _all_docs': allDocs,
   'queries of _view': view,
   _changes: changes,
-  _bulk_get: each(flag, 'revs', 'attachments', 'att_encoding_info', 'latest'),
+  _bulk_get: each(flag, 'revs', 'attachments', 'latest'),
   document,
   attachment: { rev: words }
 }
@@ -111,21 +112,27 @@ const inBody = {
   _view: view,
   'queries of _all_docs': { queries: json(listOf(isObject)) },
   'queries of _view': { queries: json(listOf(isObject)) },
-  _changes: { doc_ids: changes.doc_ids, selector: json(isObject), fields: json(listOf(isText)) },
-  _bulk_get: { docs: json(listOf(isObject)) },
-  _find: find
+  _changes: { doc_ids: json(listOf(isText)), selector: json(isSelector) },
+  _bulk_get: { docs: json(listOf(isObject)) }
 }
 
 /** What a body must have. */
 const NEEDED = {
   'queries of _all_docs': 'queries',
   'queries of _view': 'queries',
-  _bulk_get: 'docs',
-  _find: 'selector'
+  _bulk_get: 'docs'
 }
 
-/** Parameters that are not passed to filters: of quorums and writing, of answers as scripts, and tokens. */
-const UNPASSED = ['r', 'w', 'batch', 'new_edits', 'callback', 'token']
+/** Fields that exclude each other: which of them counts is another one in each store. */
+const EXCLUSIVE = [
+  ['key', 'keys'], ['key', 'startkey'], ['key', 'endkey'], ['keys', 'startkey'], ['keys', 'endkey'], ['rev', 'open_revs']
+]
+
+/** What each filter needs, and what needs it. */
+const FILTERED = { _doc_ids: 'doc_ids', _selector: 'selector' }
+
+/** Of addresses, but not for the store: a token for private layers, and what PouchDB adds for browsers with a cache. */
+const UNPASSED = ['token', '_nonce']
 
 /**
  * @param {string} search as it came, without the question mark
@@ -135,35 +142,24 @@ export function fieldsOfAddress (search, form) {
   const given = new URLSearchParams(search)
   // of two, CouchDB takes the last and others the first: what was checked here would not be what is done there
   if (new Set(given.keys()).size < given.size) throw badRequest('a parameter is given twice')
+  for (const name of UNPASSED) given.delete(name)
   const kinds = inAddress[form] ?? {}
-  const ownFilter = form === '_changes' && given.get('filter')?.includes('/')
-  const query = new URLSearchParams()
-  /** @type {[string, any][]} */
-  const args = []
-  for (const [name, text] of given) {
-    if (!Object.hasOwn(kinds, name)) {
-      // a design document's filter has its own parameters
-      if (ownFilter && !UNPASSED.includes(name)) query.append(name, text)
-      continue
-    }
-    const value = kinds[name].read(text)
-    if (!kinds[name].fits(value)) throw badRequest(`invalid value for ${name}`)
-    query.append(name, text)
-    args.push([name, value])
-  }
-  return { query, args: Object.fromEntries(args) }
+  const valueOf = (name, text) => Object.hasOwn(kinds, name) ? kinds[name].read(text) : text
+  const values = Array.from(given, ([name, text]) => /** @type {[string, any]} */ ([name, valueOf(name, text)]))
+  return { query: given, args: known(kinds, values) }
 }
 
 /**
- * The known fields of an object, each checked.
- * @param {Record<string, Kind>} kinds @param {Record<string, any>} given
+ * Fields with their values, each checked.
+ * @param {Record<string, Kind>} kinds @param {[string, any][]} given
+ * @returns {Record<string, any>}
  */
 function known (kinds, given) {
-  return Object.fromEntries(Object.entries(given).filter(([name, value]) => {
-    if (!Object.hasOwn(kinds, name)) return false
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(kinds, name)) throw badRequest(`\`${name}\` is not taken here`)
     if (!kinds[name].fits(value)) throw badRequest(`\`${name}\` is missing or invalid`)
-    return true
-  }))
+  }
+  return Object.fromEntries(given)
 }
 
 /**
@@ -171,12 +167,12 @@ function known (kinds, given) {
  * @returns {Record<string, any>} the body that the store is asked with
  */
 export function fieldsOfBody (form, given, args = {}) {
-  if (form === '_revs_diff') return revisionsOf(given)
-  const body = known(inBody[form] ?? {}, given)
+  const body = known(inBody[form] ?? {}, Object.entries(given))
   const needed = NEEDED[form]
   if (needed && body[needed] === undefined) throw badRequest(`\`${needed}\` is missing or invalid`)
   if (body.docs) body.docs = body.docs.map(referenceOf)
-  if (body.queries) body.queries = body.queries.map(one => ({ ...args, ...known(inAddress[form], one) }))
+  const queryOf = one => ({ ...args, ...known(inAddress[form], Object.entries(one)) })
+  if (body.queries) body.queries = body.queries.map(queryOf)
   else {
     const twice = Object.keys(body).find(name => Object.hasOwn(args, name))
     if (twice) throw badRequest(`\`${twice}\` is given twice`)
@@ -184,15 +180,29 @@ export function fieldsOfBody (form, given, args = {}) {
   return body
 }
 
-function revisionsOf (given) {
-  if (!Object.values(given).every(listOf(isText))) {
-    throw badRequest('revisions must be lists of revision ids by document id')
+/** Refuses fields that exclude each other. @param {Record<string, any>} fields of the address and the body */
+export function checkTogether (fields) {
+  const has = name => fields[name] !== undefined
+  const both = EXCLUSIVE.find(names => names.every(has))
+  if (both) throw badRequest(`\`${both.join('` and `')}\` exclude each other`)
+  for (const [filter, name] of Object.entries(FILTERED)) {
+    if ((fields.filter === filter) === has(name)) continue
+    throw badRequest(`\`filter=${filter}\` and \`${name}\` need each other`)
   }
-  return given
 }
 
 function referenceOf (given) {
-  const one = known(reference, given)
+  const one = known(reference, Object.entries(given))
   if (one.id === undefined) throw badRequest('`docs` is missing or invalid')
   return one
+}
+
+/**
+ * Whether a pattern ends in reasonable time on any text. CouchDB gives up on a document after some 0.2 s, and there are
+ * many. It does end when no group is repeated, nothing refers back, and little is repeated at all.
+ */
+export function isHarmlessPattern (pattern) {
+  const numberOf = signs => pattern.match(signs)?.length ?? 0
+  return pattern.length <= MAX_PATTERN && numberOf(/[*+{]/g) <= MAX_REPEATS && numberOf(/\?/g) <= MAX_OPTIONAL &&
+    !/\)[*+{]|\\[1-9gk]|\(\?/.test(pattern)
 }

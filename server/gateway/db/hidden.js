@@ -2,7 +2,7 @@
 // name them: a feed that leaves out some of its rows would have to read every document. Replicators that ask for them
 // get none, and go on.
 import { isAdministrative } from '../../../core/index.js'
-import { forbidden } from './errors.js'
+import { questionsIn } from './request.js'
 
 const KINDS = ['work', 'activity', 'token']
 const SHOWN = { $not: { _id: { $regex: `^(${KINDS.join('|')}):[^:@]+$` } } }
@@ -16,16 +16,14 @@ const OF_LAYERS = /^(by_|rest_by_area$|styles$|expiring$|stored$)/ // views
  * @returns {{body: any, change?: (answer: any) => any}} change: of the answer
  */
 export function hideAdministrative (request, body) {
-  const { endpoint, names, args } = request
-  const asked = endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
+  const { endpoint, names } = request
+  const asked = questionsIn(request, body)
   switch (endpoint) {
     case 'document':
       if (isAdministrative(names[0])) askForNone(request)
       return { body }
     case '_bulk_get': // for a row with an error PouchDB would give up
       return { body: { ...body, docs: body.docs.filter(({ id }) => !isAdministrative(id)) } }
-    case '_find':
-      return { body: { ...body, selector: both(body.selector) } }
     case '_changes':
       return { body: asked[0].include_docs ? hideChanges(request, asked[0], body) : body }
     case '_all_docs': case '_view': case 'queries':
@@ -34,8 +32,6 @@ export function hideAdministrative (request, body) {
       return { body }
   }
 }
-
-const both = (selector = {}) => ({ ...selector, $and: [...selector.$and ?? [], SHOWN] })
 
 /** @param {import('./request.js').DbRequest} request */
 function askForNone (request) {
@@ -47,14 +43,12 @@ function askForNone (request) {
 }
 
 /** @param {import('./request.js').DbRequest} request */
-function hideChanges (request, { doc_ids: ids = [] }, body) {
+function hideChanges (request, { doc_ids: ids, selector }, body) {
+  if (ids) return { ...body, doc_ids: ids.filter(id => !isAdministrative(id)) }
   const { query } = request
-  const filter = query.get('filter') ?? ''
-  if (filter === '_design' || (filter === '_doc_ids' && !ids.some(isAdministrative))) return body
-  if (filter && filter !== '_selector') throw forbidden('with include_docs, this feed takes no such filter')
   query.set('filter', '_selector')
   Object.assign(request, { method: 'POST', search: `?${query}` })
-  return { ...body, selector: both(body?.selector) }
+  return { ...body, selector: selector ? { $and: [selector, SHOWN] } : SHOWN }
 }
 
 /** Whether an answer may have such a document. @param {string[]} names @param {Record<string, any>} asked */
@@ -62,8 +56,8 @@ function mayShow ([first, design, , view], asked) {
   if (first === '_design') return design !== 'versions' || !OF_LAYERS.test(view)
   const { key, keys = key === undefined ? undefined : [key] } = asked
   if (keys) return keys.some(isAdministrative)
-  const [start, end] = [asked.startkey ?? asked.start_key, asked.endkey ?? asked.end_key]
-  const [low, high] = asked.descending ? [end, start] : [start, end]
+  const { startkey, endkey } = asked
+  const [low, high] = asked.descending ? [endkey, startkey] : [startkey, endkey]
   const isBefore = (id, kind) => typeof id === 'string' && id < `${kind}:`
   const isAfter = (id, kind) => typeof id === 'string' && id >= `${kind};`
   return KINDS.some(kind => !isAfter(low, kind) && !isBefore(high, kind))

@@ -9,11 +9,12 @@ import { DbError, notFound, unavailable } from './errors.js'
 export const proxyDefaults = {
   connections: 96, // to the store, for requests that are answered at once; more of them wait
   waiting: 2000, // requests that wait for one of these connections, and as many for those of images
+  readsEach: 64, // of these requests, under way or waiting, for one address
   images: 48, // connections for answers with images in JSON, which can be hundreds of MB; more of them wait
-  imagesEach: 24, // of these requests, under way or waiting, for one address
+  imagesEach: 24, // the same of these
   longest: 1800000, // milliseconds such an answer may take from its first byte on
   feeds: 500, // open at a time; each is a connection to the store
-  feedsEach: 64, // of these for one address; a proxy on this machine is not counted, here and above
+  feedsEach: 64, // the same of these; a proxy on this machine is not counted, here and above
   connectTimeout: 5000, // milliseconds for the store to take a connection
   timeout: 30000, // milliseconds a document or an image may take to come, and the pauses in between
   longTimeout: 600000, // milliseconds for all else: a view may have to be built first, a feed waits
@@ -52,17 +53,17 @@ export class DatabaseProxy {
     this.log = log
     this.#access = couch.access
     setMaxListeners(0, this.#closing.signal) // one for each feed
-    const { connections, waiting, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
+    const { connections, waiting, readsEach, images, imagesEach, feeds, feedsEach, connectTimeout } = this.options
     const connect = { timeout: connectTimeout }
-    const poolOf = (most, limit, status, reason = 'too many requests at once') => ({
+    const poolOf = (most, limit, reason = 'too many requests at once') => ({
       pool: new Pool(this.#access.origin, { connect, pipelining: 1, keepAliveTimeout: 20000, connections: most }),
       limit: new AddressLimit(limit),
-      error: () => unavailable(status, reason)
+      error: () => unavailable(429, reason)
     })
     this.#pools = {
-      reads: poolOf(connections, { most: connections + waiting }, 503),
-      images: poolOf(images, { most: images + waiting, each: imagesEach }, 429),
-      feeds: poolOf(feeds, { most: feeds, each: feedsEach }, 429, 'too many clients wait for changes')
+      reads: poolOf(connections, { most: connections + waiting, each: readsEach }),
+      images: poolOf(images, { most: images + waiting, each: imagesEach }),
+      feeds: poolOf(feeds, { most: feeds, each: feedsEach }, 'too many clients wait for changes')
     }
     signal?.addEventListener('abort', () => { this.close() }, { once: true })
   }

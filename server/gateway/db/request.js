@@ -3,7 +3,7 @@
 // reaches the store.
 import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
 import { DbError, badRequest, forbidden, notFound, readOnly, tooLarge } from './errors.js'
-import { fieldsOfAddress, fieldsOfBody, isObject } from './fields.js'
+import { checkTogether, fieldsOfAddress, fieldsOfBody, isObject } from './fields.js'
 
 const LEAST_HEARTBEAT = 1000 // milliseconds between two heartbeats of a feed
 
@@ -11,7 +11,7 @@ const GET = ['GET', 'HEAD']
 const POST = ['POST']
 const BOTH = [...GET, ...POST]
 
-const OPEN_FEEDS = ['longpoll', 'continuous', 'live'] // stay open for changes to come
+const OPEN_FEEDS = ['longpoll', 'continuous'] // stay open for changes to come
 
 /**
  * @typedef {object} DbRequest
@@ -91,7 +91,7 @@ function endpointOf (names) {
   return { endpoint: length === 1 ? 'document' : 'attachment', methods: GET }
 }
 
-const ENDPOINTS = { _all_docs: BOTH, _changes: BOTH, _bulk_get: POST, _revs_diff: POST, _find: POST }
+const ENDPOINTS = { _all_docs: BOTH, _changes: BOTH, _bulk_get: POST }
 
 /** @param {string[]} names below the design document */
 function inDesign ([first, view, last, ...rest]) {
@@ -123,17 +123,12 @@ function tileOf ([id, name, ...rest], query) {
 
 // Bodies
 
-export const MAX_BODY = 2 * 1024 * 1024 // bytes: 10,000 revisions to compare are 0.7 MB
-const MAX_DEPTH = 32 // of selectors and keys
+export const MAX_BODY = 1024 * 1024 // bytes: 10,000 ids are 0.5 MB, and so are 1,000 ranges of a view
 const MAX_VALUES = 50000 // in a request
-// characters of the names that lead to all of its values: CouchDB writes the path of each condition in full
-const MAX_PATHS = 4e6
+const MAX_DEPTH = 32 // of keys
 const MAX_KEYS = 10000 // documents, revisions or rows that are named in one
 const MAX_DOCS = 2000 // of them when the documents themselves are wanted: mirrors ask for 500 at once
 const MAX_QUERIES = 1000 // ranges: a view of the map has some hundred columns
-const MAX_PATTERN = 256 // characters of a $regex
-const MAX_REPEATS = 2 // of * + {} in it
-const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
 
 /**
  * The body of a POST: read, bounded, parsed and reduced to known fields.
@@ -154,16 +149,8 @@ export async function readBody (req, { endpoint, form, args }) {
     throw badRequest('invalid UTF-8 JSON')
   }
   if (!isObject(body)) throw badRequest('Request body must be a JSON object')
-  return checkBody(form, body, args)
-}
-
-/**
- * @param {Record<string, any>} given @param {Record<string, any>} [args]
- * @returns {Record<string, any>} its known fields
- */
-export function checkBody (form, given, args) {
-  checkValue(given, 0, { left: MAX_VALUES, characters: MAX_PATHS }, 0)
-  return fieldsOfBody(form, given, args)
+  checkDepth(body, MAX_DEPTH)
+  return fieldsOfBody(form, body, args)
 }
 
 /** @param {number} [most] bytes @returns {Promise<Buffer>} */
@@ -171,11 +158,12 @@ export async function readBytes (req, most = MAX_BODY) {
   if (Number(req.headers['content-length'] ?? 0) > most) throw tooLarge(most)
   /** @type {Buffer[]} */
   const chunks = []
-  let length = 0
+  let [length, values] = [0, 0]
   try {
     for await (const chunk of req) {
       length += chunk.length
-      if (length > most) throw tooLarge(most)
+      values += valuesIn(chunk)
+      if (length > most || values > MAX_VALUES) throw tooLarge(most)
       chunks.push(chunk)
     }
   } catch (error) {
@@ -184,48 +172,44 @@ export async function readBytes (req, most = MAX_BODY) {
   return Buffer.concat(chunks)
 }
 
-/**
- * @param {{left: number, characters: number}} values values that may yet come, and characters of their paths
- * @param {number} path characters
- */
-function checkValue (value, depth, values, path) {
-  values.characters -= path
-  if (values.left-- <= 0 || values.characters < 0) throw tooLarge(MAX_BODY)
+/** At least as many as there are values in a piece of JSON: two bytes of values can cost as much as a long text. */
+function valuesIn (chunk) {
+  let values = 0
+  for (const byte of chunk) if (byte === COMMA || byte === LIST || byte === OBJECT) values++
+  return values
+}
+
+const [COMMA, LIST, OBJECT] = Buffer.from(',[{')
+
+/** @param {number} levels that may yet come */
+function checkDepth (value, levels) {
   if (typeof value !== 'object' || value === null) return
-  if (depth > MAX_DEPTH) throw badRequest('too many levels')
-  for (const [name, inner] of Object.entries(value)) {
-    if (name === '$regex' && !(typeof inner === 'string' && isHarmlessPattern(inner))) {
-      throw badRequest('this $regex may take too long')
-    }
-    const isByZero = name === '$mod' && Array.isArray(inner) && inner[0] === 0 // CouchDB answers 500
-    if (isByZero) throw badRequest('$mod by 0')
-    checkValue(inner, depth + 1, values, path + name.length)
-  }
+  if (levels < 0) throw badRequest('too many levels')
+  for (const inner of Object.values(value)) checkDepth(inner, levels - 1)
 }
 
 /**
- * Whether a pattern ends in reasonable time on any text. CouchDB gives up on a document after some 0.2 s, and there are
- * many. It does end when no group is repeated, nothing refers back, and little is repeated at all.
+ * The fields of each question in a request.
+ * @param {Pick<DbRequest, 'endpoint' | 'args'>} request @param {Record<string, any>} [body]
+ * @returns {Record<string, any>[]}
  */
-export function isHarmlessPattern (pattern) {
-  const count = signs => pattern.match(signs)?.length ?? 0
-  return pattern.length <= MAX_PATTERN && count(/[*+{]/g) <= MAX_REPEATS && count(/\?/g) <= MAX_OPTIONAL &&
-    !/\)[*+{]|\\[1-9gk]|\(\?/.test(pattern)
-}
+export const questionsIn = ({ endpoint, args }, body = {}) =>
+  endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
 
 /**
  * Checks the limits of what the store will be asked.
  * @param {DbRequest} request @param {Record<string, any>} [body]
  * @returns {boolean} whether images are wanted, and so a large answer
  */
-export function checkLimits ({ endpoint, form, args }, body = {}) {
-  const asked = endpoint === 'queries' ? body.queries : [{ ...args, ...body }]
+export function checkLimits (request, body) {
+  const { endpoint, form } = request
+  const asked = questionsIn(request, body)
+  asked.forEach(checkTogether)
   const named = asked.reduce((sum, { keys, docs, doc_ids: ids, open_revs: revs }) =>
     sum + lengthOf(keys) + lengthOf(docs) + lengthOf(ids) + lengthOf(revs), 0)
   const isWhole = ['document', '_bulk_get'].includes(endpoint) || asked.some(one => one.include_docs || one.attachments)
   checkNumber(named, isWhole ? MAX_DOCS : MAX_KEYS)
   checkNumber(asked.length, MAX_QUERIES)
-  if (endpoint === '_revs_diff') checkNumber(Object.keys(body).length, MAX_KEYS)
   const withImages = asked.filter(one => one.attachments || one.atts_since)
   if (!withImages.length) return false
   // rows with images are not answered piece by piece
@@ -244,7 +228,7 @@ function checkNumber (count, most) {
 const lengthOf = value => Array.isArray(value) ? value.length : 0
 
 /** How many rows an answer can have. A key of a view can have any number. */
-function mostRows (form, { key, keys, limit = Infinity, filter, doc_ids: ids }) {
-  if (form === '_changes') return filter === '_doc_ids' ? lengthOf(ids) : limit
+function mostRows (form, { key, keys, limit = Infinity, doc_ids: ids }) {
+  if (form === '_changes') return ids?.length ?? limit
   return /_view/.test(form) ? limit : Math.min(limit, keys?.length ?? (key === undefined ? Infinity : 1))
 }

@@ -97,8 +97,7 @@ export const addresses = layer => [
   `/db/_all_docs?startkey="style:${layer}@"&endkey="style:${layer}@~"&include_docs=true`, `/db/_design/versions/_view/styles?startkey=["${layer}"]&endkey=["${layer}",{}]`,
   `/db/_all_docs?include_docs=true&startkey="${layer}:"&endkey="${layer}%3B"`, `/db/_all_docs?keys=["${layer}:3:1:0"]&include_docs=true&attachments=true`, `/db/_all_docs?key="layer:${layer}"`,
   `/db/_all_docs?descending=true&startkey="edition:${layer}@~"&endkey="edition:${layer}@"&include_docs=true`,
-  `/db/_design/versions/_view/by_tile?reduce=false&startkey=["${layer}",3]&endkey=["${layer}",3,{}]`, `/db/_design/versions/_view/by_area?startkey=["${layer}"]&endkey=["${layer}",{}]`, `/db/_design/versions/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`,
-  `/db/_changes?filter=_doc_ids&doc_ids=["${layer}:3:1:0"]`
+  `/db/_design/versions/_view/by_tile?reduce=false&startkey=["${layer}",3]&endkey=["${layer}",3,{}]`, `/db/_design/versions/_view/by_area?startkey=["${layer}"]&endkey=["${layer}",{}]`, `/db/_design/versions/_view/by_zoom?group=true&startkey=["${layer}"]&endkey=["${layer}",{}]`
 ].map(path => path.replace(/["[\]{}]/g, encodeURIComponent))
 
 /** Questions about one layer. @param {string} layer @returns {[string, any][]} */
@@ -107,7 +106,6 @@ export const questions = layer => [
   ['/db/_all_docs?include_docs=true&attachments=true', { keys: [`${layer}:3:1:0`] }],
   ['/db/_all_docs/queries', { queries: [{ keys: [`${layer}:3:1:0`], include_docs: true, attachments: true }, { startkey: `${layer}:3:1:0@~`, endkey: `${layer}:3:1:0@`, descending: true, limit: 5, include_docs: true }] }],
   ['/db/_bulk_get?attachments=true', { docs: [{ id: `${layer}:3:1:0` }] }],
-  ['/db/_revs_diff', { [`${layer}:3:1:0`]: ['1-abc'] }],
   ['/db/_design/versions/_view/by_tile/queries', { queries: [{ reduce: false, startkey: [layer, 3, 1, 0], endkey: [layer, 3, 1, 1, {}] }] }],
   ['/db/_design/versions/_view/by_time/queries', { queries: [{ reduce: false, limit: 1, startkey: [layer], endkey: [layer, '\ufff0'] }] }],
   ['/db/_design/versions/_view/by_tile', { keys: [[layer, 3, 1, 0, T1]], reduce: false }],
