@@ -120,7 +120,7 @@ describe('the gateway over HTTP', () => {
     half.on('error', () => {}).resume().write('GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n')
     await once(half, 'end') // it keeps its own side open
     const dripping = setInterval(() => { if (half.writable) half.write('x') }, 20)
-    await once(half, 'close')
+    await new Promise(resolve => half.once('close', resolve))
     clearInterval(dripping)
     const talks = await Promise.all(Array.from({ length: 6 }, () => speak(front.url, 'GET /osm/1/0/0.png HTTP/1.1\r\nHost: x\r\n\r\n', { timeout: 1000 })))
     const answered = talks.filter(text => text.includes('HTTP/1.1 200')).length
