@@ -178,12 +178,12 @@ describe('feeds of /db', () => {
       const asked = parseDbRequest('GET', '/_all_docs', '')
       proxy.forward(asked, undefined, req, res).catch(error => { res.writeHead(error.status).end() })
     })
-    const ask = from => fetch(gate.url, { headers: { 'x-forwarded-for': from } }).then(({ status }) => status)
+    const statusFor = from => fetch(gate.url, { headers: { 'x-forwarded-for': from } }).then(({ status }) => status)
     try {
-      const first = [ask('1.1.1.1'), ask('1.1.1.1')]
+      const first = [statusFor('1.1.1.1'), statusFor('1.1.1.1')]
       await until(() => waiting.size === 2, { what: 'two questions of one address' })
-      assert.equal(await ask('1.1.1.1'), 429)
-      first.push(ask('2.2.2.2'))
+      assert.equal(await statusFor('1.1.1.1'), 429)
+      first.push(statusFor('2.2.2.2'))
       await until(() => waiting.size === 3, { what: 'the question of another' })
       for (const res of waiting) res.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
       assert.deepEqual(await Promise.all(first), [200, 200, 200])
