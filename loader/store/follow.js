@@ -68,7 +68,9 @@ export class Follower {
 
   /** Resolves when changes are followed from some moment on, or when the first try has failed; more tries follow. */
   start () {
-    return new Promise(resolve => { this.#running ??= this.#run(() => resolve(undefined)) })
+    return new Promise(resolve => {
+      if (!this.#running) this.#running = this.#run(() => resolve(undefined)) // it never rejects
+    })
   }
 
   async close () {
