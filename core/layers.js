@@ -68,7 +68,7 @@ export function plainNameOf ({ name, [PLAIN_NAME]: plain }) {
 
 /**
  * TileJSON 3.0 of a layer. `tiles` is relative to the document unless a base is given, so that it holds behind any
- * proxy path.
+ * proxy path. A layer in another grid than Web Mercator has none.
  * @param {Record<string, any>} doc a layer document
  * @param {{time?: string, base?: string}} [options]
  */
@@ -77,13 +77,15 @@ export function tileJson (doc, { time, base = '' } = {}) {
     _id, _rev, _revisions, type, layer, upstream, retention, same, pruned, renaming, retina, ttl, tilejson,
     format = 'png', ...fields
   } = doc
+  // programs that read TileJSON take every address for one in Web Mercator
+  const isWebMercator = [undefined, 'WebMercatorQuad'].includes(fields.grid)
   return {
     tilejson: '3.0.0',
     name: layer,
     ...fields,
     ...(time && { name: nameAt(doc.name ?? layer, time), [PLAIN_NAME]: doc.name ?? layer }),
     scheme: 'xyz',
-    tiles: [`${base}${formatReference(layer, time)}/{z}/{x}/{y}.${format}`],
+    ...(isWebMercator && { tiles: [`${base}${formatReference(layer, time)}/{z}/{x}/{y}.${format}`] }),
     format,
     ...(time && { time })
   }

@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{id: string, name: string, description?: string, attribution?: string, minzoom?: number, maxzoom?: number,
- *   format: string, tiles: string[], retina?: string[], vector_layers?: object[]}} Listed as /index.json has it
+ *   format: string, tiles?: string[], retina?: string[], vector_layers?: object[]}} Listed as /index.json has it;
+ *   without tiles: in another grid than Web Mercator
  * @typedef {'xyz' | 'retina' | 'tilejson' | 'style' | 'wmts' | 'ogc' | 'qgis' | 'gdal'} Kind
  */
 
@@ -14,14 +15,14 @@ export const isVector = ({ format, vector_layers: layers }) => format === 'pbf' 
  * @returns {{kind: Kind, address: string}[]}
  */
 export function addressesOf (layer, time) {
-  const { id, format, tiles: [template], retina } = layer
-  const base = template.slice(0, template.indexOf(`${id}/{z}`))
+  const { id, format, tiles, retina } = layer
+  const base = tiles ? tiles[0].slice(0, tiles[0].indexOf(`${id}/{z}`)) : new URL('.', location.href).href
   const at = base + (time ? `${id}@${time}` : id)
   /** @type {[Kind, string | false | undefined][]} */
   const all = [
-    ['xyz', `${at}/{z}/{x}/{y}.${format}`],
+    ['xyz', tiles && `${at}/{z}/{x}/{y}.${format}`],
     ['retina', retina && `${at}/{z}/{x}/{y}@2x.${format}`],
-    ['tilejson', `${at}.json`],
+    ['tilejson', tiles && `${at}.json`],
     ['style', isVector(layer) && `${at}/style.json`],
     ['qgis', `${at}.qlr`],
     ['wmts', `${base}wmts${time ? `@${time}` : ''}/1.0.0/WMTSCapabilities.xml`],

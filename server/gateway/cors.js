@@ -8,7 +8,8 @@ import { TilecouchError } from '../../loader/errors.js'
 const EXPOSED = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Tilecouch-Cache, X-Tilecouch-Time'
 
 const ACCEPTED =
-  'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range'
+  'Accept, Authorization, Cache-Control, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range, ' +
+  'X-Requested-With'
 const MAX_AGE = '86400' // seconds a browser need not ask again; most keep it for some hours only
 const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max-Age', MAX_AGE]
 

@@ -30,6 +30,7 @@ import { connections, qgis } from './routes/qgis.js'
 import { retina } from './routes/retina.js'
 import { style } from './routes/style.js'
 import { CachePolicy, TILE_TIMEOUT, tile } from './routes/tile.js'
+import { tms } from './routes/tms.js'
 import { loadFiles, viewer } from './routes/viewer.js'
 import { TileService } from './tiles/index.js'
 import { Memory } from './tiles/memory.js'
@@ -48,6 +49,7 @@ const CLIENT_ROUTES = {
   times: unlessIncomplete(times),
   style: unlessIncomplete(style),
   gdal: unlessIncomplete(gdal),
+  tms: unlessIncomplete(tms),
   qgis: unlessIncomplete(qgis),
   connections: unlessIncomplete(connections),
   wmts,

@@ -1,6 +1,8 @@
 // What the answers of all routes share: headers that keep them harmless in a browser, ETags, ranges, content codings,
 // JSON, errors.
 import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -66,6 +68,29 @@ export function sendTagged (req, res, etag, headers, whole, body) {
   else sendBody(req, res, 200, all, body)
 }
 
+/** Bytes below which compressing gains nothing. */
+export const SMALL = 1000
+
+export const XML = Object.freeze({ 'Content-Type': 'application/xml; charset=utf-8' })
+
+const gzipAsync = promisify(gzip)
+
+/**
+ * As sendTagged, for texts: compressed where the client takes that. Other bytes have another ETag; a range is one of
+ * the plain bytes.
+ */
+export async function sendCompressed (req, res, etag, headers, whole, body) {
+  if (body.length >= SMALL) res.appendHeader('Vary', 'Accept-Encoding')
+  const isPlain = body.length < SMALL || req.headers.range !== undefined
+  if (isPlain || !acceptsCoding(req.headers['accept-encoding'], 'gzip')) {
+    return sendTagged(req, res, etag, headers, whole, body)
+  }
+  const packedEtag = `${etag.slice(0, -1)}-gzip"`
+  const isKnown = matchesEtag(req.headers['if-none-match'], packedEtag)
+  const packed = isKnown ? body : await gzipAsync(body)
+  if (!res.destroyed) sendTagged(req, res, packedEtag, headers, { ...whole, 'Content-Encoding': 'gzip' }, packed)
+}
+
 // of several ranges, units other than bytes, and what is no range, clients get the whole body, as RFC 9110 allows
 const RANGE = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i
 
@@ -96,16 +121,18 @@ export const REVALIDATE = 'public, max-age=0, must-revalidate'
 export const KEEP = 'public, max-age=60, stale-while-revalidate=3600'
 
 /**
+ * Answers that are cacheable may be compressed, and are then sent later.
  * @param {any} req @param {any} res @param {any} value
  * @param {{status?: number, cacheControl?: string, type?: string}} [options]
+ * @returns {void | Promise<void>}
  */
 export function sendJson (req, res, value, options = {}) {
   const { status = 200, cacheControl = REVALIDATE, type: mediaType = 'application/json' } = options
   const body = Buffer.from(`${JSON.stringify(value)}\n`)
   const [headers, type] = [{ 'Cache-Control': cacheControl }, { 'Content-Type': mediaType }]
   const isCacheable = status === 200 && cacheControl !== 'no-store'
-  if (isCacheable) sendTagged(req, res, etagOf(body), headers, type, body)
-  else sendBody(req, res, status, { ...headers, ...type }, body)
+  if (isCacheable) return sendCompressed(req, res, etagOf(body), headers, type, body)
+  sendBody(req, res, status, { ...headers, ...type }, body)
 }
 
 // Errors

@@ -17,6 +17,7 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'style', layer: string, time?: string, theme?: any, file?: string}} AskedStyle theme: as written;
  *   file: of the style of exactly this time
  * @typedef {{kind: 'gdal', layer: string, time?: string}} AskedGdal
+ * @typedef {{kind: 'tms', layer?: string, time?: string}} AskedTms without a layer: the service
  * @typedef {{kind: 'qgis', layer: string, time?: string}} AskedQgis
  * @typedef {{kind: 'connections', of: 'xyz' | 'vector-tiles' | 'wmts'}} AskedConnections
  * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} AskedService time: of WMTS,
@@ -25,8 +26,8 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'admin', path: string, query: string}} AskedAdmin the control room; both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics' | 'index'}} AskedState
- * @typedef {AskedTile | AskedRetina | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedQgis |
- *   AskedConnections | AskedService | AskedDb | AskedAdmin | AskedFile | AskedState} Asked
+ * @typedef {AskedTile | AskedRetina | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedTms |
+ *   AskedQgis | AskedConnections | AskedService | AskedDb | AskedAdmin | AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -41,6 +42,7 @@ const TILE_NAME = /^(\d+)(@2x)?\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
 const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer may be called wmts too
+const TILE_MAP = 'tilemapresource.xml' // as gdal2tiles calls it
 const OF_LAYER = /^(?:times\.json|style\.json|gdal\.xml)$/
 const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const SPRITE = /^sprite(@2x)?\.(json|png)$/
@@ -85,9 +87,8 @@ function parseAny (method, target) {
   }
   const parts = decode(path)
   if (parts.length === 0) return { kind: 'file', name: 'index.html' }
-  if (parts[0] === 'tms' && parts[1] === '1.0.0' && parts.length === 6) {
-    return xyz(reference(parts[2]), parts.slice(3), true)
-  }
+  const ofTms = parts[0] === 'tms' && parts[1] === '1.0.0' ? inTms(parts.slice(2)) : undefined
+  if (ofTms) return ofTms
   if (parts[0] === 'quadkey' && parts.length === 3) return quadkey(reference(parts[1]), parts[2])
   const service = WMTS.exec(parts[0])
   if (service && parts.length !== 4 && !OF_LAYER.test(parts[1])) {
@@ -111,6 +112,15 @@ function parseAny (method, target) {
   if (parts.length === 2 && parts[1] === 'gdal.xml') return { kind: 'gdal', ...ref }
   if (parts.length === 4) return xyz(ref, parts.slice(1), false)
   throw new TilecouchError('NOT_FOUND')
+}
+
+/** The service, the TileMap of a layer, or a tile of it. @param {string[]} parts behind the version */
+function inTms ([name, ...place]) {
+  /** @type {'tms'} */
+  const kind = 'tms'
+  if (name === undefined) return { kind }
+  if (place.length === 0 || (place.length === 1 && place[0] === TILE_MAP)) return { kind, ...reference(name) }
+  if (place.length === 3) return xyz(reference(name), place, true)
 }
 
 /** A sprite, or a range of glyphs: of several fonts, the first one's. @param {string[]} parts */

@@ -46,9 +46,11 @@ describe('layer documents', () => {
 
 describe('TileJSON', () => {
   it('is relative to its own address, and keeps what is nobody else’s business to itself', () => {
-    const { upstream, retention, same, pruned, renaming, retina, ttl, ...shown } = full
+    const { upstream, retention, same, pruned, renaming, retina, ttl, grid, ...shown } = full
     const doc = { ...layerDocument('osm', full), _rev: '1-a' }
-    assert.deepEqual(tileJson(doc), { tilejson: '3.0.0', ...shown, scheme: 'xyz', tiles: ['osm/{z}/{x}/{y}.png'] })
+    const json = { tilejson: '3.0.0', ...shown, scheme: 'xyz' }
+    assert.deepEqual(tileJson({ ...doc, grid: undefined }), { ...json, grid: undefined, tiles: ['osm/{z}/{x}/{y}.png'] })
+    assert.deepEqual(tileJson(doc), { ...json, grid }, 'an address would be taken for one in Web Mercator')
   })
 
   it('of a time names the time in its addresses', () => {

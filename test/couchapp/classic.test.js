@@ -61,7 +61,7 @@ withPeople('a store that couchdb-push deployed', start => {
   })
 
   it('needs a push when bytes of a file, a content type or a function differ', async () => {
-    const whole = await json(`${url}/_design/tiles?attachments=true`)
+    const whole = await json(`${url}/_design/tiles?attachments=true`, { headers: { accept: 'application/json' } })
     const { _attachments: files } = whole
     const page = { ...files['index.html'], data: btoa('<p>another page</p>') }
     const signatures = signaturesOf(files)

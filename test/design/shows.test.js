@@ -14,7 +14,8 @@ const layerDoc = fc.record({
   name: fc.string(), description: fc.string(), attribution: fc.string(), legend: fc.string(), version: fc.string(),
   minzoom: fc.nat(15), maxzoom: fc.integer({ min: 15, max: 30 }), fillzoom: fc.nat(30), bounds: fc.tuple(number, south, number, north), center: fc.tuple(number, north, fc.nat(30)),
   vector_layers: fc.array(object), format: fc.constantFrom('png', 'jpg', 'webp', 'avif', 'pbf'), tileSize: fc.integer({ min: 64, max: 4096 }),
-  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'), offline: fc.boolean(), same: fc.constant('features'), encoding: fc.constantFrom('terrarium', 'mapbox', 'mvt')
+  ttl: fc.integer({ min: 1, max: 1e8 }), upstream: object, retention: fc.record({ daily: fc.integer({ min: 1, max: 99 }) }), pruned: fc.constant('2024-03-01T00:00:00Z'), offline: fc.boolean(), same: fc.constant('features'), encoding: fc.constantFrom('terrarium', 'mapbox', 'mvt'),
+  grid: fc.constantFrom('WebMercatorQuad', 'LV95')
 }, { requiredKeys: [] }).map(({ upstream, ...fields }) => ({ ...layerDocument('osm', fields), ...(upstream && { upstream }), _rev: '2-x' }))
 
 describe('the show of TileJSON', () => {

@@ -61,6 +61,9 @@ describe('the router', () => {
   it('knows TileJSON, versions and times', () => {
     assert.deepEqual(ask('/osm.json'), { kind: 'tilejson', layer: 'osm', time: undefined })
     assert.deepEqual(ask('/osm@2024-03.json'), { kind: 'tilejson', layer: 'osm', time: '2024-03' })
+    assert.deepEqual(['/tms/1.0.0', '/tms/1.0.0/', '/tms/1.0.0/osm', '/tms/1.0.0/osm@2024/tilemapresource.xml'].map(target => ask(target)), [
+      { kind: 'tms' }, { kind: 'tms' }, { kind: 'tms', layer: 'osm', time: undefined }, { kind: 'tms', layer: 'osm', time: '2024' }
+    ])
     for (const target of ['/osm/10/300/412.json', '/osm@2024/10/300/412.json', '/tms/1.0.0/osm/10/300/611.json', `/quadkey/osm/${quadkey(10, 300, 412)}.json`]) {
       const numbering = /tms|quadkey/.exec(target)?.[0]
       assert.deepEqual(ask(target), { kind: 'versions', layer: 'osm', z: 10, x: 300, y: 412, ...(numbering && { numbering }) }, target)
@@ -137,7 +140,7 @@ describe('the router', () => {
       BAD_ADDRESS: ['/%', '/%zz/1/0/0.png', '/%c3%28/1/0/0.png', '/%ff', '/osm%00/1/0/0.png', '/osm/1/0/0.png%00', '/a%0d%0aSet-Cookie:x', '/osm\\1\\0\\0.png', '/..%5c..%5cetc', `/${'a/'.repeat(1001)}`, '*', 'osm/1/0/0.png', 'ftp://x/osm/1/0/0.png', 'x:1'],
       BAD_ZOOM: ['/osm/times.json?z=31', '/osm/times.json?z=', '/osm/times.json?z=-1', '/osm/times.json?z=1.5', '/osm/times.json?z=01', '/osm/times.json?bbox=1,2,3,4'],
       BAD_BBOX: ['/osm/times.json?bbox=1,2,3&z=1', '/osm/times.json?bbox=&z=1', '/osm/times.json?bbox=1,2,3,x&z=1', '/osm/times.json?bbox=1,5,3,4&z=1', '/osm/times.json?bbox=181,2,3,4&z=1', '/osm/times.json?bbox=1,2,3,NaN&z=1'],
-      NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.', '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm', '/wmts2/x/y/z/a/b']
+      NOT_FOUND: ['/osm/1', '/osm/1/0', '/osm/1/0/0/0.png', '/..', '/.', '/.couchapprc', '/_all_docs', '/a%2Fb', '/osm/TIMES.json', '/tms/1.0.0/osm/0/0/0.png/x', '/wmts2/x/y/z/a/b']
     }
     for (const [code, targets] of Object.entries(wrong)) {
       for (const target of targets) assert.equal(refusal(target), code, target)
@@ -169,8 +172,9 @@ describe('the router', () => {
 describe('the router and the rewrites of CouchDB', () => {
   /** What both make of an address: the tile or the refusal, in the same words. */
   function compare (target) {
-    const theirs = rewritten(target)
     const code = refusal(target)
+    if (!code && /** @type {any} */ (ask(target)).kind === 'tms') return // only the gateway describes its TMS
+    const theirs = rewritten(target)
     assert.equal(code, errorOf(theirs), target)
     if (code) return
     const asked = /** @type {any} */ (ask(target))

@@ -19,7 +19,7 @@
   }
   json.scheme = 'xyz'
   var base = (req.headers && req.headers['X-Tilecouch-Base']) || ''
-  json.tiles = [(/^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base) ? base : '') + doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
+  if (doc.grid === undefined || doc.grid === 'WebMercatorQuad') json.tiles = [(/^https?:\/\/[\w.~%@:$()+/[\]-]+\/$/.test(base) ? base : '') + doc.layer + (time ? '@' + time : '') + '/{z}/{x}/{y}.' + format]
   json.format = format
   if (time) json.time = time
   return { headers: headers, body: JSON.stringify(json) + '\n' }

@@ -159,6 +159,7 @@ const PROTECTIONS = {
   ogc: withVisitor,
   index: withVisitor,
   retina: withVisitor,
+  tms: withVisitor,
   db: withVisitor,
   metrics: ofAll,
   file: ofPage,

@@ -34,7 +34,7 @@ export async function ogc (ctx, { path, query, visitor }, req, res) {
     layers: ctx.layers, request, time, visitor, view: viewOf(url.base, query, visitor)
   })
   const type = request.operation === 'api' ? API_TYPE : undefined
-  sendJson(req, res, document, { cacheControl: cacheControlWith(url, REVALIDATE), type })
+  return sendJson(req, res, document, { cacheControl: cacheControlWith(url, REVALIDATE), type })
 }
 
 /** Links keep the time, so that a client that begins with a time goes on with it, and the token. */

@@ -7,11 +7,9 @@ import { gridOf } from '../../../core/grids/index.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { tokenQuery } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
-import { KEEP, etagOf, sendTagged } from '../responses.js'
+import { KEEP, XML, etagOf, sendCompressed } from '../responses.js'
 import { limitsOf, rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
-
-const TYPE = { 'Content-Type': 'application/xml; charset=utf-8' }
 
 const FEW = 4 // columns and rows of the smallest overview
 const MOST_PIXELS = 2 ** 31 - 1 // a side: GDAL counts with 32 bits
@@ -30,7 +28,7 @@ export async function gdal (ctx, { layer: name, time, visitor }, req, res) {
   const stored = (await ctx.layers.reach()).get(name)
   const query = tokenQuery(visitor)
   const bytes = Buffer.from(gdalXml(layer, { base: url.base, time, query, stored }))
-  sendTagged(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, KEEP) }, TYPE, bytes)
+  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, KEEP) }, XML, bytes)
 }
 
 /**

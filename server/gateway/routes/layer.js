@@ -19,12 +19,13 @@ export async function tilejson (ctx, { layer, time, visitor }, req, res) {
   const doc = await ctx.layers.get(layer)
   const url = ctx.publicUrl(req)
   const json = tileJsonOf({ ...doc, layer }, url, { time, visitor })
-  sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP) })
+  return sendJson(req, res, json, { cacheControl: cacheControlWith(url, KEEP) })
 }
 
 /** @param {Record<string, any>} doc @param {import('../addresses.js').PublicUrl} url @param {any} asked */
 function tileJsonOf (doc, { base }, { time, visitor }) {
   const json = tileJson(doc, { time, base })
+  if (!json.tiles) return json
   const large = hasRetina(doc) && json.tiles.map(address => address.replace('{y}', '{y}@2x'))
   const withToken = address => address + tokenQuery(visitor)
   return { ...json, tiles: json.tiles.map(withToken), ...(large && { retina: large.map(withToken) }) }
@@ -45,7 +46,7 @@ export async function index (ctx, { visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
   const list = layers.map(doc => ({ id: doc.layer, ...tileJsonOf(doc, url, { visitor }) }))
-  sendJson(req, res, list, { cacheControl: cacheControlWith(url, REVALIDATE) })
+  return sendJson(req, res, list, { cacheControl: cacheControlWith(url, REVALIDATE) })
 }
 
 // Limits for the box of a view. Without a box the answer is about the complete zoom, which costs little.
@@ -62,7 +63,7 @@ export async function times (ctx, { layer, bbox, z }, req, res) {
   const read = () => ctx.store.timesLooked(layer, { bbox, z })
   const found = await readOnce(ctx.store, JSON.stringify([layer, z, bbox]), read)
   if (found.length === 0) await ctx.layers.get(layer) // or there is no such layer
-  sendJson(req, res, { layer, z, times: found })
+  return sendJson(req, res, { layer, z, times: found })
 }
 
 /** @param {import('../../../core/grid.js').TileRange[]} ranges of a box at a zoom */
@@ -87,7 +88,7 @@ export async function versions (ctx, asked, req, res) {
     await ctx.layers.get(layer) // or there is no such layer
     throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
   }
-  sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
+  return sendJson(req, res, { layer, z, x, y, versions: found.map(describe) })
 }
 
 const describe = ({ time, id, rev, size, expires = null, gone, current, checked }) =>

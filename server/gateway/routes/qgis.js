@@ -4,7 +4,7 @@ import { wmtsOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { tokenQuery, visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
-import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
+import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
 
 /**
  * `/{layer}.qlr` and `/{layer}@{time}.qlr`, in the words of _design/tiles/lists/qgis.js.
@@ -19,7 +19,7 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
   const text = qgisLayers({ ...doc, layer }, { base: url.base, query: tokenQuery(visitor), time, times, wmtsOf })
   if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: true })
   const name = `${layer}${time ? `@${time.replaceAll(':', '')}` : ''}.qlr`
-  send(req, res, url, { 'Content-Disposition': `attachment; filename="${name}"` }, text)
+  return send(req, res, url, { 'Content-Disposition': `attachment; filename="${name}"` }, text)
 }
 
 /**
@@ -32,11 +32,11 @@ export async function connections (ctx, { of, visitor }, req, res) {
   await visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
-  send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) }))
+  return send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) }))
 }
 
 function send (req, res, url, headers, text) {
   const bytes = Buffer.from(text)
-  const type = { 'Content-Type': 'application/xml; charset=utf-8', ...headers }
-  sendTagged(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, type, bytes)
+  const cacheControl = cacheControlWith(url, REVALIDATE)
+  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControl }, { ...XML, ...headers }, bytes)
 }

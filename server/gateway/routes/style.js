@@ -22,7 +22,7 @@ export async function style (ctx, { layer, time, theme, file, visitor }, req, re
   const url = ctx.publicUrl(req)
   const found = styleAt(doc, { base: url.base, time, theme, query: tokenQuery(visitor) })
   if (!found) throw new TilecouchError('STYLE_UNKNOWN', { layer })
-  sendJson(req, res, found, { cacheControl: cacheControlWith(url, KEEP) })
+  return sendJson(req, res, found, { cacheControl: cacheControlWith(url, KEEP) })
 }
 
 /** Kept as long as a tile: a style never changes, but it may be removed, and another one stored for its time. */

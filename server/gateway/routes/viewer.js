@@ -9,13 +9,12 @@ import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { ADMIN_CSP, VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
-import { acceptsCoding, sendTagged } from '../responses.js'
+import { SMALL, acceptsCoding, sendTagged } from '../responses.js'
 import { split } from '../router.js'
 
 const PAGE = 'index.html'
 /** The page of the layers: `/layers`. */
 const OTHER = LAYERS.replace('.html', '')
-const SMALL = 1000 // bytes below which compressing gains nothing
 const QUALITY = { [constants.BROTLI_PARAM_QUALITY]: 9 } // beyond it takes a second at the start and saves a hundredth
 
 /** @typedef {{type: string, tag: string, bodies: Record<string, Buffer>}} File bodies: by content coding */
@@ -51,11 +50,23 @@ const tagOf = content => createHash('sha256').update(content).digest('base64url'
 /** Files of the control room alone. */
 const ADMIN_FILES = new Set([ADMIN, ...Object.keys(adminBundles)])
 const ICON = 'favicon.svg' // of both pages
+const OLD_ICON = 'favicon.ico' // what browsers ask for beside a tile or a document
+
+/** Crawlers have the page, and none of the tiles, whose addresses have no end. */
+const ROBOTS = textFile('User-agent: *\nAllow: /$\nDisallow: /\n')
+
+/** @returns {File} */
+function textFile (text) {
+  const bytes = Buffer.from(text)
+  return { type: 'text/plain; charset=utf-8', tag: tagOf(bytes), bodies: { identity: bytes } }
+}
 
 /** @param {any} ctx @param {{name: string}} asked */
 export async function viewer (ctx, { name }, req, res) {
   if (name === ADMIN) return sendAdminPage(ctx, req, res)
   const { viewer: hasViewer, controlRoom: hasAdmin } = ctx.options
+  if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
+  if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)
   const isShown = ADMIN_FILES.has(name) ? hasAdmin : hasViewer || (hasAdmin && name === ICON)
   const file = isShown ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')

@@ -1,7 +1,7 @@
 // The WMTS of the gateway: capabilities, now or as of a time; the times of a layer; and tiles, which are answered as
 // those of any other address.
 import { isDeepStrictEqual } from 'node:util'
-import { REVALIDATE, etagOf, sendTagged } from '../responses.js'
+import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
 import { cacheControlWith } from '../addresses.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
 import { layerDefaults } from '../layers.js'
@@ -13,7 +13,6 @@ import { resolveTime } from './times.js'
 
 // addresses of the gateway, and times, for which a document is kept: both come from clients
 const MOST_DOCUMENTS = 16
-const TYPE = { 'Content-Type': 'application/xml; charset=utf-8' }
 
 /**
  * Documents of a gateway while its layers do not change: Layers then answers with the same objects.
@@ -43,7 +42,8 @@ export async function wmts (ctx, asked, req, res) {
       await asked.visitor?.requireSome(res)
       const url = ctx.publicUrl(req)
       const { etag, bytes } = await documentFor(ctx.layers, { base: url.base, at: time }, asked.visitor)
-      sendTagged(req, res, etag, { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, TYPE, bytes)
+      const cacheControl = cacheControlWith(url, REVALIDATE)
+      await sendCompressed(req, res, etag, { 'Cache-Control': cacheControl }, XML, bytes)
     }
   } catch (error) {
     const exception = !res.headersSent && toOwsError(error)
@@ -61,7 +61,7 @@ async function sendDomains (ctx, wanted, req, res) {
     throw invalid('Time', Object.values(wanted.range).join('/'), `more than ${times.length - 1} times: ask for a part`)
   }
   const bytes = Buffer.from(domains(layer, times))
-  sendTagged(req, res, etagOf(bytes), { 'Cache-Control': REVALIDATE }, TYPE, bytes)
+  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': REVALIDATE }, XML, bytes)
 }
 
 /**

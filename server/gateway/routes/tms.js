@@ -1,0 +1,82 @@
+// TMS 1.0.0: the service, and the TileMap of a layer, now or as of a time, also as the tilemapresource.xml of
+// gdal2tiles. A TileMap has one origin, its lower left corner, so there is none in grids whose zooms do not halve.
+import { gridOf } from '../../../core/grids/index.js'
+import { formatReference } from '../../../core/index.js'
+import { formatOfLayer } from '../../../core/formats.js'
+import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
+import { TilecouchError } from '../../../loader/errors.js'
+import { visibleLayers } from '../access/visitor.js'
+import { cacheControlWith } from '../addresses.js'
+import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
+import { crsBoxOf } from '../wmts/capabilities.js'
+import { rounded } from '../wmts/matrix-sets.js'
+import { xml } from '../wmts/xml.js'
+
+/**
+ * @param {any} ctx
+ * @param {import('../router.js').AskedTms & {visitor?: import('../access/visitor.js').Visitor}} asked visitor: if there
+ *   are private layers
+ */
+export async function tms (ctx, { layer, time, visitor }, req, res) {
+  const url = ctx.publicUrl(req)
+  const service = `${url.base}tms/1.0.0/`
+  await (layer === undefined ? visitor?.requireSome(res) : visitor?.requireAccess(res, layer))
+  const text = layer === undefined
+    ? serviceXml(await visibleLayers(ctx.layers, visitor), service)
+    : tileMapXml({ ...await ctx.layers.get(layer), layer }, { service, time })
+  const bytes = Buffer.from(text)
+  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, XML, bytes)
+}
+
+/** @param {Record<string, any>[]} layers @param {string} service its address, ends in a slash */
+function serviceXml (layers, service) {
+  return String(xml`<?xml version="1.0" encoding="UTF-8"?>
+<TileMapService version="1.0.0" services="${service}">
+<Title>tilecouch</Title>
+<Abstract>Map tiles that remember: write layer@time for the map as of a time</Abstract>
+<TileMaps>${layers.filter(layer => gridOf(layer).isQuad).map(layer => xml`
+<TileMap title="${layer.name || layer.layer}" srs="${srsOf(layer)}" profile="${profileOf(layer)}" href="${service}${layer.layer}"/>`)}
+</TileMaps>
+</TileMapService>
+`)
+}
+
+/**
+ * @param {Record<string, any>} layer
+ * @param {{service: string, time?: string}} place service: address of the service, ends in a slash; time: as written
+ */
+export function tileMapXml (layer, { service, time }) {
+  const { grid, matrices } = matrixSetOf(layer)
+  if (!grid.isQuad) {
+    throw new TilecouchError('NOT_FOUND', { reason: 'TMS needs zooms that halve, which this grid has not: use WMTS' })
+  }
+  const [{ z: first }] = matrices
+  const [left, bottom] = grid.rangeExtent(first, grid.whole(first))
+  const [minx, miny, maxx, maxy] = crsBoxOf(layer).map(rounded)
+  const { min } = zoomsOf(layer)
+  const { type, ext } = formatOfLayer(layer)
+  const side = grid.tileSize
+  return String(xml`<?xml version="1.0" encoding="UTF-8"?>
+<TileMap version="1.0.0" tilemapservice="${service}">
+<Title>${layer.name || layer.layer}</Title>
+<Abstract>${layer.description}</Abstract>
+<SRS>${srsOf(layer)}</SRS>
+<BoundingBox minx="${minx}" miny="${miny}" maxx="${maxx}" maxy="${maxy}"/>
+<Origin x="${rounded(left)}" y="${rounded(bottom)}"/>
+<TileFormat width="${side}" height="${side}" mime-type="${type}" extension="${ext}"/>
+<TileSets profile="${profileOf(layer)}">${matrices.filter(({ z }) => z >= min).map(({ z, cellSize }) => xml`
+<TileSet href="${service}${formatReference(layer.layer, time)}/${z}" units-per-pixel="${rounded(cellSize)}" order="${z}"/>`)}
+</TileSets>
+</TileMap>
+`)
+}
+
+/** Longitude comes first in TMS, whatever the system says. */
+const srsOf = layer => gridOf(layer).crs.replace('OGC:CRS84', 'EPSG:4326')
+
+/** As gdal2tiles calls them: the order of a TileSet is its zoom. */
+function profileOf (layer) {
+  const grid = gridOf(layer)
+  if (grid.isWebMercator) return 'mercator'
+  return grid.id === 'WorldCRS84Quad' ? 'geodetic' : 'local'
+}

@@ -1,0 +1,97 @@
+// What other programs ask of a gateway besides tiles.
+import assert from 'node:assert/strict'
+import { gunzipSync } from 'node:zlib'
+import { until } from '../../bench/wait.js'
+import { onEachStore } from '../support/backends.js'
+import { png } from '../support/tiles.js'
+import { useGateway } from './support/stand.js'
+
+const TIME = '2023-06-01T00:00:00Z'
+
+onEachStore('other programs at a gateway', backend => {
+  const own = useGateway(backend, {
+    async fill (store) {
+      await store.defineLayer('town', { name: 'A & B', description: 'long '.repeat(400), format: 'png', minzoom: 1, maxzoom: 3 })
+      await store.defineLayer('swiss', { grid: 'LV95', format: 'png', minzoom: 14, maxzoom: 14 })
+      await store.defineLayer('degrees', { grid: 'WorldCRS84Quad', format: 'png', minzoom: 1, maxzoom: 2 })
+      await store.write([{ layer: 'town', z: 1, x: 0, y: 0, time: TIME, bytes: png(1) }])
+    }
+  })
+
+  // the first request may wait longer for the index than the gateway lets it
+  before(() => until(async () => (await own.ask('/town.json')).status !== 503))
+
+  it('get JSON and XML compressed, if they take that', async () => {
+    const paths = ['/town.json', '/index.json', '/town/style.json', '/wmts/1.0.0/WMTSCapabilities.xml', '/tms/1.0.0/town',
+      '/town.qlr', '/qgis-xyz.xml', '/ogc/api']
+    for (const path of paths) {
+      const plain = await own.ask(path)
+      assert.deepEqual([plain.status, plain.headers['content-encoding']], [200, undefined], path)
+      const packed = await own.ask(path, { headers: { 'accept-encoding': 'gzip, br' } })
+      if (plain.body.length < 1000) {
+        assert.equal(packed.headers['content-encoding'], undefined, path)
+        continue
+      }
+      assert.equal(packed.headers['content-encoding'], 'gzip', path)
+      for (const { headers } of [plain, packed]) assert.match(headers.vary, /Accept-Encoding/, path)
+      assert.ok(packed.body.length < plain.body.length, path)
+      assert.equal(gunzipSync(packed.body).toString(), plain.text, path)
+      assert.notEqual(packed.headers.etag, plain.headers.etag, path)
+      for (const { headers } of [plain, packed]) {
+        const asked = { 'if-none-match': headers.etag, ...(headers === packed.headers && { 'accept-encoding': 'gzip' }) }
+        assert.equal((await own.ask(path, { headers: asked })).status, 304, path)
+      }
+      const part = await own.ask(path, { headers: { 'accept-encoding': 'gzip', range: 'bytes=0-9' } })
+      assert.deepEqual([part.status, part.text], [206, plain.text.slice(0, 10)], path)
+    }
+  })
+
+  it('find the icon and the rules for crawlers, also without a viewer', async () => {
+    for (const gateway of [own.gateway, await own.another({ viewer: false })]) {
+      const icon = await fetch(`${gateway.url}/favicon.ico`)
+      assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/svg+xml'])
+      const robots = await fetch(`${gateway.url}/robots.txt`)
+      assert.deepEqual([robots.status, robots.headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
+      assert.match(await robots.text(), /^User-agent: \*\nAllow: \/\$\nDisallow: \/\n$/)
+    }
+  })
+
+  it('may send X-Requested-With from pages of other origins', async () => {
+    const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-requested-with' }
+    const answer = await own.ask('/town.json', { method: 'OPTIONS', headers })
+    assert.match(answer.headers['access-control-allow-headers'], /\bX-Requested-With\b/)
+  })
+
+  it('find no addresses in the TileJSON of another grid, which they would take for Web Mercator', async () => {
+    for (const layer of ['swiss', 'degrees']) {
+      for (const name of [layer, `${layer}@2023`]) {
+        const { json } = await own.ask(`/${name}.json`)
+        assert.deepEqual([json.tiles, typeof json.grid], [undefined, 'string'], name)
+      }
+    }
+    const { json: list } = await own.ask('/index.json')
+    assert.deepEqual(list.map(({ id, tiles }) => [id, tiles?.length]), [['degrees', undefined], ['swiss', undefined], ['town', 1]])
+  })
+
+  it('find the layers and their addresses by TMS, now and at a time', async () => {
+    const service = `${own.gateway.url}/tms/1.0.0/`
+    const { text, headers } = await own.ask('/tms/1.0.0/')
+    assert.match(headers['content-type'], /^application\/xml/)
+    assert.deepEqual([...text.matchAll(/<TileMap title="([^"]+)" srs="([^"]+)" profile="([^"]+)" href="([^"]+)"/g)].map(([, ...found]) => found), [
+      ['degrees', 'EPSG:4326', 'geodetic', `${service}degrees`],
+      ['A &amp; B', 'EPSG:3857', 'mercator', `${service}town`]
+    ])
+    for (const name of ['town', 'town@2023']) {
+      const map = await own.ask(`/tms/1.0.0/${name}`)
+      assert.equal((await own.ask(`/tms/1.0.0/${name}/tilemapresource.xml`)).text, map.text)
+      assert.match(map.text, /<Origin x="-20037508\.342789\d*" y="-20037508\.342789\d*"\/>\n<TileFormat width="256" height="256" mime-type="image\/png" extension="png"\/>/)
+      const sets = [...map.text.matchAll(/<TileSet href="([^"]+)" units-per-pixel="([^"]+)" order="(\d+)"\/>/g)].map(([, ...found]) => found)
+      assert.deepEqual(sets.map(([href, , order]) => [href, order]), ['1', '2', '3'].map(z => [`${service}${name}/${z}`, z]))
+      assert.equal(Math.round(+sets[0][1]), 78272)
+      assert.deepEqual((await own.ask(`${new URL(sets[0][0]).pathname}/0/1.png`)).body, png(1))
+    }
+    for (const path of ['/tms/1.0.0/swiss', '/tms/1.0.0/nothing']) {
+      assert.equal((await own.ask(path)).status, 404, path)
+    }
+  })
+})
