@@ -91,6 +91,7 @@ export const damaged = (file, why, at) =>
  * @property {string | number} seq the place where the next backup begins
  * @property {string} purged how often the database was purged
  * @property {boolean} noted the database has a note of this backup
+ * @property {number} [tokens] of the store, which are not in the file
  * @property {any} security its _security, null where it was not readable
  * @property {Counts} counts
  * @property {string} sha256 of everything before the trailer

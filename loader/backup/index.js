@@ -2,7 +2,7 @@
 // write to it.
 import { randomUUID } from 'node:crypto'
 import path from 'node:path'
-import { now } from '../../core/index.js'
+import { now, tokenId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, isUnwritable, newCopyTally } from '../../core/mirror/index.js'
 import { feedPosition } from '../../core/feed-position.js'
@@ -39,6 +39,7 @@ const NAMED = 20 // documents that are reported
  * @property {boolean} encrypted
  * @property {string} [signer] id of the key that signed it
  * @property {number} designs design documents that were left out: ours are deployed by a restore
+ * @property {number} tokens of the store: a backup does not have them
  * @property {number} refused documents that no backup takes: too large, or with an invalid id or revision
  * @property {{id: string, reason: string}[]} named some of those
  * @property {boolean} noted false: the next backup cannot tell whether the database was restored to an older state
@@ -110,7 +111,8 @@ export async function backup (store, target, options = {}) {
     if (purged !== before.purged) throw overtaken(store.url, 'documents were purged: the change feed does not show that')
     const noted = await noteBackup(peer, id, signal)
     const security = await securityOf(store)
-    const { counts } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security })
+    const tokens = (await store.couch.page({ startkey: tokenId(''), endkey: tokenId('~') }, signal)).length
+    const { counts } = await writer.end({ id, finished: now(), moment, seq, purged, noted, security, tokens })
     const { blocks: _, ...counted } = counts
     const { designs, refused, named } = source
     return {
@@ -124,6 +126,7 @@ export async function backup (store, target, options = {}) {
       ...(signer && { signer: signer.id }),
       ...counted,
       designs,
+      tokens,
       refused,
       named,
       noted

@@ -129,9 +129,9 @@ function checkHeader (value, name, at) {
 /** @returns {Trailer} */
 function checkTrailer (block, { id, counts }, keys, name) {
   const { value, packed, attachments, at } = block
-  const { moment, finished, seq, purged, sha256, signer, counts: stated } = value ?? {}
+  const { moment, finished, seq, purged, sha256, signer, tokens = 0, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
-  const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned
+  const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned && Number.isInteger(tokens)
   if (!isComplete || !['store', 'tile'].includes(moment)) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
   if (keys.signedBy) checkSignature(keys.signedBy, { signer, trailer: packed, signature: attachments }, name)

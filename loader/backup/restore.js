@@ -33,6 +33,7 @@ const NAMED = 20 // refused documents that are reported
  * @property {number} deleted
  * @property {number} tiles versions of tiles among the documents
  * @property {number} bytes of attachments
+ * @property {number} tokens of the store, which the newest backup does not have
  * @property {number} refused documents that are not of a store
  * @property {{id: string, reason: string}[]} refusals some of them
  * @property {number} compared documents
@@ -133,6 +134,7 @@ class Restoring {
       ...this.expected.counts(),
       ...this.#result,
       ...(this.#trailer?.signer && { signer: this.#trailer.signer }),
+      tokens: this.#trailer?.tokens ?? 0,
       rights: this.#rights,
       upstreams: [...this.#upstreams]
         .filter(([id, { rank }]) => this.expected.has(id, rank))

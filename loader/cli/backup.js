@@ -133,10 +133,16 @@ function describeBackup (summary, seconds) {
     ...(encrypted ? ['  Encrypted'] : []),
     ...(signer ? [`  Signed with the key ${signer}`] : []),
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
+    ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
     ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
     ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)] : [])
   ]
 }
+
+/** Tokens of the store give access to private layers: a copy of the store begins without any. */
+const tokenLines = (tokens, one, several) => tokens
+  ? [`  ${plural(tokens, 'token')} ${tokens === 1 ? one : several}: make new ones in the control room after a restore`]
+  : []
 
 const reasons = (refusals, all) =>
   byCause(refusals, all, { causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`] })
@@ -216,6 +222,7 @@ function describeRestore (summary, seconds, isProven) {
     `${of.name} ${when}, from ${files.join(', ')}`,
     `  ${content}, and ${count(deleted)} deleted`,
     ...(signer ? [`  Signed with the key ${signer}${proof}`] : []),
+    ...tokenLines(summary.tokens, 'of the store is not in the backup', 'of the store are not in the backup'),
     ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ${hosts.join(', ')}`),
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
     ...damage.map(({ file, at, why }) => `  ${file} is damaged${place(at)} (${why}): only what comes before was taken`),

@@ -49,6 +49,14 @@ onEachStore('a backup', backend => {
     await fails(restore([file('a.tcb')], to), 'RESTORE_NOT_EMPTY')
   })
 
+  it('names the tokens of the store, which it leaves out', async () => {
+    const token = { type: 'token', hash: 'a'.repeat(64), layers: ['osm'], created: T3, user: 'anna' }
+    await store.couch.update('token:abcdefghijk2', () => token)
+    assert.equal((await backup(store, file('tokens.tcb'))).tokens, 1)
+    await store.couch.update('token:abcdefghijk2', doc => ({ ...doc, _deleted: true }))
+    assert.equal((await restore([file('tokens.tcb')], null, { dryRun: true })).tokens, 1)
+  })
+
   it('continues another one, and the chain is restored from files in any order, with its rights', async () => {
     const own = await backend.database()
     const mine = await fill(own)
