@@ -5,6 +5,7 @@ import { mkdir, readFile, readdir, rename, rm, statfs, writeFile } from 'node:fs
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { randomUUID } from 'node:crypto'
+import { fingerprint } from '../../core/fingerprint.js'
 import { HttpError, diskFull, noDatabase } from './errors.js'
 import { guardedLevel } from './level.js'
 import { ViewIndexes } from './views/index.js'
@@ -27,7 +28,7 @@ export class Database extends EventEmitter {
     this.name = name
     this.dir = dir
     this.security = adminsOnly()
-    this.started = Math.floor(Date.now() / 1000).toString()
+    this.started = '0' // what tells the database from others: see #open
     this.revsLimit = 1000
     /** @type {any} the PouchDB while it is open */
     this.pouch = null
@@ -79,6 +80,8 @@ export class Database extends EventEmitter {
     this.security = await load('security.json', adminsOnly())
     this.revsLimit = await load('revs_limit.json', 1000)
     this.pouch = await openPouch(join(this.dir, 'docs'), this.revsLimit, () => { this.failed = true })
+    // random since it was created: no other database has it, and a restart does not change it
+    this.started = Number.parseInt(fingerprint(await this.pouch.id()).slice(0, 12), 16).toString()
     const { update_seq: seq } = await this.pouch.info()
     await this.views.removeAhead(seq)
     await removeMangoAhead(this.pouch, seq)

@@ -50,6 +50,23 @@ describe('the embedded server', function () {
     rmSync(dir, { recursive: true, force: true })
   })
 
+  it('tells every database from the others, also after a restart', async () => {
+    const startsOf = async makes => {
+      const { client, close } = await open({ dir })
+      const starts = []
+      for (const name of ['one', 'two']) {
+        if (makes) await client('PUT', `/${name}`)
+        starts.push((await client('GET', `/${name}`)).json.instance_start_time)
+      }
+      await close()
+      return starts
+    }
+    const [one, two] = await startsOf(true)
+    assert.match(one, /^\d+$/)
+    assert.notEqual(one, two)
+    assert.deepEqual(await startsOf(false), [one, two])
+  })
+
   it('listens on loopback and keeps its data', async () => {
     const first = await startEmbedded({ dir, admins: 'everybody' })
     assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
