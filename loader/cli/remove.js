@@ -67,6 +67,7 @@ async function removeCommand (context, options, layer) {
     const counting = ({ tiles, versions }) => progress.draw(tiles, undefined, () => [plural(versions, 'version')])
     const plan = await remove({ dryRun: true, purge, signal, onProgress: counting }).finally(() => progress.end())
     output.note(`${dryRun ? 'Would remove' : 'Removing'} from ${layer}: ${sums(plan)}`)
+    if (plan.unpurged) output.note(`To be purged as well: ${plural(plan.unpurged, 'deletion')} of an earlier removal`)
     if (dryRun) {
       output.result({ ...plan, dryRun }, plan.editions ? [`  with ${plural(plan.editions, 'edition document')}`] : [])
       return 0

@@ -1,10 +1,12 @@
 // Removes expired tiles. No history is lost: if a tile has a past, a version "no tile here any more" becomes its head,
 // from the time it expired, and the expired version becomes past.
-import { addSeconds, pastRange } from '../../core/index.js'
+import { addSeconds, parseTileId, pastRange } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { byLayer } from '../../core/ids.js'
 import { batchesOf } from '../../core/batches.js'
+import { newRun } from '../../core/runs.js'
 import { HeadWriter } from '../../core/store/head-writer.js'
+import { versionIn } from '../../core/store/settle.js'
 import { Remover } from '../remove/remover.js'
 import { describe } from '../store/reader.js'
 import { tileAccess } from '../store/settle.js'
@@ -41,21 +43,42 @@ export class RemoveExpired {
     }
   }
 
-  /** Removes tiles with all of their versions, and withdraws the statements of editions about them. */
+  /** Withdraws the statements of editions about tiles, then removes the tiles with all of their versions. */
   async #remove (tiles) {
-    const remover = this.#remover
-    // a run for each layer, before anything is removed: later writes are not concerned
-    const runs = new Map()
-    for (const { head: { layer } } of this.options.dryRun ? [] : tiles) {
-      if (!runs.has(layer)) runs.set(layer, await remover.newRun(layer))
-    }
+    const heads = tiles.map(({ head }) => head)
+    const stated = this.options.dryRun ? [] : await this.#state(heads)
     // past versions first: at every moment a tile has its head or nothing at all
     await this.#removeVersions(tiles.flatMap(({ past }) => past))
-    const gone = await this.#removeVersions(tiles.map(({ head }) => head))
+    const gone = await this.#removeVersions(heads)
     this.tally.removed += gone.length
-    for (const [layer, own] of this.options.dryRun ? [] : byLayer(gone)) {
-      const { manifests } = remover.statements.of(layer)
-      if (manifests.length) await remover.state(layer, { tiles: own, run: runs.get(layer) })
+    const removed = new Set(gone)
+    await this.#keep(stated.filter(id => !removed.has(id)))
+  }
+
+  /** @param {import('./find.js').Expired[]} heads @returns {Promise<string[]>} ids of those that have not changed */
+  async #state (heads) {
+    const rows = await this.couch.docs(heads.map(({ id }) => id), { signal: this.options.signal })
+    const same = heads.filter(({ rev }, index) => rows[index].doc?._rev === rev)
+    const stated = []
+    for (const [layer, ids] of byLayer(same.map(({ id }) => id))) {
+      const statements = this.#remover.statements.of(layer)
+      await statements.refresh()
+      if (!statements.manifests.length) continue
+      // a tile that is fetched anew meanwhile has a later time
+      const until = same.reduce((latest, { time }) => time > latest ? time : latest, statements.latest)
+      await this.#remover.state(layer, { tiles: ids, until, isFinished: true })
+      stated.push(...ids)
+    }
+    return stated
+  }
+
+  /** Heads that another program confirmed at the same moment: what it stated comes after the removal. */
+  async #keep (ids) {
+    for (const id of ids) {
+      const statements = this.#remover.statements.of(parseTileId(id).layer)
+      await this.couch.update(id, head => head && statements.isRemoved(id, head.time, versionIn(head).run)
+        ? { ...head, run: newRun(statements.lastRun) }
+        : undefined)
     }
   }
 
@@ -103,7 +126,8 @@ export class RemoveExpired {
   }
 
   async finish () {
-    if (this.tally.versions) await this.#remover.finish()
+    const { purge, dryRun } = this.options
+    if (this.tally.versions || (purge && !dryRun)) await this.#remover.finish()
   }
 }
 

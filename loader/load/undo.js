@@ -1,7 +1,7 @@
 // A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
-import { editionId, layerId } from '../../core/index.js'
+import { layerId } from '../../core/index.js'
 import { endLeaves } from '../remove/documents.js'
-import { revisionsFrom, statementPrefixes } from '../remove/index.js'
+import { recordPrefixes, revisionsFrom } from '../remove/index.js'
 import { isEmptyLayer } from '../store/layers.js'
 
 /**
@@ -17,7 +17,7 @@ export async function dropEmptyLayer (store, layer, run = '') {
   // a store that is away stays away: the load has waited for it already
   const found = await couch.get(layerId(layer), undefined, { retries: 0 })
   const leaves = found ? [{ id: found._id, rev: found._rev }] : []
-  for (const prefix of [editionId(layer, ''), ...statementPrefixes(layer)]) {
+  for (const prefix of recordPrefixes(layer)) {
     for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
   }
   if (!await isEmptyLayer(couch, layer) || (await store.editions(layer)).some(edition => edition.run !== run)) return

@@ -38,10 +38,9 @@ export async function removeLayer (store, layer, options = {}) {
     return isTileId(id) && id.includes('@') !== isHead
   })
   const hasTiles = async isHead => !(await walk(isHead).next()).done
-  if (!await couch.get(layerId(layer)) && !editions.length && !await hasTiles(true) && !await hasTiles(false)) {
-    throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  }
   await remover.begin()
+  const isThere = await couch.get(layerId(layer)) || editions.length || await hasTiles(true) || await hasTiles(false)
+  if (!isThere && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   // the next pass deletes what loads write meanwhile, and losing revisions that appear
   for (let pass = 0, found = true; found && pass < limits.passes && !tally.refused; pass++) {
     Object.assign(tally, { changed: 0, named: [] })
@@ -80,6 +79,9 @@ export async function removeLayer (store, layer, options = {}) {
  */
 export const statementPrefixes = layer =>
   [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
+
+/** The same with editions. */
+export const recordPrefixes = layer => [editionId(layer, ''), ...statementPrefixes(layer)]
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
 export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)

@@ -1,17 +1,23 @@
 // Purges documents that were just deleted, so that no trace of them is left. No change feed shows a purge. So it comes
 // a while after the deletion, which followers of the store see, and after every index has read the deletion: when
 // CouchDB 3.5 compacts an index that was behind, it forgets purges, and continues to count documents that are gone.
+//
+// What is to be purged is noted in a local document before it is deleted: after a removal that was stopped between the
+// deletion and the purge, the next one with a purge finishes it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { readLeaves } from '../../core/mirror/index.js'
 import { warmAll } from '../store/indexes.js'
 
 const BATCH = 100 // documents in one purge: CouchDB's default limit
+const NOTE = '_local/tilecouch-purge'
 const GATHER = 5000 // deletions after which they are purged: each time every index is brought up to date first
 
 export class Purger {
   /** rev: of the deletion; at: when, by performance.now() @type {{id: string, rev: string, at: number}[]} */
   #waiting = []
+  /** Ids in the note. @type {Set<string>} */
+  #noted = new Set()
 
   /**
    * @param {import('../store/couch.js').Couch} couch
@@ -36,6 +42,26 @@ export class Purger {
     }
   }
 
+  /** Reads which deletions an earlier removal has not purged. @returns {Promise<number>} */
+  async readLeft () {
+    const { ids = [] } = await this.couch.get(NOTE) ?? {}
+    this.#noted = new Set(ids)
+    for (let at = 0; at < ids.length; at += BATCH) {
+      const leaves = await readLeaves(this.couch, ids.slice(at, at + BATCH))
+      const gone = [...leaves].filter(([, own]) => own.length && own.every(leaf => leaf._deleted))
+      for (const [id, [{ _rev: rev }]] of gone) this.#waiting.push({ id, rev, at: performance.now() })
+    }
+    return this.#waiting.length
+  }
+
+  /** Called before documents are deleted. @param {string[]} ids */
+  async note (ids) {
+    const added = ids.filter(id => !this.#noted.has(id))
+    if (!added.length) return
+    for (const id of added) this.#noted.add(id)
+    await this.couch.update(NOTE, stored => ({ ...stored, ids: [...new Set([...stored?.ids ?? [], ...added])] }))
+  }
+
   /** @param {Map<string, string>} gone id -> revision of the deletion */
   async take (gone) {
     const at = performance.now()
@@ -45,10 +71,17 @@ export class Purger {
 
   async finish () {
     const last = this.#waiting.at(-1)
-    if (!last) return
-    await sleep(Math.max(0, last.at + this.heard - performance.now()))
-    await warmAll(this.couch)
-    while (this.#waiting.length) await this.#purge()
+    if (last) {
+      await sleep(Math.max(0, last.at + this.heard - performance.now()))
+      await warmAll(this.couch)
+      while (this.#waiting.length) await this.#purge()
+    }
+    if (!this.#noted.size) return
+    await this.couch.update(NOTE, stored => {
+      const { ids = [], ...others } = stored ?? {}
+      return { ...others, ids: ids.filter(id => !this.#noted.has(id)) } // another removal may have added some
+    })
+    this.#noted.clear()
   }
 
   async #purge () {

@@ -44,6 +44,7 @@ class RemovalTally extends Tally {
   heads = 0 // heads that were deleted with their tile
   fallen = 0 // heads that fell back to the version before
   purged = 0 // deletions that were purged
+  unpurged = 0 // deletions of an earlier run, which was stopped before their purge
   changed = 0 // documents that another program wrote meanwhile: the next run looks at them again
   refused = 0 // documents that the store did not delete
 
@@ -84,7 +85,9 @@ export class Remover {
   async begin () {
     if (this.#begun) return
     this.#begun = true
-    await this.purger?.check()
+    if (!this.purger) return
+    await this.purger.check()
+    this.tally.unpurged = await this.purger.readLeft()
   }
 
   /**
@@ -96,28 +99,23 @@ export class Remover {
    * @param {import('../../core/area.js').Area} [what.area]
    * @param {import('../../core/grid.js').Zooms} [what.zooms]
    * @param {string[]} [what.tiles] ids of heads
-   * @param {string} [what.run] unless it begins now
+   * @param {boolean} [what.isFinished] nobody needs to finish it: its tiles are found again as they are
    * @returns {Promise<string>} the run of the removal, which concerns statements of earlier runs
    */
-  async state (layer, { since, until, area, zooms, tiles, run = '' }) {
+  async state (layer, { since, until, area, zooms, tiles, isFinished = false }) {
     await this.begin()
-    run ||= await this.newRun(layer)
     const statements = this.statements.of(layer)
+    await statements.open()
+    const run = newRun(statements.lastRun)
     if (this.dryRun) return run
     const what = whatOf({ since, until, area: area?.toJSON(), zooms, tiles })
     // this one also finishes a removal of the same that was killed
     const left = statements.removals.filter(removal => !removal.finished && isDeepStrictEqual(what, whatOf(removal)))
-    await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...what }))
-    this.#stated.push(...left.map(({ id }) => id), removedId(layer, run))
+    const finished = isFinished ? { finished: now() } : {}
+    await this.couch.update(removedId(layer, run), () => ({ type: 'removed', layer, run, ...what, ...finished }))
+    if (!isFinished) this.#stated.push(...left.map(({ id }) => id), removedId(layer, run))
     await statements.refresh()
     return run
-  }
-
-  /** A run that is greater than all known runs of a layer. @param {string} layer */
-  async newRun (layer) {
-    const statements = this.statements.of(layer)
-    await statements.open()
-    return newRun(statements.lastRun)
   }
 
   /**
@@ -139,9 +137,10 @@ export class Remover {
   /** @returns {Promise<RemovalTally>} */
   async finish () {
     await this.flush()
-    for (const id of this.#stated) await this.couch.update(id, removal => ({ ...removal, finished: now() }))
+    const finish = removal => removal && { ...removal, finished: now() } // a move may have taken it to another name
+    for (const id of this.#stated) await this.couch.update(id, finish)
     this.#stated = []
-    await this.purger?.finish()
+    if (!this.dryRun) await this.purger?.finish()
     return this.tally
   }
 
@@ -154,6 +153,7 @@ export class Remover {
     await this.begin()
     if (this.signal?.aborted) throw new TilecouchError('ABORTED')
     if (this.dryRun) return new Set(leaves.map(({ id }) => id))
+    await this.purger?.note(leaves.map(({ id }) => id))
     const ended = await endLeaves(this.couch, leaves)
     for (const id of ended.changed) this.note('changed', id, 'another program wrote it meanwhile')
     for (const { id, reason } of ended.refused) this.note('refused', id, reason)
@@ -181,8 +181,9 @@ export class Remover {
     const run = newRun(statements.lastRun)
     const gone = new Map()
     const send = async (docs, signal) => {
-      const answers = await this.access.send(docs, signal)
       const ended = new Set(docs.filter(({ _deleted }) => _deleted).map(({ _id }) => _id))
+      await this.purger?.note([...ended])
+      const answers = await this.access.send(docs, signal)
       for (const { id, rev, error } of answers) if (rev && !error && ended.has(id)) gone.set(id, rev)
       return answers
     }

@@ -1,9 +1,12 @@
 // Removing what has expired loses no history, and takes nothing from whoever else is at work.
 import assert from 'node:assert/strict'
+import { check } from '../../loader/check/index.js'
 import { expire } from '../../loader/expired/index.js'
 import { load } from '../../loader/load.js'
 import { removeEdition } from '../../loader/remove/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
+import { Couch } from '../../loader/store/couch.js'
+import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'
@@ -121,6 +124,28 @@ onEachStore('removing what has expired', backend => {
     const { settled, unknown } = await resolve(map.store, { layers })
     assert.deepEqual([settled, unknown], [0, 0])
   })
+
+  it('that is killed at any request leaves no statement without its image, and another run finishes', async () => {
+    const sourceOfAll = /** @type {any} */ ({ ...sourceOf(0), async * tiles () { for (const x of [0, 1, 2]) yield { z: 6, x, y: 0, read: async () => png(x) } } })
+    for (let most = 6, isKilled = true; isKilled; most += 3) {
+      const layer = `killed${most}`
+      await map.store.defineLayer(layer, { ttl: HOUR })
+      await load(map.store, sourceOfAll, { layer, time: at(-10) })
+      let requests = 0
+      const dying = new Store(new Couch(map.url))
+      const { request } = dying.couch
+      dying.couch.request = function (...args) {
+        return requests++ < most ? request.apply(dying.couch, args) : Promise.reject(new Error('killed'))
+      }
+      const now = () => at(1e9)
+      isKilled = await expire(dying, { action: 'remove', now, layers: [layer], withPast: true }).then(() => false, () => true)
+      const { unknown } = await resolve(map.store, { layers: [layer] })
+      assert.equal(unknown, 0, `request ${most}`)
+      await expire(map.store, { action: 'remove', now, layers: [layer], withPast: true })
+      const { kinds } = await check(map.store, { layers: [layer] })
+      assert.deepEqual(Object.keys(kinds).filter(kind => kind !== 'short-edition'), [], `request ${most}`) // it counts what was removed
+    }
+  }).timeout(60000)
 
   it('refuses bad options before anything is done', async () => {
     for (const options of [{ before: at(99) }, { live: true, limit: 1 }, { live: true, dryRun: true }]) {

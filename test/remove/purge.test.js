@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { compact, sizesOf } from '../../loader/compact.js'
 import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
 import { Follower } from '../../loader/store/follow.js'
+import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { backends, json, onEachStore } from '../support/backends.js'
@@ -113,6 +114,36 @@ withPeople('who is no admin', start => {
     } finally {
       await people.close()
     }
+  })
+})
+
+onEachStore('a removal that is stopped between the deletion and the purge', backend => {
+  it('is purged by the next removal with a purge, whatever that one removes', async function () {
+    this.timeout(60000)
+    const url = await backend.database()
+    await storeOf(url)
+    /** A store that purges, and notes the ids; the embedded one only plays it. @param {boolean} isKilled at the purge */
+    const purging = isKilled => {
+      const store = new Store(new Couch(url))
+      const { request } = store.couch
+      const ids = []
+      store.couch.request = async function (asked) {
+        if (asked.path !== '_purge') return request.call(store.couch, asked)
+        ids.push(...Object.keys(asked.body))
+        if (ids.length && isKilled) throw new Error('killed')
+        return backend.name === 'CouchDB' ? request.call(store.couch, asked) : { purged: asked.body }
+      }
+      return { store, ids }
+    }
+    await assert.rejects(removeLayer(purging(true).store, 'osm', { purge: true, limits }), { message: 'killed' })
+    const planned = await removeLayer(purging(false).store, 'osm', { purge: true, dryRun: true, limits })
+    const { store, ids } = purging(false)
+    const { unpurged, purged } = await removeLayer(store, 'osm', { purge: true, limits })
+    assert.deepEqual([planned.unpurged, purged], [unpurged, unpurged])
+    for (const id of ['layer:osm', 'osm:4:1:4', `osm:4:1:4@${T(2020)}`]) assert.ok(ids.includes(id), id)
+    if (backend.name === 'CouchDB') assert.equal((await store.info()).doc_del_count, 0)
+    await assert.rejects(removeLayer(purging(false).store, 'osm', { purge: true, limits }), { code: 'LAYER_NOT_FOUND' })
+    await store.destroy()
   })
 })
 
