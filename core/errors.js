@@ -34,6 +34,11 @@ export const catalogue = {
   VERSION_TAKEN: { status: 409, text: d => `${d.id} already has another image at ${d.time}`, advice: 'Stored versions never change. Load a correction with a later --time; or remove the edition first: `tilecouch remove LAYER --edition TIME`.' },
   CONTENDED: { status: 409, text: d => `${d.id} kept changing while it was written (${d.attempts} attempts)`, advice: 'Run the load again, with its time: it resumes.' },
   REFUSED: { status: 403, text: d => `the store refused ${d.id}: ${d.reason}`, advice: 'The message comes from the validation function of the store.' },
+  LAYER_GONE: {
+    status: 409,
+    text: d => `the layer ${d.layer} was removed or renamed while it was loaded`,
+    advice: 'Load again into the layer under its new name. `tilecouch remove LAYER --all` removes what this load wrote under the old one.'
+  },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'List the layers with `tilecouch info`.' },
   NOT_ON_DEVICE: { status: 404, text: d => `this device has no tiles of the layer ${show(d.layer)}`, advice: 'Download an area of it, or let the layer read from the network as well.' },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },

@@ -21,6 +21,7 @@ import { SourceLayers } from './load/source-layers.js'
 import { SourceReader } from './load/source-reader.js'
 import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
+import { writeDefaults } from './store/writer.js'
 
 const WITHDRAWN = 5000 // tiles in one document
 
@@ -143,6 +144,7 @@ export async function load (store, source, {
       statements: layers,
       ready: () => manifest.ready(),
       ...(comparison.trusted && { isKnown: tile => comparison.isKnown(tile) }),
+      onWritten: (id, rev) => comparison.noteRevision(id, rev),
       onStored (tile, outcome) {
         manifest.add(tile)
         comparison.note(tile, outcome)
@@ -158,18 +160,21 @@ export async function load (store, source, {
     }
     const known = statements.manifests.filter(comparison.isWhole)
     const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known })
-    const { types, failures, documents, ...counts } = summary
     const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
-    const baseline = await comparison.end({
+    const { baseline, taken } = await comparison.end({
       run: published.run,
-      documents: documents + manifest.writes,
+      documents: summary.documents + manifest.writes,
       isSelected,
+      withdraw: tiles => withdraw(statements, { time: when, run: published.run, tiles }),
       again: async (only, tiles) => {
         if (!sameTiles) return store.write(reader.versions(only), settling)
         const later = await withdraw(statements, { time: when, run, tiles })
         return store.write(reader.versions(only), { ...settling, run: later, onStored: undefined })
       }
     })
+    for (const tile of taken) refuse(tile, { time: when, summary, onFailure: writing.onFailure })
+    const { types, failures, documents, ...counts } = summary
+    if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
     await store.defineLayer(layer, found => {
       const widened = widen(found, georeference.extent, summary)
       return sourceLayers?.complete(widened) ?? widened
@@ -215,6 +220,16 @@ async function withdraw (statements, { time, run, tiles }) {
     await statements.refresh()
   }
   return newRun(statements.lastRun)
+}
+
+/** Counts a tile as failed that another load at the same time has another image for. */
+function refuse ({ id, isWritten }, { time, summary, onFailure }) {
+  const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
+  const counted = isWritten ? ['advanced', 'backfilled', 'created'].find(name => summary[name] > 0) : 'unchanged'
+  if (counted) summary[counted]--
+  summary.failed++
+  if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push({ id, code, reason })
+  onFailure?.({ id, code, reason })
 }
 
 /** An edition that was loaded again without any change keeps its counts and times. */

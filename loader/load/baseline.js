@@ -4,7 +4,9 @@
 // The last edition notes a position in the change feed, and which tiles differed from all manifests then (`baseline`).
 // The feed tells what was written since.
 import { headId, isTileId, parseTileId } from '../../core/index.js'
+import { identityOf } from '../../core/mirror/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
+import { peerOf } from '../mirror/peer.js'
 
 export const baselineDefaults = {
   page: 10_000, // changes a request
@@ -19,17 +21,19 @@ export const baselineDefaults = {
  * @param {import('../store/couch.js').Couch} couch
  * @param {string} layer
  * @param {string | number} since
- * @param {{signal?: AbortSignal, isOwn?: (tile: {z: number, x: number, y: number}) => boolean}} [options] isOwn: tiles
- *   that are passed over
+ * @param {object} [options]
+ * @param {AbortSignal} [options.signal]
+ * @param {(tile: {z: number, x: number, y: number}, change: {id: string, changes: {rev: string}[]}) => boolean}
+ *   [options.isOwn] whether a changed document is passed over; called for each of them
  * @returns {Promise<Tiles>}
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
   const found = new Set()
   for await (const { results } of couch.changesSince(since, { page: baselineDefaults.page, signal })) {
-    for (const { id } of results) {
-      if (!id.startsWith(`${layer}:`)) continue
-      const head = headId(id)
-      if (!found.has(head) && isTileId(head) && !isOwn(parseTileId(head))) found.add(head)
+    for (const change of results) {
+      if (!change.id.startsWith(`${layer}:`)) continue
+      const head = headId(change.id)
+      if (isTileId(head) && !isOwn(parseTileId(head), change)) found.add(head)
       if (found.size > baselineDefaults.most) return undefined
     }
   }
@@ -65,12 +69,17 @@ export async function trustedNow (couch, layer, editions, now, signal) {
   return changed.size > baselineDefaults.most ? undefined : { runs: new Set(base.runs), differing: changed }
 }
 
-/** Where the feed of a store is. */
+/**
+ * Where the feed of a database is. Editions are mirrored, with the positions in them: so it names the database by its
+ * own id as well, which no copy has.
+ */
 export async function feedPositionOf (couch, signal) {
-  return positionIn(await couch.request({ path: '', signal }))
+  const [info, own] = await Promise.all([couch.request({ path: '', signal }), identityOf(peerOf(couch))])
+  const place = positionIn(info)
+  return { ...place, identity: `${place.identity} ${own}` }
 }
 
-/** The same, from what CouchDB says of a database. */
+/** A position without that id, for documents that are never mirrored: from what CouchDB says of a database. */
 export const positionIn = info => ({ ...feedPosition(info), copies: info.cluster?.n ?? 1 })
 
 /** How many documents were written between two positions; NaN where that is not exact. */

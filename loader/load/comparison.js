@@ -1,15 +1,29 @@
 // What a load compares its tiles with, and what it has to look at again when it is done.
+import { batchesOf } from '../../core/batches.js'
 import { parseTileId } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
+import { fingerprint } from '../../core/fingerprint.js'
 import { GONE, TileSet, contentOf, placeOfTile } from '../../core/store/blocks.js'
 import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
 
+const COMPARED = 1000 // tiles at once, with what another load says of them
+
 /** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['knownOf']>} KnownOf */
+
+/** Compares two sets of revisions, however many they are and in whatever order they come. */
+class RevisionSum {
+  sum = 0
+
+  add (id, rev) {
+    this.sum = (this.sum + Number.parseInt(fingerprint(`${id} ${rev}`).slice(0, 12), 16)) % 2 ** 48
+  }
+}
 
 export class Comparison {
   #written = new TileSet()
+  #revisions = new RevisionSum()
   /** What the manifests say of a place. @type {{place: string, known: KnownOf} | undefined} */
   #last
 
@@ -81,6 +95,11 @@ export class Comparison {
     } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
   }
 
+  /** A document of a tile was written. */
+  noteRevision (id, rev) {
+    this.#revisions.add(id, rev)
+  }
+
   /**
    * After the manifest was written: settles what others have touched meanwhile.
    * @param {object} parts
@@ -89,20 +108,33 @@ export class Comparison {
    * @param {(z: number, x: number, y: number) => boolean} parts.isSelected
    * @param {(only: (z: number, x: number, y: number) => boolean, tiles: string[]) => Promise<any>} parts.again writes
    *   some tiles of the source once more
-   * @returns {Promise<any>} the baseline of the next load, if there can be one
+   * @param {(tiles: string[]) => Promise<any>} parts.withdraw what this load says of some tiles
+   * @returns {Promise<{baseline: any, taken: {id: string, isWritten: boolean}[]}>} baseline: of the next load, if there
+   *   can be one; taken: tiles of which another load at the same time said something else for this time
    */
-  async end ({ run, documents, isSelected, again }) {
-    const { couch, layer, statements, signal, place, from } = this
+  async end ({ run, documents, isSelected, again, withdraw }) {
+    const { couch, statements, signal, place, from } = this
     const now = await feedPositionOf(couch, signal)
-    const isAlone = !from && writesBetween(place, now) === documents
-    const changed = isAlone ? new Set() : await this.#changedSince(from ?? place, now)
+    const isAllOwn = !from && writesBetween(place, now) === documents
+    const { changed, isExact } = isAllOwn
+      ? { changed: new Set(), isExact: true }
+      : await this.#changedSince(from ?? place, now)
+    // what is written besides tiles (the progress of this load, another layer) is no reason to look at them again
+    const isAlone = !from && isExact && now.copies === 1
     await statements.refresh()
     const isNews = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
     const news = [...statements.manifests, ...statements.removals].filter(isNews)
+    const taken = await this.#takenTiles(run, news, withdraw)
     if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
-    if (!isAlone || this.differing.size > baselineDefaults.most) return undefined
+    const baseline = isAlone && !taken.length ? await this.#baseline(run, now) : undefined
+    return { baseline, taken }
+  }
+
+  async #baseline (run, now) {
+    const { statements } = this
+    if (this.differing.size > baselineDefaults.most) return undefined
     // another load may have written its manifest, and not settled its tiles yet
-    const editions = await this.store.editions(layer)
+    const editions = await this.store.editions(this.layer)
     if (editions.some(({ time, finished }) => !finished && time !== this.time)) return undefined
     const there = statements.runs
     const trusted = new Set([...this.trusted?.runs ?? [], run])
@@ -110,11 +142,47 @@ export class Comparison {
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
-  /** @returns {Promise<Set<string> | undefined>} */
+  /** The load whose manifest is the second one sees both: it is refused. */
+  async #takenTiles (run, news, withdraw) {
+    const { statements, time } = this
+    const others = news.filter(record => record.id.startsWith('manifest:') && record.time === time)
+    const own = statements.manifests.find(manifest => manifest.run === run && manifest.time === time)
+    if (!others.length || !own) return []
+    const runs = new Set(others.map(other => other.run))
+    const taken = []
+    const toWithdraw = []
+    for await (const ids of batchesOf(tilesOf(statements, own), { most: COMPARED, bytes: Infinity })) {
+      const knownOf = await statements.knownOf(ids)
+      for (const id of ids) {
+        const ofTime = knownOf(id).statements
+          .filter(one => one.time === time && !statements.isRemoved(id, time, one.run))
+        const mine = ofTime.find(one => one.run === run)
+        // an edition without this tile does not keep an image from its time
+        const other = ofTime.find(one => runs.has(one.run) && one.content !== mine?.content && one.content !== GONE)
+        if (!mine || !other) continue
+        const { z, x, y } = parseTileId(id)
+        taken.push({ id, isWritten: this.#written.has(z, x, y) })
+        if (run > other.run) toWithdraw.push(id) // otherwise the other one counts as it is
+      }
+    }
+    if (toWithdraw.length) await withdraw(toWithdraw)
+    return taken
+  }
+
+  /**
+   * Tiles that others wrote. isExact: those are none, and each document that this load wrote is as it wrote it.
+   * @returns {Promise<{changed: Set<string> | undefined, isExact: boolean}>}
+   */
   async #changedSince (from, now) {
-    if (!canContinue(from, now)) return undefined
-    const isOwn = ({ z, x, y }) => this.#written.has(z, x, y)
-    return tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })
+    if (!canContinue(from, now)) return { changed: undefined, isExact: false }
+    const found = new RevisionSum()
+    const isOwn = ({ z, x, y }, { id, changes: [{ rev }] }) => {
+      if (!this.#written.has(z, x, y)) return false
+      found.add(id, rev)
+      return true
+    }
+    const changed = await tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })
+    return { changed, isExact: changed?.size === 0 && found.sum === this.#revisions.sum }
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {

@@ -57,6 +57,7 @@ const FATAL = new Set([
  * @param {boolean} [options.mustSettle] every tile is settled, whatever its head is
  * @param {import('../../core/store/statements.js').StatementsByLayer} [options.statements] of editions
  * @param {(tile: Tile, outcome: string) => void} [options.onStored] for tiles that a manifest will name
+ * @param {(id: string, rev: string) => void} [options.onWritten] for each document
  * @param {(tile: Tile) => Promise<boolean>} [options.isKnown] whether a tile is known to be unchanged, without asking
  *   the store for it
  * @param {() => Promise<void>} [options.ready] waited for between two batches
@@ -64,7 +65,7 @@ const FATAL = new Set([
  */
 export async function writeVersions (couch, versions, {
   batch, concurrency, stored = now(), signal, onProgress, onFailure, tuner = new Tuner({ batch, concurrency }),
-  run = newRun(), mustSettle = false, statements, onStored, isKnown, ready
+  run = newRun(), mustSettle = false, statements, onStored, onWritten, isKnown, ready
 } = {}) {
   /** @type {WriteSummary} */
   const summary = {
@@ -106,7 +107,11 @@ export async function writeVersions (couch, versions, {
   setMaxListeners(0, stop.signal)
   const sendDocs = async (docs, until) => {
     const answers = await couch.write(docs, until)
-    for (const { rev, error } of answers) if (rev && !error) summary.documents++
+    for (const { id, rev, error } of answers) {
+      if (!rev || error) continue
+      summary.documents++
+      onWritten?.(id, rev)
+    }
     return answers
   }
   const heads = new HeadWriter(couch, {

@@ -33,6 +33,13 @@ function sourceOf (image) {
   })
 }
 
+/** A promise that is resolved from outside. */
+function gate () {
+  let open = () => {}
+  const promise = new Promise(done => { open = () => done(undefined) })
+  return { promise, open }
+}
+
 onEachStore('the order of editions', backend => {
   let store, url
   beforeEach(async function () {
@@ -74,6 +81,30 @@ onEachStore('the order of editions', backend => {
     assert.deepEqual(others.map(({ failed }) => failed), [0, 0])
     await shows({ 2022: D, 2023: E, 2024: D, now: D })
   })
+
+  /** A source whose last tile comes after `last` has resolved. */
+  const slowSource = (image, last) => ({ ...sourceOf(image), async * tiles () { yield * sourceOf(image).tiles(); await last() } })
+
+  for (const isFirst of [true, false]) {
+    it(`tells the later of two loads for one time, also if it ${isFirst ? 'began first' : 'began later'}, that another image is there`, async () => {
+      await store.write(Array.from({ length: SIDE ** 2 }, (_, at) => ({ layer: 'osm', z: 5, x: at % SIDE, y: Math.floor(at / SIDE), time: T(2022), bytes: png(D) })))
+      const [begun, read, over] = [gate(), gate(), gate()]
+      const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
+      const onProgress = ({ unchanged }) => { if (unchanged === SIDE ** 2) read.open() }
+      // finds every tile unchanged, before the other one has written anything
+      const startLate = async () => load(await Store.open(url), slowSource(D, () => over.promise), { ...options, onProgress })
+      const other = { ...sourceOf((x, y) => x === 3 && y === 4 ? E : D), total: SIDE ** 2 }
+      const early = { ...other, async * tiles () { begun.open(); await read.promise; yield * other.tiles() } }
+      const loads = isFirst ? [startLate(), read.promise.then(() => load(store, early, options))] : [begun.promise.then(startLate), load(store, early, options)]
+      const [late, first] = loads
+      const { failed } = await first
+      over.open()
+      const told = await late
+      assert.deepEqual([failed, told.failed, told.failures.map(({ id, code }) => [id, code])], [0, 1, [['osm:5:3:4', 'VERSION_TAKEN']]])
+      assert.equal(told.unchanged, SIDE ** 2 - 1)
+      await shows({ 2023: D, 2024: E, now: E })
+    })
+  }
 
   it('does not matter for an edition that is removed, and loaded again', async () => {
     await edition(2022, D)
