@@ -295,7 +295,8 @@ function removalOf ({ _id: id, _rev, type, ...fields }) {
   return { ...fields, id, touches: (head, z, x, y) => (!tiles || tiles.has(head)) && selects(z, x, y) }
 }
 
-const isPart = id => id.startsWith('manifest:') && /^manifest:[^@]+@.{20}:[^:]+:\d+$/.test(id)
+/** Whether an id is that of a part of a manifest. @param {string} id */
+export const isPart = id => id.startsWith('manifest:') && /^manifest:[^@]+@.{20}:[^:]+:\d+$/.test(id)
 
 /** The statements of all layers that a batch meets. */
 export class StatementsByLayer {

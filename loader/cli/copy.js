@@ -135,7 +135,7 @@ function reportMove (output, summary, { dryRun, seconds }) {
       ? `${from} would become ${to}: ${plural(tiles, 'tile')}, ${plural(versions, 'version')} to be copied (${bytes(size)})`
       : done
         ? `${from} is now ${to}: ${plural(tiles, 'tile')} in ${duration(seconds)}`
-        : `${from} is not finished: ${plural(left, 'tile')} still have the old name. Does a load write to it? Run it again.`,
+        : `${from} is not finished: ${plural(left, 'document')} still ${left === 1 ? 'has' : 'have'} the old name. Does a load write to it? Run it again.`,
     ...failureLines(summary)
   ])
 }

@@ -7,9 +7,10 @@ import {
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
-import { LayerStatements } from '../../core/store/statements.js'
+import { LayerStatements, isPart } from '../../core/store/statements.js'
 import { union } from '../../core/store/extent.js'
 import { blockDocument } from '../load/manifest.js'
+import { revisionsFrom } from '../remove/index.js'
 import { lastPrune } from '../prune/mark.js'
 import { fieldsOf } from '../store/revisions.js'
 
@@ -103,14 +104,27 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
   for (const edition of await source.editions(from)) {
     if (time !== undefined && edition.time > time) continue
     await target.couch.update(editionId(to, edition.time), stored => {
-      const { baseline, from: _, ...fields } = fieldsOf(edition) // both are of that store's change feed
-      const doc = { type: 'edition', ...fields, layer: to }
+      const doc = { type: 'edition', ...renamed(fieldsOf(edition), from, to) }
       if (stored && (!isOurs || isDeepStrictEqual(fieldsOf(stored), doc))) return undefined
       written++
       return doc
     })
   }
   return written
+}
+
+/** Fields of a record under another name of its layer, without those of this store's change feed. */
+export function renamed ({ baseline, from: _, ...fields }, from, to) {
+  const { style } = fields
+  const own = new RegExp(`^couch://${from}(?=[@/]|$)`)
+  const rename = value => typeof value === 'string' ? value.replace(own, `couch://${to}`) : value
+  const sourceOf = value => ({
+    ...value,
+    ...(value?.url !== undefined && { url: rename(value.url) }),
+    ...(Array.isArray(value?.tiles) && { tiles: value.tiles.map(rename) })
+  })
+  const sources = Object.entries(style?.sources ?? {}).map(([name, value]) => [name, sourceOf(value)])
+  return { ...fields, layer: to, ...(style && { style: { ...style, sources: Object.fromEntries(sources) } }) }
 }
 
 /**
@@ -121,8 +135,6 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
  * @returns {Promise<number>} written
  */
 export async function copyStyles (source, target, { from, to, time }) {
-  const own = new RegExp(`^couch://${from}(?=[@/]|$)`)
-  const rename = value => typeof value === 'string' ? value.replace(own, `couch://${to}`) : value
   let written = 0
   for (const { _id: id, time: at } of await source.styles(from)) {
     if (time !== undefined && at > time) continue
@@ -130,17 +142,9 @@ export async function copyStyles (source, target, { from, to, time }) {
       source.couch.docs([id], { attachments: true }), target.couch.docs([styleId(to, at)])
     ])
     if (!doc || there.doc) continue
-    const { _attachments: files = {} } = doc
-    const fields = fieldsOf(doc)
-    const sources = Object.fromEntries(Object.entries(fields.style.sources).map(([name, value]) => [name, {
-      ...value,
-      ...(value?.url !== undefined && { url: rename(value.url) }),
-      ...(Array.isArray(value?.tiles) && { tiles: value.tiles.map(rename) })
-    }]))
-    const attachments = Object.fromEntries(Object.entries(files).map(([name, { content_type: type, data }]) =>
-      [name, { content_type: type, data }]))
-    const style = { ...fields.style, sources }
-    const copy = { ...fields, _id: styleId(to, at), layer: to, style, _attachments: attachments }
+    const attachments = Object.fromEntries(Object.entries(doc._attachments ?? {}).map(
+      ([name, { content_type: type, data }]) => [name, { content_type: type, data }]))
+    const copy = { ...renamed(fieldsOf(doc), from, to), _id: styleId(to, at), _attachments: attachments }
     if ((await target.couch.writeAll([copy])).get(copy._id)) written++
   }
   return written
@@ -149,13 +153,19 @@ export async function copyStyles (source, target, { from, to, time }) {
 /**
  * Copies manifests and removals, before the versions that follow from them.
  * @param {import('../store/index.js').Store} source @param {import('../store/index.js').Store} target
+ * @param {{from: string, to: string, time?: string, isMove?: boolean}} how
  * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
  */
-export async function copyManifests (source, target, { from, to, time }) {
+export async function copyManifests (source, target, { from, to, time, isMove = false }) {
   const here = new LayerStatements(source.couch, from)
   const there = new LayerStatements(target.couch, to)
   await Promise.all([here.open(), there.open()])
   const put = (id, doc) => target.couch.update(id, stored => stored ? undefined : JSON.parse(JSON.stringify(doc)))
+  const allRuns = new Set([...here.manifests, ...here.removals].map(({ run }) => run))
+  if (isMove) {
+    await moveStatements(here, target.couch, to)
+    return allRuns
+  }
   // removals concern only the runs of the source: the target may have statements of its own
   const runs = [...here.runs]
   for (const { run, since, until, area, zooms, tiles } of here.removals) {
@@ -168,19 +178,61 @@ export async function copyManifests (source, target, { from, to, time }) {
     if ((time !== undefined && own > time) || there.runs.has(run)) continue
     const blocks = Object.entries(await here.blocksOf(manifest))
       .flatMap(([place, names]) => names.map(name => ({ place, name })))
-    for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
-      const ids = some.map(({ place, name }) => blockId(from, place, name))
-      const rows = await source.couch.docs(ids, { attachments: true })
-      await target.couch.writeAll(rows.flatMap(({ doc }, at) => {
-        const { place, name } = some[at]
-        return doc ? [blockDocument(blockId(to, place, name), to, place, doc._attachments.digests.data)] : []
-      }))
-    }
+    await copyBlocks(source.couch, target.couch, { from, to }, blocks)
     // the last part last: from then on the manifest counts
     for (const part of [...parts.keys(), undefined]) {
       const [{ doc }] = await source.couch.docs([manifestId(from, own, run, part)])
       if (doc) await put(manifestId(to, own, run, part), { ...fieldsOf(doc), layer: to })
     }
   }
-  return new Set([...here.manifests, ...here.removals].map(({ run }) => run))
+  return allRuns
+}
+
+/**
+ * Copies removals and manifests as they are, since all statements that they concern move along; and blocks whose
+ * manifest a load has not written yet.
+ */
+async function moveStatements ({ couch: source, layer: from }, couch, to) {
+  await copyRecords(`removed:${from}:`)
+  await copyBlocks(source, couch, { from, to }, blocksIn(source, from))
+  // the manifest after its parts: from then on it counts
+  await copyRecords(`manifest:${from}@`, isPart)
+  await copyRecords(`manifest:${from}@`, id => !isPart(id))
+
+  async function copyRecords (prefix, isWanted = id => Boolean(id)) {
+    for await (const revisions of revisionsFrom(source, prefix, undefined)) {
+      for (const { id } of revisions.filter(one => isWanted(one.id))) {
+        const record = await source.get(id)
+        const copy = record && { ...fieldsOf(record), layer: to }
+        await couch.update(prefix.replace(`:${from}`, `:${to}`) + id.slice(prefix.length), stored =>
+          copy && !(stored && isDeepStrictEqual(fieldsOf(stored), copy)) ? copy : undefined)
+      }
+    }
+  }
+}
+
+/** Every block of a layer. @returns {AsyncGenerator<{place: string, name: string}>} */
+async function * blocksIn (couch, layer) {
+  const prefix = `block:${layer}:`
+  for await (const revisions of revisionsFrom(couch, prefix, undefined)) {
+    for (const { id } of revisions) {
+      const end = id.lastIndexOf(':')
+      yield { place: id.slice(prefix.length, end), name: id.slice(end + 1) }
+    }
+  }
+}
+
+/** @param {AsyncIterable<{place: string, name: string}> | Iterable<{place: string, name: string}>} blocks */
+async function copyBlocks (source, target, { from, to }, blocks) {
+  for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
+    const there = await target.docs(some.map(({ place, name }) => blockId(to, place, name)))
+    const missing = some.filter((_, at) => !there[at].doc)
+    if (!missing.length) continue
+    const ids = missing.map(({ place, name }) => blockId(from, place, name))
+    const rows = await source.docs(ids, { attachments: true })
+    await target.writeAll(rows.flatMap(({ doc }, at) => {
+      const { place, name } = missing[at]
+      return doc ? [blockDocument(blockId(to, place, name), to, place, doc._attachments.digests.data)] : []
+    }))
+  }
 }

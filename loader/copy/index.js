@@ -65,7 +65,7 @@ export async function copyAll (store, from, to, options) {
   // the editions are about the whole layer, not about a part
   const isWhole = history && !area && !zooms && !dryRun
   try {
-    const copied = isWhole ? await copyManifests(source, store, { from, to, time }) : new Set()
+    const copied = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
     const limits = { ...copyDefaults, ...options.limits }
     for (let pass = 0; pass < PASSES; pass++) {
       tally.tiles = tally.unchanged = tally.moved = 0
@@ -89,7 +89,8 @@ async function settleCopy (couch, to, { copied, isNew, tally, signal }) {
   const statements = new LayerStatements(couch, to, signal)
   await statements.open()
   const all = [...statements.manifests, ...statements.removals]
-  if (isNew ? all.every(({ run }) => copied.has(run)) : !all.length) return // nothing but copied statements, or none
+  const isSettled = isNew && !statements.isBeingRemoved && all.every(({ run }) => copied.has(run))
+  if (isSettled || !all.length) return // nothing but copied statements, or none
   await settleAll(couch, to, everyTile(couch, statements, signal), {
     statements,
     signal,

@@ -54,6 +54,7 @@ export class TileCopier {
 
   /** @param {AsyncIterable<ListedTile>} tiles */
   async copy (tiles) {
+    await this.#statements.open()
     const { limits, signal, onProgress } = this.options
     const bytesOf = ({ versions }) => versions.reduce((sum, { size }) => sum + size, 0)
     const batches = batchesOf(tiles, { most: limits.tiles, bytes: limits.bytes, sizeOf: bytesOf })
@@ -66,7 +67,7 @@ export class TileCopier {
 
   /** @param {ListedTile[]} tiles */
   async #copyBatch (tiles) {
-    const { to, isNew, signal, dryRun } = this.options
+    const { to, time, isNew, signal, dryRun } = this.options
     if (signal?.aborted) return this.tally
     const heres = await readTiles(this.source, tiles.map(({ id }) => id), signal)
     const ids = tiles.map(({ z, x, y }) => tileId(to, z, x, y))
@@ -82,7 +83,7 @@ export class TileCopier {
       const extension = extensionOf(head, there.head, this.options)
       if (extension) extensions.push(extension)
       for (const listed of [head, ...rest]) {
-        if (hasVersion(there, listed)) this.tally.unchanged++
+        if (hasVersion(there, asCopied(listed, listed === head, time), this.#statements)) this.tally.unchanged++
         else wanted.push({ id: ids[index], listed, isNewest: listed === head })
       }
     }
@@ -163,13 +164,21 @@ export class TileCopier {
   }
 }
 
-/** @param {StoredTile} tile @param {any} doc */
-export const hasVersion = ({ head, pasts }, doc) => [head, ...pasts].some(other => other && isSameVersion(doc, other))
+/**
+ * Whether a tile has a version, with all single writes that found it unchanged.
+ * @param {StoredTile} tile @param {any} doc @param {LayerStatements} statements of the layer of the tile
+ */
+function hasVersion ({ id, head, pasts }, doc, statements) {
+  const { seen } = versionIn(doc)
+  const same = [head, ...pasts].filter(other => other && isSameVersion(doc, other))
+  const seenThere = new Set(same.flatMap(other => versionIn(other).seen).map(String))
+  return same.length > 0 && seen.every(one => seenThere.has(`${one}`) || statements.isRemoved(id, ...one))
+}
 
 /** With a time, the newest version does not expire: the copy is fixed. @param {any} doc with bytes */
 function incomingOf (doc, layer, isNewest, time) {
   const isFixed = isNewest && time !== undefined
-  const version = isFixed ? asOfThen(doc, time) : doc
+  const version = asCopied(doc, isNewest, time)
   const { z, x, y } = doc
   const { expires, ...fields } = fieldsOf(version)
   const { time: own, content, run, seen, contested } = versionIn(version)
@@ -180,8 +189,10 @@ function incomingOf (doc, layer, isNewest, time) {
   return { time: own, content, run, seen, contested, inManifest: false, isNewest, size, documentOf: () => document }
 }
 
-/** Without what was added to it later. @param {any} doc @param {string} time */
-function asOfThen ({ seen = [], origin, ...doc }, time) {
+/** A copy as of a time lacks what was added to the version later. */
+function asCopied (version, isNewest, time) {
+  if (!isNewest || time === undefined) return version
+  const { seen = [], origin, ...doc } = version
   const { checked, ...rest } = origin ?? {}
   const then = seen.filter(([at]) => at <= time)
   return { ...doc, ...(origin && { origin: checked > time ? rest : origin }), ...(then.length && { seen: then }) }
