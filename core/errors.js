@@ -5,7 +5,7 @@
 /** @type {Record<string, {status: number, text: (d: Record<string, any>) => string, advice?: string}>} */
 export const catalogue = {
   // what a person typed
-  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, manifest, block, removed, style, work, activity, token or db.' },
+  BAD_LAYER: { status: 400, text: d => `bad layer name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A layer is 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit, and not layer, edition, tile, manifest, block, removed, limits, style, work, activity, token or db.' },
   BAD_TILE: { status: 400, text: d => `no such tile ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile is z/x/y with 0 <= z <= 30 and 0 <= x, y < 2^z.' },
   BAD_ID: { status: 400, text: d => `not a tile id ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Tile ids look like osm:10:300:412 or osm:10:300:412@2024-03-01T00:00:00Z.' },
   BAD_TIME: { status: 400, text: d => `bad time ${show(d.value)}`, advice: 'Times are ISO 8601 in UTC: 2024, 2024-03, 2024-03-01, 2024-03-01T12:00:00Z.' },
@@ -41,6 +41,11 @@ export const catalogue = {
   },
   LAYER_NOT_FOUND: { status: 404, text: d => `no layer ${show(d.layer)}`, advice: 'List the layers with `tilecouch info`.' },
   NOT_ON_DEVICE: { status: 404, text: d => `this device has no tiles of the layer ${show(d.layer)}`, advice: 'Download an area of it, or let the layer read from the network as well.' },
+  NOT_KEPT: {
+    status: 404,
+    text: d => `this store does not keep ${d.id}${d.time ? ` as of ${d.time}` : ''}`,
+    advice: 'It is a mirror of a part. Ask the store that it mirrors, or mirror more of that one.'
+  },
   TILE_NOT_FOUND: { status: 404, text: d => `no tile ${d.id}${d.time ? ` as of ${d.time}` : ''}` },
   NOT_A_STORE: { status: 409, text: d => `${d.db} has documents that are not tilecouch's (such as ${show(d.value)})`, advice: 'Name an empty or a new database.' },
   DATABASE_NOT_FOUND: { status: 404, text: d => d.folder ? `no store was named, and there is none in ${d.folder}` : `no database ${d.db}`, advice: 'Name a store with --db or COUCHDB_URL. To create one: `tilecouch load`, `tilecouch up` or `tilecouch doctor --fix`.' },

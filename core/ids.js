@@ -11,7 +11,7 @@ const LAYER = /^[a-z0-9][a-z0-9_-]{0,62}$/
  * The kinds of documents of a layer beside its tiles: their ids begin with KIND:LAYER. Whatever selects documents by
  * their kind (mirrors, feeds, the gateway's access, checks) uses this list, so that none forgets a kind.
  */
-export const LAYER_KINDS = ['layer', 'edition', 'style', 'manifest', 'block', 'removed']
+export const LAYER_KINDS = ['layer', 'edition', 'style', 'manifest', 'block', 'removed', 'limits']
 
 /** The kinds of documents about the running of a store. */
 export const ADMINISTRATIVE_KINDS = ['work', 'activity', 'token']
@@ -89,6 +89,9 @@ export const blockId = (layer, place, name) => `block:${layer}:${place}:${name}`
 /** What was taken out by a removal. */
 export const removedId = (layer, run) => `removed:${layer}:${run}`
 
+/** What this store does not keep of a layer: see store/limits.js. */
+export const limitsId = layer => `limits:${layer}`
+
 /** The style of a layer from a time on. Without a time: how the ids of all of them begin. */
 export const styleId = (layer, time = '') => `style:${layer}@${time}`
 
@@ -106,14 +109,14 @@ const ADMINISTRATIVE = new RegExp(ADMINISTRATIVE_IDS)
  */
 export const isAdministrative = id => ADMINISTRATIVE.test(id)
 
-const OF_LAYER = /^(?:(layer):([^:@]+)|(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
+const OF_LAYER = /^(?:(layer|limits):([^:@]+)|(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
 
 /**
  * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A
  * block has the zoom, column and row of its place.
  * @param {string} id
- * @returns {{kind: 'layer' | 'edition' | 'style' | 'manifest' | 'block' | 'removed', layer: string, time?: string,
- *   z?: number, x?: number, y?: number} | undefined}
+ * @returns {{kind: 'layer' | 'limits' | 'edition' | 'style' | 'manifest' | 'block' | 'removed', layer: string,
+ *   time?: string, z?: number, x?: number, y?: number} | undefined}
  */
 export function parseDocumentId (id) {
   const parts = OF_LAYER.exec(id)

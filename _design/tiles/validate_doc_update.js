@@ -1,6 +1,6 @@
 // Nothing invalid gets in, whoever writes: the loader, another program, or a replica. Kept short: it is called once a document.
 (function (newDoc, oldDoc, userCtx, secObj) {
-  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db'] // as in core/ids.js
+  var RESERVED = ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db'] // as in core/ids.js
 
   function forbid (reason) { throw ({ forbidden: reason }) }
 
@@ -104,10 +104,12 @@
       case 'patterns': return is(value, 'each pattern') && value.length > 0 && value.length <= 50
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
+      case 'part': return holds(value, { area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part' })
+      case 'parts': return is(value, 'each part') && value.length <= 1000
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
     }
     var match = typeof value === 'string' && {
-      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, what: /^(layer|edition|access|store|token|style)$/, done: /^(created|changed|removed)$/, block: /^[\w-]{12}$/, hash: /^[0-9a-f]{64}$/, pattern: /^!?(?!(layer|edition|tile|manifest|block|removed|style|work|activity|token|db)$)(?!([^*]*\*){5})[a-z0-9*][a-z0-9_*-]{0,62}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
+      run: /^\d{8}T\d{9}-[0-9a-z]{4}$/, command: /^[a-z-]{1,30}$/, state: /^(running|done|failed|stopped)$/, what: /^(layer|edition|access|store|token|style)$/, done: /^(created|changed|removed)$/, block: /^[\w-]{12}$/, hash: /^[0-9a-f]{64}$/, pattern: /^!?(?!(layer|edition|tile|manifest|block|removed|limits|style|work|activity|token|db)$)(?!([^*]*\*){5})[a-z0-9*][a-z0-9_*-]{0,62}$/, format: /^(png|jpg|webp|avif|pbf)$/, encoding: /^(terrarium|mapbox|mvt)$/, same: /^(features|pixels(:\d{1,2})?)$/, name: /^(?!(layer|edition)$)[a-z0-9][a-z0-9_-]{0,62}$/,
       hex: /^#[0-9a-f]{6}$/i, path: /^(?!\/\/)(?![^/]*:)[^\s"'<>\\]{1,1000}$/, address: /^(https?:\/\/|(?!\/\/)(?![^/]*:))[^\s"'<>\\]{1,1000}$/,
       place: /^(0|[1-9]\d?):(0|[1-9]\d{0,8}):(0|[1-9]\d{0,8})$/, tile: /^([^:@]+):(0|[1-9]\d?):(0|[1-9]\d{0,9}):(0|[1-9]\d{0,9})(@.*)?$/
     }[rule].exec(value)
@@ -155,6 +157,7 @@
       style: { time: 'time', stored: 'time', style: 'style', digest: 'text 100' },
       manifest: { time: 'time', run: 'run', part: count, complete: 'flag', tiles: count, root: 'text 100', zooms: 'zooms', area: 'area', blocks: 'blocks', parts: 'each place' },
       removed: { run: 'run', since: 'time', until: 'time', finished: 'time', zooms: 'zooms', area: 'area', tiles: 'each tile', runs: 'each run' },
+      limits: { parts: 'parts', own: 'flag' },
       block: { z: 'whole 0 30', x: count, y: count },
       work: {
         command: 'command', args: 'each text 1000', edition: 'time', state: 'state', started: 'time', seen: 'time', finished: 'time', every: 'whole 1 86400', unit: 'text 100', done: count, total: count,
@@ -172,7 +175,7 @@
     }
   }
 
-  // of layers, editions, styles, manifests, blocks and removals
+  // of layers, editions, styles, manifests, blocks, removals and limits
   function checkNamed () {
     var type = newDoc.type
     if (!isLayer(newDoc.layer)) forbid('the layer of a ' + type + ' must be a name like osm, and none of ' + RESERVED.join(', '))
@@ -187,6 +190,8 @@
       if (!isBlock(newDoc.z, newDoc.x, newDoc.y)) forbid('z, x and y of a block must be whole numbers, of a block that the zoom has')
       id = [id, newDoc.z, newDoc.x, newDoc.y, is(newDoc._id.slice(-12), 'block') ? newDoc._id.slice(-12) : 'NAME'].join(':')
       if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
+    } else if (type === 'limits') {
+      if (newDoc.parts === undefined) forbid('limits have the field parts')
     } else {
       if (type !== 'removed' && newDoc.time === undefined) forbid('time must be like 2024-03-01T00:00:00Z')
       if (type === 'style' && newDoc.style === undefined) forbid('a style has the field style')
@@ -255,12 +260,12 @@
   var type = newDoc.type
   checkSize(type === 'tile' || type === 'work' || type === 'activity' || type === 'token' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
-  else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed') checkNamed()
+  else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed' || type === 'limits') checkNamed()
   else if (type === 'work') checkOwn(['command', 'state', 'started', 'seen'])
   else if (type === 'activity') checkOwn(['user', 'at', 'what', 'done'])
   else if (type === 'token' && !isAdmin) forbid('only an admin of this store makes and revokes tokens')
   else if (type === 'token') checkToken()
-  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, work, activity or token')
+  else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, limits, work, activity or token')
   else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
   else checkFields()
   checkAttachments(type === 'tile')

@@ -1,10 +1,11 @@
 // Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
-import { gridOf } from '../grids/index.js'
 import { STORE_ID, checkLayer, isAdministrative, layerId, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 import { BLOCK_SIDE } from '../store/blocks.js'
+import { gridIn } from '../store/limits.js'
 
+const LIMITS = /^limits:[^:]+$/
 const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
 
 /**
@@ -78,7 +79,8 @@ export class Selection {
    * @returns {boolean | 'maybe'}
    */
   has (id) {
-    if (id.startsWith('_design/') || isAdministrative(id)) return false // a mirror takes no code
+    // a mirror takes no code, and has limits of its own
+    if (id.startsWith('_design/') || LIMITS.test(id) || isAdministrative(id)) return false
     if (this.isWhole || id === STORE_ID) return true
     const tile = parse(id)
     return tile ? this.#hasTile(tile) : this.#isOfLayer(id)
@@ -133,15 +135,6 @@ export class Selection {
 
   #hasLayer (layer) {
     return !this.layers || this.layers.has(layer)
-  }
-}
-
-/** A layer whose grid cannot be read is mirrored as if it were in Web Mercator: `tilecouch check` names it. */
-function gridIn (doc) {
-  try {
-    return gridOf(doc)
-  } catch {
-    return gridOf()
   }
 }
 

@@ -42,6 +42,16 @@ export function firstTileOf (place) {
   return { z, x: column * BLOCK_SIDE, y: row * BLOCK_SIDE }
 }
 
+/** Every tile of a place. @returns {Generator<{z: number, x: number, y: number}>} */
+export function * tilesOfPlace (place) {
+  const first = firstTileOf(place)
+  const { z } = first
+  const endOf = start => Math.min(start + BLOCK_SIDE, 2 ** z)
+  for (let { x } = first; x < endOf(first.x); x++) {
+    for (let { y } = first; y < endOf(first.y); y++) yield { z, x, y }
+  }
+}
+
 /** The places that a range of tiles touches. @returns {Generator<string>} */
 export function * placesIn (z, { x0, x1, y0, y1 }) {
   for (let column = x0 >> 6; column <= x1 >> 6; column++) {

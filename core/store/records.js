@@ -1,12 +1,14 @@
-// What manifests, their blocks and removals may hold: see documents.js, which judges layers and editions the same way.
+// What manifests, their blocks, removals and limits may hold: see documents.js, which judges layers and editions the
+// same way.
 import { areaFrom } from '../area.js'
 import { count, faultIn, isRun } from '../documents.js'
 import { MAX_ZOOM } from '../grid.js'
-import { blockId, isTileId, manifestId, removedId } from '../ids.js'
+import { blockId, isTileId, limitsId, manifestId, removedId } from '../ids.js'
 import { isExactTime } from '../times.js'
 import { flag, listOf, object, text, whole } from '../values.js'
 import { hasBlock, isPlace } from './blocks.js'
 
+const PARTS = 1000 // of a layer
 const BOXES = 100 // of an area
 const DIGESTS = 32_773 // bytes of the largest block
 
@@ -27,8 +29,14 @@ const reach = {
   }
 }
 
+const partFields = { ...reach, since: isExactTime, current: flag, of: value => listOf(isPart)(value) }
+
+/** Whether a value is a part of a layer: see limits.js. */
+const isPart = value => object(value) &&
+  Object.entries(value).every(([field, own]) => Object.hasOwn(partFields, field) && partFields[field](own))
+
 /** @type {Record<string, import('../documents.js').Kind>} */
-const kinds = {
+export const recordKinds = {
   manifest: {
     fields: {
       time: isExactTime,
@@ -62,6 +70,12 @@ const kinds = {
     most: 1_048_576,
     id: ({ layer, run }) => removedId(layer, run)
   },
+  limits: {
+    fields: { parts: value => listOf(isPart)(value) && value.length <= PARTS, own: flag },
+    needs: ['parts'],
+    most: 262_144,
+    id: ({ layer }) => limitsId(layer)
+  },
   block: {
     fields: { z: zoom, x: count, y: count },
     needs: ['z', 'x', 'y'],
@@ -75,7 +89,7 @@ const kinds = {
 }
 
 /**
- * What is wrong with a manifest, a part of one, a removal or a block, if anything.
+ * What is wrong with a manifest, a part of one, a removal, limits or a block, if anything.
  * @param {any} doc as it is stored
  */
-export const faultInRecord = doc => faultIn(doc, kinds)
+export const faultInRecord = doc => faultIn(doc, recordKinds)

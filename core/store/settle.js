@@ -12,6 +12,7 @@ import { addSeconds, isExactTime } from '../times.js'
 import { GONE, contentOf } from './blocks.js'
 import { imageAnew, shownBy } from './documents.js'
 import { readTileLeaves } from './leaves.js'
+import { keptStatements } from './limits.js'
 import { isRefusal } from '../couch/answers.js'
 
 const ROUNDS = 40 // of reading and writing before a tile is given up as contended: a long past may need a dozen
@@ -37,8 +38,8 @@ const ROUNDS = 40 // of reading and writing before a tile is given up as contend
  *
  * @typedef {object} Known
  * @property {Statement[]} statements of manifests
- * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: the one that makes the
- * statement, if it is no manifest
+ * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: what makes the statement
+ * @property {import('./limits.js').Span[]} [dropped] times that the store does not keep
  *
  * @typedef {object} Wanted a version that must be stored
  * @property {string} time
@@ -89,13 +90,12 @@ export function versionIn (doc) {
  * @param {Incoming[]} [incoming]
  * @returns {Plan}
  */
-export function planTile (id, heads, pasts, { statements, isRemoved }, incoming = []) {
+export function planTile (id, heads, pasts, { statements, isRemoved, dropped = [] }, incoming = []) {
   pasts = [...pasts].sort(firstOf)
   const all = [...heads, ...pasts]
   const sources = [...all, ...incoming]
-  const byTime = statementsByTime(statements, sources, isRemoved)
+  const byTime = keptStatements(statementsByTime(statements, sources, isRemoved), sources, dropped)
   const { wanted, unknown } = wantedVersions(byTime, all, sources, isRemoved)
-
   const top = wanted.at(-1)
   const [head, ...others] = heads
   const inPast = want => pasts.some(version => isSame(version, want))
@@ -284,8 +284,7 @@ function firstOf (a, b) {
 export async function settleTiles (access, ids, options) {
   const { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal } = options
   const result = new Map(ids.map(id => [id, /** @type {Settled} */ ({ unknown: [], before: [], done: [] })]))
-  let pending = ids
-  for (let round = 0; pending.length; round++) {
+  for (let [pending, round] = [ids, 0]; pending.length; round++) {
     const known = await knownOf(pending)
     const tiles = await readTileLeaves(access.couch, pending, signal)
     /** @type {Write[]} */

@@ -2,9 +2,10 @@
 // read when they are needed, and a bounded number is kept.
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
-import { blockId, byLayer, compareIds, manifestId, parseTileId } from '../ids.js'
+import { blockId, byLayer, compareIds, layerId, limitsId, manifestId, parseTileId } from '../ids.js'
 import { sharePromise, shared } from '../shared-promise.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
+import { Limits } from './limits.js'
 import { faultInRecord } from './records.js'
 
 const KEPT = 1000 // blocks in memory, of 32 kB each
@@ -50,6 +51,8 @@ export class LayerStatements {
   manifests = []
   /** @type {(Removal & {touches: (id: string, z: number, x: number, y: number) => boolean})[]} */
   removals = []
+  /** What the store does not keep. */
+  limits = new Limits(undefined)
   /** What was read: ids and revisions. @type {Map<string, string>} */
   records = new Map()
   /** Id -> what is wrong with a manifest or a removal: it is left out. @type {Map<string, string>} */
@@ -81,10 +84,15 @@ export class LayerStatements {
 
   async #read () {
     const { layer } = this
-    const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`])
+    const limitIds = [layerId(layer), limitsId(layer)]
+    const records = await this.#list([`manifest:${layer}@`, `removed:${layer}:`], limitIds)
+    if (limitIds.some(id => records.get(id) !== this.records.get(id))) {
+      const [described, limits] = await this.couch.docs(limitIds, { signal: this.signal })
+      this.limits = new Limits(limits.doc, described.doc)
+    }
     /** @type {Map<string, any>} */
     const known = new Map([...this.manifests, ...this.removals].map(one => [one.id, one]))
-    const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id)).map(([id]) => id)
+    const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id) && !limitIds.includes(id)).map(([id]) => id)
     for (let at = 0; at < wanted.length; at += DOCS) {
       for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
         known.delete(id)
@@ -113,10 +121,11 @@ export class LayerStatements {
     this.records = records
   }
 
-  /** Ids that begin so, with their revisions. @returns {Promise<Map<string, string>>} */
-  async #list (prefixes) {
+  /** Ids that begin so, and others, with their revisions. @returns {Promise<Map<string, string>>} */
+  async #list (prefixes, ids) {
     const found = new Map()
-    let ranges = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
+    const ranged = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
+    let ranges = [...ranged, ...ids.map(id => ({ startkey: id, endkey: id, limit: PAGE }))]
     while (ranges.length) {
       const answers = await this.couch.ranges(ranges, this.signal)
       for (const { id, value } of answers.flat()) found.set(id, value?.rev ?? '')
@@ -168,6 +177,10 @@ export class LayerStatements {
     }
     return id => {
       const { z, x, y } = parseTileId(id)
+      const dropped = this.limits.droppedAt(z, x, y)
+      const isRemoved = (time, run) => this.isRemoved(id, time, run)
+      // an edition may say of a tile outside of the part what this store does not know
+      if (!dropped) return { statements: [], isRemoved }
       const statements = []
       for (const { manifest, blocks } of places.get(placeOfTile(z, x, y))) {
         const { time, run } = manifest
@@ -175,7 +188,7 @@ export class LayerStatements {
         const isGone = content === undefined && manifest.complete && blocks.isWhole && manifest.selects(z, x, y)
         if (content !== undefined || isGone) statements.push({ time, content: content ?? GONE, run })
       }
-      return { statements, isRemoved: (time, run) => this.isRemoved(id, time, run) }
+      return { statements, isRemoved, dropped }
     }
   }
 

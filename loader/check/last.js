@@ -2,6 +2,7 @@
 // those of which a manifest that came since says something.
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
+import { tilesOfPlace } from '../../core/store/blocks.js'
 import { lastRun, noteRun } from '../store/last-run.js'
 import { changeDefaults, readChanges } from '../tree/changes.js'
 import { version } from '../package.js'
@@ -68,7 +69,7 @@ class WrittenOfLayer {
   /** @param {string} id @param {boolean} deleted */
   add (id, deleted) {
     if (isTileId(id)) this.tiles.add(headId(id))
-    else if (id.startsWith('removed:') || (deleted && id.startsWith('manifest:'))) this.isAll = true
+    else if (/^(removed|limits):/.test(id) || (deleted && id.startsWith('manifest:'))) this.isAll = true
     else if (id.startsWith('manifest:')) this.#manifests.push(id)
     else if (id.startsWith('block:') && !deleted) {
       const [, , z, x, y, name] = id.split(':')
@@ -81,11 +82,22 @@ class WrittenOfLayer {
     return manifests.filter(({ id }) => this.#manifests.some(own => own === id || own.startsWith(`${id}:`)))
   }
 
-  /** A block may have come later than the manifest that names it. @returns {AsyncGenerator<string>} */
+  /**
+   * A block may arrive later than the manifest that names it. The silence of a complete edition counts from then on, so
+   * that every tile of the place is settled.
+   * @returns {AsyncGenerator<string>}
+   */
   async * tilesInBlocks (statements) {
+    const complete = statements.manifests.filter(manifest => manifest.complete)
+    const whole = new Set()
     for (const { place, name } of this.#blocks) {
-      const block = await statements.block(place, name)
-      for (const { z, x, y } of block?.tilesAt(place) ?? []) yield tileId(statements.layer, z, x, y)
+      if (whole.has(place)) continue
+      for (const manifest of complete) {
+        if ((await statements.namesAt(manifest, place))?.includes(name)) whole.add(place)
+      }
+      const isWhole = whole.has(place)
+      const tiles = isWhole ? tilesOfPlace(place) : (await statements.block(place, name))?.tilesAt(place)
+      for (const { z, x, y } of tiles ?? []) yield tileId(statements.layer, z, x, y)
     }
   }
 }

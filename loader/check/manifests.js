@@ -1,16 +1,14 @@
 // Checks the manifests of a layer: whether every part is in the store, the bytes of each block match its name, roots
-// are right, and the versions of every tile follow from all statements. A mirror of a part of a store lacks some of it,
-// and is not checked.
+// are right, and the versions of every tile follow from all statements. A mirror of a part of a store need not have the
+// blocks of the rest.
 import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
 import { compareIds, formatReference, manifestId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Block } from '../../core/store/blocks.js'
 import { faultInRecord } from '../../core/store/records.js'
-import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { nameOf, rootOf } from '../load/manifest.js'
-import { isPartHere } from '../mirror/list.js'
 import { lostStatements } from '../prune/mark.js'
 import { everyTile, tileAccess, settleDefaults } from '../store/settle.js'
 import { plainBytes, readEach } from './bytes.js'
@@ -18,19 +16,17 @@ import { plainBytes, readEach } from './bytes.js'
 const PAGE = 50 // blocks a request
 
 /**
- * @param {import('../store/couch.js').Couch} couch
- * @param {string} layer
+ * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {object} options
  * @param {any[]} options.editions
  * @param {any} options.doc of the layer
  * @param {import('../verify/report.js').Report} options.report
- * @param {AbortSignal} [options.signal]
  */
-export async function checkManifests (couch, layer, { editions, doc, report, signal }) {
-  const statements = new LayerStatements(couch, layer, signal)
+export async function checkManifests (statements, { editions, doc, report }) {
+  const { couch, layer, signal } = statements
   await statements.open()
   const { manifests, faults } = statements
-  if (await isPartHere(couch, layer, signal)) return { manifests: manifests.length, blocks: 0 }
+  if (!statements.limits.hasPast) return { manifests: manifests.length, blocks: 0 }
   const { blocks, damaged } = await checkBlocks(couch, layer, report, signal)
   let isSound = !damaged && !faults.size
   for (const [id, fault] of faults) report.add(id.startsWith('removed:') ? 'bad-removal' : 'bad-manifest', id, fault)
@@ -99,7 +95,8 @@ async function checkManifest (statements, manifest, blocks, report) {
     return false
   }
   const wanted = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))
-  const missing = wanted.filter(name => !blocks.has(name)).map(name => `block:${layer}:${name}`)
+  const isKept = name => statements.limits.hasBlocks(name.slice(0, name.lastIndexOf(':')))
+  const missing = wanted.filter(name => !blocks.has(name) && isKept(name)).map(name => `block:${layer}:${name}`)
   // some may have arrived since the blocks were read
   const gone = missing.length ? (await couch.docs(missing)).filter(row => !row.doc) : []
   if (gone.length) {
@@ -114,7 +111,7 @@ async function checkManifest (statements, manifest, blocks, report) {
 /**
  * Tiles whose versions do not follow from all statements. A program may be writing them, so they are looked at twice.
  * @param {import('../store/couch.js').Couch} couch
- * @param {LayerStatements} statements
+ * @param {import('../../core/store/statements.js').LayerStatements} statements
  * @param {AbortSignal} [signal]
  * @returns {AsyncGenerator<{id: string, why?: string, settled: import('../../core/store/settle.js').Settled}>}
  */

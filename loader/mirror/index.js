@@ -5,6 +5,7 @@ import { layerId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { Couch } from '../store/couch.js'
+import { LimitsNotes } from './limits.js'
 import { initialFill } from './initial-fill.js'
 import { peerOf } from './peer.js'
 import { checkSides, openSource } from './sides.js'
@@ -48,6 +49,8 @@ export const selectionOf = ({ layers, area, zooms, current, since }) =>
 export class Mirror {
   #replication
   #targetPeer
+  /** @type {LimitsNotes | undefined} */
+  #limits
   /** @type {{state: 'away', error: string, reason: string} | undefined} why it cannot start yet */
   #waiting
   /** @type {Ready | undefined} */
@@ -69,6 +72,10 @@ export class Mirror {
     this.target = to === null && dryRun ? null : new Couch(/** @type {string} */ (to), requests)
     this.#targetPeer = new ValidatingPeer(this.target && peerOf(this.target))
     const selection = new Selection({ layers, area, zooms, current, since })
+    if (this.target && !dryRun) {
+      const notes = this.#limits = new LimitsNotes(this.source, this.target, selection)
+      this.#targetPeer.beforeWrite = docs => notes.note(docs)
+    }
     this.#replication = new Replication({
       source: peerOf(this.source),
       target: this.#targetPeer,
@@ -144,6 +151,7 @@ export class Mirror {
   async #makeReady () {
     const { signal, public: isForAll, onCopied, onIndex, onReady } = this.options
     onCopied?.()
+    await this.#limits?.complete()
     this.#ready = await makeReady(this.source, /** @type {Couch} */ (this.target), { isForAll, signal, onIndex })
     onReady?.(this.#ready)
   }

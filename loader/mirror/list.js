@@ -112,23 +112,6 @@ async function checkpoints (couch, signal) {
   return rows.map(({ doc }) => doc).filter(isMirror)
 }
 
-/**
- * Whether a mirror copies only a part of a layer to this store: an area, some zooms, or not all of its past.
- * @param {Couch} couch @param {string} layer @param {AbortSignal} [signal]
- */
-export async function isPartHere (couch, layer, signal) {
-  try {
-    return (await checkpoints(couch, signal)).some(doc => {
-      if (roleOf(couch, { source: doc.from, target: doc.to }) !== 'target') return false
-      const { layers, bbox, zooms, current, since } = doc.selection ?? {}
-      return (!layers?.length || layers.includes(layer)) && Boolean(bbox || zooms || current || since)
-    })
-  } catch (error) {
-    if (!isHidden(error)) throw error
-    return false
-  }
-}
-
 /** Every reader may write such documents, in any form. */
 const isMirror = ({ from, to, session_id: session, noted, history = [] }) =>
   typeof from === 'string' && typeof to === 'string' && Boolean(session || noted) &&

@@ -12,6 +12,8 @@ const ADMIN = { name: null, roles: ['_admin'] } // only documents are validated,
 export class ValidatingPeer {
   #validate
   exists = true // the database
+  /** @type {(docs: any[]) => Promise<void>} */
+  beforeWrite = async () => {}
   lacked = /** @type {Record<string, number>} */ ({}) // documents that it did not have, by kind
 
   /** @param {Peer | null} peer null: none, for a dry run */
@@ -57,6 +59,7 @@ export class ValidatingPeer {
         refused.push({ id: doc._id, rev: doc._rev, error: 'forbidden', reason })
       }
     })
+    if (valid.length) await this.beforeWrite(valid)
     const failed = valid.length ? await this.peer.write(valid, signal) : []
     return [...failed, ...refused]
   }

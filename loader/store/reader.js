@@ -1,8 +1,10 @@
 // Reading tiles and their past. One tile is read from the primary index, which is never behind; views of the map from
 // the time index.
 import {
-  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, endOf, parseArea, parseTileId, pastRange, tileId, timeline
+  AFTER, TILE_ATTACHMENT, checkLayer, checkTile, endOf, layerId, limitsId, parseArea, parseTileId, pastRange, tileId,
+  timeline
 } from '../../core/index.js'
+import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../errors.js'
 import { checkedAt, timesLooked } from './coverage.js'
 import { layerGrid } from './layers.js'
@@ -69,20 +71,30 @@ const addressed = (layer, z, x, y) => {
 /** The newest version of a tile, with its bytes. */
 export async function readHead (couch, layer, z, x, y) {
   const id = addressed(layer, z, x, y)
-  const [row] = await couch.docs([id], { attachments: true })
+  const [row, limits] = await couch.docs([id, limitsId(layer)], { attachments: true })
+  if (limits?.doc) await refuseUnkept(couch, limits.doc, layer, z, x, y)
   if (!row?.doc || row.doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id })
   return withBytes(row.doc)
+}
+
+/** Throws NOT_KEPT. @param {any} doc the limits of the layer @param {string} [time] exact */
+async function refuseUnkept (couch, doc, layer, z, x, y, time) {
+  const limits = new Limits(doc, await couch.get(layerId(layer)))
+  if (!limits.isKept(z, x, y, time)) throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
 }
 
 /** The version of a tile as of a time, with its bytes. A partial time is the end of its period. */
 export async function readAt (couch, layer, z, x, y, time) {
   const id = addressed(layer, z, x, y)
   const when = endOf(time)
-  const [[head], [past]] = await couch.ranges([
-    { keys: [id], include_docs: true },
+  const [[head, limits], [past]] = await couch.ranges([
+    { keys: [id, limitsId(layer)], include_docs: true },
     { startkey: `${id}@${when}`, endkey: `${id}@`, descending: true, limit: 1, include_docs: true }
   ])
   const doc = head?.doc && head.doc.time <= when ? head.doc : past?.doc
+  // the head is shown at any time from its own on, whatever is not kept of the past
+  const asked = doc && doc === head?.doc ? undefined : when
+  if (limits?.doc) await refuseUnkept(couch, limits.doc, layer, z, x, y, asked)
   if (!doc || doc.gone) throw new TilecouchError('TILE_NOT_FOUND', { id, time })
   const [row] = await couch.docs([doc._id], { attachments: true })
   // the head moved to the past between the two requests: its copy is there

@@ -123,7 +123,7 @@ describe('layer names', () => {
   })
 
   it('of new layers are not those of kinds of documents, nor db; a store may have one from before', () => {
-    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
+    refusesAll(checkNewLayer, ['layer', 'edition', 'tile', 'manifest', 'block', 'removed', 'limits', 'style', 'work', 'activity', 'token', 'db', 'Osm'], 'BAD_LAYER')
     assert.equal(checkNewLayer('dbs'), 'dbs')
     for (const name of ['tile', 'manifest', 'block', 'removed', 'style', 'work', 'activity', 'token', 'db']) assert.deepEqual(parseTileId(`${name}:1:0:0`).layer, checkLayer(name))
     for (const name of RESERVED) assert.match(catalogue.BAD_LAYER.advice ?? '', new RegExp(`\\b${name}\\b`), 'people are told')

@@ -1,0 +1,134 @@
+// What a store does not keep of a layer: tiles outside the parts that were mirrored into it, times before those parts
+// begin, and what a prune has dropped. Settling, checks and readers use it: what is not kept is no fault, and nothing
+// else is shown in its place.
+//
+// The document `limits:LAYER` has the parts. It belongs to one store: mirrors do not copy it, they write their own. A
+// layer without it is whole. The field `dropped` of the layer has what was dropped, since deletions replicate as well.
+//
+//   { "_id": "limits:osm", "type": "limits", "layer": "osm",
+//     "parts": [{ "area": { "boxes": [[5.9, 45.8, 10.5, 47.8]] }, "zooms": { "min": 0, "max": 12 },
+//       "since": "2020-01-01T00:00:00Z" }] }
+import { areaFrom, selectorOf } from '../area.js'
+import { faultIn } from '../documents.js'
+import { gridOf } from '../grids/index.js'
+import { compareIds } from '../ids.js'
+import { AFTER } from '../times.js'
+import { tilesOfPlace } from './blocks.js'
+import { recordKinds } from './records.js'
+
+/**
+ * @typedef {object} Part of a layer, as a mirror selects it
+ * @property {{boxes: any[], polygon?: object}} [area]
+ * @property {import('../grid.js').Zooms} [zooms]
+ * @property {string} [since] the map is right as of this time and later ones
+ * @property {boolean} [current] only the newest versions are kept
+ * @property {Part[]} [of] the parts that the source of the mirror keeps
+ *
+ * @typedef {[from: string, until: string]} Span of dropped times: `until` is kept again
+ *
+ * `own` in the document: the layer was here before the parts came. Readers then show all of it.
+ */
+
+export class Limits {
+  #parts
+  #isOwn
+  /** @type {Span[]} */
+  #dropped
+
+  /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
+  constructor (doc, layer) {
+    const { parts = [], own = false } = doc && !faultIn(doc, recordKinds) ? doc : {}
+    this.#parts = parts.length ? withSelectors(parts, gridIn(layer)) : undefined
+    this.#isOwn = own
+    this.#dropped = Array.isArray(layer?.dropped) ? layer.dropped : []
+  }
+
+  /** Whether a mirror has brought only a part. */
+  get isPart () {
+    return this.#parts !== undefined
+  }
+
+  /** Whether a part has the past, and so the manifests. */
+  get hasPast () {
+    return this.#isOwn || !this.#parts?.every(({ current }) => current)
+  }
+
+  /** Whether the blocks of a place belong to a part. @param {string} place */
+  hasBlocks (place) {
+    return !this.#parts || [...tilesOfPlace(place)].some(({ z, x, y }) => this.#sinceAt(z, x, y) !== undefined)
+  }
+
+  /**
+   * Whether a store keeps a tile as of a time.
+   * @param {string} [time] exact; the newest version unless given
+   */
+  isKept (z, x, y, time = AFTER) {
+    if (this.#isOwn) return true
+    const since = this.#sinceAt(z, x, y)
+    return since !== undefined && time >= since
+  }
+
+  /** Times of a tile that are not kept. @returns {Span[] | undefined} undefined: nothing of it is */
+  droppedAt (z, x, y) {
+    const since = this.#sinceAt(z, x, y)
+    if (since) return [['', since], ...this.#dropped]
+    return since === '' || this.#isOwn ? this.#dropped : undefined
+  }
+
+  #sinceAt (z, x, y) {
+    return this.#parts ? earliest(this.#parts, z, x, y) : ''
+  }
+}
+
+/** The first time that is kept of a tile; undefined: no part has the tile. @returns {string | undefined} */
+function earliest (parts, z, x, y) {
+  const times = parts.filter(({ selects }) => selects(z, x, y)).map(({ since = '', current, of }) => {
+    const atSource = of ? earliest(of, z, x, y) : ''
+    const own = current ? AFTER : since
+    return atSource === undefined || atSource > own ? atSource : own
+  })
+  return times.filter(time => time !== undefined).sort(compareIds)[0]
+}
+
+const withSelectors = (parts, grid) => parts.map(part => ({
+  ...part,
+  of: part.of && withSelectors(part.of, grid),
+  selects: selectorOf(part.area && areaFrom(part.area).in(grid), part.zooms)
+}))
+
+/** A layer whose grid cannot be read counts as one in Web Mercator: `tilecouch check` names it. */
+export function gridIn (layer) {
+  try {
+    return gridOf(layer ?? {})
+  } catch {
+    return gridOf()
+  }
+}
+
+/** Dropped times together. @param {Span[]} spans @returns {Span[]} in their order, without overlaps */
+export function joinSpans (spans) {
+  /** @type {Span[]} */
+  const joined = []
+  for (const [from, until] of [...spans].sort(([a], [b]) => compareIds(a, b))) {
+    const last = joined.at(-1)
+    // a span begins at a dropped time: where the one before ends there, that time is kept no longer
+    if (last && from <= last[1]) last[1] = until > last[1] ? until : last[1]
+    else joined.push([from, until])
+  }
+  return joined
+}
+
+/**
+ * Without the statements of manifests for times that the store does not keep. The last one before a kept time stays:
+ * it is what is shown then. So do stored versions.
+ */
+export function keptStatements (byTime, sources, dropped) {
+  for (const [from, until] of dropped) {
+    const last = [...byTime.keys()].filter(time => time <= until).sort(compareIds).at(-1)
+    for (const [time, { inManifest }] of byTime) {
+      const isDropped = time >= from && time < until && time !== last
+      if (isDropped && inManifest && !sources.some(version => version.time === time)) byTime.delete(time)
+    }
+  }
+  return byTime
+}

@@ -1,0 +1,75 @@
+// Notes in the target of a mirror which parts of its layers it keeps (core/store/limits.js): before anything of a layer
+// is written, so that a part is never taken for the whole. A mirror of everything removes the note when it is complete.
+import { layerId, limitsId, parseDocumentId } from '../../core/index.js'
+import { canonical, fieldsOf } from '../store/revisions.js'
+
+const RANGE = { startkey: 'limits:', endkey: 'limits;' }
+
+/** The layer that a document belongs to. @param {string} id */
+const layerOf = id => parseDocumentId(id)?.layer ?? /^([^:@]+):\d/.exec(id)?.[1]
+
+export class LimitsNotes {
+  /** @type {Map<string, Promise<void>>} by layer */
+  #notes = new Map()
+
+  /**
+   * @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target
+   * @param {import('../../core/mirror/index.js').Selection} selection
+   */
+  constructor (source, target, selection) {
+    const { area, zooms, since, current, layers } = selection
+    this.source = source
+    this.target = target
+    this.layers = layers
+    const fields = { area: area?.toJSON(), zooms, since, current: current || undefined }
+    this.part = JSON.parse(JSON.stringify(fields)) // without what is undefined
+    this.isWhole = !Object.keys(this.part).length
+  }
+
+  /** Before these documents are written. @param {{_id: string}[]} docs */
+  async note (docs) {
+    const layers = new Set(docs.flatMap(({ _id }) => layerOf(_id) ?? []))
+    await Promise.all([...layers].map(layer => {
+      const note = this.#notes.get(layer) ?? this.#write(layer)
+      this.#notes.set(layer, note)
+      note.catch(() => this.#notes.delete(layer))
+      return note
+    }))
+  }
+
+  async #write (layer) {
+    const { source, target, part, isWhole } = this
+    const [atSource, here, described] = await Promise.all([
+      source.get(limitsId(layer)), target.get(limitsId(layer)), target.get(layerId(layer))
+    ])
+    // what is whole here stays whole, whatever the source lacks
+    if (isWhole && (!atSource || (described && !here))) return
+    const parts = isWhole ? atSource.parts : [{ ...part, ...(atSource && { of: atSource.parts }) }]
+    try {
+      await target.update(limitsId(layer), stored => {
+        const before = stored?.parts ?? []
+        const isNew = one => !before.some(other => canonical(other) === canonical(one))
+        const news = parts.filter(isNew)
+        if (!news.length) return undefined
+        const fields = stored ? fieldsOf(stored) : { type: 'limits', layer, ...(described && { own: true }) }
+        return { ...fields, parts: [...before, ...news] }
+      })
+    } catch (error) {
+      if (error.code !== 'FORBIDDEN') throw error // the design documents there are of an earlier tilecouch
+    }
+  }
+
+  /** When the target has everything. */
+  async complete () {
+    const { source, target, layers, isWhole } = this
+    if (!isWhole) return
+    for (const { id } of (await target.ranges([RANGE])).flat()) {
+      const { kind, layer = '' } = parseDocumentId(id) ?? {}
+      if (kind !== 'limits' || (layers && !layers.has(layer))) continue
+      const [described, atSource] = await source.docs([layerId(layer), id])
+      if (!described.doc || atSource.doc) continue
+      const [{ doc }] = await target.docs([id])
+      if (doc) await target.bulk([{ _id: id, _rev: doc._rev, _deleted: true }])
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// A store that holds a part: of the tiles, of the times, or less than it once did. What it lacks is no fault, and is never replaced
+// by something else.
+import assert from 'node:assert/strict'
+import { parseArea } from '../../core/index.js'
+import { check, load, mirror, resolve } from '../../loader/index.js'
+import { onEachStore } from '../support/backends.js'
+import { checkInvariants } from '../support/invariants.js'
+import { publishedStore } from '../support/published.js'
+import { png } from '../support/tiles.js'
+
+const T = year => `${year}-01-01T00:00:00Z`
+// in the order of ids, as sources give them
+const FAR = [8, 131, 132] // a tile elsewhere
+const BESIDE = [8, 133, 134] // of the same block as that
+const NEAR = [8, 3, 20] // and one of the part
+const WEST = parseArea({ bbox: [-179, 1, -91, 84] })
+
+/** @param {[number[], number | null][]} tiles @returns {any} */
+const sourceOf = tiles => ({
+  name: 'memory',
+  fields: { format: 'png' },
+  diff: tiles.some(([, image]) => image === null),
+  async * tiles () {
+    for (const [[z, x, y], image] of tiles) {
+      yield { z, x, y, ...(image === null ? { gone: true } : { read: async () => png(image) }) }
+    }
+  },
+  async close () {}
+})
+
+onEachStore('the limits of a store', backend => {
+  let source, target, from, to
+  beforeEach(async function () {
+    this.timeout(180000)
+    ;({ store: source, url: from } = await publishedStore(backend))
+    ;({ store: target, url: to } = await publishedStore(backend))
+  })
+  afterEach(async () => {
+    await source.destroy()
+    await target.destroy()
+  })
+
+  const edition = async (store, year, tiles, options) => {
+    const { failures } = await load(store, sourceOf(tiles), { layer: 'osm', time: T(year), ...options })
+    assert.deepEqual(failures, [])
+  }
+  const fetchPart = async options => {
+    await mirror(from, to, options)
+    return resolve(target)
+  }
+
+  /** Faults, without those of images as small as these. */
+  const faultsOf = async (store, options) => {
+    const { kinds: { 'odd-size': _, ...kinds } } = await check(store, options)
+    return kinds
+  }
+
+  /** What a tile shows: the image, null, or the code of the error. */
+  const shown = async (store, tile, time) => {
+    const reading = time === undefined ? store.head('osm', ...tile) : store.at('osm', ...tile, time)
+    const found = await reading.catch(error => error)
+    if (found.code) return found.code === 'TILE_NOT_FOUND' ? null : found.code
+    return [1, 2, 3].find(image => found.bytes.equals(png(image)))
+  }
+
+  it('a part of the tiles is no fault, and what is elsewhere is not kept here', async () => {
+    await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
+    await edition(source, 2023, [[FAR, 2], [NEAR, 2]], { complete: true })
+    const { unknown, settled } = await fetchPart({ area: WEST })
+    assert.deepEqual([unknown, settled], [0, 0])
+    assert.deepEqual(await faultsOf(target), {})
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, 'NOT_KEPT', 'NOT_KEPT'])
+    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile, '2022'))), [1, 'NOT_KEPT'])
+    // the image of a tile of the part is lost: that is a fault
+    const { _id, _rev } = await target.couch.get('osm:8:3:20')
+    await target.couch.bulk([{ _id, _rev, _deleted: true }])
+    assert.equal((await faultsOf(target))['image-missing'], 1)
+    // everything is kept from now on
+    await fetchPart({})
+    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile))), [2, null])
+    assert.equal(await target.couch.get('limits:osm'), undefined)
+  })
+
+  it('times before the first that was mirrored are not kept, and nothing is written for them', async () => {
+    await edition(source, 2018, [[FAR, 3], [NEAR, 1]])
+    await edition(source, 2019, [[FAR, 3], [NEAR, 2]])
+    await edition(source, 2020, [[FAR, 3], [NEAR, 1]])
+    await edition(source, 2022, [[FAR, 3], [NEAR, 3]])
+    const { unknown, settled } = await fetchPart({ since: '2021' })
+    assert.deepEqual([unknown, settled], [0, 0])
+    assert.deepEqual(await faultsOf(target, { fix: true }), {})
+    const times = [T(2018), T(2019), T(2020), T(2021), '2021', T(2022)]
+    const seen = await Promise.all(times.map(time => shown(target, NEAR, time)))
+    assert.deepEqual(seen, ['NOT_KEPT', 'NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.equal(await shown(target, FAR, T(2019)), 3, 'the head is right at any time from its own on')
+    await fetchPart({})
+    assert.deepEqual(await Promise.all(times.map(time => shown(target, NEAR, time))), [1, 2, 1, 1, 1, 3])
+  })
+
+  it('a block that arrives after the manifest of a complete edition ends the tiles that it does not name', async () => {
+    await edition(target, 2021, [[FAR, 1]])
+    await edition(source, 2023, [[BESIDE, 2]], { complete: true })
+    const bring = async kind => {
+      const [rows] = await source.couch.ranges([{ startkey: `${kind}:`, endkey: `${kind};` }])
+      for (const { doc } of await source.couch.docs(rows.map(({ id }) => id), { attachments: true })) {
+        const { _rev, ...fields } = doc
+        const { digests } = doc._attachments ?? {}
+        const data = digests && Buffer.from(digests.data, typeof digests.data === 'string' ? 'base64' : undefined)
+        const files = digests && { digests: { content_type: digests.content_type, data: data.toString('base64') } }
+        await target.couch.update(fields._id, () => ({ ...fields, ...(files && { _attachments: files }) }))
+      }
+      await resolve(target)
+      return shown(target, FAR)
+    }
+    assert.equal(await bring('manifest'), 1, 'without the block nothing is known')
+    assert.equal(await bring('block'), null)
+  })
+
+  it('a layer that was here before the part is shown as before', async () => {
+    await edition(target, 2021, [[FAR, 1]])
+    await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
+    await fetchPart({ area: WEST })
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, 1, null])
+    assert.deepEqual(await faultsOf(target), {})
+    await mirror(to, from, { layers: ['osm'] })
+    assert.equal(await source.couch.get('limits:osm'), undefined, 'the source is whole')
+  })
+
+  it('a complete edition that comes in two parts says of every other tile that it is gone', async () => {
+    await edition(target, 2021, [[FAR, 1], [BESIDE, 1]])
+    await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })
+    await fetchPart({ area: WEST })
+    await fetchPart({})
+    assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, null, 2])
+    assert.equal(await shown(target, FAR, T(2022)), 1)
+    await checkInvariants(to)
+    assert.deepEqual(await faultsOf(target), {})
+  })
+})
