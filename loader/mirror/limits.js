@@ -1,6 +1,7 @@
 // Notes in the target of a mirror which parts of its layers it keeps (core/store/limits.js): before anything of a layer
 // is written, so that a part is never taken for the whole. A mirror of everything removes the note when it is complete.
 import { layerId, limitsId, parseDocumentId } from '../../core/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { canonical, fieldsOf } from '../store/revisions.js'
 
 const RANGE = { startkey: 'limits:', endkey: 'limits;' }
@@ -29,12 +30,7 @@ export class LimitsNotes {
   /** Before these documents are written. @param {{_id: string}[]} docs */
   async note (docs) {
     const layers = new Set(docs.flatMap(({ _id }) => layerOf(_id) ?? []))
-    await Promise.all([...layers].map(layer => {
-      const note = this.#notes.get(layer) ?? this.#write(layer)
-      this.#notes.set(layer, note)
-      note.catch(() => this.#notes.delete(layer))
-      return note
-    }))
+    await Promise.all([...layers].map(layer => sharePromise(this.#notes, layer, () => this.#write(layer))))
   }
 
   async #write (layer) {
