@@ -92,7 +92,8 @@ export class LayerStatements {
     }
     /** @type {Map<string, any>} */
     const known = new Map([...this.manifests, ...this.removals].map(one => [one.id, one]))
-    const wanted = [...records].filter(([id, rev]) => this.records.get(id) !== rev && !isPart(id) && !limitIds.includes(id)).map(([id]) => id)
+    const isNew = ([id, rev]) => this.records.get(id) !== rev && !isPart(id) && !limitIds.includes(id)
+    const wanted = [...records].filter(isNew).map(([id]) => id)
     for (let at = 0; at < wanted.length; at += DOCS) {
       for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
         known.delete(id)
