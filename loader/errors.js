@@ -39,7 +39,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   LARGE_TILES: { status: 422, text: d => `${plural(d.count, 'tile')} of more than 1 MB: ${d.tile} has ${bytes(d.bytes)}`, advice: 'They load slowly. Photographs are smaller as JPEG or WebP than as PNG; tiles of 256 or 512 pixels are usual.' },
   SOURCE_NOT_FOUND: { status: 404, text: d => `no such source ${show(d.value)}` },
   SOURCE_UNREADABLE: { status: 422, text: d => `cannot read ${show(d.value)}: ${d.why}` },
-  SOURCE_UNKNOWN: { status: 422, text: d => `unknown kind of source ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, .mbtiles, .pmtiles, .zip, .tar or .tar.gz, the address of a tile server, a TileJSON or a store.' },
+  SOURCE_UNKNOWN: { status: 422, text: d => `unknown kind of source ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Sources are a folder of z/x/y.ext tiles, an .mbtiles or .pmtiles, the address of a tile server, a TileJSON or a store.' },
   SOURCE_NOT_TILES: { status: 422, text: d => `${show(d.value)} ${d.inside ? `holds no tiles, but ${show(d.inside)}, which ` : ''}is ${d.what}`, advice: 'Make tiles of it first: the error names the commands.' },
   SOURCE_EMPTY: { status: 422, text: d => `no tiles in ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'A tile folder has z/x/y.png; check the path, --zoom and --bbox.' },
   NO_TIME_IN_NAME: { status: 422, text: d => `no time in the name ${show(d.value)}${d.why ? `: ${d.why}` : ''}`, advice: 'Use names such as tiles-2023-06-01/ or survey_20240301.mbtiles.' },
@@ -48,7 +48,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   BAD_STYLE: { status: 422, text: d => `bad style ${show(d.file)}: ${d.why}`, advice: 'Nothing was stored. See docs/styles.md for what a style may name.' },
 
   // where tiles go
-  TARGET_UNKNOWN: { status: 422, text: d => `unknown kind of target ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles, .pmtiles or .zip.' },
+  TARGET_UNKNOWN: { status: 422, text: d => `unknown kind of target ${show(d.value)}`, advice: 'Targets are a folder, .mbtiles or .pmtiles. For a zip or tar, export a folder and pack it.' },
   TARGET_EXISTS: { status: 409, text: d => `${show(d.value)} exists already${d.why ? `: ${d.why}` : ''}`, advice: 'Name another target, or replace it with --force.' },
   TARGET_UNWRITABLE: { status: 422, text: d => `cannot write ${show(d.value)}: ${d.why}` },
   NOT_VECTOR_TILES: { status: 422, text: d => `the tile ${d.value} is an image: only vector tiles have features`, advice: 'For images, `tilecouch diff FROM TO --geojson FILE` writes polygons of the tiles that differ.' },

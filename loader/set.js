@@ -17,13 +17,13 @@ const PATTERN = /[*?]/
 
 // hidden files; what programs keep beside a database or leave of unfinished work
 const BESIDE = /^\.|-(wal|shm|journal)$|\.(part|tmp|lock|bak)$|\.part-|~$/
-const ARCHIVE = /\.(mbtiles|pmtiles|zip|tar|tar\.gz|tgz|sqlite|db)$/i
+const ENDING = /\.(mbtiles|pmtiles|sqlite|db)$/i
 const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'missing', 'gone', 'bytes']
 
 /**
  * @typedef {object} Dated
  * @property {string} path or address
- * @property {string} name without the folders before it, and without an archive's ending
+ * @property {string} name without the folders before it, and without the ending of a file
  * @property {string} time exact
  * @property {boolean} [diff] it holds only what has changed
  *
@@ -45,7 +45,7 @@ const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'fail
 export async function openSet (names, { onProblem, ...options } = {}) {
   const { paths, passedOver } = await findSources(names)
   /** @type {Dated[]} */
-  const members = paths.map(one => ({ path: one, name: baseOf(one).replace(ARCHIVE, ''), time: '' }))
+  const members = paths.map(one => ({ path: one, name: baseOf(one).replace(ENDING, ''), time: '' }))
   /** Thrown when all were found, so that they can be repaired together. @type {TilecouchError | undefined} */
   let first
   const collect = async action => {

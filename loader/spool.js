@@ -12,32 +12,27 @@ import { readAllSync, writeAllSync } from './file-bytes.js'
 import { isDiskFull, isRunning } from './system.js'
 
 export const spoolDefaults = {
-  page: 1000, // tiles read from the index at once
-  buffer: 1e6 // bytes gathered before they are written
+  page: 1000 // tiles read from the index at once
 }
 
-const FIELDS = 4 // that a tile may have beside its address
+const FIELDS = 2 // that a tile may have beside its address
 const GROUP = 100 // tiles entered by one statement
-const COLUMNS = ['a', 'b', 'c', 'd'].slice(0, FIELDS)
-const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')}, 1)`)}
-  ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}, times = times + 1`
+const COLUMNS = ['a', 'b'].slice(0, FIELDS)
+const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')})`)}
+  ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}`
 const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
 
 /** @typedef {string | number | null | undefined} Field */
-/** @typedef {{z: number, x: number, y: number, fields: any[], times: number}} SpooledTile times: that it was added */
+/** @typedef {{z: number, x: number, y: number, fields: any[]}} SpooledTile */
 
 export class Spool {
   #scratch
   #insert
   #insertOne
   #page
-  #one
   /** @type {(string | number | null)[]} */
   #rows = []
   #data
-  #buffer = Buffer.allocUnsafe(spoolDefaults.buffer)
-  #written = 0
-  #gathered = 0
 
   /** @param {{folder?: string}} [options] folder: where the temporary files lie */
   static open (options) {
@@ -47,17 +42,16 @@ export class Spool {
   /** Use `Spool.open`. @param {string} folder of its own */
   constructor (scratch, folder) {
     this.#scratch = scratch
-    scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}, times INTEGER) WITHOUT ROWID; BEGIN`)
+    scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}) WITHOUT ROWID; BEGIN`)
     this.#insert = this.#scratch.db.prepare(insertion(GROUP))
     this.#insertOne = this.#scratch.db.prepare(insertion(1))
     this.#page = this.#scratch.db.prepare(PAGE).raw()
-    this.#one = this.#scratch.db.prepare('SELECT * FROM tiles WHERE id = ?').raw()
     this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
   }
 
   /**
    * Enters a tile. One that is there already is replaced.
-   * @param {...Field} fields up to four, given back as they are
+   * @param {...Field} fields up to two, given back as they are
    */
   add (z, x, y, ...fields) {
     if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `more than ${FIELDS} fields of a tile` })
@@ -80,18 +74,11 @@ export class Spool {
       const rows = this.#work(() => this.#page.all(last, spoolDefaults.page))
       for (const [id, ...fields] of rows) {
         const [z, x, y] = id.split(':')
-        const times = fields.pop()
-        yield { z: +z, x: +x, y: +y, fields, times }
+        yield { z: +z, x: +x, y: +y, fields }
       }
       if (rows.length < spoolDefaults.page) return
       last = rows.at(-1)[0]
     }
-  }
-
-  /** The fields of one tile, if it is there. @returns {any[] | undefined} */
-  get (z, x, y) {
-    this.#flush()
-    return this.#work(() => this.#one.get(`${z}:${x}:${y}`))?.slice(1, -1)
   }
 
   /** How many tiles there are. */
@@ -109,34 +96,13 @@ export class Spool {
     })
   }
 
-  /** Keeps bytes; the answer is where, for `slice`. They are copied. */
-  append (bytes) {
-    const offset = this.#written + this.#gathered
-    if (this.#gathered + bytes.length > this.#buffer.length) this.#write()
-    if (bytes.length > this.#buffer.length) {
-      this.place(this.#written, bytes)
-      this.#written += bytes.length
-    } else {
-      this.#buffer.set(bytes, this.#gathered)
-      this.#gathered += bytes.length
-    }
-    return offset
-  }
-
-  /** Keeps bytes at a place that the caller chooses, instead of `append`. Gaps need no room. */
+  /** Keeps bytes at a place that the caller chooses. Gaps need no room. */
   place (offset, bytes) {
     this.#work(() => writeAllSync(this.#data, bytes, offset))
   }
 
-  #write () {
-    this.place(this.#written, this.#buffer.subarray(0, this.#gathered))
-    this.#written += this.#gathered
-    this.#gathered = 0
-  }
-
   /** Bytes that were kept. */
   slice (offset, length) {
-    if (this.#gathered && offset + length > this.#written) this.#write()
     const bytes = Buffer.allocUnsafe(length)
     const read = this.#work(() => readAllSync(this.#data, bytes, offset))
     if (read < length) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })

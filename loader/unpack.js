@@ -1,4 +1,4 @@
-// Unpacks bytes of others: tiles, parts of archives, answers of servers. A few kilobytes may become a gigabyte, so it
+// Unpacks bytes of others: tiles, parts of files, answers of servers. A few kilobytes may become a gigabyte, so it
 // stops at a limit. It works beside the main thread, and large contents are unpacked one after the other.
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
@@ -18,7 +18,6 @@ const zstd = /** @type {any} */ (zlib).zstdDecompress // from Node 22.15 on
 const decoders = {
   gzip: promisify(zlib.gunzip),
   deflate: promisify(zlib.inflate),
-  'deflate-raw': promisify(zlib.inflateRaw), // of zip
   brotli: promisify(zlib.brotliDecompress),
   ...(zstd && { zstd: promisify(zstd) })
 }

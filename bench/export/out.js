@@ -11,7 +11,6 @@ const LIMIT = 250 // MB, DESIGN.md 7
 const KINDS = [
   { kind: 'read', name: 'reading alone' },
   { kind: 'folder', name: 'folder' },
-  { kind: 'zip', name: 'zip' },
   { kind: 'mbtiles', name: 'MBTiles' },
   { kind: 'pmtiles', name: 'PMTiles' },
   { kind: 'tree', name: 'tree of two editions and the present' }
@@ -37,7 +36,7 @@ export async function exportAll ({ url, dir, tiles, rounds, signal, log }) {
     seconds: median(samples[kind].map(({ seconds }) => seconds)),
     rates: samples[kind].map(({ seconds }) => Math.round(tiles / seconds)),
     peak: Math.max(...samples[kind].map(({ peak }) => peak)),
-    size: kind === 'mbtiles' || kind === 'pmtiles' || kind === 'zip' ? (await stat(targetOf(kind))).size : null
+    size: kind === 'mbtiles' || kind === 'pmtiles' ? (await stat(targetOf(kind))).size : null
   })))
   const treeCost = await costOf(targetOf('tree'))
   log(`  tree: ${treeCost.files} files, ${treeCost.contents} contents, ${(treeCost.bytes / 1e6).toFixed(0)} MB`)

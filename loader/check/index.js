@@ -30,7 +30,7 @@ import { sections } from './walk.js'
  * @property {Store} [from] a mirror, from which damaged bytes are replaced
  * @property {import('../../core/area.js').Area} [area] of a layer or file: only tiles that touch it
  * @property {import('../../core/grid.js').Zooms} [zooms] of a layer or file: only these
- * @property {'xyz' | 'tms'} [scheme] how a folder or archive counts its rows
+ * @property {'xyz' | 'tms'} [scheme] how a folder counts its rows
  * @property {string | object} [grid] of the tiles of a file; what it says unless given
  * @property {boolean} [decode] decode every tile; otherwise only its frame is looked at
  * @property {AbortSignal} [signal]
@@ -42,7 +42,6 @@ import { sections } from './walk.js'
  * @property {number} tiles that were read so far, of all layers; of a store with their past
  * @property {number} bytes
  * @property {number} [total] tiles to be read, where it is known
- * @property {{bytes: number, total: number}} [read] how much of a tar, which has no list of its tiles
  * @property {number} faults
  * @property {number} warnings
  *
@@ -51,7 +50,7 @@ import { sections } from './walk.js'
  *
  * @typedef {object} CheckReport
  * @property {string} what was checked
- * @property {string} kind store, layer, folder, mbtiles, pmtiles, zip or tar
+ * @property {string} kind store, layer, folder, mbtiles or pmtiles
  * @property {number} tiles
  * @property {number} bytes of tiles
  * @property {number} [versions] of a store or layer

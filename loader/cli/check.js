@@ -143,12 +143,9 @@ const figuresOf = (/** @type {any} */ { tiles, total, faults: wrong, warnings })
 
 class CheckProgress extends ProgressLine {
   /** @param {import('../check/index.js').Progress} done */
-  show ({ layer, tiles, bytes: size, total, read, faults: wrong, warnings }) {
+  show ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) {
     const found = [...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])]
-    if (!read) return this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...found])
-    this.amount = bytes // of the file
-    this.counted = ''
-    this.draw(read.bytes, read.total, () => [plural(tiles, 'tile'), ...found])
+    this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...found])
   }
 }
 

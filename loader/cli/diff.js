@@ -26,7 +26,7 @@ export function addDiffCommand (program, run) {
     .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
     .option('--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output')
     .option('--without-ids', 'with --features: match features by geometry, because their ids only number them')
-    .option('--export <target>', 'write only what changed to a folder, .mbtiles or .zip, for `tilecouch load` elsewhere')
+    .option('--export <target>', 'write only what changed to a folder or .mbtiles, for `tilecouch load` elsewhere')
     .option('--format <format>')
     .option('--scheme <scheme>')
     .option('--force')

@@ -21,7 +21,7 @@ const LIVE_RETRIES = 2 // of a request with --live: report soon that the store i
 
 export function addExportCommand (program, run) {
   program.command('export')
-    .description('write a layer, as it is or as it was, to a folder, .mbtiles, .pmtiles or .zip')
+    .description('write a layer, as it is or as it was, to a folder, .mbtiles or .pmtiles')
     .argument('<layer[@time]>', 'with a time: the layer as of then; osm@2024 is the end of 2024')
     .argument('<target>', 'a folder or a file; the extension decides the format')
     .option('--bbox <w,s,e,n>')
@@ -47,7 +47,7 @@ Examples:
 
 --history writes each edition to its own target: {time} in the name becomes its
 time, else @time is added. A file gets its final name only when it is complete.
-Run an export that was stopped again: it continues, except a zip. A folder that
+Run an export that was stopped again: it continues. A folder that
 an export wrote is updated by the next one.`)
     .action(run(exportCommand))
 }
@@ -77,7 +77,7 @@ async function exportCommand (context, options, reference, target) {
   if (history && time !== undefined) refuse('--history', reference, 'name the layer without a time')
   if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it takes xyz or tms')
   const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, options.format)
-  if (scheme === 'tms' && !['folder', 'zip'].includes(format)) refuse('--scheme', scheme, `${format} defines its rows itself`)
+  if (scheme === 'tms' && format !== 'folder') refuse('--scheme', scheme, `${format} defines its rows itself`)
   if (cache && format !== 'mbtiles') refuse('--cache', format, 'it needs MBTiles')
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
   if (history) {

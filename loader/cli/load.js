@@ -21,7 +21,7 @@ import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstr
 export function addLoadCommand (program, run) {
   program.command('load')
     .description('load tiles as an edition of a layer, or dated sources as several editions')
-    .argument('[source...]', 'a folder of z/x/y.ext, an .mbtiles, .pmtiles, .zip, .tar or .tar.gz; or the address of ' +
+    .argument('[source...]', 'a folder of z/x/y.ext, an .mbtiles or .pmtiles; or the address of ' +
       'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)')
     .requiredOption('-l, --layer <name>')
     .option('-t, --time <time>')
@@ -169,7 +169,7 @@ const askingOf = (output, options) => ({
   onTrouble: error => output.note(`Waiting: ${error.message}`)
 })
 
-// a remote or gzipped archive is read before its tiles are known
+// a remote archive is read before its tiles are known
 async function openShown (output, name, opening) {
   const progress = new ReadingProgress(output)
   try {

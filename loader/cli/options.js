@@ -20,7 +20,7 @@ export const meanings = {
   '--expired': 'only expired tiles',
   '--fix': 'repair faults that have only one possible fix',
   '--force': 'replace existing files, and write into folders that are not empty',
-  '--format': 'folder, mbtiles, pmtiles or zip (default: by the name of the target)',
+  '--format': 'folder, mbtiles or pmtiles (default: by the name of the target)',
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
   '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a JSON file with one ' +

@@ -58,7 +58,7 @@ export const groups = {
     remove: 'remove tiles, versions, editions or a layer'
   },
   'Move tiles:': {
-    export: 'write a layer to a folder, .mbtiles, .pmtiles or .zip',
+    export: 'write a layer to a folder, .mbtiles or .pmtiles',
     copy: 'copy or rename a layer'
   },
   'Administer:': {

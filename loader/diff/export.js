@@ -12,7 +12,7 @@ import { TIME_KEY } from '../formats/metadata.js'
  * @typedef {object} ExportOptions
  * @property {string} target
  * @property {string} [format] folder, mbtiles or zip; unless given, by the name of the target
- * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
+ * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)
  * @property {boolean} [force] replace what exists
  * @property {boolean} [permission] although the terms of the layer's upstream forbid it
  *
@@ -49,7 +49,7 @@ export class ChangesTarget {
     const refuse = why => new TilecouchError('BAD_OPTION', { option: '--export', value: target, why })
     if (to.layer === undefined) throw refuse(`the tiles to export are in ${to.name} already`)
     const kind = await formatOf(target, format)
-    if (kind === 'pmtiles') throw refuse('PMTiles cannot say that a tile is gone: write a folder, MBTiles or a zip')
+    if (kind === 'pmtiles') throw refuse('PMTiles cannot say that a tile is gone: write a folder or MBTiles')
     checkTerms(to.doc, permission)
     const area = given?.in(gridOf(to.doc))
     const diff = [from, to].map(exactName).join('..')

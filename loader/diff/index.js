@@ -16,7 +16,7 @@ import { openSides } from './sides.js'
  * @property {(tally: Tally) => void} [onProgress] after every tile
  * @property {string} [target] where to export what changed: a folder, .mbtiles or .zip
  * @property {string} [format] of the target; unless given, by its name
- * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows
+ * @property {'xyz' | 'tms'} [scheme] how a folder counts rows
  * @property {boolean} [force] replace a target that exists
  * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
  *

@@ -13,7 +13,7 @@ export { targetFormats } from './target.js'
  * @property {string} [time] as of which; a partial time is the end of its period; as it is now unless given
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
- * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows: xyz from the north (xyz)
+ * @property {'xyz' | 'tms'} [scheme] how a folder counts rows: xyz from the north (xyz)
  * @property {string} [format] folder, mbtiles, pmtiles or zip; from the name of the target unless given
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire, instead of equal tiles once
  * @property {boolean} [force] replace what is there

@@ -34,7 +34,7 @@ import { lock } from './lock.js'
  * @property {string} [named] the time that its name says, as written
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
- * @property {'xyz' | 'tms'} [scheme] how a folder or zip counts rows (xyz)
+ * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)
  * @property {string} [diff] only what changed, between what: what it lacks is not gone, what is gone it says
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
  * @property {boolean} [force] replaces what is there
@@ -60,8 +60,7 @@ import { lock } from './lock.js'
 const kinds = {
   folder: () => import('../formats/folder/writer.js'),
   mbtiles: () => import('../formats/mbtiles/writer.js'),
-  pmtiles: () => import('../formats/pmtiles/writer.js'),
-  zip: () => import('../formats/zip/writer.js')
+  pmtiles: () => import('../formats/pmtiles/writer.js')
 }
 
 export const targetFormats = Object.keys(kinds)

@@ -1,6 +1,6 @@
-// The tiles that a diff says are gone. In a folder, zip or tar they are listed in `gone.txt` beside the zooms: one
-// z/x/y a line, with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they
-// are rows without bytes.
+// The tiles that a diff says are gone. In a folder they are listed in `gone.txt` beside the zooms: one z/x/y a line,
+// with rows counted as those of the files. In MBTiles, if the metadata say that the file is a diff, they are rows
+// without bytes.
 import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Spool } from '../spool.js'

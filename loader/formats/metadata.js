@@ -3,7 +3,7 @@
 import { PLAIN_NAME, gridOf, isExactTime, layerFields, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
 import { extensionOf } from './names.js'
 
-/** The file beside the tiles of a folder, zip or tar. */
+/** The file beside the tiles of a folder. */
 export const METADATA = 'metadata.json'
 
 /** What some programs write instead. */

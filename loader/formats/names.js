@@ -1,4 +1,4 @@
-// Names of files in folders and archives: which are tiles, which look like it and are none; and which lead out.
+// Names of files in folders: which are tiles, and which look like it and are none.
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { MAX_ZOOM, formats } from '../../core/index.js'
@@ -10,8 +10,8 @@ export const EXTENSIONS = Object.values(formats).map(({ ext }) => ext)
 const synonyms = { __proto__: null, jpeg: 'jpg', mvt: 'pbf' }
 
 const TILE_FILE = new RegExp(`^(0|[1-9]\\d{0,9})\\.(${EXTENSIONS.join('|')})$`)
-const TILE = /^(?:(.*)\/)?(\d+)\/(\d+)\/(\d+)\.([a-z0-9]+)$/i
-const NEARLY = /(?:^|\/)-?\d+\/-?\d+\/-?\d+[^/]*$/ // three numbers, and something more
+const TILE = /^(\d+)\/(\d+)\/(\d+)\.([a-z0-9]+)$/i
+const NEARLY = /^-?\d+\/-?\d+\/-?\d+[^/]*$/ // three numbers, and something more
 const COMPANIONS = /\.(kml|xml|json|txt|html|wld|[a-z]{2}w|aux\.xml|md5|etag)$/i // what tile tools leave beside tiles
 
 /** `jpeg` -> `jpg`; nothing for what no tile's name ends with. */
@@ -30,16 +30,16 @@ export function parseTileFile (name) {
  * The path of a file. What no tile can have is a fault; a tile outside of the pyramid is returned with `isOutside`.
  * @param {string} name with slashes
  * @param {(code: string, why?: string) => void} onFault
- * @returns {{folder: string, z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined}
+ * @returns {{z: number, x: number, y: number, ext: string, isOutside: boolean} | undefined}
  */
 export function parseTileName (name, onFault) {
   const match = TILE.exec(name)
-  const ext = match && extensionOf(match[5].toLowerCase())
+  const ext = match && extensionOf(match[4].toLowerCase())
   if (!match || !ext) {
-    if (NEARLY.test(name) && !COMPANIONS.test(name)) onFault('not-a-tile-name', match ? `no tile's extension: .${match[5]}` : undefined)
+    if (NEARLY.test(name) && !COMPANIONS.test(name)) onFault('not-a-tile-name', match ? `no tile's extension: .${match[4]}` : undefined)
     return undefined
   }
-  const [, folder = '', ...numbers] = match.slice(0, 5)
+  const numbers = match.slice(1, 4)
   if (!numbers.every(text => NUMBER.test(text))) {
     onFault('not-a-tile-name', 'numbers have no zeros in front')
     return undefined
@@ -47,11 +47,8 @@ export function parseTileName (name, onFault) {
   const [z, x, y] = numbers.map(Number)
   const isOutside = z > MAX_ZOOM || x >= 2 ** z || y >= 2 ** z
   if (isOutside) onFault('outside-pyramid', z > MAX_ZOOM ? `zoom ${z}` : `zoom ${z} has columns and rows 0 to ${2 ** z - 1}`)
-  return { folder, z, x, y, ext, isOutside }
+  return { z, x, y, ext, isOutside }
 }
-
-/** Whether unpacking this would write outside of the folder it is unpacked to. */
-export const isUnsafe = name => /^([\\/]|[a-z]:)/i.test(name) || name.split(/[\\/]/).includes('..') || name.includes('\0')
 
 /** The files of a column in a folder that we wrote: paths by row. @returns {Promise<Map<number, string[]>>} */
 export async function readColumn (directory) {

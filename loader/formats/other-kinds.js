@@ -30,6 +30,12 @@ const either = (file, stem) => [
 
 const drawn = (file, stem) => [loadCommand(`${stem}.mbtiles`)]
 
+const unpacking = commandFor => (file, stem) => {
+  const [before, after] = commandFor(quoted(stem))
+  return [`${before} ${quoted(file)} ${after}`, loadCommand(stem)]
+}
+
+const UNPACK = 'Unpack it, then load the folder that holds the zooms; or make MBTiles or PMTiles of the tiles'
 const CUT = 'Cut it into tiles with GDAL, then load these'
 const QGIS = 'Open it in QGIS, run Processing > Toolbox > Generate XYZ tiles (MBTiles), then load the file that it writes'
 
@@ -72,6 +78,8 @@ const kinds = {
     how: 'Make MBTiles of it (docs/sources.md, Esri caches), then load these',
     next: () => [loadCommand('cache.mbtiles')]
   },
+  zip: { what: 'a zip, which tilecouch does not read', how: UNPACK, next: unpacking(made => ['unzip -q', `-d ${made}`]) },
+  tar: { what: 'a tar, which tilecouch does not read', how: UNPACK, next: unpacking(made => [`mkdir ${made} && tar xf`, `-C ${made}`]) },
   html: {
     what: 'a web page, no tiles',
     how: 'Find the address of the tiles that it shows, then load that',
@@ -90,7 +98,10 @@ const magics = [
   ['tiff', 0, 'MM\0+'],
   ['raster', 4, 'jP  '], // JPEG 2000
   ['shapefile', 0, '\0\0\x27\x0a\0\0\0\0'],
-  ['osm', 6, 'OSMHeader']
+  ['osm', 6, 'OSMHeader'],
+  ['zip', 0, 'PK\x03\x04'],
+  ['zip', 0, 'PK\x05\x06'], // one without files
+  ['tar', 257, 'ustar'] // every one since 1988
 ]
 
 /** By the name of the first element of XML. */
@@ -113,8 +124,13 @@ const endings = [
   ['qgis', /\.qg[sz]$/i],
   ['qlr', /\.qlr$/i],
   ['esri', /(?:\.bundle|\.bundlx|\.tpkx?|(?:^|[\\/])conf\.xml)$/i],
-  ['image', /\.(?:png|jpe?g|webp|avif|gif|bmp)$/i]
+  ['image', /\.(?:png|jpe?g|webp|avif|gif|bmp)$/i],
+  ['zip', /\.zip$/i],
+  ['tar', /\.(?:tar|tgz|tar\.gz)$/i]
 ]
+
+/** @param {string | undefined} kind @returns {kind is string} */
+export const isArchive = kind => kind === 'zip' || kind === 'tar'
 
 export const kindOfName = name => endings.find(([, ending]) => ending.test(name))?.[0]
 
@@ -128,6 +144,14 @@ export function kindOfBytes (begin) {
   if (isGeoPackage(begin)) return 'geopackage'
   const format = formatOf(begin)
   return format && format !== 'mvt' ? 'image' : undefined
+}
+
+const PACKED = /\.(?:kmz|qgz)$/i // a zip by its bytes, but of one kind
+
+/** By its first bytes, else by its name. @param {string} name @param {Buffer} begin */
+export function kindOfFile (name, begin) {
+  const kind = kindOfBytes(begin)
+  return kind && !(kind === 'zip' && PACKED.test(name)) ? kind : kindOfName(name)
 }
 
 const GEOPACKAGES = new Set(['GPKG', 'GP10', 'GP11'])
@@ -148,8 +172,8 @@ export function rootOf (text) {
  * The error for a file without tiles.
  * @param {string} kind
  * @param {string} name of the file, or its address
- * @param {{inside?: string, made?: string, before?: string[]}} [options] inside: such a file in it, if it is a folder
- *   or an archive; before: commands before the others, which use the file `made` instead
+ * @param {{inside?: string, made?: string, before?: string[]}} [options] inside: such a file in it, if it is a
+ *   folder; before: commands before the others, which use the file `made` instead
  */
 export function notTiles (kind, name, { inside, made = inside, before = [] } = {}) {
   const { what, how, next } = kinds[kind]
@@ -169,11 +193,11 @@ export function refusal (value, what, { inside, how, lines }) {
   return Object.assign(error, { advice: adviceOf(how, lines) })
 }
 
-/** Names in archives and documents may hold anything; some of it controls a terminal. @param {string[]} lines */
+/** Names of files and in documents may hold anything; some of it controls a terminal. @param {string[]} lines */
 export const adviceOf = (how, lines) =>
   scrub([`${how}:`, ...lines].map(line => line.replace(/\p{Cc}/gu, '\ufffd')).join('\n    '))
 
-const stemOf = file => path.basename(file).replace(/\.(?:osm\.pbf|osm\.bz2|[^.]+)$/i, '') || 'tiles'
+const stemOf = file => path.basename(file).replace(/\.(?:osm\.pbf|osm\.bz2|tar\.gz|[^.]+)$/i, '') || 'tiles'
 
 /** As a shell takes it. */
 export const quoted = text => /^[\w./:@%+=,~-]+$/.test(text) ? text : `"${text.replace(/(["\\$`])/g, '\\$1')}"`

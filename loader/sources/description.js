@@ -7,7 +7,7 @@ import { TilecouchError } from '../errors.js'
 import { sourceLimits } from '../formats/limits.js'
 import { layerFieldsOf } from '../formats/metadata.js'
 import {
-  kindOfBytes, kindOfName, loadCommand, notTiles, refusal, rootOf, serverCommand
+  kindOfBytes, kindOfFile, kindOfName, loadCommand, notTiles, refusal, rootOf, serverCommand
 } from '../formats/other-kinds.js'
 import { readRegular } from '../regular-file.js'
 import { isGzip, unpack } from '../unpack.js'
@@ -63,7 +63,7 @@ export async function open (name, options, where) {
  * @returns {Promise<import('./index.js').Source | undefined>} nothing if it describes none either
  */
 export async function openFile (name, begin, options) {
-  const kind = kindOfBytes(begin)
+  const kind = kindOfBytes(begin) && kindOfFile(name, begin)
   if (kind) throw notTiles(kind, name)
   const text = String(begin)
   if (/^\ufeff?\s*[{[]/.test(text) || rootOf(text)) {

@@ -23,7 +23,7 @@ import { TilecouchError } from '../errors.js'
 import { beginOf, recognise } from '../formats/recognise.js'
 import * as couchdb from './couchdb.js'
 import * as description from './description.js'
-import { openFolder, openTar, openZip } from './files.js'
+import * as folder from './folder.js'
 import * as mbtiles from './mbtiles.js'
 import * as pmtiles from './pmtiles.js'
 import { likelyService, otherAddress, otherScheme } from './services.js'
@@ -31,7 +31,7 @@ import * as store from './store.js'
 import * as upstream from './upstream.js'
 
 /** @type {Record<string, OpenSource>} */
-const fileKinds = { folder: openFolder, mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
+const fileKinds = { folder: folder.open, mbtiles: mbtiles.open, pmtiles: pmtiles.open }
 const urlKinds = /** @type {UrlKind[]} */ ([pmtiles, upstream, couchdb])
 
 const BEGIN = 4096 // bytes by which a file is recognised that holds no tiles

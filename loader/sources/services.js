@@ -6,7 +6,7 @@ import { TilecouchError } from '../errors.js'
 import { adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand } from '../formats/other-kinds.js'
 import { withoutSecrets } from './templates.js'
 
-const ARCHIVE = /\.(?:mbtiles|zip|tar|tgz|tar\.gz|sqlite|db)$/i
+const DATABASE = /\.(?:mbtiles|sqlite|db)$/i
 const TILE = /\/\d{1,2}\/\d+\/\d+((?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt))$/i
 const ARCGIS = /\/(?:Map|Image)Server\/?$/i
 const WMS_PATH = /\/(?:wms|wmsserver|ows|mapserv(?:\.\w+)?)\/?$/i
@@ -69,7 +69,7 @@ function bucket (name, rest, { host, copy, sync }) {
 /** The error for an address that is seen to be none of tiles. @param {URL} url @param {string} name as it was given */
 export function otherAddress (url, name) {
   const { pathname } = url
-  if (ARCHIVE.test(pathname)) {
+  if (DATABASE.test(pathname)) {
     const error = new TilecouchError('SOURCE_UNKNOWN', { value: name, why: 'of files only PMTiles are read where they lie' })
     const lines = [`curl -fLO ${quoted(url.origin + pathname + url.search)}`, loadCommand(path.posix.basename(pathname))]
     return Object.assign(error, { advice: adviceOf('Download it, then load the file', lines) })

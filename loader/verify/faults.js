@@ -214,7 +214,6 @@ export const faults = {
   'bad-metadata': fault('metadata that must be there is missing, or is not valid'),
   'sparse-metadata': warning('metadata that should be there is missing'),
   'metadata-disagrees': warning('metadata do not fit the tiles'),
-  'unsafe-name': fault('a name that leads out of the folder an archive is unpacked to'),
   'not-a-tile-name': warning('a file name that is almost that of a tile: the file is not loaded'),
   'unused-bytes': warning('bytes that no tile refers to')
 }

@@ -3,7 +3,7 @@ import { gridOf, selectorOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { recognise } from '../formats/recognise.js'
 import { openSource } from '../sources/index.js'
-import { verifyFolder, verifyTar, verifyZip } from './files.js'
+import { verifyFolder } from './folder.js'
 import { verifyMbtiles } from './mbtiles.js'
 import { verifyPmtiles } from './pmtiles.js'
 
@@ -19,15 +19,15 @@ import { verifyPmtiles } from './pmtiles.js'
  * @property {boolean} [isCounted] tiles that have to be counted for the progress are counted
  * @property {(done: FileProgress) => void} [onProgress]
  *
- * total: tiles to be read, once it is known; read: how much of the file, of one without a list of its tiles (tar)
- * @typedef {{tiles: number, bytes: number, total?: number, read?: {bytes: number, total: number}}} FileProgress
+ * total: tiles to be read, once it is known
+ * @typedef {{tiles: number, bytes: number, total?: number}} FileProgress
  *
  * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} SelectionOptions
  *   isPart: only some tiles are wanted
  */
 
 /** @type {Record<string, (name: string, options: any) => Promise<any>>} */
-const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmtiles, tar: verifyTar, zip: verifyZip }
+const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmtiles }
 
 /**
  * @param {FileOptions} options

@@ -103,7 +103,7 @@ onAdmin('work', stage => {
       await row.getByText('Done', { exact: true }).waitFor({ timeout: LIVE })
       await row.getByText(/^3( of 3)? tiles/).waitFor()
     }
-    const id = await write({ command: 'export', layer: 'osm', done: 5, failed: 2, failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'], error: { code: 'TARGET_EXISTS', message: 'out.zip exists', advice: 'Use another name.' }, state: 'failed', finished: timeOf(Date.now() + 1000) })
+    const id = await write({ command: 'export', layer: 'osm', done: 5, failed: 2, failures: ['osm:5:1:1: <b>no</b> image', 'osm:5:1:2: gone'], error: { code: 'TARGET_EXISTS', message: 'out.mbtiles exists', advice: 'Use another name.' }, state: 'failed', finished: timeOf(Date.now() + 1000) })
     const row = part(page, 'Ended').locator('tbody tr').first()
     await row.getByText('Use another name.').waitFor({ timeout: LIVE })
     await row.getByText('[TARGET_EXISTS]').waitFor()

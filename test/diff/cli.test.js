@@ -117,7 +117,7 @@ onEachStore('tilecouch diff', backend => {
     for (const [line, wanted] of Object.entries({
       'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'SOURCE_NOT_FOUND', 'osm@2021 ./nothing': 'SOURCE_NOT_FOUND', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
       'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX', 'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
-      'osm osm --export DIR/x.pmtiles': 'BAD_OPTION', 'osm osm --export DIR/x.tif': 'TARGET_UNKNOWN', 'osm osm --export DIR/x --format gif': 'BAD_OPTION', 'osm osm --format zip': 'BAD_OPTION',
+      'osm osm --export DIR/x.pmtiles': 'BAD_OPTION', 'osm osm --export DIR/x.tif': 'TARGET_UNKNOWN', 'osm osm --export DIR/x --format gif': 'BAD_OPTION', 'osm osm --format mbtiles': 'BAD_OPTION', 'osm osm --export DIR/x.zip': 'TARGET_UNKNOWN',
       'osm osm --export DIR/x.mbtiles --scheme tms': 'BAD_OPTION', 'osm osm --scheme wms': 'BAD_OPTION', 'osm osm --every-zoom': 'BAD_OPTION', 'osm osm --geojson -': 'BAD_OPTION',
       'osm osm --report - --json': 'BAD_OPTION', 'osm osm --report DIR/x --geojson DIR/x': 'BAD_OPTION', 'osm osm --report DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --report DIR/x --export DIR/y': 'LAYER_NOT_FOUND'
     })) {

@@ -10,7 +10,7 @@ import { TIMES, contents, histories, openStore, remember } from './helpers.js'
 
 // the second diff, a folder, has no tile
 const ONLY_TAKEN_AWAY = [{ z: 4, x: 1, y: 9, time: TIMES[0], seed: 1 }, { z: 4, x: 1, y: 9, time: TIMES[1], seed: null }]
-const ENDINGS = ['.mbtiles', '', '.zip', '.mbtiles']
+const ENDINGS = ['.mbtiles', '', '.mbtiles', '']
 
 onEachStore('a history of diffs', backend => {
   const folder = useFolder()

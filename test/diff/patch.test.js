@@ -31,7 +31,7 @@ onEachStore('a diff that is exported', backend => {
   let run = 0
   before(async () => { store = await openStore(backend) })
 
-  const targets = { 'a folder': 'changes', 'MBTiles': 'changes.mbtiles', 'a zip': 'changes.zip', 'a folder whose rows count from the south': ['changes', 'tms'] }
+  const targets = { 'a folder': 'changes', 'MBTiles': 'changes.mbtiles', 'a folder whose rows count from the south': ['changes', 'tms'] }
   for (const [what, target] of Object.entries(targets)) {
     const [name, scheme] = [target].flat()
     it(`as ${what} changes any layer from any time to any other`, async function () {
@@ -148,7 +148,7 @@ onEachStore('a diff that is exported', backend => {
     assert.equal(metadataOf(copy).agg_tiles_hash, metadataOf(after).agg_tiles_hash)
   })
 
-  for (const name of ['changes', 'changes.mbtiles', 'changes.zip']) {
+  for (const name of ['changes', 'changes.mbtiles']) {
     it(`to ${name} that was stopped is completed by the next run`, async () => {
       const layer = `stop${run++}`
       await change(layer)
@@ -204,7 +204,7 @@ onEachStore('a diff that is exported', backend => {
     assert.deepEqual(rowsOf(target, 'SELECT * FROM tiles'), [], 'an empty one is one, too')
     await assert.rejects(diff(store, layer, layer, { target: path.join(folder.dir, 'p.pmtiles') }), { code: 'BAD_OPTION', message: /PMTiles cannot/ })
     mkdirSync(path.join(folder.dir, 'tiles'))
-    await assert.rejects(diff(store, layer, path.join(folder.dir, 'tiles'), { target: `${target}2.zip` }), { code: 'BAD_OPTION', message: /already/ })
+    await assert.rejects(diff(store, layer, path.join(folder.dir, 'tiles'), { target: `${target}2.mbtiles` }), { code: 'BAD_OPTION', message: /already/ })
     await store.defineLayer(layer, { upstream: { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png', seed: false } })
     await assert.rejects(diff(store, `${layer}@2021`, layer, { target, force: true }), { code: 'EXPORT_FORBIDDEN' })
     await diff(store, `${layer}@2021`, layer, { target, force: true, permission: true })

@@ -24,10 +24,10 @@ onEachStore('tilecouch export', backend => {
   })
 
   it('prints one object with --json', async () => {
-    const { code, out, err } = await go('osm', at('out.zip'), '--json', '--bbox', '-180,0,0,85')
+    const { code, out, err } = await go('osm', at('out.pmtiles'), '--json', '--bbox', '-180,0,0,85')
     assert.deepEqual([code, err], [0, ''])
     const { layer, target, format, tiles, written, kept, missing, removed, size, types, seconds, minzoom, maxzoom, bounds } = JSON.parse(out)
-    assert.deepEqual([layer, target, format, kept, missing, removed, types], ['osm', at('out.zip'), 'zip', 0, 0, 0, { 'image/png': tiles }])
+    assert.deepEqual([layer, target, format, kept, missing, removed, types], ['osm', at('out.pmtiles'), 'pmtiles', 0, 0, 0, { 'image/png': tiles }])
     assert.ok(written === tiles && size > 0 && seconds >= 0 && minzoom >= 0 && maxzoom === 5 && bounds.length === 4)
   })
 
@@ -54,6 +54,9 @@ onEachStore('tilecouch export', backend => {
   const bad = {
     'osm out.png': 'TARGET_UNKNOWN',
     'osm out.tar.gz': 'TARGET_UNKNOWN',
+    'osm out.zip': 'TARGET_UNKNOWN',
+    'osm@2024 out.mbtiles --history': 'BAD_OPTION',
+    'osm out --format zip': 'BAD_OPTION',
     'Osm out': 'BAD_LAYER',
     'osm@ out': 'BAD_TIME',
     'osm@2024-13 out': 'BAD_TIME',
@@ -61,7 +64,6 @@ onEachStore('tilecouch export', backend => {
     'osm out --scheme wms': 'BAD_OPTION',
     'osm out.mbtiles --scheme tms': 'BAD_OPTION',
     'osm out.pmtiles --cache': 'BAD_OPTION',
-    'osm@2024 out.zip --history': 'BAD_OPTION',
     'osm out --live': 'BAD_OPTION',
     'osm out --nginx x.conf': 'BAD_OPTION',
     'osm out --zoom 9-1': 'BAD_ZOOM',
@@ -69,7 +71,7 @@ onEachStore('tilecouch export', backend => {
     'osm out --polygon nothing.geojson': 'SOURCE_NOT_FOUND',
     'other out': 'LAYER_NOT_FOUND',
     'osm out --zoom 4': 'NOTHING_TO_EXPORT',
-    'osm@2020 out.zip': 'NOTHING_TO_EXPORT'
+    'osm@2020 out.mbtiles': 'NOTHING_TO_EXPORT'
   }
   for (const [line, wanted] of Object.entries(bad)) {
     it(`refuses: ${line}`, async () => {
@@ -81,6 +83,14 @@ onEachStore('tilecouch export', backend => {
       assert.ok(!existsSync(at(target)))
     })
   }
+
+  it('says how to make an archive', async () => {
+    for (const name of ['out.zip', 'out.tar', 'out.tar.gz', 'out.tgz']) {
+      const { code, err } = await go('osm', at(name))
+      assert.equal(code, 1)
+      assert.match(err, /\[TARGET_UNKNOWN\]\n.*a folder, \.mbtiles or \.pmtiles\. For a zip or tar, export a folder and pack it\.\n$/)
+    }
+  })
 
   it('asks for both a layer and a target', async () => {
     for (const argv of [[], ['osm']]) assert.equal((await runCommand(['export', ...argv])).code, 2)

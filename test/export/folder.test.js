@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync, mkdirSync, rmSync } from 'node:fs'
+import {
+  existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
 import { openTarget } from '../../loader/export/target.js'
@@ -108,6 +110,36 @@ onEachStore('an export into a folder', backend => {
     folder.write({ out: 'a file' })
     for (const force of [false, true]) await assert.rejects(run({ force, format: 'folder' }), { code: 'TARGET_EXISTS' })
     assert.equal(readFileSync(out(), 'utf8'), 'a file')
+  })
+
+  it('follows no link in the folder, which somebody else may have put there', async () => {
+    const outside = path.join(folder.dir, 'outside')
+    const links = { '3': outside, '3/1': outside, '.tilecouch.json': path.join(outside, 'mark.json') }
+    for (const [name, to] of Object.entries(links)) {
+      for (const isOld of [false, true]) {
+        rmSync(out(), { recursive: true, force: true })
+        if (isOld) await run()
+        folder.write({ 'outside/1/0.png': png(1), 'outside/0.png': png(1) })
+        rmSync(path.join(out(), name), { recursive: true, force: true })
+        mkdirSync(path.dirname(path.join(out(), name)), { recursive: true })
+        symlinkSync(to, path.join(out(), name))
+        const before = readdirSync(outside, { recursive: true }).sort()
+        await assert.rejects(run({ force: true }), { code: 'TARGET_UNWRITABLE' }, `${name} ${isOld}`)
+        assert.deepEqual(readdirSync(outside, { recursive: true }).sort(), before, `${name} ${isOld}`)
+      }
+    }
+  })
+
+  it('puts a file where a link was', async () => {
+    await run()
+    const [name, content] = ['3/1/1.png', 'theirs']
+    folder.write({ theirs: content })
+    rmSync(path.join(out(), name))
+    symlinkSync(path.join(folder.dir, 'theirs'), path.join(out(), name))
+    await run()
+    assertSame(await contentsOf(out()), expected())
+    assert.equal(readFileSync(path.join(folder.dir, 'theirs'), 'utf8'), content)
+    assert.ok(lstatSync(path.join(out(), name)).isFile())
   })
 
   it('takes the old file away when the type of a tile has changed', () => withStore(backend, async store => {

@@ -4,7 +4,6 @@ import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
 import { PMTiles } from 'pmtiles'
-import yauzl from 'yauzl'
 import { flipY } from '../../core/index.js'
 import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
@@ -111,7 +110,7 @@ export const filesBelow = folder => readdirSync(folder, { recursive: true, withF
 export async function contentsOf (target, { tms = false, asked } = {}) {
   if (target.endsWith('.mbtiles')) return inMbtiles(target)
   if (target.endsWith('.pmtiles')) return inPmtiles(target, asked ?? Array.from(places(), ({ z, x, y }) => `${z}/${x}/${y}`))
-  const files = target.endsWith('.zip') ? await inZip(target) : new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
+  const files = new Map(filesBelow(target).map(name => [name, readFileSync(path.join(target, name))]))
   return new Map([...files].flatMap(([name, bytes]) => {
     const match = /^(\d+)\/(\d+)\/(\d+)\.\w+$/.exec(name)
     return match ? [[`${match[1]}/${match[2]}/${tms ? flipY(+match[1], +match[3]) : match[3]}`, bytes]] : []
@@ -129,18 +128,6 @@ export function query (file, sql) {
 
 const inMbtiles = file => new Map(query(file, 'SELECT * FROM tiles').map(row => (
   [`${row.zoom_level}/${row.tile_column}/${flipY(row.zoom_level, row.tile_row)}`, row.tile_data && Buffer.from(row.tile_data)])))
-
-/** The files of a zip archive. @returns {Promise<Map<string, Buffer>>} */
-export async function inZip (file) {
-  const archive = await yauzl.openPromise(file, { lazyEntries: true })
-  const found = new Map()
-  for await (const entry of archive.eachEntry()) {
-    const parts = []
-    for await (const part of await archive.openReadStreamPromise(entry)) parts.push(part)
-    found.set(entry.fileName, Buffer.concat(parts))
-  }
-  return found
-}
 
 /** By the official reader, asked for every place. */
 async function inPmtiles (file, names) {

@@ -33,7 +33,7 @@ onEachStore('a store that is written to while it is exported', backend => {
     return Object.assign(edition, { onProgress: () => { edition.done ??= own.store.write(square({ layer: 'osm', time: T2, z: 6, side: SIDE, seed: second }), { batch: 50 }) } })
   }
 
-  for (const target of ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']) {
+  for (const target of ['out', 'out.mbtiles', 'out.pmtiles']) {
     it(`gives its past as it was: ${target}`, async function () {
       this.timeout(60000)
       const edition = meanwhile()

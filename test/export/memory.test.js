@@ -30,7 +30,7 @@ function fakeStore (count) {
 
 describe('the memory of an export', () => {
   const folder = useFolder()
-  for (const [target, count] of Object.entries({ out: 20000, 'out.mbtiles': 40000, 'cache.mbtiles': 40000, 'out.pmtiles': 40000, 'out.zip': 60000 })) {
+  for (const [target, count] of Object.entries({ out: 20000, 'out.mbtiles': 40000, 'cache.mbtiles': 40000, 'out.pmtiles': 40000 })) {
     it(`does not grow with its tiles: ${target}`, async function () {
       this.timeout(120000)
       const heap = []

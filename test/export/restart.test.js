@@ -25,7 +25,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     })
     after(() => server?.close())
 
-    for (const [target, time] of Object.entries({ out: undefined, 'out.mbtiles': TIME, 'out.zip': undefined })) {
+    for (const [target, time] of Object.entries({ out: undefined, 'out.mbtiles': TIME })) {
       it(`waits for it to come back, and loses nothing: ${target}`, async function () {
         this.timeout(120000)
         let killed

@@ -10,7 +10,7 @@ import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { EDITIONS, assertSame, contentsOf, expected, useLayer, withStore } from './helpers.js'
 
-const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']
+const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 onEachStore('what an export holds', backend => {
   const folder = useFolder()
@@ -62,22 +62,22 @@ onEachStore('what an export holds', backend => {
       await assert.rejects(run(target, { time: 'soon' }), { code: 'BAD_TIME' })
     }
     assert.deepEqual(readdirSync(folder.dir), [])
-    await assert.rejects(exportHistory(context.store, 'osm', at('h.zip'), { zooms: { min: 4, max: 4 } }), { code: 'NOTHING_TO_EXPORT' })
+    await assert.rejects(exportHistory(context.store, 'osm', at('h.mbtiles'), { zooms: { min: 4, max: 4 } }), { code: 'NOTHING_TO_EXPORT' })
     assert.deepEqual(readdirSync(folder.dir), [])
   })
 
   it('reports its progress, with the number of tiles', async () => {
     const seen = []
-    await run('out.zip', { onProgress: progress => seen.push(progress) })
+    await run('out.mbtiles', { onProgress: progress => seen.push(progress) })
     assert.equal(seen.length, expected().size)
     assert.deepEqual(seen.map(({ tiles }) => tiles), seen.map((_, index) => index + 1))
     for (const { total } of seen) assert.ok(total === undefined || total === expected().size)
   })
 
   it('of an edition that has nothing there is no target', async () => {
-    const { exports, empty } = await exportHistory(context.store, 'osm', at('h.zip'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
+    const { exports, empty } = await exportHistory(context.store, 'osm', at('h.mbtiles'), { area: parseArea({ bbox: '-1,-1,1,1' }), zooms: { min: 0, max: 0 } })
     assert.deepEqual([exports.map(({ time }) => time), empty], [[EDITIONS[0]], EDITIONS.slice(1)])
-    assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.zip'])
+    assert.deepEqual(readdirSync(folder.dir), ['h@2021-05-01.mbtiles'])
   })
 
   it('may be of a layer that has editions, and not of one that has none', () => withStore(backend, async store => {
@@ -85,8 +85,8 @@ onEachStore('what an export holds', backend => {
     await store.write([{ layer: 'bare', z: 0, x: 0, y: 0, time: EDITIONS[0], bytes: png(1) }])
     await store.putEdition('bare', EDITIONS[1], { started: EDITIONS[1] })
     await publish(store, {})
-    await assert.rejects(exportHistory(store, 'bare', at('h.zip')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
-    await exportLayer(store, 'bare', at('one.zip'))
+    await assert.rejects(exportHistory(store, 'bare', at('h.mbtiles')), { code: 'NOTHING_TO_EXPORT', message: /no finished editions/ })
+    await exportLayer(store, 'bare', at('one.mbtiles'))
   }))
 
   it('counts tiles that are deleted while it reads, and continues', () => withStore(backend, async store => {
@@ -97,24 +97,24 @@ onEachStore('what an export holds', backend => {
     for await (const tile of store.list('osm')) listed.push(tile)
     for (const id of ['osm:10:1:98', 'osm:10:1:99']) await store.couch.request({ method: 'DELETE', path: encodeURIComponent(id), qs: { rev: (await store.couch.get(id))._rev } })
     store.list = /** @type {any} */ (async function * () { yield * listed }) // as it was a moment ago
-    const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.zip'))
+    const { tiles, missing, written } = await exportLayer(store, 'osm', at('out.mbtiles'))
     assert.deepEqual([tiles, written, missing], [598, 598, 2])
-    assert.equal((await contentsOf(at('out.zip'))).size, 598)
+    assert.equal((await contentsOf(at('out.mbtiles'))).size, 598)
   }))
 
   it('is not of a layer whose upstream forbids it, unless with leave', async () => {
     const forbidden = { url: 'https://tile.openstreetmap.org/{z}/{x}/{y}.png' }
     await context.store.defineLayer('osm', { upstream: forbidden })
     try {
-      for (const action of [() => run('out.zip'), () => exportHistory(context.store, 'osm', at('out.zip'))]) {
+      for (const action of [() => run('out.mbtiles'), () => exportHistory(context.store, 'osm', at('out.mbtiles'))]) {
         await assert.rejects(action(), { code: 'EXPORT_FORBIDDEN', message: /tile\.openstreetmap\.org/ })
       }
-      assert.ok(!existsSync(at('out.zip')))
-      await run('out.zip', { permission: true })
+      assert.ok(!existsSync(at('out.mbtiles')))
+      await run('out.mbtiles', { permission: true })
       await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png' } })
-      await run('b.zip')
+      await run('b.mbtiles')
       await context.store.defineLayer('osm', { upstream: { url: 'https://tiles.example.org/{z}/{x}/{y}.png', seed: false } })
-      await assert.rejects(run('c.zip'), { code: 'EXPORT_FORBIDDEN', message: /tiles\.example\.org/ })
+      await assert.rejects(run('c.mbtiles'), { code: 'EXPORT_FORBIDDEN', message: /tiles\.example\.org/ })
     } finally {
       await context.store.defineLayer('osm', { upstream: null })
     }
@@ -127,7 +127,7 @@ describe('the name of a target of a history', () => {
     const hour = '2024-03-01T12:15:00Z'
     for (const [target, time, wanted] of [
       ['osm.mbtiles', day, 'osm@2024-03-01.mbtiles'], ['osm.mbtiles', hour, 'osm@2024-03-01T121500Z.mbtiles'], ['osm', day, 'osm@2024-03-01'], ['a/b/osm/', day, 'a/b/osm@2024-03-01'],
-      ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'], ['{time}', day, '2024-03-01'], ['{time}/osm.zip', hour, '2024-03-01T121500Z/osm.zip'],
+      ['a.b/osm', day, 'a.b/osm@2024-03-01'], ['v1.2', day, 'v1.2@2024-03-01'], ['{time}', day, '2024-03-01'], ['{time}/osm.mbtiles', hour, '2024-03-01T121500Z/osm.mbtiles'],
       ['x-{time}/{time}.pmtiles', day, 'x-2024-03-01/2024-03-01.pmtiles']
     ]) assert.equal(targetAt(target, time), wanted)
   })

@@ -13,7 +13,7 @@ import { skip } from '../support/tools.js'
 const T1 = '2021-01-01T00:00:00Z'
 const doc = { layer: 'osm', format: 'png' }
 const tile = (z, x, y, seed) => ({ z, x, y, time: T1, type: 'image/png', bytes: png(seed), size: png(seed).length, digest: '' })
-const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles', 'out.zip']
+const TARGETS = ['out', 'out.mbtiles', 'out.pmtiles']
 
 describe('the target of an export', () => {
   const folder = useFolder()
@@ -24,12 +24,12 @@ describe('the target of an export', () => {
     mkdirSync(at('a.pmtiles'))
     mkdirSync(at('folder.d'))
     for (const [name, format, wanted] of [
-      ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'], ['x.zip', undefined, 'zip'], ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
+      ['x.mbtiles', undefined, 'mbtiles'], ['X.PMTILES', undefined, 'pmtiles'], ['x', undefined, 'folder'], ['x/', undefined, 'folder'],
       ['x.mbtiles/', undefined, 'folder'], ['osm@2024', undefined, 'folder'], ['v1.2', undefined, 'folder'], ['folder.d', undefined, 'folder'], ['a.pmtiles', undefined, 'folder'],
-      ['x.tiles', 'folder', 'folder'], ['x.db', 'mbtiles', 'mbtiles'], ['x', 'zip', 'zip']
+      ['x.tiles', 'folder', 'folder'], ['x.db', 'mbtiles', 'mbtiles'], ['x', 'pmtiles', 'pmtiles']
     ]) assert.equal(await formatOf(name === 'X.PMTILES' ? name : at(name), format), wanted, `${name} ${format}`)
-    for (const name of ['x.png', 'x.tar', 'x.tar.gz', 'x.folder', 'x.constructor', 'x.d']) await assert.rejects(formatOf(at(name)), { code: 'TARGET_UNKNOWN' }, name)
-    for (const format of ['tar', '', 'toString']) await assert.rejects(formatOf(at('x'), format), { code: 'BAD_OPTION' })
+    for (const name of ['x.png', 'x.zip', 'x.tar', 'x.tar.gz', 'x.tgz', 'x.folder', 'x.constructor', 'x.d']) await assert.rejects(formatOf(at(name)), { code: 'TARGET_UNKNOWN' }, name)
+    for (const format of ['tar', 'zip', '', 'toString']) await assert.rejects(formatOf(at('x'), format), { code: 'BAD_OPTION' })
   })
 
   for (const name of TARGETS) {

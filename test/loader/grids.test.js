@@ -148,7 +148,7 @@ onEachStore('a layer in another grid', backend => {
       }
 
       // files of every kind, and back
-      const files = [['a.mbtiles', {}], ['b.pmtiles', {}], ['c', {}], ['d', { scheme: 'tms' }], ['e.zip', { scheme: 'tms' }]]
+      const files = [['a.mbtiles', {}], ['b.pmtiles', {}], ['c', {}], ['d', { scheme: 'tms' }]]
       for (const [file, how] of files) {
         const target = path.join(folder, `${name.length}-${file}`)
         await exportLayer(store, 'old', target, { time: TIMES[1], ...how })

@@ -17,7 +17,6 @@ import { onEachStore, request } from '../support/backends.js'
 import { memory, runAtTerminal, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { writeZip } from '../sources/archive-writers.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
 import { vectorTile } from '../verify/helpers.js'
 
@@ -153,7 +152,7 @@ const mistakes = {
   // what holds no tiles
   'a GeoTIFF': { files: { 'dem.tif': 'II*\0rest' }, typed: load('dem.tif'), says: [NOT_TILES, /is a TIFF image/, GDAL] },
   'a single image': { files: () => image(256).then(bytes => ({ 'photo.png': bytes })), typed: load('photo.png'), says: [NOT_TILES, /is a single image/, GDAL] },
-  'a QGIS project': { files: { 'town.qgz': writeZip([{ name: 'town.qgs', bytes: '<qgis>' }]) }, typed: load('town.qgz'), says: [NOT_TILES, /is a QGIS project/, /Generate XYZ tiles \(MBTiles\)/] },
+  'a QGIS project': { files: { 'town.qgz': 'PK\x03\x04' }, typed: load('town.qgz'), says: [NOT_TILES, /is a QGIS project/, /Generate XYZ tiles \(MBTiles\)/] },
   'a layer definition of QGIS': {
     files: { 'town.qlr': '<qlr><maplayer><datasource>type=xyz&amp;url=https://t.example.org/%7Bz%7D/%7Bx%7D/%7By%7D.png</datasource></maplayer></qlr>' },
     typed: load('town.qlr'),

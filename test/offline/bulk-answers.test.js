@@ -32,7 +32,7 @@ onEachStore('a device beside bulk answers with errors and without rows', backend
     faulty.fault = wrongOnce()
     const ids = ['osm:5:0:0', 'osm:5:1:1', 'osm:5:2:2', 'osm:5:9:9', 'layer:osm']
     assert.deepEqual((await http.docs(ids)).map(({ doc, deleted }) => [doc?._id, deleted]), ids.map(id => [id === 'osm:5:9:9' ? undefined : id, false]))
-    assert.deepEqual(await http.docs(['osm:5:8:8']), [{ id: 'osm:5:8:8', doc: undefined, deleted: false }], 'of a single one, too')
+    assert.deepEqual((await http.docs(['osm:5:8:8'])).map(({ doc, deleted }) => [doc, deleted]), [[undefined, false]], 'of a single one, too')
     const ranges = await http.queries('_all_docs', ids.map(id => ({ startkey: id, endkey: id })))
     assert.deepEqual(ranges.map(rows => rows.length), [1, 1, 1, 0, 1])
     assert.ok(faulty.faults >= ids.length)

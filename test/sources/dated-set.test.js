@@ -70,7 +70,7 @@ describe('a dated set', () => {
     assert.deepEqual([code, ...problems], ['SOURCE_UNREADABLE', 'ARCHIVE_INVALID', 'SOURCE_EMPTY'])
     assert.equal(await codeOf(found(['set/a-2021.mbtiles', 'set/z-2029.mbtiles'])), 'SOURCE_NOT_FOUND')
     assert.equal(await codeOf(found(['none/*.mbtiles'])), 'SOURCE_NOT_FOUND')
-    assert.equal(await codeOf(found(['set/*.zip'])), 'SOURCE_NOT_FOUND')
+    assert.equal(await codeOf(found(['set/*.sqlite'])), 'SOURCE_NOT_FOUND')
     assert.equal(await codeOf(found(['set/a-2021.mbtiles'], { zooms: { min: 5, max: 6 } })), 'SOURCE_EMPTY')
     assert.equal(await codeOf(found(['set'], { signal: AbortSignal.abort() })), 'ABORTED')
   })
@@ -100,8 +100,8 @@ describe('the time in a name', () => {
     'survey_20240301.mbtiles': '2024-03-01T00:00:00Z',
     'survey20240301b.mbtiles': '2024-03-01T00:00:00Z',
     'osm@2024-03-01T121500Z.pmtiles': '2024-03-01T12:15:00Z',
-    'osm@2024-03-01T12:15:00Z.zip': '2024-03-01T12:15:00Z',
-    'flight 20240301T1215.tar.gz': '2024-03-01T12:15:00Z',
+    'osm@2024-03-01T12:15:00Z.mbtiles': '2024-03-01T12:15:00Z',
+    'flight 20240301T1215.a.pmtiles': '2024-03-01T12:15:00Z',
     '20240301T12': '2024-03-01T12:00:00Z',
     '20240301_121530.tif.mbtiles': '2024-03-01T12:15:30Z',
     'a.2024.03.01.mbtiles': '2024-03-01T00:00:00Z',

@@ -3,19 +3,18 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
-import { openTar, openZip } from '../../loader/sources/files.js'
 import * as mbtiles from '../../loader/sources/mbtiles.js'
 import * as pmtiles from '../../loader/sources/pmtiles.js'
 import { useFolder } from '../support/folder.js'
 
-const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open, tar: openTar, zip: openZip }
+const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open }
 
 /** Names of tiles in the order of their ids. @param {string[]} tiles */
 export const inOrder = tiles => [...tiles].sort((a, b) => compareIds(tileId('l', ...a.split('/')), tileId('l', ...b.split('/'))))
 
 /**
  * Opens an archive as `openSource` does, whatever its name.
- * @param {'mbtiles' | 'pmtiles' | 'tar' | 'zip'} kind
+ * @param {'mbtiles' | 'pmtiles'} kind
  * @param {string} name
  * @param {Record<string, any>} [options]
  */
@@ -56,13 +55,12 @@ export async function refuses (kind, name, code, words, options) {
 
 /**
  * Archives of a kind, in a folder for each test.
- * @param {'pmtiles' | 'tar' | 'zip'} kind
- * @param {(what: any) => Buffer} [pack] makes the bytes of what is no Buffer
- * @param {string} [file] its usual name
+ * @param {'pmtiles'} kind
+ * @param {(what: any) => Buffer} pack makes the bytes of what is no Buffer
  */
-export function useArchive (kind, pack = bytes => bytes, file = `city.${kind}`) {
+export function useArchive (kind, pack) {
   const folder = useFolder()
-  const make = (what, name = file) => {
+  const make = (what, name = `city.${kind}`) => {
     const made = path.join(folder.dir, name)
     writeFileSync(made, Buffer.isBuffer(what) ? what : pack(what))
     return made

@@ -111,10 +111,10 @@ describe('a hostile folder', () => {
     symlinkSync('../secret', at('set/2024'))
     symlinkSync('2023', at('set/2025'))
     symlinkSync('/dev/zero', at('set/2026.mbtiles'))
-    execFileSync('mkfifo', [at('set/2027.zip')])
+    execFileSync('mkfifo', [at('set/2027.pmtiles')])
     const { members, passedOver } = await openSet([at('set')])
     assert.deepEqual(members.map(({ name }) => name), ['2023', '2025'])
-    assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.zip'].map(at))
+    assert.deepEqual(passedOver, ['set/2024', 'set/2026.mbtiles', 'set/2027.pmtiles'].map(at))
   })
 
   it('or a pipe or device is no source', async () => {

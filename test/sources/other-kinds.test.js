@@ -2,13 +2,16 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { check } from '../../loader/check/index.js'
 import { openSet } from '../../loader/set.js'
 import { openSource } from '../../loader/sources/index.js'
 import { allCommands, runCommand } from '../support/cli.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { writeTar, writeZip } from './archive-writers.js'
 
+const ZIP = 'PK\x03\x04rest'
+const tar = Buffer.alloc(1024)
+tar.write('ustar', 257)
 const GEOJSON = JSON.stringify({ type: 'FeatureCollection', features: [] })
 const geopackage = Buffer.alloc(512)
 geopackage.write('SQLite format 3\0')
@@ -26,7 +29,7 @@ const files = {
   'all.vrt': ['<VRTDataset rasterXSize="1">', /one large raster/, /gdal2tiles/],
   'photo.png': [png(1), /a single image/, /gdal_translate -a_srs EPSG:4326 -a_ullr WEST NORTH EAST SOUTH \S*photo\.png photo\.tif\n {4}gdal2tiles/],
   'project.qgs': ['<!DOCTYPE qgis PUBLIC \'http://mrcc.com/qgis.dtd\' \'SYSTEM\'>\n<qgis version="3.34">', /a QGIS project/, /^Open it in QGIS, .*Generate XYZ tiles \(MBTiles\).*:\n {4}tilecouch load project\.mbtiles/],
-  'project.qgz': [writeZip([{ name: 'project.qgs', bytes: '<qgis>' }]), /a QGIS project/, /load project\.mbtiles/],
+  'project.qgz': [ZIP, /a QGIS project/, /load project\.mbtiles/],
   'layer.qlr': [qlr, /a layer definition of QGIS: it names a tile server/, /tilecouch load "https:\/\/tiles\.example\.org\/{z}\/{x}\/{y}\.png" --layer NAME --bbox/],
   'other.qlr': ['<qlr><maplayer><datasource>./town.shp</datasource></maplayer></qlr>', /a layer definition of QGIS: it says where data are/, /Generate XYZ/],
   'roads.shp': [shapefile, /a shapefile/, /ogr2ogr -f MBTILES roads\.mbtiles \S*roads\.shp -dsco MAXZOOM=12\n {4}tilecouch load roads\.mbtiles/],
@@ -36,10 +39,16 @@ const files = {
   'town.gpkg': [geopackage, /a GeoPackage/, /gdal_translate -of MBTILES .*\n {4}gdaladdo .*[^]*ogr2ogr -f MBTILES/],
   'town.mbtiles': [geopackage, /a GeoPackage/, /ogr2ogr/],
   'town.osm.pbf': [osm, /raw data of OpenStreetMap/, /planetiler\.jar --download --osm-path=\S*town\.osm\.pbf --output=town\.pmtiles\n {4}tilecouch load town\.pmtiles/],
-  'town.kmz': [writeZip([{ name: 'doc.kml', bytes: '<kml>' }, { name: 'files/overlay.png', bytes: png(1) }]), /KML for Google Earth/, /gdal_translate -of MBTILES \S*town\.kmz/],
+  'town.kmz': [ZIP, /KML for Google Earth/, /gdal_translate -of MBTILES \S*town\.kmz/],
   'town.kml': ['<?xml version="1.0"?>\n<kml xmlns="http://www.opengis.net/kml/2.2">', /KML for Google Earth/, /ogr2ogr/],
-  'scans.zip': [writeZip([{ name: 'readme.txt' }, { name: 'data/dem.tif', bytes: 'II*\0' }]), /holds no tiles, but "dem\.tif", which is a TIFF/, /unzip \S*scans\.zip\n {4}gdal2tiles\.py --xyz -w none data\/dem\.tif dem-tiles/],
-  'scans.tar.gz': [gzipSync(writeTar([{ name: 'dem.tif', bytes: 'II*\0' }])), /holds no tiles, but "dem\.tif"/, /tar xf \S*scans\.tar\.gz\n/],
+  'town.zip': [ZIP, /is a zip, which tilecouch does not read/, /^Unpack it, .* or make MBTiles or PMTiles of the tiles:\n {4}unzip -q \S*town\.zip -d town\n {4}tilecouch load town --layer NAME$/],
+  'nothing.zip': ['PK\x05\x06', /is a zip/, /unzip -q/],
+  'zip.mbtiles': [ZIP, /is a zip/, /unzip -q \S*zip\.mbtiles -d zip\n/],
+  'a b.tar': [tar, /is a tar, which tilecouch does not read/, /mkdir "a b" && tar xf "\S*a b\.tar" -C "a b"\n {4}tilecouch load "a b" --layer NAME$/],
+  'tar.dat': [tar, /is a tar/, /tar xf \S*tar\.dat -C tar\n/],
+  'town.tar.gz': [gzipSync(tar), /is a tar/, /mkdir town && tar xf \S*town\.tar\.gz -C town\n {4}tilecouch load town /],
+  'town.TGZ': [gzipSync(tar), /is a tar/, /tar xf \S*town\.TGZ -C town\n/],
+  'zips/': [{ 'a.zip': ZIP }, /holds no tiles, but "a\.zip", which is a zip/, /unzip -q \S*zips\/a\.zip -d a\n/],
   'page.html': ['<!doctype html><html><body>', /a web page/, /tilecouch load "https:\/\/HOST/],
   'capabilities.xml': ['<WMS_Capabilities version="1.3.0"><Capability><Layer><Title>All</Title><Layer queryable="1"><Name>hill</Name></Layer><Layer><Name>snow</Name></Layer></Layer></Capability>', /is a WMS/, /Its layers are hill, snow\..*\n {4}echo '{"type":"wms",.*"layers":"hill"}' > upstream\.json\n {4}tilecouch load --upstream upstream\.json/],
   'esri/': [{ 'conf.xml': '<x>', '_alllayers/L00/R0.bundle': 'x' }, /an Esri cache/, /docs\/sources\.md, Esri caches/],
@@ -120,6 +129,13 @@ describe('what is no source of tiles', () => {
 
   it('is answered in a dated set as well', async () => {
     await assert.rejects(openSet(['s3://maps/2024/']), { code: 'SOURCE_NOT_TILES' })
+    folder.write({ 'set/town-2023.zip': ZIP, 'set/2024/0/0/0.png': png(1) })
+    await assert.rejects(openSet([at('set')]), { code: 'SOURCE_NOT_TILES', message: /town-2023\.zip" is a zip/ }, 'not passed over')
+  })
+
+  it('is answered by a check as well, if it is a zip or tar', async () => {
+    folder.write({ 'a.zip': ZIP, 'a.tgz': gzipSync(tar) })
+    for (const name of ['a.zip', 'a.tgz']) await assert.rejects(check(at(name)), { code: 'SOURCE_NOT_TILES', advice: /Unpack it/ })
   })
 
   it('is a file of tiles elsewhere, that must be downloaded', async () => {
@@ -130,19 +146,18 @@ describe('what is no source of tiles', () => {
   })
 
   it('has names that reach neither the terminal nor the shell', async () => {
-    folder.write({ 'bad.zip': writeZip([{ name: '\u001b[31m$(touch x)`y`".tif', bytes: 'II*\0' }]) })
-    const { advice, message } = await errorOf(at('bad.zip'))
+    folder.write({ 'bad/\u001b[31m$(touch x)`y`".geojson': GEOJSON })
+    const { advice, message } = await errorOf(at('bad'))
     assert.ok(!(advice + message).includes('\u001b'))
-    assert.match(advice, /"\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.tif"/)
+    assert.match(advice, /"\S*\/bad\/\ufffd\[31m\\\$\(touch x\)\\`y\\`\\"\.geojson"/)
   })
 
-  it('leaves folders and archives of tiles alone, whatever else is in them', async () => {
+  it('leaves folders of tiles alone, whatever else is in them', async () => {
     folder.write({
       'tiles/0/0/0.png': png(1), 'tiles/dem.tif': 'II*\0', 'tiles/doc.kml': '<kml>', 'tiles/project.qgz': 'x', 'tiles/conf.xml': '<x>',
-      'tiles.zip': writeZip([{ name: 'doc.kml', bytes: '<kml>' }, { name: 'dem.tif', bytes: 'II*\0' }, { name: 'x/0/0/0.png', bytes: png(1) }]),
       'nothing/readme.txt': 'x'
     })
-    for (const name of ['tiles', 'tiles.zip', 'nothing']) await (await openSource(at(name))).close()
+    for (const name of ['tiles', 'nothing']) await (await openSource(at(name))).close()
   })
 
   it('is unknown where nothing is known of it', async () => {

@@ -59,7 +59,7 @@ onEachStore('tilecouch export --tree', backend => {
 
   it('refuses what makes no sense, before it writes anything', async () => {
     for (const args of [
-      ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'], ['osm', map.to(), '--tree', '--format', 'zip'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
+      ['osm@2022', map.to(), '--tree'], ['osm', map.to(), '--tree', '--history'], ['osm', map.to(), '--tree', '--format', 'mbtiles'], ['osm', map.to(), '--tree', '--gateway', 'http://a.example'],
       ['osm', map.to(), '--tree', '--nginx', path.join(folder.dir, 'x.conf'), '--gateway', 'a.example'], ['osm', map.to(), '--live'], ['nothing', map.to(), '--tree'], ['osm', map.to(), '--tree', '--zoom', 'x']
     ]) {
       const { code, out, err } = await run(...args)

@@ -39,7 +39,7 @@ onEachStore('verify of what was exported', backend => {
   })
   after(() => store.destroy())
 
-  const TARGETS = { 'a.mbtiles': {}, 'cache.mbtiles': { cache: true }, 'a.pmtiles': {}, 'a.zip': {}, folder: {}, tms: { scheme: 'tms' } }
+  const TARGETS = { 'a.mbtiles': {}, 'cache.mbtiles': { cache: true }, 'a.pmtiles': {}, folder: {}, tms: { scheme: 'tms' } }
 
   for (const layer of ['osm', 'water']) {
     for (const [name, options] of Object.entries(TARGETS)) {
@@ -68,7 +68,7 @@ onEachStore('verify of what was exported', backend => {
   })
 
   it('finds nothing in what changed between two times, and counts what is gone', async () => {
-    for (const name of ['d.mbtiles', 'd.zip', 'd']) {
+    for (const name of ['d.mbtiles', 'd']) {
       const target = path.join(folder.dir, name)
       const { tiles } = await diff(store, 'osm@2021', 'osm@2022', { target })
       const { said, summary } = await findings(target)

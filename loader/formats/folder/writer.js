@@ -1,8 +1,9 @@
 // Writes a folder of z/x/y.ext files, as tile tools and web servers have it. Each file appears complete, with the time
 // of its version. Place, time and content tell which version a file is, so that an export can be resumed, or run again
 // to bring the folder up to date. A file that replaces another image of the same time gets the next second: web servers
-// compare only that to know whether a cached image is still valid.
-import { appendFile, mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+// compare only that to know whether a cached image is still valid. Links in the folder are not followed: somebody else
+// may have put them there.
+import { appendFile, lstat, mkdir, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { sharePromise } from '../../../core/shared-promise.js'
@@ -41,7 +42,7 @@ export async function open (folder, { layer, scheme = 'xyz', force, diff, ...opt
   if (found === undefined && !isEmpty && !force) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
   await rm(path.join(folder, WORK), { recursive: true, force: true })
   await mkdir(path.join(folder, WORK))
-  if (found === undefined) await writeFile(path.join(folder, MARK), mark)
+  if (found === undefined) await writeFile(path.join(folder, MARK), mark, { flag: 'wx' })
   return new FolderWriter(folder, { ...options, layer, scheme, diff }, !isEmpty)
 }
 
@@ -56,7 +57,7 @@ function describe (mark) {
 
 async function readMark (folder) {
   try {
-    return String(readSmallFile(path.join(folder, MARK)))
+    return String(readSmallFile(path.join(folder, MARK), undefined, { links: false }))
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
     throw error
@@ -84,7 +85,7 @@ class FolderWriter {
   /** @param {import('../../export/target.js').Known} tile */
   async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
-      const found = await stat(file)
+      const found = await lstat(file)
       if (found.size === size && fits(found, time) && digestOf(await readFile(file)) === digest) return true
     }
     return false
@@ -103,8 +104,23 @@ class FolderWriter {
     return sharePromise(this.#columns, `${z}/${x}`, () => {
       const [oldest = ''] = this.#columns.keys()
       if (this.#columns.size >= folderDefaults.columns) this.#columns.delete(oldest)
-      return readColumn(path.join(this.#folder, `${z}`, `${x}`))
+      return this.#column(z, x).then(readColumn)
     })
+  }
+
+  /** The folder of a column. Throws if it, or that of the zoom, is a link or a file. */
+  async #column (z, x) {
+    const zoom = path.join(this.#folder, `${z}`)
+    const column = path.join(zoom, `${x}`)
+    for (const folder of [zoom, column]) {
+      const found = await lstat(folder).catch(error => { if (error.code !== 'ENOENT') throw error })
+      if (!found) break
+      if (!found.isDirectory()) {
+        const what = found.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
+        throw new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: `it is ${what}` })
+      }
+    }
+    return column
   }
 
   /** Returns as soon as there is room for the next one. */
@@ -121,11 +137,11 @@ class FolderWriter {
     await writeFile(part, bytes)
     const directory = path.join(this.#folder, `${z}`, `${x}`)
     const target = path.join(directory, `${this.#row(z, y)}.${extensionOf(type)}`)
-    const before = this.resumed ? await stat(target).catch(() => undefined) : undefined
+    const before = this.resumed ? await lstat(target).catch(() => undefined) : undefined
     const when = new Date(before && fits(before, time) ? before.mtimeMs + 1000 : fileTime(time))
     await utimes(part, when, when)
     if (this.#made !== directory) {
-      await mkdir(directory, { recursive: true })
+      await mkdir(await this.#column(z, x), { recursive: true })
       this.#made = directory
     }
     await rename(part, target)
@@ -148,7 +164,7 @@ class FolderWriter {
       this.#isTidying = true
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
-    const found = await Promise.all(files.map(async file => ({ file, stats: await stat(file) })))
+    const found = await Promise.all(files.map(async file => ({ file, stats: await lstat(file) })))
     const isVersion = (stats, { time, size, gone }) => !gone && stats.size === size && fits(stats, time)
     const versionOf = ({ stats }) => versions.findLast(version => isVersion(stats, version))
     if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0

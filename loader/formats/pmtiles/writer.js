@@ -69,7 +69,7 @@ class PmtilesWriter {
 
   /** The format has no word for it. */
   gone ({ z, x, y }) {
-    throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles, .zip and folders can`)
+    throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles and folders can`)
   }
 
   #unwritable (why) {

@@ -50,7 +50,7 @@ export const work = {
     all: 'Alle Ebenen',
     commands: {
       load: 'Lädt Kacheln als Ausgabe einer Ebene.',
-      export: 'Schreibt eine Ebene in einen Ordner oder in eine Datei: MBTiles, PMTiles oder zip.',
+      export: 'Schreibt eine Ebene in einen Ordner oder in eine Datei: MBTiles oder PMTiles.',
       seed: 'Holt die Kacheln eines Gebiets vom Upstream der Ebene.',
       prune: 'Entfernt vergangene Versionen nach den Regeln der Ebene. Mit --dry-run wird nur gezählt.',
       check: 'Findet Fehler. Mit --fix werden sie behoben.',

@@ -50,7 +50,7 @@ export const work = {
     all: 'All layers',
     commands: {
       load: 'Loads tiles as an edition of a layer.',
-      export: 'Writes a layer to a folder, or to a file of MBTiles, PMTiles or zip.',
+      export: 'Writes a layer to a folder, or to a file of MBTiles or PMTiles.',
       seed: 'Fetches the tiles of an area from the upstream of the layer.',
       prune: 'Removes past versions by the rules of the layer. With --dry-run it only counts.',
       check: 'Finds faults. With --fix it repairs them.',

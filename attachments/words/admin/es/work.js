@@ -50,7 +50,7 @@ export const work = {
     all: 'Todas las capas',
     commands: {
       load: 'Carga teselas como una edición de una capa.',
-      export: 'Escribe una capa en una carpeta, o en un archivo MBTiles, PMTiles o zip.',
+      export: 'Escribe una capa en una carpeta, o en un archivo MBTiles o PMTiles.',
       seed: 'Descarga las teselas de una zona desde el servidor de origen de la capa.',
       prune: 'Elimina versiones pasadas según las reglas de la capa. Con --dry-run solo cuenta.',
       check: 'Busca errores. Con --fix los repara.',

@@ -50,7 +50,7 @@ export const work = {
     all: 'Toutes les couches',
     commands: {
       load: 'Charge des tuiles comme une édition d’une couche.',
-      export: 'Écrit une couche dans un dossier, ou dans un fichier MBTiles, PMTiles ou zip.',
+      export: 'Écrit une couche dans un dossier, ou dans un fichier MBTiles ou PMTiles.',
       seed: 'Télécharge les tuiles d’une zone depuis la source amont de la couche.',
       prune: 'Supprime les versions passées selon les règles de la couche. Avec --dry-run, compte seulement.',
       check: 'Cherche les défauts. Avec --fix, les répare.',
