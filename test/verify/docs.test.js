@@ -39,7 +39,7 @@ describe('a report', () => {
 
   it('has a reason in one line, however long and odd what was found is', () => {
     const report = new Report()
-    report.add('unsafe-name', 'a', `line\none\u001b[31m${'x'.repeat(500)}`)
+    report.add('not-a-tile-name', 'a', `line\none\u001b[31m${'x'.repeat(500)}`)
     assert.equal(report.first[0].why?.length, 200)
     assert.match(report.first[0].why ?? '', /^line one \[31mx/)
   })
