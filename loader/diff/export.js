@@ -11,7 +11,7 @@ import { TIME_KEY } from '../formats/metadata.js'
 /**
  * @typedef {object} ExportOptions
  * @property {string} target
- * @property {string} [format] folder, mbtiles or zip; unless given, by the name of the target
+ * @property {string} [format] folder or mbtiles; unless given, by the name of the target
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)
  * @property {boolean} [force] replace what exists
  * @property {boolean} [permission] although the terms of the layer's upstream forbid it

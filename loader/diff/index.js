@@ -14,7 +14,7 @@ import { openSides } from './sides.js'
  * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
  * the order of ids; awaited
  * @property {(tally: Tally) => void} [onProgress] after every tile
- * @property {string} [target] where to export what changed: a folder, .mbtiles or .zip
+ * @property {string} [target] where to export what changed: a folder or .mbtiles
  * @property {string} [format] of the target; unless given, by its name
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows
  * @property {boolean} [force] replace a target that exists

@@ -14,7 +14,7 @@ export { targetFormats } from './target.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows: xyz from the north (xyz)
- * @property {string} [format] folder, mbtiles, pmtiles or zip; from the name of the target unless given
+ * @property {string} [format] folder, mbtiles or pmtiles; from the name of the target unless given
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire, instead of equal tiles once
  * @property {boolean} [force] replace what is there
  * @property {boolean} [permission] export although the terms of the layer's upstream forbid it

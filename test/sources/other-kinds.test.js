@@ -66,6 +66,9 @@ const addresses = {
   'gs://maps/town.zip': [/in object storage/, /gcloud storage cp gs:\/\/maps\/town\.zip \./],
   'pmtiles://https://example.org/planet.pmtiles': [/pmtiles:\/\/ before it/, /tilecouch load https:\/\/example\.org\/planet\.pmtiles/],
   'ftp://example.org/town.zip': [/begins with ftp:\/\//, /tilecouch load town\.zip/],
+  'https://example.org/maps/town.tgz': [
+    /is a tar/, /curl -fLO https:\/\/example\.org\/maps\/town\.tgz\n {4}mkdir town && tar xf town\.tgz -C town\n/
+  ],
   'https://example.org/dem.tif': [/a TIFF image/, /curl -fLO https:\/\/example\.org\/dem\.tif\n {4}gdal2tiles\.py --xyz -w none dem\.tif dem-tiles/],
   'https://example.org/wms?SERVICE=WMS&REQUEST=GetCapabilities': [/is a WMS/, /'{"type":"wms","url":"https:\/\/example\.org\/wms","layers":"LAYERS"}'/],
   'https://example.org/cgi?map=/a.map&service=wms&version=1.1.1&request=GetMap&layers=hill&bbox=1,2,3,4&width=256&height=256&format=image/jpeg&transparent=true': [
