@@ -1,5 +1,5 @@
 // tilecouch export
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -233,7 +233,8 @@ async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, 
     if (before !== undefined && !force) {
       throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
     }
-    await writeFile(`${file}.new`, text)
+    await rm(`${file}.new`, { force: true }) // a link would lead elsewhere
+    await writeFile(`${file}.new`, text, { flag: 'wx' })
     await rename(`${file}.new`, file)
   } catch (error) {
     throw explain(error, file)

@@ -165,6 +165,12 @@ export class FeatureReport {
 
 const BUFFER = 65536 // characters collected before they are written
 
+/** An empty file in place of one that was left. A link that somebody put there is not followed. */
+async function openNew (file) {
+  await rm(file, { force: true })
+  return open(file, 'wx')
+}
+
 /** A text file that gets its final name only when it is complete. */
 class AtomicFile {
   #file
@@ -180,7 +186,7 @@ class AtomicFile {
       const isFolder = (await stat(file).catch(() => undefined))?.isDirectory()
       if (isFolder) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it is a folder' })
       unlock = await lock(`${file}.part-lock`, file)
-      return new AtomicFile(file, await open(`${file}.part`, 'w'), unlock)
+      return new AtomicFile(file, await openNew(`${file}.part`), unlock)
     } catch (error) {
       await unlock?.()
       throw explain(error, file)
@@ -206,7 +212,7 @@ class AtomicFile {
     await this.#try(async () => {
       await this.#handle.truncate(0)
       await this.#handle.close()
-      this.#handle = await open(this.#part, 'w')
+      this.#handle = await openNew(this.#part)
     })
   }
 

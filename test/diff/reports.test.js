@@ -1,7 +1,7 @@
 // What differs, tile by tile: lines and polygons, in files that appear whole.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import path from 'node:path'
 import { tileBounds } from '../../core/index.js'
@@ -29,6 +29,15 @@ describe('the tiles that differ', () => {
     await report.finish()
     return { report, collection: JSON.parse(read('g.geojson')) }
   }
+
+  it('are never written through a link that somebody put in the place of the unfinished file', async () => {
+    folder.write({ theirs: 'theirs' })
+    symlinkSync(path.join(folder.dir, 'theirs'), path.join(folder.dir, 'list.jsonl.part'))
+    const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)
+    await report.add(change(3, 1, 2))
+    await report.finish()
+    assert.deepEqual([read('theirs'), read('list.jsonl').length > 9], ['theirs', true])
+  })
 
   it('are JSON lines with both times, and bytes of what there is', async () => {
     const report = await ListReport.open(path.join(folder.dir, 'list.jsonl'), process.stdout)

@@ -1,6 +1,6 @@
 // tilecouch export LAYER FOLDER --tree, as somebody types it.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { nginxConfig } from '../../loader/tree/index.js'
 import { until } from '../../bench/wait.js'
@@ -46,8 +46,11 @@ onEachStore('tilecouch export --tree', backend => {
   it('writes the configuration of nginx once, and does not overwrite an adapted one', async () => {
     const file = path.join(folder.dir, 'tiles.conf')
     const args = ['osm', map.to(), '--tree', '--nginx', file, '--gateway', 'http://127.0.0.1:8080']
+    folder.write({ theirs: 'theirs' })
+    symlinkSync(path.join(folder.dir, 'theirs'), `${file}.new`)
     assert.equal((await run(...args)).code, 0)
     assert.equal(readFileSync(file, 'utf8'), nginxConfig({ root: map.to(), gateway: 'http://127.0.0.1:8080' }))
+    assert.equal(readFileSync(path.join(folder.dir, 'theirs'), 'utf8'), 'theirs', 'no link is followed')
     assert.equal((await run(...args)).code, 0)
     writeFileSync(file, 'adapted')
     const refused = await run(...args)
