@@ -8,7 +8,7 @@ import { png } from '../support/tiles.js'
 import { HISTORY, T, Z, historyOf, useStage, without } from './stage.js'
 
 const limits = {}
-const nothing = { changed: 0, refused: 0, named: [], purged: 0 }
+const nothing = { changed: 0, refused: 0, named: [], purged: 0, unpurged: 0 }
 
 onEachStore('removing', backend => {
   let store, url
