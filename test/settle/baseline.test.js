@@ -78,7 +78,8 @@ onEachStore('what an edition is compared with', backend => {
     await mirror(url, there)
     // a correction that the position of the other database is after
     await copy.write([{ layer: 'third', ...TILE, time: T(2023), bytes: png(E) }])
-    await copy.couch.bulk(workDocuments(600))
+    const others = Array.from({ length: 600 }, (_, x) => ({ layer: 'another', z: 10, x, y: 0, time: T(2023), bytes: png(E) }))
+    assert.equal((await copy.write(others)).failed, 0)
     await edition(copy, 'third', 2024, D)
     assert.deepEqual((await copy.head('third', 5, 3, 4)).bytes, png(D))
     await copy.destroy()
