@@ -26,6 +26,7 @@ export function createHandler (ctx, routes) {
   /** @param {Request} req @param {Response} res */
   return function handle (req, res) {
     const started = performance.now()
+    const { socket } = req
     let before = -1
     /** @type {Asked | undefined} */
     let asked
@@ -41,7 +42,7 @@ export function createHandler (ctx, routes) {
       if (asked.kind !== 'tile') { // tiles write these themselves: one list of headers, one length
         setSafeHeaders(res)
         cors.apply(req, res)
-        before = req.socket.bytesWritten
+        before = socket.bytesWritten
       }
       if (asked.kind !== 'db' && asked.kind !== 'admin' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
       const answer = route(ctx, asked, req, res)
@@ -70,7 +71,7 @@ export function createHandler (ctx, routes) {
         outcome: res.outcome,
         status: res.headersSent ? res.statusCode : CLIENT_LEFT,
         seconds,
-        bytes: res.sent ?? (before < 0 ? 0 : req.socket.bytesWritten - before)
+        bytes: res.sent ?? (before < 0 ? 0 : socket.bytesWritten - before)
       }
       metrics.request(answer)
       if (options.accessLog) logAccess(log, req, answer)

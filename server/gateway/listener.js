@@ -116,12 +116,13 @@ export class Listener {
 
   /** @param {Promise<void>} answer */
   async #wait (answer, req, res) {
+    const { socket } = req
     this.#live.add(res)
-    req.socket[waiting]++
+    socket[waiting]++
     await answer
-    req.socket[waiting]--
+    socket[waiting]--
     this.#live.delete(res)
-    req.socket[used] = performance.now()
+    socket[used] = performance.now()
   }
 
   /** A client that asks before it sends a body may send it when the handler begins to read, whatever the method. */

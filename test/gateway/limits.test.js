@@ -44,6 +44,12 @@ onEachStore('questions to /db', backend => {
       for (const body of bodies) assert.equal((await put(path, body)).status, 413, `${path} ${body.slice(0, 30)}`)
       assert.equal((await put(path, `{"keys":[${'['.repeat(40)}${']'.repeat(40)}]}`)).status, 400)
     }
+    const piece = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+    const head = 'POST /db/_all_docs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+    for (let count = 0; count < 5; count++) {
+      assert.match(await speak(own.gateway.url, head + piece.repeat(40)), /^HTTP\/1\.1 413 [^]*connection: close/i)
+    }
+    assert.equal((await own.ask('/health')).status, 200, 'of its length nobody knew before')
   })
 
   it('have no way round the limit on images: it is held against what the store does, not against fields that it passes over', async () => {

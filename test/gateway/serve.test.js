@@ -117,7 +117,7 @@ onEachStore('tilecouch serve', backend => {
     assert.equal(await isPublic(store.couch), false)
     const refused = start(['--db', url, '--host', '0.0.0.0'])
     assert.equal(await refused.ended, 1)
-    assert.match(refused.err, /this gateway is public, but \S+ is private[^]*--set public=true[^]*\[WOULD_BE_PUBLIC\]/)
+    assert.match(refused.err, /this gateway is public, but \S+ is private \[WOULD_BE_PUBLIC\][^]*--set public=true/)
     assert.doesNotMatch(refused.err, /:[^/@\s]+@/)
     for (const args of [['--set', 'public=true'], ['--private-layers', '*'], ['--private-layers', 'osm']]) {
       const serving = start(['--db', url, '--json', ...args])

@@ -160,7 +160,8 @@ export async function readBytes (req, most = MAX_BODY) {
   const chunks = []
   let [length, values] = [0, 0]
   try {
-    for await (const chunk of req) {
+    // otherwise Node takes the socket away from a request of which not all is read
+    for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       length += chunk.length
       values += valuesIn(chunk)
       if (length > most || values > MAX_VALUES) throw tooLarge(most)
