@@ -27,7 +27,7 @@ export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
   const text = json !== undefined ? JSON.stringify(json) : String(body)
   const bytes = base64 !== undefined ? Buffer.from(String(base64), 'base64') : text
   const type = json !== undefined ? 'application/json' : defaultType
-  ex.send(code, bytes, { ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
+  ex.send(code, bytes, { ...SANDBOX, ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
 }
 
 /** Headers that no design function sets: those that frame the answer, its sandbox, and sessions. */
@@ -62,7 +62,7 @@ export async function showRoute (ex, ddocName) {
   const { runtime, source, id } = await called(ex, ddocName, 'shows')
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
   const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
-  sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept', ...SANDBOX })
+  sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept' })
 }
 
 export async function listRoute (ex, ddocName) {
@@ -77,16 +77,16 @@ export async function listRoute (ex, ddocName) {
   const all = []
   for await (const row of rows) all.push(row)
   const answer = await runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
-  sendDesignAnswer(ex, answer, 'application/json', SANDBOX)
+  sendDesignAnswer(ex, answer, 'application/json')
 }
 
 export async function updateRoute (ex, ddocName) {
   const { runtime, source, id } = await called(ex, ddocName, 'updates')
   const old = id === null ? null : await findDocument(ex.db, id)
   const { doc, response } = await runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
-  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML, SANDBOX)
+  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML)
   const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
-  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev, ...SANDBOX }
+  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev }
   sendDesignAnswer(ex, { code: 201, ...response }, HTML, headers)
 }
 

@@ -57,7 +57,7 @@ export const views = target => describe('views', () => {
 
   it('tell tabs and ends of lines apart, and count other control characters for nothing', async () => {
     const texts = ['\t', '\n', '\r', ' ', 'a', 'a\u0001', 'a\u0002', 'a\tb', 'a\nb', 'a b', 'a\u0001b', 'ab']
-    const written = texts.map((k, at) => ({ _id: `text${String.fromCharCode(97 + at)}`, k }))
+    const written = texts.map((k, at) => ({ _id: `text${String.fromCharCode(97 + at)}`, k, v: 1 }))
     const { json } = await admin('POST', '/_bulk_docs', { docs: written })
     const keys = async path => (await view(path)).rows.map(({ key }) => key)
     assert.deepEqual(await keys('plain?startkey=""&endkey="ab"'), texts)
