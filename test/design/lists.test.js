@@ -20,7 +20,7 @@ describe('the list that redirects to the version as of a time', () => {
   })
 
   it('names a head with its revision: it may change before the client comes back', () => {
-    assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location, '../../../db/osm:10:300:412/tile?rev=3-abc')
+    assert.equal(runList('at', [head], { db: '../../../db/' }).headers.Location, '../../../db/osm:10:300:412/tile?as=tile&rev=3-abc')
   })
 
   it('finds the database by itself when it is asked directly', () => {

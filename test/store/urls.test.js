@@ -4,6 +4,7 @@ import { publish } from '../../loader/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { as, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
+import { packTile } from '../support/vector-tile.js'
 
 const [T1, T2, T3] = ['2021-06-01T00:00:00Z', '2022-06-01T00:00:00Z', '2023-06-01T00:00:00Z']
 
@@ -35,6 +36,30 @@ onEachStore('tile URLs', backend => {
     assert.deepEqual([status, type], [200, 'image/png'])
     assert.deepEqual(body, png(108))
     assert.match(headers.get('etag'), /^"/)
+  })
+
+  it('sends vector tiles as they are stored, from the embedded store with a header that maps unpack them by', async () => {
+    const road = name => packTile({
+      roads: [{ type: /** @type {const} */ ('LineString'), lines: /** @type {any} */ ([[[0, 0], [4096, 4096]]]), properties: { name } }]
+    })
+    await store.defineLayer('roads', { format: 'pbf' })
+    for (const time of [T1, T2]) await store.write([{ layer: 'roads', z: 3, x: 0, y: 0, time, bytes: road(time) }])
+    const isEmbedded = backend.name === 'embedded'
+    const sent = async (path, encoding) => {
+      const { status, headers, body } = await get(path, { redirect: 'follow', headers: { 'accept-encoding': encoding } })
+      assert.equal(status, 200, path)
+      return [headers.get('content-encoding'), body[0] === 0x1f]
+    }
+    for (const path of ['/roads/3/0/0.pbf', '/roads@2021/3/0/0.pbf', '/roads@2023/3/0/0.pbf', '/tms/1.0.0/roads@2023/3/0/7.pbf']) {
+      assert.deepEqual(await sent(path, 'gzip, br'), isEmbedded ? ['gzip', false] : [null, true], path)
+      assert.deepEqual(await sent(path, 'identity'), [null, true], path)
+    }
+    // programs that compare bytes name a revision
+    const { headers } = await get('/roads@2023/3/0/0.pbf')
+    const rev = new URL(headers.get('location')).searchParams.get('rev')
+    assert.deepEqual(await sent(`/db/roads:3:0:0/tile?rev=${rev}`, 'gzip'), [null, true])
+    const head = await get('/roads/3/0/0.pbf', { method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
+    assert.deepEqual([head.status, head.headers.get('content-encoding')], [200, isEmbedded ? 'gzip' : null])
   })
 
   it('answers 304 when the client has it already', async () => {

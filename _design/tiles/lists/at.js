@@ -10,8 +10,8 @@
     send(JSON.stringify({ error: 'TILE_NOT_FOUND', reason: row ? 'the tile was gone from ' + row.key[4] + ' on' : 'no version of this tile at or before that time' }) + '\n')
     return
   }
-  // private: a client wrote the headers that the address is from. A head may change before the client comes back for it: its revision is named
-  var location = db + row.id + '/tile' + (row.id.indexOf('@') < 0 ? '?rev=' + row.value.rev : '')
+  // private: a client wrote the headers that the address is from. A head may change before the client comes back for it: its revision is named. The embedded store answers as=tile as it answers the address of a tile
+  var location = db + row.id + '/tile' + (row.id.indexOf('@') < 0 ? '?as=tile&rev=' + row.value.rev : '')
   start({ code: 302, headers: { Location: location, 'Content-Type': 'application/json', 'Cache-Control': 'private, max-age=0, must-revalidate', 'X-Tilecouch-Time': row.key[4] } })
   send(JSON.stringify({ location: location, time: row.key[4] }) + '\n') // an empty body would break the framing for keep-alive clients
 })

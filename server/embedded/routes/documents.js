@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
 import {
   attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
@@ -123,6 +124,7 @@ export const documentRoute = (ex, id) => ex.dispatch(methods, id)
 // Attachments: with the md5 of their bytes as ETag
 
 const TEXT = /^(text\/|application\/(javascript|json|xml))/ // as CouchDB's default, attachments/compressible_types
+const VECTOR = formats.mvt.type
 const SMALL = 1000 // bytes below which packing gains nothing
 const MOST_PACKED = 32 // texts that are kept packed: the viewer and the client library have fewer
 
@@ -135,20 +137,34 @@ async function readAttachment (ex, id, name) {
   if (!stub) throw notFound('Document is missing attachment')
   const etag = `"${stub.digest.slice('md5-'.length)}"`
   if (ex.unchanged(etag)) return
+  const isVector = stub.content_type === VECTOR && (ex.query.rev === undefined || ex.query.as === 'tile')
   const type = stub.content_type || 'application/octet-stream'
   const headers = {
     'Content-Type': type, ETag: etag, 'Accept-Ranges': 'none', 'Cache-Control': 'must-revalidate',
     ...(!id.startsWith('_design/') && SANDBOX) // only admins can attach pages there, such as the viewer
   }
+  if (isVector) return sendVector(ex, await attachmentBytes(ex.db, id, name, stub), headers)
   if (ex.method !== 'HEAD') return sendBytes(ex, await attachmentBytes(ex.db, id, name, stub), stub.digest, headers)
   ex.res.writeHead(200, { ...headers, 'Content-Length': stub.length })
   ex.res.end()
 }
 
+/**
+ * A vector tile for a map, which unpacks it by its headers. Who names a revision compares bytes, and gets them as they
+ * are stored, unless the address comes from _design/tiles/lists/at.js.
+ */
+function sendVector (ex, bytes, headers) {
+  const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b && takesGzip(ex)
+  ex.res.appendHeader('Vary', 'Accept-Encoding')
+  ex.send(200, bytes, { ...headers, ...(isPacked && { 'Content-Encoding': 'gzip' }) })
+}
+
+const takesGzip = ({ headers }) => /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+
 /** Texts are packed where the client unpacks them, as CouchDB does. */
 async function sendBytes (ex, bytes, digest, headers) {
   const isText = TEXT.test(headers['Content-Type']) && bytes.length > SMALL
-  if (!isText || !/\bgzip\b/.test(ex.headers['accept-encoding'] ?? '')) return ex.send(200, bytes, headers)
+  if (!isText || !takesGzip(ex)) return ex.send(200, bytes, headers)
   let body = packed.get(digest)
   if (!body) {
     body = await promisify(gzip)(bytes)
