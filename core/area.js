@@ -118,10 +118,11 @@ export class Area {
    * The tiles of one zoom in columns, from west to east; a column that is touched in several places comes several
    * times, from north to south. Each tile is in one of them.
    * @param {number} z
+   * @param {number} [first] column @param {number} [last]
    * @returns {Generator<{z: number, x: number, y0: number, y1: number}>}
    */
-  * columns (z) {
-    for (const { x, runs } of this.#columns(z, 0, 2 ** z - 1)) {
+  * columns (z, first = 0, last = 2 ** z - 1) {
+    for (const { x, runs } of this.#columns(z, first, last)) {
       for (const [y0, y1] of runs) yield { z, x, y0, y1 }
     }
   }

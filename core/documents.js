@@ -8,6 +8,7 @@ import { isExactTime } from './times.js'
 import { flag, isShallow, listOf, object, text, whole } from './values.js'
 
 const DEPTH = 64 // lists and objects within each other: polygons of features may be in collections in collections
+const STYLE_FILE = 4_194_304 // bytes
 const UNKNOWN = 4096 // characters of a field of a later version
 
 const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/
@@ -76,7 +77,12 @@ export const styleKinds = {
     },
     needs: ['time', 'style'],
     most: 1_048_576,
-    id: ({ layer, time }) => styleId(layer, time)
+    id: ({ layer, time }) => styleId(layer, time),
+    // the validation of CouchDB sees the length that a writer says, and this is the one that is stored
+    fault ({ _attachments: files = {} }) {
+      const tooLong = Object.keys(files).find(name => files[name].length > STYLE_FILE)
+      return tooLong && `its file ${tooLong} is more than ${STYLE_FILE} bytes`
+    }
   }
 }
 

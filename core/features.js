@@ -77,7 +77,8 @@ function decode (feature) {
 
 /**
  * A text that is the same for two tiles with the same features, however they were encoded. The order of layers, of
- * features and of tables has no meaning; the extent and the order of points have.
+ * points and lines and of tables has no meaning. The extent, the order of positions and the order of polygons have one:
+ * a polygon is drawn over those before it.
  * @param {Uint8Array} bytes unpacked
  * @returns {string | undefined} nothing if numbers are too large to be compared
  */
@@ -86,9 +87,15 @@ export function canonicalText (bytes) {
   const layers = [...readFeatures(bytes)]
   const features = layers.flatMap(([, list]) => list.map(({ feature }) => feature))
   if (!features.every(({ id, properties }) => [id, ...Object.values(properties)].every(isExact))) return undefined
-  return JSON.stringify(layers.sort(([a], [b]) => a < b ? -1 : 1).map(([name, list]) =>
-    [name, list.map(({ id, shape, attributes }) => `${id} ${shape} ${attributes}`).sort()]))
+  return JSON.stringify(layers.sort(([a], [b]) => a < b ? -1 : 1).map(([name, list]) => {
+    const isPolygon = ({ feature }) => KINDS[feature.type] === 'Polygon'
+    const others = list.filter(one => !isPolygon(one)).map(textOf).sort()
+    return [name, others, list.filter(isPolygon).map(textOf)]
+  }))
 }
+
+/** @param {Decoded} decoded */
+const textOf = ({ id, shape, attributes }) => `${id} ${shape} ${attributes}`
 
 export class FeatureDiff {
   #usesIds

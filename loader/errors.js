@@ -11,6 +11,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   NO_RETINA: { status: 404, text: d => `the layer ${show(d.layer)} has no tiles of twice the pixels (@2x)`, advice: 'Leave @2x out. To add them: load tiles of 512 pixels as a layer of their own, and name it with `tilecouch layer NAME --retina OTHER`.' },
   BAD_RANGE: { status: 416, text: d => `no bytes in the range ${show(d.value)}: there are ${d.length}`, advice: 'Ranges look like bytes=0-499 or bytes=-500.' },
 
+  TILES_COMPRESSED: { status: 409, text: d => `${d.url} compresses tiles, so that their digests are not those of their bytes`, advice: 'Take images and vector tiles out of attachments/compressible_types in the configuration of CouchDB (the default is text/*, application/javascript, application/json, application/xml), and run the command again.' },
   SAME_DATABASE: { status: 409, text: d => `${d.url} and ${d.where} are the same database`, advice: 'Name another database for the mirror.' },
 
   // who may see what through a gateway

@@ -165,7 +165,9 @@
       },
       token: { title: 'text 200', hash: 'hash', layers: 'patterns', until: 'time', created: 'time', user: 'text 300', revoked: 'time' },
       activity: { user: 'text 300', at: 'time', via: 'text 300', what: 'what', done: 'done', edition: 'time', name: 'text 300', fields: 'object' },
-      store: { title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500' }
+      store: {
+        schema: 'whole 1 1000', uuid: 'text 100', created: 'time', published: 'time', title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500'
+      }
     }[newDoc.type]
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
@@ -240,6 +242,17 @@
     })
   }
 
+  // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
+  function checkStore () {
+    checkFields()
+    if (isAdmin) return
+    var before = oldDoc && !oldDoc._deleted ? oldDoc : {}
+    if (newDoc.schema > 1 && before.schema !== newDoc.schema) forbid('only an admin raises the schema of a store')
+    ;['schema', 'uuid', 'created', 'published'].forEach(function (field) {
+      if (before[field] !== undefined && JSON.stringify(before[field]) !== JSON.stringify(newDoc[field])) forbid('only an admin changes ' + field + ' of a store')
+    })
+  }
+
   // a store that names its own writers has no others
   var ours = (secObj && secObj.tilecouch) || {}
   var isNamed = ours.writers !== undefined
@@ -253,6 +266,7 @@
     checkSize(1024)
     if (isRunOf('activity') && !isAdmin) forbid('only an admin removes an activity') // a writer cannot wipe his traces
     if (/^token:[^:@]+$/.test(newDoc._id) && !isAdmin) forbid('only an admin removes a token')
+    if (newDoc._id === 'tilecouch' && !isAdmin) forbid('only an admin removes the document of a store')
     // what hangs there could still be read by revision
     if (Object.keys(newDoc._attachments || {}).length) forbid('a deleted document has no attachment')
     return
@@ -266,7 +280,6 @@
   else if (type === 'token' && !isAdmin) forbid('only an admin of this store makes and revokes tokens')
   else if (type === 'token') checkToken()
   else if (newDoc._id !== 'tilecouch' || type !== 'store') forbid('not a document of a tile store: type must be tile, layer, edition, style, manifest, block, removed, limits, work, activity or token')
-  else if (newDoc.schema !== undefined && !isInteger(newDoc.schema)) forbid('schema must be a whole number')
-  else checkFields()
+  else checkStore()
   checkAttachments(type === 'tile')
 })

@@ -3,6 +3,7 @@
 import { TilecouchError } from '../errors.js'
 import { rewrite } from '../rewrite.js'
 import { REFUSALS, askAll, askEach, bulkGetRows, isRefusal, leavesIn, noAnswer, winnerOf } from './answers.js'
+import { WRONG_LENGTH } from './multipart.js'
 import { askQueries, askResults, pagesOf } from './queries.js'
 import { Requester } from './requests.js'
 
@@ -33,17 +34,19 @@ const FINAL = new Set([...REFUSALS, 'conflict'])
 export class CouchClient extends Requester {
   #bulkBody
   #decode
+  #inflate
 
   /**
    * @param {ConstructorParameters<typeof Requester>[0] & {
    *   bulkBody?: (docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>,
-   *   decode?: (base64: string) => any}} parts bulkBody: makes the body of a _bulk_docs request; decode: makes bytes of
-   *   attachments that came as base64
+   *   decode?: (base64: string) => any, inflate?: (gzip: any) => any}} parts bulkBody: makes the body of a _bulk_docs
+   *   request; decode: makes bytes of attachments that came as base64; inflate: unpacks what the server compressed
    */
-  constructor ({ bulkBody = jsonBody, decode, ...parts }) {
+  constructor ({ bulkBody = jsonBody, decode, inflate, ...parts }) {
     super(parts)
     this.#bulkBody = bulkBody
     this.#decode = decode
+    this.#inflate = inflate
   }
 
   /** As request; undefined for what is not there. @param {CouchRequest} request */
@@ -96,8 +99,8 @@ export class CouchClient extends Requester {
   /**
    * Documents by their ids, in that order: the winner of each, if there is one.
    * @param {string[]} ids
-   * @param {Options & {attachments?: boolean, base64?: boolean}} [options] attachments: with their bytes; base64: see
-   *   bulkGet
+   * @param {Options & Omit<Parameters<CouchClient['bulkGet']>[1], 'qs'>} [options] attachments: with their bytes; the
+   *   others: see bulkGet
    * @returns {Promise<{id: string, doc?: any, deleted: boolean}[]>}
    */
   async docs (ids, options) {
@@ -111,7 +114,7 @@ export class CouchClient extends Requester {
   /**
    * Every leaf of documents, deleted ones as well. _bulk_get is twice to four times as fast as _all_docs with keys.
    * @param {string[]} ids
-   * @param {Options & {attachments?: boolean, base64?: boolean}} [options]
+   * @param {Parameters<CouchClient['docs']>[1]} [options]
    * @returns {Promise<Map<string, any[]>>} an empty list: there never was one
    */
   async leaves (ids, options) {
@@ -123,7 +126,7 @@ export class CouchClient extends Requester {
   /**
    * As leaves; a document without an answer costs the others nothing.
    * @param {string[]} ids
-   * @param {Options & {attachments?: boolean, base64?: boolean}} [options]
+   * @param {Parameters<CouchClient['docs']>[1]} [options]
    * @returns {Promise<{leaves: Map<string, any[]>, failed: Map<string, {error: string, reason: string}>}>} each id is
    *   in
    *   one of them
@@ -137,7 +140,7 @@ export class CouchClient extends Requester {
   /**
    * Documents at the very revisions that are named, with their attachments. One that is not there any more is left out.
    * @param {{id: string, rev: string}[]} asked
-   * @param {Options & {attachments?: boolean}} [options]
+   * @param {Parameters<CouchClient['docs']>[1]} [options]
    * @returns {Promise<any[]>}
    */
   async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
@@ -153,34 +156,52 @@ export class CouchClient extends Requester {
   /**
    * One _bulk_get request, in which documents without an answer are not asked for again.
    * @param {{id: string, rev?: string, atts_since?: string[]}[]} docs
-   * @param {Options & {qs?: Record<string, any>, attachments?: boolean, base64?: boolean,
+   * @param {Options & {qs?: Record<string, any>, attachments?: boolean, base64?: boolean, packed?: boolean,
    *   check?: (rows: any[]) => void}} options
-   *   base64: attachments stay as JSON has them, to be written again; for small ones that is the faster answer. check:
-   *   throws BAD_ANSWER when the request has to be repeated
+   *   base64: attachments stay as JSON has them, to be written again; for small ones that is the faster answer. packed:
+   *   attachments that the server compressed stay so, with their `encoding`. check: throws BAD_ANSWER when the request
+   *   has to be repeated
    */
-  bulkGet (docs, { qs, attachments, base64, check, ...options }) {
+  bulkGet (docs, { qs, attachments, base64, packed, check, ...options }) {
     return this.request({
       method: 'POST',
       path: '_bulk_get',
-      qs: { ...qs, ...(attachments && { attachments }) },
+      // without the information, compressed ones cannot be told from damaged ones
+      qs: { ...qs, ...(attachments && { attachments }), ...(check && { att_encoding_info: true }) },
       // CouchDB prefers JSON, with base64, wherever it is mentioned
       accept: attachments && this.#decode && !base64 ? 'multipart/mixed' : 'application/json',
       ...options,
       body: { docs },
       raw: true,
-      parse: bytes => this.#decoded(bulkGetRows(bytes), base64, check)
+      parse: bytes => this.#decoded(bulkGetRows(bytes), { base64, packed, check })
     })
   }
 
   // the embedded store answers JSON whatever is asked for
-  #decoded (rows, base64, check) {
+  #decoded (rows, { base64, packed, check }) {
     for (const { doc } of rows) {
       for (const attachment of Object.values(doc?._attachments ?? {})) {
         if (this.#decode && !base64 && typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
       }
     }
     check?.(rows)
-    return rows
+    return packed || !this.#inflate ? rows : rows.map(row => this.#unpacked(row))
+  }
+
+  // digests are those of the compressed bytes, and were compared before
+  #unpacked (row) {
+    try {
+      for (const attachment of Object.values(row.doc?._attachments ?? {})) {
+        if (attachment.encoding !== 'gzip' || !(attachment.data instanceof Uint8Array)) continue
+        attachment.data = this.#inflate?.(attachment.data)
+        if (attachment.data.length !== attachment.length) throw new Error(WRONG_LENGTH)
+        delete attachment.encoding
+        delete attachment.encoded_length
+      }
+      return row
+    } catch (error) {
+      return { id: row.id, error: 'bad_attachment', reason: error.message }
+    }
   }
 
   /**

@@ -9,6 +9,9 @@ const CRLF = encode('\r\n')
 const BLANK = encode('\r\n\r\n')
 const DASH = 0x2d
 
+// A store keeps its limits by the length that a document says. A writer may say another one than the attachment has.
+export const WRONG_LENGTH = 'an attachment does not have the length that its document says'
+
 /**
  * The documents of a multipart/mixed body, errors left out. Attachments have their bytes in `data`: views of the body.
  * @param {Uint8Array} body
@@ -25,8 +28,11 @@ export function parseBulkGet (body, onError) {
   for (const { headers, content } of parts(body, body.subarray(start, end), start)) {
     const type = headers['content-type'] ?? ''
     const inner = /^multipart\/related;\s*boundary="?([^";]+)"?/i.exec(type)
-    if (inner) docs.push(parseRelated(content, encode(`--${inner[1]}`)))
-    else if (!/error="?true/i.test(type)) docs.push(parseJson(content))
+    if (inner) {
+      const { doc, reason } = parseRelated(content, encode(`--${inner[1]}`))
+      if (!reason) docs.push(doc)
+      else onError?.({ id: doc._id, rev: doc._rev, error: 'bad_attachment', reason })
+    } else if (!/error="?true/i.test(type)) docs.push(parseJson(content))
     else onError?.(parseJson(content))
   }
   return docs
@@ -38,12 +44,13 @@ function parseRelated (content, delimiter) {
   // the attachments follow in the order in which the document names them
   const following = Object.values(doc._attachments ?? {}).filter(attachment => attachment.follows)
   if (following.length !== rest.length) throw cutOff()
+  const lengthOf = attachment => attachment.encoded_length ?? attachment.length
+  const isWrong = following.some((attachment, index) => rest[index].content.length !== lengthOf(attachment))
   following.forEach((attachment, index) => {
-    if (rest[index].content.length !== (attachment.encoded_length ?? attachment.length)) throw cutOff()
     attachment.data = rest[index].content
     delete attachment.follows
   })
-  return doc
+  return { doc, reason: isWrong ? WRONG_LENGTH : undefined }
 }
 
 /**

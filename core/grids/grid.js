@@ -190,6 +190,12 @@ export class Grid {
     return [each(Math.min, 0), each(Math.min, 1), each(Math.max, 2), each(Math.max, 3)]
   }
 
+  /** Of its coarsest matrix, in the system. A set may begin with many tiles. */
+  get width () {
+    const [{ columns, span }] = this.matrices
+    return columns * span[0]
+  }
+
   /** The tile that a place lies in, or the nearest to it. */
   tileAt (lon, lat, z) {
     const { columns, rows } = this.matrix(z)
@@ -234,7 +240,7 @@ export class Grid {
     if (this.inDegrees) return bbox
     const key = bbox.join()
     if (!this.#boxes.has(key)) {
-      const near = this.matrices[0].span[0] * ROUGH
+      const near = this.width * ROUGH
       remember(this.#boxes, key, boxAround(outlineOf(this, bbox, near).flat(), near), KEPT_BOXES)
     }
     return this.#boxes.get(key)

@@ -71,7 +71,7 @@ export function outlineOf (grid, [west, south, east, north], near) {
  * @param {number} [near] units of the system, by which a line may miss
  * @returns {Position[][][]}
  */
-export function project (grid, polygons, near = grid.matrices[0].span[0] * NEAR) {
+export function project (grid, polygons, near = grid.width * NEAR) {
   const { reach } = grid
   const parts = []
   for (const rings of polygons) {

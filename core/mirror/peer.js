@@ -77,6 +77,7 @@ export class CouchPeer {
     const rows = await this.couch.bulkGet(docs, {
       ...this.reading,
       attachments: true,
+      packed: true,
       qs: { revs: true, ...(latest && { latest }) },
       accept: 'multipart/mixed', // any mention of JSON, and CouchDB sends that, with base64
       most,
@@ -158,8 +159,11 @@ export function checkDigests (docs, digestOf) {
 }
 
 /**
- * Whether the bytes of an attachment are those that its digest names. One without bytes is not compared.
- * @param {{data?: any, digest?: string}} attachment @param {(data: any) => string} digestOf as CouchDB writes it
+ * Whether the bytes of an attachment are those that its digest names. One without bytes is not compared, nor one that
+ * CouchDB compressed and unpacked again for JSON: its digest is that of the compressed bytes.
+ * @param {{data?: any, digest?: string, encoding?: string}} attachment
+ * @param {(data: any) => string} digestOf as CouchDB writes it
  */
-export const hasItsBytes = ({ data, digest }, digestOf) =>
-  data === undefined || !digest?.startsWith('md5-') || digestOf(data) === digest
+export const hasItsBytes = ({ data, digest, encoding }, digestOf) =>
+  data === undefined || (encoding && typeof data === 'string') ||
+  !digest?.startsWith('md5-') || digestOf(data) === digest

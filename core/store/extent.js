@@ -78,13 +78,14 @@ function touching (grid, bounds, z, box) {
   return [left, box[3] > y1 ? south : bounds[1], right, box[1] < y0 ? north : bounds[3]]
 }
 
-/** Whether bounds touch every tile of a box: in most grids they are no rectangle. @param {Grid} grid */
+/** Whether bounds touch every tile of a box. They are rectangles only in grids of degrees. @param {Grid} grid */
 function touchesAll (grid, bounds, z, /** @type {Box} */ [x0, y0, x1, y1]) {
-  let columns = 0
-  for (const column of parseArea({ bbox: bounds, grid }).columns(z)) {
-    if (column.x >= x0 && column.x <= x1 && column.y0 <= y0 && column.y1 >= y1) columns++
-  }
-  return columns === x1 - x0 + 1
+  const area = parseArea({ bbox: bounds, grid })
+  const parts = area.rectangles(z) ??
+    Array.from(area.columns(z, x0, x1), ({ x, y0: first, y1: last }) => ({ x0: x, x1: x, y0: first, y1: last }))
+  const columns = parts.filter(part => part.y0 <= y0 && part.y1 >= y1)
+    .map(part => Math.max(0, Math.min(part.x1, x1) - Math.max(part.x0, x0) + 1))
+  return columns.reduce((sum, count) => sum + count, 0) === x1 - x0 + 1
 }
 
 /**

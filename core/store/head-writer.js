@@ -60,6 +60,7 @@ export class HeadWriter {
    * @param {AbortSignal} [options.signal]
    * @param {TileAccess['send']} options.send takes attachments as `docs` and the tiles have them
    * @param {TileAccess['fetch']} [options.fetch]
+   * @param {(rows: any[]) => void} [options.check] throws BAD_ANSWER when bytes do not match their digests
    * @param {TileAccess['replace']} [options.replace]
    * @param {(tile: any, outcome: Outcome | TilecouchError) => void} options.report
    * @param {string} [options.run]
@@ -68,7 +69,7 @@ export class HeadWriter {
    * @param {StatementsByLayer} [options.statements] of editions
    */
   constructor (couch, {
-    stored, signal, send, replace, report, run = newRun(), inManifest = false, expectsChanges = false,
+    stored, signal, send, check, replace, report, run = newRun(), inManifest = false, expectsChanges = false,
     fetch = (asked, until) => couch.revisions(asked, { signal: until }),
     statements = new StatementsByLayer(couch, signal)
   }) {
@@ -80,6 +81,7 @@ export class HeadWriter {
     this.inManifest = inManifest
     this.statements = statements
     this.access = { couch, send, fetch, replace }
+    this.check = check
     this.#isNewGround = !expectsChanges
     this.#expectsChanges = expectsChanges
   }
@@ -197,7 +199,8 @@ export class HeadWriter {
   /** The heads of tiles. */
   #heads (tiles, attachments) {
     const ids = tiles.map(({ id }) => id)
-    return this.couch.docs(ids, { signal: this.signal, ...(attachments && { attachments, base64: areSmall(tiles) }) })
+    const { signal, check } = this
+    return this.couch.docs(ids, { signal, ...(attachments && { attachments, check, base64: areSmall(tiles) }) })
   }
 
   /** Tiles with a past version that was removed: a writer that was killed after copying a head may have left it. */

@@ -1,5 +1,5 @@
 // The document that marks a database as a tile store: looked for before anything is written into it.
-import { TilecouchError } from '../errors.js'
+import { TilecouchError, show } from '../errors.js'
 import { LAYER_KINDS, isAdministrative, isTileId } from '../ids.js'
 import { now } from '../times.js'
 
@@ -18,7 +18,8 @@ export function hasMarker (marker, url) {
   if (marker?.type !== 'store') return false
   const { schema } = marker
   if (!schema || schema <= SCHEMA) return true
-  const why = `the store has schema ${schema}, this tilecouch knows ${SCHEMA}: upgrade it`
+  const why = `the store has schema ${show(schema)}, this tilecouch knows ${SCHEMA}: upgrade it. ` +
+    `If no newer tilecouch wrote that, an admin sets schema to ${SCHEMA} in the document tilecouch`
   throw new TilecouchError('CONFIG_INVALID', { file: url, why })
 }
 

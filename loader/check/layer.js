@@ -209,12 +209,13 @@ async function checkLayerDocument (couch, layer, report) {
   if (type !== 'layer' || name !== layer) wrong(`type ${JSON.stringify(type)}, layer ${JSON.stringify(name)}`)
   const { faults, valid } = examine({ ...doc, type: 'layer', layer })
   faults.forEach(wrong)
-  for (const field of ['upstream', 'retention']) {
+  for (const field of ['grid', 'upstream', 'retention']) {
     try {
       layerDocument(layer, { [field]: valid[field] })
     } catch (error) {
       if (!(error instanceof TilecouchError)) throw error
       wrong(error.message)
+      if (field === 'grid') delete valid.grid // its tiles are then checked as those of Web Mercator
     }
   }
   return valid

@@ -1,6 +1,8 @@
-// Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store.
-import { STORE_ID, compareIds, faultIn, settingsOf } from '../../core/index.js'
+// Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store. Of
+// documents that never change, such as styles and blocks, one revision stays.
+import { STORE_ID, compareIds, faultIn, settingsOf, styleKinds } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
+import { faultInRecord } from '../../core/store/records.js'
 import { winnerFirst } from '../../core/mirror/index.js'
 import { peerOf } from '../mirror/peer.js'
 import { lastPrune } from '../prune/mark.js'
@@ -48,12 +50,22 @@ const kinds = {
   }
 }
 
-const kindOf = id => id === STORE_ID ? 'store' : /^(layer|edition):/.exec(id)?.[1]
+// Two masters that store the same content write it in revisions of their own: another moment, or another program. Where
+// the content differs, what was stored later counts, as of two loads for one time.
+const storedLater = (a, b) => compareIds(b.stored ?? '', a.stored ?? '') || winnerFirst(a, b)
+
+const NEVER_CHANGES = new Set(['style', 'manifest', 'block', 'removed'])
+
+const kindOf = id => id === STORE_ID ? 'store' : /^(layer|edition|style|manifest|block|removed):/.exec(id)?.[1]
 
 /** Whether a document can be merged. @param {string} id */
 export const isMergeable = id => kindOf(id) !== undefined
 
-const faultOf = doc => doc._id === STORE_ID ? undefined : faultIn(doc)
+function faultOf (doc) {
+  if (doc._id === STORE_ID) return undefined
+  if (doc.type === 'style') return faultIn(doc, styleKinds)
+  return NEVER_CHANGES.has(doc.type) ? faultInRecord(doc) : faultIn(doc)
+}
 
 /**
  * @param {any[]} leaves living ones, two or more, of one document
@@ -62,6 +74,7 @@ const faultOf = doc => doc._id === STORE_ID ? undefined : faultIn(doc)
 export function planMerge (leaves) {
   const [{ _id: id }] = leaves
   const kind = /** @type {string} */ (kindOf(id))
+  if (NEVER_CHANGES.has(kind)) return planChoice(leaves, kind)
   if (leaves.some(doc => doc.type !== kind || doc._attachments || faultOf(doc))) return undefined
   const [first, ...others] = [...leaves].sort(kinds[kind].order)
   const fields = kinds[kind].merge(fieldsOf(first), others.map(fieldsOf))
@@ -69,6 +82,14 @@ export function planMerge (leaves) {
     ...(canonical(fields) !== canonicalFields(first) && { write: written({ _id: id, ...fields }, first._rev) }),
     ends: others.map(({ _rev }) => tombstone(id, _rev))
   }
+}
+
+/** One revision stays as it is, the others end. One that is not valid never stays. */
+function planChoice (leaves, kind) {
+  const valid = leaves.filter(doc => doc.type === kind && !faultOf(doc)).sort(storedLater)
+  if (!valid.length) return undefined
+  const others = leaves.filter(doc => doc !== valid[0])
+  return { ends: others.map(({ _id: id, _rev: rev }) => tombstone(id, rev)) }
 }
 
 /**

@@ -13,15 +13,19 @@ export async function checkMark (couch, report) {
   for (const why of faultsIn(doc)) report.add('bad-mark', STORE_ID, why)
 }
 
-function faultsIn ({ type, schema, created, published }) {
+function faultsIn ({ type, schema, uuid, created, published, _attachments: { logo } = {} }) {
   return [
     ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),
     ...(isSchema(schema) ? [] : [`schema ${JSON.stringify(schema)}`]),
+    ...(uuid === undefined || isUuid(uuid) ? [] : [`uuid ${JSON.stringify(uuid)}`]),
+    ...(logo?.length > LOGO ? [`a logo of ${logo.length} bytes`] : []),
     ...[created, published].filter(time => time !== undefined && !isExactTime(time))
       .map(time => `time ${JSON.stringify(time)}`)
   ]
 }
 
+const LOGO = 262_144 // bytes, as validate_doc_update.js has it
+const isUuid = uuid => typeof uuid === 'string'
 const isSchema = schema => Number.isInteger(schema) && schema >= 1
 
 /** The schema of a store's documents; 0 if it is unknown. */
@@ -37,10 +41,12 @@ const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.sche
 export async function mark (couch, schema) {
   const isPublished = Boolean(await couch.get('_design/tiles'))
   const doc = await couch.update(STORE_ID, stored => {
-    if (stored?.type === 'store' && isSchema(stored.schema)) return undefined
+    const hasUuid = stored?.uuid === undefined || isUuid(stored.uuid)
+    if (stored?.type === 'store' && isSchema(stored.schema) && hasUuid) return undefined
     const fresh = newMarker(schema)
     if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
-    return { ...stored, type: fresh.type, schema: isSchema(stored.schema) ? stored.schema : fresh.schema }
+    const schemaNow = isSchema(stored.schema) ? stored.schema : fresh.schema
+    return { ...stored, type: fresh.type, schema: schemaNow, ...(!hasUuid && { uuid: fresh.uuid }) }
   })
   return faultsIn(doc).length === 0
 }

@@ -162,7 +162,7 @@ function withFormat (fields) {
 
 /** @param {any} output @param {Awaited<ReturnType<typeof storeStyle>>} stored */
 function note (output, { layer, time, isNew, files, bytes: size, ignored }) {
-  if (!isNew) output.note(`Nothing new: ${layer}@${time} is the same style`)
+  if (!isNew) output.note(`The style ${layer}@${time} is stored already`)
   else output.note(`Stored the style ${layer}@${time}${files ? `, with ${plural(files, 'file')}, ${bytes(size)}` : ''}`)
   if (ignored.length) output.note(`  ${plural(ignored.length, 'file')} ignored, such as ${ignored[0]}`)
 }

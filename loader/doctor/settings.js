@@ -8,7 +8,7 @@ import {
   NO_ORIGINS, couchPolicy, differsInLists, embedders, isOrigin, isViewerPolicy, letsRun, originsIn, originsOf,
   runsViewer, storesIn
 } from '../couchapp/policy.js'
-import { Couch } from '../store/couch.js'
+import { Couch, compresses } from '../store/couch.js'
 import { listDefaults } from '../store/ranges.js'
 import { plural } from '../text.js'
 import { accessRights } from './access.js'
@@ -78,7 +78,7 @@ export const settings = {
     'That many seconds of indexing are lost when the server is killed.'],
   'attachments/compressible_types': ['text/*, application/javascript, application/json, application/xml',
     compressesTiles, 'bad',
-    'CouchDB compresses tiles: their digests are not those of their bytes, so every load writes all of them again.'],
+    'CouchDB compresses tiles: their digests are not those of their bytes, so loads are refused (TILES_COMPRESSED).'],
   'smoosh/db_channels': ['upgrade_dbs,ratio_dbs,slack_dbs', lacksChannel('dbs'), 'warning',
     'Without the channels ratio and slack nothing may be compacted automatically.'],
   'smoosh/view_channels': ['upgrade_views,ratio_views,slack_views', lacksChannel('views'), 'warning',
@@ -101,8 +101,7 @@ export const settings = {
 }
 
 function compressesTiles (value) {
-  const covers = (entry, type) => entry === type || (entry.endsWith('/*') && type.startsWith(entry.slice(0, -1)))
-  return Object.values(formats).some(({ type }) => listed(value).some(entry => covers(entry, type)))
+  return Object.values(formats).some(({ type }) => compresses(value, type))
 }
 
 async function lookAtSettings (inspection) {

@@ -1,11 +1,15 @@
 // A CouchDB database as Node asks it: the client of core/couch, sending with undici, with names and passwords from the
 // URL or the environment, and with tiles as buffers.
-import { CouchClient } from '../../core/couch/client.js'
+import { gunzipSync } from 'node:zlib'
+import { CouchClient, encodeId } from '../../core/couch/client.js'
 import { clientDefaults } from '../../core/couch/requests.js'
 import { parseDatabaseUrl } from './address.js'
 import { bulkBody } from './bulk-body.js'
 import { beginAnew } from './deletions.js'
 import { exchange } from './exchange.js'
+import { TILE_ATTACHMENT } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { unpackDefaults } from '../unpack.js'
 
 export const retryDefaults = clientDefaults
 
@@ -15,7 +19,10 @@ export const retryDefaults = clientDefaults
  *   path: of the server and of the database; user: empty without a name
  */
 
+const inflate = bytes => gunzipSync(bytes, { maxOutputLength: unpackDefaults.bytes })
+
 export class Couch extends CouchClient {
+  #isPlain = false // the server is known to store tiles as they are
   #authorised
   /** @type {Access | undefined} */
   #access
@@ -28,7 +35,7 @@ export class Couch extends CouchClient {
   constructor (url, { onRetry, ambient, ...options } = {}) {
     const { authorised, ...parsed } = parseDatabaseUrl(url, { ambient })
     const decode = text => Buffer.from(text, 'base64')
-    super({ ...parsed, exchange, bulkBody, headers: () => this.access.headers, decode, options })
+    super({ ...parsed, exchange, bulkBody, headers: () => this.access.headers, decode, inflate, options })
     this.#authorised = authorised
     if (onRetry) this.retryListeners.add(onRetry)
   }
@@ -51,6 +58,43 @@ export class Couch extends CouchClient {
   }
 
   /**
+   * As CouchClient, and refuses a server that compresses tiles: their digests are then not those of their bytes, and
+   * nothing could be compared. An admin reads the setting before the first tile is written. Nobody else may read it, so
+   * the first tile that was written is looked at.
+   * @param {any[]} docs @param {any} [options]
+   */
+  async bulk (docs, options) {
+    const probe = this.#isPlain ? undefined : docs.find(doc => doc._attachments?.[TILE_ATTACHMENT]?.data)
+    if (!probe) return super.bulk(docs, options)
+    const { signal } = options ?? {}
+    const setting = await this.#compressibleTypes(signal)
+    const { content_type: type } = probe._attachments[TILE_ATTACHMENT]
+    if (setting !== undefined && compresses(setting, type)) throw this.#compressing()
+    const answers = await super.bulk(docs, options)
+    if (setting === undefined) {
+      const qs = { rev: answers.find(({ id }) => id === probe._id)?.rev ?? probe._rev, att_encoding_info: true }
+      const stored = qs.rev && await this.find({ path: encodeId(probe._id), qs, signal })
+      if (stored?._attachments?.[TILE_ATTACHMENT]?.encoding) throw this.#compressing()
+      if (!stored) return answers
+    }
+    this.#isPlain = true
+    return answers
+  }
+
+  #compressing () {
+    return new TilecouchError('TILES_COMPRESSED', { url: this.serverUrl })
+  }
+
+  /** The setting of the server; nothing if it may not be read. @param {AbortSignal} [signal] */
+  async #compressibleTypes (signal) {
+    const path = '_node/_local/_config/attachments/compressible_types'
+    const parse = bytes => JSON.parse(String(bytes))
+    const request = { path, server: true, raw: true, parse, retries: 0, signal }
+    const setting = await this.request(request).catch(() => undefined)
+    return typeof setting === 'string' ? setting : undefined
+  }
+
+  /**
    * Writes new revisions, in one request.
    * @param {any[]} docs attachments with bytes in `data`; those without `_rev` are new
    * @param {AbortSignal} [signal]
@@ -60,3 +104,7 @@ export class Couch extends CouchClient {
     return this.bulk(docs, { signal })
   }
 }
+
+/** Whether CouchDB compresses attachments of a type. @param {string} setting attachments/compressible_types */
+export const compresses = (setting, type) => setting.split(',').map(entry => entry.trim()).some(entry =>
+  entry === type || (entry.endsWith('/*') && type.startsWith(entry.slice(0, -1))))

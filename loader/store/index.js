@@ -109,7 +109,7 @@ export class Store {
    */
   async identity () {
     const { uuid, created } = await this.couch.get(STORE_ID) ?? {}
-    return uuid ?? created ?? `${this.url} of ${(await this.info()).instance_start_time}`
+    return [uuid, created].find(value => typeof value === 'string') ?? `${this.url} of ${(await this.info()).instance_start_time}`
   }
 
   /** Facts about the database: documents, sizes, shards. */

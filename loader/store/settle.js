@@ -3,7 +3,7 @@ import { pMapIterable } from 'p-map'
 import { batchesOf } from '../../core/batches.js'
 import { headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { compareRevs } from '../../core/mirror/index.js'
+import { checkDigests, compareRevs } from '../../core/mirror/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { TileSet } from '../../core/store/blocks.js'
@@ -18,19 +18,15 @@ export const settleDefaults = {
 
 /**
  * @param {(docs: any[], signal?: AbortSignal) => Promise<any[]>} [send] of new revisions
- * @returns {import('../../core/store/settle.js').TileAccess}
+ * @returns {import('../../core/store/settle.js').TileAccess & {check: (rows: any[]) => void}}
  */
 export function tileAccess (couch, send = (docs, signal) => couch.write(docs, signal)) {
   const peer = peerOf(couch)
   return {
     couch,
     send,
-    fetch: async (asked, signal) => {
-      const { docs, failed = [] } = await peer.fetch(asked, { signal, latest: false })
-      const broken = failed.find(({ error }) => error !== 'not_found')
-      if (!broken) return docs
-      throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: `${broken.id}: ${broken.reason ?? broken.error}` })
-    },
+    check,
+    fetch: (asked, signal) => couch.revisions(asked, { check, signal }),
     // a past version never changes: another leaf is written beside it, and settling ends the old one later
     async replace (pasts, signal) {
       const [refused] = await writeAlike(couch, peer, pasts.map(({ doc }) => doc), signal)
@@ -38,6 +34,11 @@ export function tileAccess (couch, send = (docs, signal) => couch.write(docs, si
     }
   }
 }
+
+/** Bytes that are written again are compared with their digests, before they are unpacked. @param {any[]} rows */
+const check = rows => checkDigests(rows.flatMap(({ doc }) => doc ?? []), data => digestOf(toBytes(data)))
+
+const toBytes = data => typeof data === 'string' ? Buffer.from(data, 'base64') : data
 
 /**
  * A access for what several masters put right of the same leaves: each of them makes the very same revisions of it.
@@ -68,7 +69,7 @@ async function writeAlike (couch, peer, docs, signal) {
 function withDigest (doc) {
   const image = doc._attachments?.tile
   if (!image) return doc
-  const data = typeof image.data === 'string' ? Buffer.from(image.data, 'base64') : image.data
+  const data = toBytes(image.data)
   return { ...doc, _attachments: { tile: { content_type: image.content_type, data, digest: digestOf(data) } } }
 }
 

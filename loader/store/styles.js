@@ -35,13 +35,14 @@ export async function styles (couch, layer) {
 }
 
 /**
- * Stores a style from a time on. If the same style counts at that time already, nothing is written.
+ * Stores a style from a time on, even if the same one counts then already: it is stated for this time, and a style that
+ * is stored later for a time between does not change that. Only the same style for the same time writes nothing.
  * @param {import('./couch.js').Couch} couch
  * @param {string} layer
  * @param {{time: string, style: MapStyle, files?: StyleFiles, digest: string}} given time: exact; digest: of the style
  *   and its files
  * @param {AbortSignal} [signal]
- * @returns {Promise<{id: string, time: string, isNew: boolean}>} the document that counts at that time
+ * @returns {Promise<{id: string, time: string, isNew: boolean}>}
  */
 export async function putStyle (couch, layer, { time, style, files = {}, digest }, signal) {
   const id = styleId(checkLayer(layer), time)
@@ -60,16 +61,12 @@ export async function putStyle (couch, layer, { time, style, files = {}, digest 
   }
   const why = faultIn(doc, styleKinds)
   if (why) throw new TilecouchError('BAD_DOCUMENT', { id, why })
-  const before = await getStyle(couch, layer, time, signal)
-  if (before?.digest === digest) return { id: before._id, time: before.time, isNew: false }
-  if (before?.time !== time) {
-    const [{ error, reason }] = await couch.write([doc], signal)
-    if (!error) return { id, time, isNew: true }
-    if (error !== 'conflict') throw refusal(couch, id, reason || error)
-    const there = await couch.get(id, signal) // another writer was quicker
-    if (there?.digest === digest) return { id, time, isNew: false }
-  }
-  throw new TilecouchError('STYLE_TAKEN', { layer, time })
+  const [{ error, reason }] = await couch.write([doc], signal)
+  if (!error) return { id, time, isNew: true }
+  if (error !== 'conflict') throw refusal(couch, id, reason || error)
+  const stored = await couch.get(id, signal)
+  if (stored?.digest !== digest) throw new TilecouchError('STYLE_TAKEN', { layer, time })
+  return { id, time, isNew: false }
 }
 
 const refusal = (couch, id, reason) => /type must be (?!.*\bstyle\b)/.test(reason)

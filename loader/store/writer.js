@@ -19,7 +19,7 @@ export const writeDefaults = {
 /** Failures that concern the whole store: going on would fail for every tile. */
 const FATAL = new Set([
   'UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'DISK_FULL', 'DATABASE_NOT_FOUND', 'ABORTED', 'BAD_ANSWER', 'NO_ANSWER',
-  'COUCHDB_ERROR'
+  'COUCHDB_ERROR', 'TILES_COMPRESSED'
 ])
 
 /** @typedef {import('./tile.js').Tile} Tile */

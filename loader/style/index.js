@@ -11,8 +11,8 @@ import { readStyle } from './read.js'
  * @param {string} file a style.json, or a folder with one, its sprite and glyphs
  * @param {{time?: string, signal?: AbortSignal}} [options] time: from when on it counts; now unless given
  * @returns {Promise<{layer: string, time: string, isNew: boolean, files: number, bytes: number, ignored: string[]}>}
- *   time: of the style that counts, which is an older one if that is the same; ignored: names in the folder that are no
- *   part of a style
+ *   isNew: false if the same style was stored for that time before; ignored: names in the folder that are no part of a
+ *   style
  */
 export async function storeStyle (store, layer, file, { time = now(), signal } = {}) {
   const exact = startOf(time)

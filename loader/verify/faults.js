@@ -179,7 +179,7 @@ export const faults = {
   }),
   'bad-mark': fault('the document `tilecouch`, which marks a store, has wrong fields', {
     cause: 'somebody edited the document',
-    fix: '`type` and `schema` are corrected; other fields stay',
+    fix: '`type`, `schema` and `uuid` are corrected; other fields stay',
     reason: 'the id is reserved for this document'
   }),
   unpublished: warning('the store was never published: it has no design documents yet', { advice: 'Load it, then `tilecouch push`.' }),

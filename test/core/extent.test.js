@@ -1,6 +1,9 @@
 // How far a layer reaches: bounds from which every tile of every zoom is found.
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import fc from 'fast-check'
+import { Area } from '../../core/area.js'
+import { gridOf } from '../../core/grids/index.js'
 import { selector, tileBounds } from '../../core/index.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
 
@@ -54,6 +57,23 @@ describe('the bounds of a layer', () => {
       for (const [z, x, y] of before ? [before, ...tiles] : tiles) assert.ok(touches(z, x, y), `${z}/${x}/${y} of ${bounds}`)
       assert.deepEqual(extentOf(...tiles).widen(bounds), bounds, 'again changes nothing')
     }))
+  })
+
+  it('in a grid of degrees are compared at once, however deep a zoom is', () => {
+    const grid = gridOf({ grid: 'WorldCRS84Quad' })
+    for (const [bounds, box, isInside] of /** @type {[import('../../core/grid.js').Bbox, number[], boolean][]} */ ([
+      [[-180, -90, 180, 90], [0, 0, 2 ** 24 - 1, 2 ** 23 - 1], true], [[7, 46, 9, 48], [0, 0, 2 ** 24 - 1, 9], false],
+      [[170, -20, -170, 10], [0, 2 ** 22, 9, 2 ** 22], true], [[170, -20, -170, 10], [0, 2 ** 22, 2 ** 24 - 1, 2 ** 22], false],
+      [[170, -20, -170, 10], [0, 0, 9, 2 ** 22], false]
+    ])) {
+      const extent = new Extent(grid)
+      extent.add(24, box[0], box[1])
+      extent.add(24, box[2], box[3])
+      const columns = mock.method(Area.prototype, 'columns')
+      assert.equal(String(extent.widen(bounds)) === String(bounds), isInside, `${bounds} ${box}`)
+      assert.equal(columns.mock.callCount(), 0)
+      columns.mock.restore()
+    }
   })
 
   it('and zooms limit no upstream that had no limits', () => {

@@ -142,6 +142,25 @@ describe('grids', () => {
     assert.ok(gridOf({ grid: { ...town, crs: 'EPSG:99999', proj4: '+proj=utm +zone=31 +datum=WGS84' } }).toCrs([3, 52])[0] > 4e5)
   })
 
+  it('whose projection gives no places are refused, each time, and those of its layer are left out', () => {
+    const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
+    const odd = ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
+      '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0']
+    for (const text of [...odd, ...odd]) assert.throws(() => gridOf({ grid: of(text) }), { code: 'BAD_GRID' }, text)
+    const docs = odd.map((text, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, grid: of(text) }))
+    const faults = []
+    assert.deepEqual(soundLayers(docs, ({ layer }) => faults.push(layer)), [])
+    assert.equal(faults.length, odd.length)
+    assert.ok(gridOf({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
+  })
+
+  it('that begin with many tiles are outlined as exactly as others, in no more points', () => {
+    const [matrix] = town.tileMatrices
+    const deep = { ...matrix, cellSize: matrix.cellSize / 2 ** 20, matrixWidth: 2 ** 20, matrixHeight: 2 ** 20 }
+    const points = grid => gridOf({ grid }).outline([5, 52, 5.4, 52.3]).flat().length
+    assert.equal(points({ ...town, tileMatrices: [deep] }), points({ ...town, tileMatrices: [{ ...matrix, matrixWidth: 1, matrixHeight: 1 }] }))
+  })
+
   it('of a layer that cannot be read leave the layer out, and no other', () => {
     const docs = [undefined, 'LV95', town, 'LV96', { id: 'x' }].map((grid, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, ...(grid && { grid }) }))
     const faults = []

@@ -73,8 +73,13 @@ describe('a multipart answer of CouchDB', () => {
     assert.deepEqual(Object.values(doc._attachments).map(({ data }) => data), [inner, Buffer.alloc(0), Buffer.from([0, 255, 13, 10])])
   })
 
-  it('whose attachments are not as long as the document says is refused', () => {
-    assert.throws(() => parseBulkGet(related([Buffer.from('abcd')], [5])), { code: 'BAD_ANSWER' })
+  it('leaves out a document whose attachments are not as long as it says, and names it', () => {
+    const errors = []
+    assert.deepEqual(parseBulkGet(related([Buffer.from('abcd')], [5]), error => errors.push(error)), [])
+    assert.deepEqual(errors.map(({ id, error }) => [id, error]), [['x', 'bad_attachment']])
+  })
+
+  it('that lacks an attachment is refused', () => {
     const missing = related([Buffer.from('abc')]).toString().replace(/--inner\r\nContent-Length[^]*?abc\r\n/, '')
     assert.throws(() => parseBulkGet(Buffer.from(missing)), { code: 'BAD_ANSWER' })
   })

@@ -223,7 +223,27 @@ describe('validate_doc_update', () => {
       }
     }
     for (const field of Object.keys(layerFields)) forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of this layer must be`))
-    forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema must be/)
+    forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
+  })
+
+  it('lets a writer mark a store for a load, and only an admin alter or remove what is set', () => {
+    const [store, set] = [more => ({ _id: 'tilecouch', type: 'store', ...more }), { schema: 1, uuid: 'u', created: T, published: T }]
+    const other = { schema: 2, uuid: 'v', created: '2024-05-01T00:00:00Z', published: '2024-05-01T00:00:00Z' }
+    assert.equal(verdict(store({ schema: 1, uuid: 'u', created: T })), undefined)
+    assert.equal(verdict(store(set), { old: store({ schema: 1 }) }), undefined, 'what is missing')
+    assert.equal(verdict(store({ ...set, title: 'Maps' }), { old: store(set) }), undefined, 'a setting')
+    forbids(store({ schema: 2 }), /only an admin raises the schema/)
+    forbids({ _id: 'tilecouch', _deleted: true }, /only an admin removes/, { old: store(set) })
+    for (const [field, value] of Object.entries(other)) {
+      for (const changed of [{ ...set, [field]: value }, { ...set, [field]: undefined }]) {
+        const doc = JSON.parse(JSON.stringify(store(changed)))
+        forbids(doc, /only an admin (changes|raises)/, { old: store(set) })
+        assert.equal(verdict(doc, { user: { name: 'boss', roles: ['_admin'] }, old: store(set) }), undefined, `an admin changes ${field}`)
+      }
+    }
+    const odd = { schema: [0, 1001, '1', null], uuid: [{}, 5, 'x'.repeat(101)], created: ['2024', {}], published: [true, 5] }
+    const tried = Object.entries(odd).flatMap(([field, values]) => values.map(value => [field, value]))
+    for (const [field, value] of tried) forbids(store({ [field]: value }), new RegExp(`^${field} of this store must`))
   })
 
   it('agrees with core on what the operator of a store may say of the viewer', () => {

@@ -28,6 +28,26 @@ onEachMixture('conflicts of other documents', mixture => {
     for (const store of masters.stores) assert.deepEqual(await store.edition('osm', T(1)), { layer: 'osm', time: T(1), source: 'b', started: S(1), finished: S(2), tiles: 50, title: 'January' })
   })
 
+  it('of what never changes one revision stays: any of equal content, else what was stored later', async () => {
+    const style = { version: 8, sources: {}, layers: [] }
+    const put = (at, time, name) => masters.stores[at].putStyle('osm', { time, style: { ...style, name }, digest: name })
+    for (const at of [0, 1]) {
+      await masters.load(at, T(1), 1)
+      await put(at, T(1), 'same')
+      await put(at, T(2), `of ${at}`)
+    }
+    await masters.meet()
+    const { left } = await masters.settle()
+    assert.equal(left, 0)
+    const named = await Promise.all(masters.stores.map(async store => (await store.styles('osm')).map(doc => doc.style.name)))
+    assert.deepEqual(named[0], named[1])
+    assert.equal(named[0][0], 'same')
+    const leaf = (rev, more) => ({ _id: `style:osm@${T(1)}`, _rev: rev, type: 'style', layer: 'osm', time: T(1), style, ...more })
+    const leaves = [leaf('1-a', { stored: S(2) }), leaf('1-b', { stored: S(1) }), leaf('1-c', { stored: S(3), style: 5 })]
+    assert.deepEqual(planMerge(leaves)?.ends.map(({ _rev }) => _rev).map(rev => rev.split('-')[0]), ['2', '2'])
+    assert.equal(planMerge(leaves)?.write, undefined)
+  })
+
   it('the mark is that of the older store, in all stores', async () => {
     const marks = await Promise.all(masters.stores.map(({ couch }) => couch.get('tilecouch')))
     const [first] = marks.sort((a, b) => a.created < b.created || (a.created === b.created && a.uuid < b.uuid) ? -1 : 1)

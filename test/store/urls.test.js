@@ -141,6 +141,7 @@ onEachStore('tile URLs', backend => {
       ['/osm/3/8/0.png', 400, 'BAD_TILE'], ['/osm/31/0/0.png', 400, 'BAD_TILE'], ['/osm/3/-1/0.png', 400, 'BAD_TILE'], ['/osm/a/b/c.png', 400, 'BAD_TILE'],
       ['/osm/3/1/0', 400, 'BAD_TILE'], ['/Osm/3/1/0.png', 400, 'BAD_LAYER'], ['/layer/3/1/0.png', 400, 'BAD_LAYER'],
       ['/osm@yesterday/3/1/0.png', 400, 'BAD_TIME'], ['/osm@2021-13/3/1/0.png', 400, 'BAD_TIME'], ['/osm@2021-02-30/3/1/0.png', 400, 'BAD_TIME'],
+      ['/osm@0000-02-29/3/9/0.png', 400, 'BAD_TILE'], ['/osm@0100-02-29/3/1/0.png', 400, 'BAD_TIME'],
       ['/osm/times.json?bbox=1,2,3&z=3', 400, 'BAD_BBOX'], ['/osm/times.json?bbox=1,2,3,4', 400, 'BAD_ZOOM'], ['/a/b', 404, 'NOT_FOUND'], ['/osm/1/2/3/4/5.png', 404, 'NOT_FOUND']
     ]
     for (const [path, status, code] of wrong) {

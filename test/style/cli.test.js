@@ -24,7 +24,7 @@ describe('tilecouch layer --style', () => {
   it('stores a file or a folder, and shows what is stored', async () => {
     assert.doesNotMatch((await layer('osm')).out, /style/)
     assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err, 'Stored the style osm@2022-01-01T00:00:00Z\n')
-    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2023')).err, 'Nothing new: osm@2022-01-01T00:00:00Z is the same style\n')
+    assert.equal((await style('osm', file({ name: 'Plain' }), '--time', '2022')).err, 'The style osm@2022-01-01T00:00:00Z is stored already\n')
     folder.write({ ...folderOf(), 'notes.txt': 'x' })
     const { out, err } = await style('osm', folder.dir, '--time', '2024-03-01', '--title', 'Roads')
     assert.equal(err, 'Stored the style osm@2024-03-01T00:00:00Z, with 6 files, 868 B\n  1 file ignored, such as notes.txt\n')

@@ -36,6 +36,9 @@ onEachStore('a style', backend => {
     return storeStyle(own.store, 'osm', path.join(folder.dir, name), { time })
   }
   const timesOf = async (layer, store = own.store) => (await store.styles(layer)).map(({ time }) => time)
+  const removeStyles = async () => {
+    for (const time of await timesOf('osm')) await removeStyle(own.store, 'osm', time)
+  }
   /** From CouchDB itself, as nobody. */
   const couch = (address, url = own.url) => request(`${as(url)}/_design/tiles/_rewrite${address}`)
 
@@ -49,10 +52,21 @@ onEachStore('a style', backend => {
     }
   })
 
-  it('that counts already is not stored again, and another one for the same time is refused', async () => {
+  it('counts by the times it is stored for, in whatever order: one that is found unchanged is stated as well', async () => {
+    const stored = { 2022: 'S', 2024: 'S', 2023: 'T' }
+    const orders = [[2022, 2024, 2023], [2022, 2023, 2024], [2024, 2023, 2022], [2023, 2022, 2024]]
+    for (const [index, order] of orders.entries()) {
+      if (index) await removeStyles()
+      for (const year of order) await put(`${year}`, { name: stored[year] })
+      const shown = await Promise.all(Object.keys(stored).map(async year => (await own.store.style('osm', year)).style.name))
+      assert.deepEqual(shown, ['S', 'T', 'S'], String(order))
+    }
+  })
+
+  it('is not stored twice for one time, and another one for the same time is refused', async () => {
     await put(T1, { name: 'A' })
     const { update_seq: before } = await own.store.info()
-    for (const time of [T1, T2]) assert.deepEqual((({ time: at, isNew }) => [at, isNew])(await put(time, { name: 'A' })), [T1, false])
+    assert.equal((await put(T1, { name: 'A' })).isNew, false)
     await assert.rejects(put(T1, { name: 'B' }), { code: 'STYLE_TAKEN' })
     await assert.rejects(put(T1, { name: 'A' }, { ...folderOf({ name: 'A' }), 'sprite.png': png(9) }), { code: 'STYLE_TAKEN' }, 'a sprite belongs to it')
     assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')

@@ -13,8 +13,8 @@ const [MOVE_TO, LINE_TO, CLOSE_PATH] = [1, 2, 7]
  * @property {[number, number][][]} lines of a point one line for each; of a polygon open rings
  * @property {Record<string, string | number | boolean>} [properties]
  *
- * @typedef {{extent?: number, other?: boolean}} Encoding other: the other way to write the same features: layers, features, tables and
- *   fields in another order, keys and values repeated, integers in another type
+ * @typedef {{extent?: number, other?: boolean}} Encoding other: the other way to write the same features: layers, points, lines,
+ *   tables and fields in another order, keys and values repeated, integers in another type
  */
 
 /**
@@ -42,10 +42,12 @@ function writeLayer ({ name, features, extent, other }, pbf) {
     const entries = Object.entries(feature.properties ?? {})
     return { ...feature, tags: (other ? entries.reverse() : entries).flatMap(([key, value]) => [indexOf(tables.keys, key), indexOf(tables.values, value)]) }
   })
+  const isPolygon = ({ type }) => type === 'Polygon' // their order has a meaning
+  const ordered = other ? [...tagged.filter(isPolygon), ...tagged.filter(one => !isPolygon(one)).reverse()] : tagged
   const parts = [
     () => pbf.writeVarintField(15, 2),
     () => pbf.writeStringField(1, name),
-    () => { for (const feature of other ? tagged.reverse() : tagged) pbf.writeMessage(2, writeFeature, { ...feature, other }) },
+    () => { for (const feature of ordered) pbf.writeMessage(2, writeFeature, { ...feature, other }) },
     () => { for (const key of tables.keys) pbf.writeStringField(3, key) },
     () => { for (const value of tables.values) pbf.writeMessage(4, writeValue, { value, other }) },
     () => { if (extent !== 4096 || other) pbf.writeVarintField(5, extent) }

@@ -306,7 +306,8 @@ const mayConcernOne = error => !STORE_ERRORS.has(error.code) && !BUSY.has(error.
  */
 export async function readDocuments (couch, ids, { inline, ...how } = {}) {
   const accept = inline ? { accept: 'application/json' } : {}
-  const { leaves, failed } = await couch.tryLeaves(ids, { ...how, attachments: true, ...accept, limits: TRIES })
+  const reading = { ...how, attachments: true, packed: true, ...accept, limits: TRIES }
+  const { leaves, failed } = await couch.tryLeaves(ids, reading)
   const answerOf = id => failed.has(id) ? noAnswer(couch.url, [id], failed.get(id)) : livingWinner(leaves.get(id))
   return new Map(ids.map(id => [id, answerOf(id)]))
 }
