@@ -165,9 +165,7 @@
       },
       token: { title: 'text 200', hash: 'hash', layers: 'patterns', until: 'time', created: 'time', user: 'text 300', revoked: 'time' },
       activity: { user: 'text 300', at: 'time', via: 'text 300', what: 'what', done: 'done', edition: 'time', name: 'text 300', fields: 'object' },
-      store: {
-        schema: 'whole 1 1000', uuid: 'text 100', created: 'time', published: 'time', title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500'
-      }
+      store: { schema: 'whole 1 1000', uuid: 'text 100', created: 'time', published: 'time', title: 'text 200', logo: 'path', colours: 'colours', opens: 'name', base: 'base', gazetteer: 'address', places: 'places', activityDays: 'whole 30 36500' }
     }[newDoc.type]
     for (var field in newDoc) {
       if (field.charAt(0) === '_' || field === 'type' || field === 'layer') continue
@@ -245,11 +243,9 @@
   // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
   function checkStore () {
     checkFields()
-    if (isAdmin) return
     var before = oldDoc && !oldDoc._deleted ? oldDoc : {}
-    if (newDoc.schema > 1 && before.schema !== newDoc.schema) forbid('only an admin raises the schema of a store')
     ;['schema', 'uuid', 'created', 'published'].forEach(function (field) {
-      if (before[field] !== undefined && JSON.stringify(before[field]) !== JSON.stringify(newDoc[field])) forbid('only an admin changes ' + field + ' of a store')
+      if (!isAdmin && (before[field] !== undefined || newDoc.schema > 1) && JSON.stringify(before[field]) !== JSON.stringify(newDoc[field])) forbid('only an admin changes ' + field + ' of a store')
     })
   }
 
@@ -265,8 +261,7 @@
   if (newDoc._deleted) {
     checkSize(1024)
     if (isRunOf('activity') && !isAdmin) forbid('only an admin removes an activity') // a writer cannot wipe his traces
-    if (/^token:[^:@]+$/.test(newDoc._id) && !isAdmin) forbid('only an admin removes a token')
-    if (newDoc._id === 'tilecouch' && !isAdmin) forbid('only an admin removes the document of a store')
+    if (/^(token:[^:@]+|tilecouch)$/.test(newDoc._id) && !isAdmin) forbid('only an admin removes ' + (newDoc._id === 'tilecouch' ? 'the document of a store' : 'a token'))
     // what hangs there could still be read by revision
     if (Object.keys(newDoc._attachments || {}).length) forbid('a deleted document has no attachment')
     return
