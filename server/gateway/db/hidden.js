@@ -1,11 +1,10 @@
 // Documents about the running of a store are for those who administer it: /db shows them to nobody. Lists of ids may
 // name them: a feed that leaves out some of its rows would have to read every document. Replicators that ask for them
 // get none, and go on.
-import { isAdministrative } from '../../../core/index.js'
+import { ADMINISTRATIVE_IDS, ADMINISTRATIVE_KINDS, isAdministrative } from '../../../core/index.js'
 import { questionsIn } from './request.js'
 
-const KINDS = ['work', 'activity', 'token']
-const SHOWN = { $not: { _id: { $regex: `^(${KINDS.join('|')}):[^:@]+$` } } }
+const SHOWN = { $not: { _id: { $regex: ADMINISTRATIVE_IDS } } }
 const NONE = '1-00000000000000000000000000000000' // a revision that no document has
 const OF_LAYERS = /^(by_|rest_by_area$|styles$|expiring$|stored$)/ // views
 
@@ -60,7 +59,7 @@ function mayShow ([first, design, , view], asked) {
   const [low, high] = asked.descending ? [endkey, startkey] : [startkey, endkey]
   const isBefore = (id, kind) => typeof id === 'string' && id < `${kind}:`
   const isAfter = (id, kind) => typeof id === 'string' && id >= `${kind};`
-  return KINDS.some(kind => !isAfter(low, kind) && !isBefore(high, kind))
+  return ADMINISTRATIVE_KINDS.some(kind => !isAfter(low, kind) && !isBefore(high, kind))
 }
 
 function hideRows (answer) {
