@@ -3,12 +3,11 @@
 import { gridOf } from '../../../core/grids/index.js'
 import { formatReference } from '../../../core/index.js'
 import { formatOfLayer } from '../../../core/formats.js'
-import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
+import { matrixSetOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
-import { crsBoxOf } from '../wmts/capabilities.js'
 import { rounded } from '../wmts/matrix-sets.js'
 import { xml } from '../wmts/xml.js'
 
@@ -42,6 +41,8 @@ function serviceXml (layers, service) {
 }
 
 /**
+ * With the box of the grid, and every zoom down to the last one of the layer: GDAL puts the first tile into the corner
+ * of the box, and wants the orders from 0 on.
  * @param {Record<string, any>} layer
  * @param {{service: string, time?: string}} place service: address of the service, ends in a slash; time: as written
  */
@@ -51,9 +52,7 @@ export function tileMapXml (layer, { service, time }) {
     throw new TilecouchError('NOT_FOUND', { reason: 'TMS needs zooms that halve, which this grid has not: use WMTS' })
   }
   const [{ z: first }] = matrices
-  const [left, bottom] = grid.rangeExtent(first, grid.whole(first))
-  const [minx, miny, maxx, maxy] = crsBoxOf(layer).map(rounded)
-  const { min } = zoomsOf(layer)
+  const [minx, miny, maxx, maxy] = grid.rangeExtent(first, grid.whole(first)).map(rounded)
   const { type, ext } = formatOfLayer(layer)
   const side = grid.tileSize
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
@@ -62,9 +61,9 @@ export function tileMapXml (layer, { service, time }) {
 <Abstract>${layer.description}</Abstract>
 <SRS>${srsOf(layer)}</SRS>
 <BoundingBox minx="${minx}" miny="${miny}" maxx="${maxx}" maxy="${maxy}"/>
-<Origin x="${rounded(left)}" y="${rounded(bottom)}"/>
+<Origin x="${minx}" y="${miny}"/>
 <TileFormat width="${side}" height="${side}" mime-type="${type}" extension="${ext}"/>
-<TileSets profile="${profileOf(layer)}">${matrices.filter(({ z }) => z >= min).map(({ z, cellSize }) => xml`
+<TileSets profile="${profileOf(layer)}">${matrices.map(({ z, cellSize }) => xml`
 <TileSet href="${service}${formatReference(layer.layer, time)}/${z}" units-per-pixel="${rounded(cellSize)}" order="${z}"/>`)}
 </TileSets>
 </TileMap>

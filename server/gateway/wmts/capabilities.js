@@ -160,7 +160,7 @@ export function boundsOf (layer) {
 }
 
 /** The box of a layer in the system of its grid, within its deepest matrix. */
-export function crsBoxOf (layer) {
+function crsBoxOf (layer) {
   const grid = gridOf(layer)
   const { max } = zoomsOf(layer)
   const whole = grid.rangeExtent(max, grid.whole(max))
