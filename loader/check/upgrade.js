@@ -13,6 +13,7 @@ export async function checkMark (couch, report) {
   for (const why of faultsIn(doc)) report.add('bad-mark', STORE_ID, why)
 }
 
+/** @param {any} doc */
 function faultsIn ({ type, schema, uuid, created, published, _attachments: { logo } = {} }) {
   return [
     ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),

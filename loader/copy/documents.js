@@ -113,7 +113,10 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
   return written
 }
 
-/** Fields of a record under another name of its layer, without those of this store's change feed. */
+/**
+ * Fields of a record under another name of its layer, without those of this store's change feed.
+ * @param {any} fields @param {string} from @param {string} to
+ */
 export function renamed ({ baseline, from: _, ...fields }, from, to) {
   const { style } = fields
   const own = new RegExp(`^couch://${from}(?=[@/]|$)`)

@@ -176,9 +176,9 @@ export class Comparison {
   async #changedSince (from, now) {
     if (!canContinue(from, now)) return { changed: undefined, isExact: false }
     const found = new RevisionSum()
-    const isOwn = ({ z, x, y }, { id, changes: [{ rev }] }) => {
+    const isOwn = ({ z, x, y }, { id, changes }) => {
       if (!this.#written.has(z, x, y)) return false
-      found.add(id, rev)
+      found.add(id, changes[0].rev)
       return true
     }
     const changed = await tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })

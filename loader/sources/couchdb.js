@@ -46,7 +46,9 @@ function imageOf (doc) {
 
 /** Where the tiles are, read from the ids once and kept in a spool. */
 class TileList {
-  #spool = shared(() => this.#list())
+  #spool = shared(async () => (this.#listed = await this.#list()))
+  /** @type {Spool | undefined} to be closed */
+  #listed
   #first = /** @type {string[]} */ ([])
   #names = /** @type {string[] | undefined} */ (undefined)
   #matched = 0
@@ -129,6 +131,6 @@ class TileList {
   }
 
   async close () {
-    await (await this.#spool?.catch(() => undefined))?.close()
+    await this.#listed?.close()
   }
 }
