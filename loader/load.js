@@ -174,12 +174,12 @@ export async function load (store, source, {
     })
     for (const tile of taken) refuse(tile, { time: when, summary, onFailure: writing.onFailure })
     const { types, failures, documents, ...counts } = summary
-    if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
     await store.defineLayer(layer, found => {
       const widened = widen(found, georeference.extent, summary)
       return sourceLayers?.complete(widened) ?? widened
-    })
+    }, { isThere: true })
     const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
     if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source
     const where = georeference.describe(types)

@@ -130,8 +130,8 @@ export class Store {
   }
 
   // layers and editions
-  /** @param {string} layer @param {Record<string, any>} [fields] */
-  defineLayer (layer, fields) { return defineLayer(this.couch, layer, fields) }
+  /** @param {string} layer @param {Parameters<typeof defineLayer>[2]} [fields] @param {{isThere?: boolean}} [how] */
+  defineLayer (layer, fields, how) { return defineLayer(this.couch, layer, fields, how) }
   /** @param {string} layer */
   grid (layer) { return layerGrid(this.couch, layer) }
   /**

@@ -15,10 +15,12 @@ const FEW = 20 // documents that are looked at
  * @param {string} layer
  * @param {Record<string, any> | ((stored: Record<string, any>) => Record<string, any>)} [fields] null removes a field;
  *   a function is given those that are valid
+ * @param {{isThere?: boolean}} [options] isThere: it is not made again if it was removed meanwhile
  */
-export async function defineLayer (couch, layer, fields = {}) {
+export async function defineLayer (couch, layer, fields = {}, { isThere = false } = {}) {
   checkLayer(layer)
   const doc = await couch.update(layerId(layer), async stored => {
+    if (!stored && isThere) throw new TilecouchError('LAYER_GONE', { layer })
     if (!stored) checkNewLayer(layer)
     const { type, layer: _, ...before } = fieldsOf(stored ?? {})
     const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}

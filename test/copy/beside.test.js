@@ -87,7 +87,8 @@ onEachStore('a move beside another program', backend => {
       await everywhere(index, async at => {
         const about = `request ${at}`
         let refused
-        const isDone = await beside(at, one => moveLayer(one, from, to), () => other().catch(error => { refused = error.code }))
+        const note = error => { refused = error.code }
+        const isDone = await beside(at, one => moveLayer(one, from, to), () => other().catch(note))
         await moveAll()
         // something was written, or found nothing, after the move
         if (!isDone || refused || (await documentsOf(from)).length) return isDone
@@ -106,7 +107,9 @@ onEachStore('a move beside another program', backend => {
       const about = `request ${at}`
       const tiles = { '1/0/0': B, '1/1/1': C }
       let refused
-      const isDone = await beside(at, one => edition(5, tiles, { into: one }).catch(error => { refused = error.code }), () => moveLayer(store, from, to))
+      const note = error => { refused = error.code }
+      const run = one => edition(5, tiles, { into: one }).catch(note)
+      const isDone = await beside(at, run, () => moveLayer(store, from, to))
       if (!isDone) return false
       assert.ok([undefined, 'LAYER_GONE'].includes(refused), refused)
       if (refused) {

@@ -126,7 +126,10 @@ onEachStore('removing what has expired', backend => {
   })
 
   it('that is killed at any request leaves no statement without its image, and another run finishes', async () => {
-    const sourceOfAll = /** @type {any} */ ({ ...sourceOf(0), async * tiles () { for (const x of [0, 1, 2]) yield { z: 6, x, y: 0, read: async () => png(x) } } })
+    const sourceOfAll = {
+      ...sourceOf(0),
+      async * tiles () { for (const x of [0, 1, 2]) yield { z: 6, x, y: 0, read: async () => png(x) } }
+    }
     for (let most = 6, isKilled = true; isKilled; most += 3) {
       const layer = `killed${most}`
       await map.store.defineLayer(layer, { ttl: HOUR })
@@ -137,13 +140,14 @@ onEachStore('removing what has expired', backend => {
       dying.couch.request = function (...args) {
         return requests++ < most ? request.apply(dying.couch, args) : Promise.reject(new Error('killed'))
       }
-      const now = () => at(1e9)
-      isKilled = await expire(dying, { action: 'remove', now, layers: [layer], withPast: true }).then(() => false, () => true)
+      const options = { now: () => at(1e9), layers: [layer], withPast: true }
+      isKilled = await expire(dying, { action: 'remove', ...options }).then(() => false, () => true)
       const { unknown } = await resolve(map.store, { layers: [layer] })
       assert.equal(unknown, 0, `request ${most}`)
-      await expire(map.store, { action: 'remove', now, layers: [layer], withPast: true })
+      await expire(map.store, { action: 'remove', ...options })
       const { kinds } = await check(map.store, { layers: [layer] })
-      assert.deepEqual(Object.keys(kinds).filter(kind => kind !== 'short-edition'), [], `request ${most}`) // it counts what was removed
+      const others = Object.keys(kinds).filter(kind => kind !== 'short-edition') // that tells of what was removed
+      assert.deepEqual(others, [], `request ${most}`)
     }
   }).timeout(60000)
 

@@ -122,7 +122,7 @@ onEachStore('a removal that is stopped between the deletion and the purge', back
     this.timeout(60000)
     const url = await backend.database()
     await storeOf(url)
-    /** A store that purges, and notes the ids; the embedded one only plays it. @param {boolean} isKilled at the purge */
+    // notes what is purged; the embedded store only plays it. isKilled: at the purge
     const purging = isKilled => {
       const store = new Store(new Couch(url))
       const { request } = store.couch

@@ -36,7 +36,8 @@ onEachStore('what an edition is compared with', backend => {
   useStore(backend, { once: true, fill: (_, own) => { url = own } })
 
   const open = address => new Store(new Counting(address))
-  const edition = (store, layer, year, seed, options) => load(store, memorySource(squareOf(seed)), { layer, time: T(year), ...options })
+  const edition = (store, layer, year, seed, options) =>
+    load(store, memorySource(squareOf(seed)), { layer, time: T(year), ...options })
 
   it('is the manifest, although documents that are no tiles were written meanwhile', async function () {
     this.timeout(60000)
@@ -44,7 +45,7 @@ onEachStore('what an edition is compared with', backend => {
     const other = new Store(new Couch(url))
     let running
     const work = async () => {
-      await other.couch.update('work:20260101T000000000-abcd', (doc = { type: 'work' }) => ({ ...doc, done: (doc.done ?? 0) + 1 }))
+      await other.couch.update('work:20260101T000000000-abcd', () => ({ type: 'work', done: 1 }))
       await other.write([{ layer: 'another', ...TILE, time: T(2022), bytes: png(E) }])
     }
     await edition(store, 'first', 2022, D, { onBegin: () => { running = work() } })
@@ -60,7 +61,9 @@ onEachStore('what an edition is compared with', backend => {
     const other = new Store(new Couch(url))
     let writing
     await edition(store, 'second', 2022, D, {
-      onProgress: ({ created }) => { if (created === SIDE ** 2) writing ??= other.write([{ layer: 'second', ...TILE, time: T(2023), bytes: png(E) }]) }
+      onProgress ({ created }) {
+        if (created === SIDE ** 2) writing ??= other.write([{ layer: 'second', ...TILE, time: T(2023), bytes: png(E) }])
+      }
     })
     await writing
     await edition(store, 'second', 2024, D)
@@ -78,7 +81,8 @@ onEachStore('what an edition is compared with', backend => {
     await mirror(url, there)
     // a correction that the position of the other database is after
     await copy.write([{ layer: 'third', ...TILE, time: T(2023), bytes: png(E) }])
-    const others = Array.from({ length: 600 }, (_, x) => ({ layer: 'another', z: 10, x, y: 0, time: T(2023), bytes: png(E) }))
+    const version = { layer: 'another', z: 10, y: 0, time: T(2023), bytes: png(E) }
+    const others = Array.from({ length: 600 }, (_, x) => ({ ...version, x }))
     assert.equal((await copy.write(others)).failed, 0)
     await edition(copy, 'third', 2024, D)
     assert.deepEqual((await copy.head('third', 5, 3, 4)).bytes, png(D))
