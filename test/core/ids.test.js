@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
   LAYER_KINDS, RESERVED, STORE_ID, blockId, checkLayer, checkNewLayer, compareIds, compareInner, compareRows, editionId, formatReference,
-  idsOfLayers, isAdministrative, isLayer, isTileId, layerId, layerRange, manifestId, parseDocumentId, parseReference,
+  idsOfLayers, isAdministrative, isLayer, isTileId, layerId, layerRange, limitsId, manifestId, parseDocumentId, parseReference,
   parseTileId, parseTilePath, pastRange, removedId, styleId, tileId, versionId, workId
 } from '../../core/index.js'
 import { catalogue } from '../../core/errors.js'
@@ -137,7 +137,7 @@ describe('ids of the documents of some layers', () => {
     const run = '20240301T101500123-4f9k'
     const idsOf = name => [
       layerId(name), editionId(name, T), styleId(name, T), manifestId(name, T, run), manifestId(name, T, run, 2), blockId(name, '3:1:0', 'a1_-b2c3d4e5'),
-      removedId(name, run), tileId(name, 3, 1, 0), versionId(name, 3, 1, 0, T)
+      removedId(name, run), limitsId(name), tileId(name, 3, 1, 0), versionId(name, 3, 1, 0, T)
     ]
     for (const name of ['osm', '3', 'block', 'osm2', 'os', 'manifest', '33', 'sm']) {
       for (const id of idsOf(name)) assert.equal(expression.test(id), layers.includes(name), id)

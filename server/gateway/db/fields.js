@@ -101,7 +101,7 @@ const inAddress = {
   'queries of _all_docs': allDocs,
   'queries of _view': view,
   _changes: changes,
-  _bulk_get: each(flag, 'revs', 'attachments', 'latest'),
+  _bulk_get: each(flag, 'revs', 'attachments', 'att_encoding_info', 'latest'),
   document,
   attachment: { rev: words }
 }
