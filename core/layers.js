@@ -15,6 +15,9 @@ const isBounds = value =>
   numbers(value, 4) && isPlace(value[0], value[1]) && isPlace(value[2], value[3]) && value[1] <= value[3]
 const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
+const SPANS = 2000 // of dropped times
+const isSpan = value => listOf(isExactTime)(value) && value.length === 2
+
 const SAME = /^(features|pixels(:\d{1,2})?)$/ // N: in which the channels of a pixel may differ
 
 /** As the sources of map styles call them. mlt is not among them: such tiles cannot be stored. */
@@ -47,6 +50,8 @@ export const layerFields = {
   offline: flag, // false: its terms forbid taking areas of it along on a device
   retention: object, // which moments of its past are kept
   same: value => typeof value === 'string' && SAME.test(value), // which tiles of a load are no change, beside equal bytes
+  // times that a prune dropped, each from its first to the next that is kept: see store/limits.js
+  dropped: value => listOf(isSpan)(value) && value.length <= SPANS,
   pruned: isExactTime, // when versions were last taken out of its past, to the day
   renaming: isLayer // which layer it is taking over: the name of that one, until it is done
 }
@@ -74,7 +79,7 @@ export function plainNameOf ({ name, [PLAIN_NAME]: plain }) {
  */
 export function tileJson (doc, { time, base = '' } = {}) {
   const {
-    _id, _rev, _revisions, type, layer, upstream, retention, same, pruned, renaming, retina, ttl, tilejson,
+    _id, _rev, _revisions, type, layer, upstream, retention, same, dropped, pruned, renaming, retina, ttl, tilejson,
     format = 'png', ...fields
   } = doc
   // programs that read TileJSON take every address for one in Web Mercator

@@ -104,6 +104,8 @@
       case 'patterns': return is(value, 'each pattern') && value.length > 0 && value.length <= 50
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
+      case 'spans': return is(value, 'each span') && value.length <= 2000
+      case 'span': return is(value, 'each time') && value.length === 2
       case 'part': return holds(value, { area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part' })
       case 'parts': return is(value, 'each part') && value.length <= 1000
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
@@ -148,7 +150,7 @@
       layer: {
         name: 'text 1000', description: 'text 100000', attribution: 'text 100000', legend: 'text 100000', version: 'text 1000', format: 'format', offline: 'flag',
         minzoom: 'whole 0 30', maxzoom: 'whole 0 30', fillzoom: 'whole 0 30', tileSize: 'whole 64 4096', ttl: 'whole 1 31536000000', bounds: 'box', center: 'center',
-        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', pruned: 'time', renaming: 'name', retina: 'name', group: 'text 200', order: 'whole 0 1000000', grid: 'grid'
+        vector_layers: 'each object', encoding: 'encoding', same: 'same', upstream: 'object', retention: 'object', dropped: 'spans', pruned: 'time', renaming: 'name', retina: 'name', group: 'text 200', order: 'whole 0 1000000', grid: 'grid'
       },
       edition: {
         time: 'time', title: 'text 10000', source: 'text 10000', run: 'run', root: 'text 100', complete: 'flag', started: 'time', finished: 'time', tiles: count, created: count, advanced: count,

@@ -5,7 +5,7 @@ import { union } from '../../core/store/extent.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { winnerFirst } from '../../core/mirror/index.js'
 import { peerOf } from '../mirror/peer.js'
-import { lastPrune } from '../prune/mark.js'
+import { pruneMarks } from '../prune/mark.js'
 import { canonical, fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
 
 const least = (a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b)
@@ -25,7 +25,7 @@ const kinds = {
       bounds: union(doc.bounds, other.bounds) ?? undefined,
       minzoom: least(doc.minzoom, other.minzoom),
       maxzoom: most(doc.maxzoom, other.maxzoom),
-      pruned: lastPrune(doc, other)
+      ...pruneMarks(doc, other)
     }).filter(([, value]) => value !== undefined)), first)
   },
   // the load that got further; a title was written by a person

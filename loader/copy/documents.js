@@ -11,7 +11,7 @@ import { LayerStatements, isPart } from '../../core/store/statements.js'
 import { union } from '../../core/store/extent.js'
 import { blockDocument } from '../load/manifest.js'
 import { revisionsFrom } from '../remove/index.js'
-import { lastPrune } from '../prune/mark.js'
+import { pruneMarks } from '../prune/mark.js'
 import { fieldsOf } from '../store/revisions.js'
 
 const BLOCKS = 50 // read and written at once
@@ -40,11 +40,10 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
   if (there) {
     if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
     const { offline, format } = fields
-    const pruned = lastPrune(fields, there)
     return {
       ...there,
       ...reachOf(fields, there),
-      ...(pruned && { pruned }),
+      ...pruneMarks(fields, there),
       ...(offline === false && { offline }),
       ...(!there.format && format && { format })
     }

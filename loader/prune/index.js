@@ -3,7 +3,7 @@
 // kept moment depends on the versions that it removes, whether or not a manifest names them. What the last run has
 // looked at is not looked at again (last.js).
 import { batchesOf } from '../../core/batches.js'
-import { checkRetention, headId, now as clock, editionId, isExactTime } from '../../core/index.js'
+import { checkRetention, headId, now as clock, editionId, isExactTime, parseDocumentId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
@@ -65,6 +65,7 @@ async function pruneLayer (store, layer, settings) {
     return { layer, ...idle, ...new Remover(store).tally, editions: 0 }
   }
   const plan = new PrunePlan(layer, checked, { now, limits: all })
+  const editionTimes = dryRun ? [] : await manifestTimes(store.couch, layer, signal) // before the moments
   const newEditions = dryRun ? undefined : await watchEditions(store.couch, layer, signal)
   await plan.read(store.couch, signal)
   const { counts, missing } = plan
@@ -74,7 +75,8 @@ async function pruneLayer (store, layer, settings) {
   }
   await onBegin?.({ layer, ...plan.summary })
   const tiles = await last.tiles(plan.kept, plan.versions)
-  const tally = await apply(store, layer, plan, { now, dryRun, tiles, newEditions, limits: all, ...options })
+  const how = { now, dryRun, tiles, newEditions, editionTimes, limits: all, ...options }
+  const tally = await apply(store, layer, plan, how)
   const { changed, refused, versions, editions } = tally
   if (!dryRun && !changed && !refused && !missing.length) {
     await last.write(plan.kept, versions || editions ? undefined : plan.idle)
@@ -82,9 +84,19 @@ async function pruneLayer (store, layer, settings) {
   return { layer, ...plan.summary, ...tally }
 }
 
+/** The times of editions that have a manifest, also of those that earlier prunes have removed. */
+async function manifestTimes (couch, layer, signal) {
+  const times = new Set()
+  const range = { startkey: `manifest:${layer}@`, endkey: `manifest:${layer}@~` }
+  for await (const rows of couch.pages(range, { signal })) {
+    for (const { id } of rows) times.add(parseDocumentId(id)?.time)
+  }
+  return [...times].filter(Boolean)
+}
+
 /** Removes versions, tile by tile, then editions. */
 async function apply (store, layer, plan, options) {
-  const { now, purge, dryRun, tiles, newEditions, limits, signal, onProgress } = options
+  const { now, purge, dryRun, tiles, newEditions, editionTimes, limits, signal, onProgress } = options
   // the batches are made below: each is removed right after the last look for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
@@ -101,7 +113,7 @@ async function apply (store, layer, plan, options) {
   }
   for await (const batch of batchesOf(tilesToPrune(), { most: limits.batch, bytes: limits.batch })) {
     for (const time of await newEditions?.() ?? []) plan.keep(time)
-    if (!isMarked) await markPruned(store, layer, now)
+    if (!isMarked) await markPruned(store, layer, now(), plan.dropped(editionTimes))
     isMarked = true
     const removed = []
     for (const { tile } of batch) {

@@ -1,8 +1,9 @@
 // Decides which moments of a layer are kept, and so which of its versions are removed. Moments that appear after the
 // plan is made are left for the next run.
 import {
-  AFTER, MomentSelector, addSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime
+  AFTER, MomentSelector, addSeconds, fromSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime
 } from '../../core/index.js'
+import { lowerBound } from '../../core/search.js'
 import { BY_TIME } from '../store/reader.js'
 
 export const pruneDefaults = {
@@ -110,6 +111,24 @@ export class PrunePlan {
     if (isKept(this.kept, time)) return
     this.kept.moments.push(time)
     this.kept.moments.sort()
+  }
+
+  /**
+   * The times that are dropped: each span from a time that is not kept to the next one that is.
+   * @param {string[]} others times of editions, beside the moments
+   * @returns {import('../../core/store/limits.js').Span[]}
+   */
+  dropped (others) {
+    const { moments, from } = this.kept
+    /** @type {Map<string, string>} */
+    const firstBefore = new Map() // the kept time after a span -> where that span begins
+    for (const time of [...this.#seconds.map(fromSeconds), ...others]) {
+      if (isKept(this.kept, time)) continue
+      const next = [moments[lowerBound(moments, time)], from].filter(one => one && one > time).sort()[0]
+      const first = next && firstBefore.get(next)
+      if (next && (!first || time < first)) firstBefore.set(next, time)
+    }
+    return [...firstBefore].map(([until, first]) => [first, until])
   }
 
   /**

@@ -2,6 +2,7 @@
 // costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
 import { isDeepStrictEqual } from 'node:util'
 import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, settingsOf, soundLayers } from '../../core/index.js'
+import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
@@ -32,6 +33,8 @@ export const layerDefaults = {
 export class Layers {
   /** @type {Map<string, Layer> | undefined} */
   #byName
+  /** What the store does not keep of layers. @type {Map<string, Limits>} */
+  #limits = new Map()
   #version = 0 // raised by every change of a layer
   #read = -1 // version at which the layers were read
   /** @type {Promise<void> | undefined} */
@@ -65,6 +68,11 @@ export class Layers {
   /** The layer as it is known at the moment, without waiting. @returns {Layer | undefined} */
   peek (name) {
     return this.#byName?.get(name)
+  }
+
+  /** What the store does not keep of a layer, if anything. @returns {Limits | undefined} */
+  limitsOf (name) {
+    return this.#limits.get(name)
   }
 
   /** The layer; undefined: there is no layer of that name. @returns {Promise<Layer | undefined>} */
@@ -226,7 +234,7 @@ export class Layers {
     }
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)
-    if (kind === 'layer') {
+    if (kind === 'layer' || kind === 'limits') {
       this.#version++
       this.#failedAt = -Infinity
       ignoreRejection(this.#refresh())
@@ -262,18 +270,23 @@ export class Layers {
   }
 
   /**
-   * @returns {Promise<{book: Map<string, Layer>, faults: {id: string, rev: string, why: string}[]}>} book: layers whose
-   *   documents are valid; faults: what is wrong with the others
+   * @returns {Promise<{book: Map<string, Layer>, limits: Map<string, Limits>,
+   *   faults: {id: string, rev: string, why: string}[]}>} book: layers whose documents
+   *   are valid; faults: what is wrong with the others
    */
   async #readPages () {
-    const [book, faults] = [new Map(), /** @type {any[]} */ ([])]
+    const [book, limits, faults] = [new Map(), new Map(), /** @type {any[]} */ ([])]
     const range = { startkey: 'layer:', endkey: 'layer;', include_docs: true }
     for await (const rows of pagesOf(part => this.#page(part), range, this.limits)) {
       const onFault = ({ _id: id, _rev: rev }, why) => faults.push({ id, rev, why })
       const docs = soundLayers(rows.map(({ doc }) => doc), onFault)
       for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
     }
-    return { book, faults }
+    const parts = { startkey: 'limits:', endkey: 'limits;', include_docs: true }
+    for await (const rows of pagesOf(part => this.#page(part), parts, this.limits)) {
+      for (const { doc } of rows) if (book.has(doc?.layer)) limits.set(doc.layer, new Limits(doc, book.get(doc.layer)))
+    }
+    return { book, limits, faults }
   }
 
   /** Logs what is wrong with each revision, once. @param {{id: string, rev: string, why: string}[]} faults */
@@ -299,6 +312,7 @@ export class Layers {
       } while (version !== this.#version)
       const before = this.#byName
       this.#byName = read.book
+      this.#limits = read.limits
       this.#logFaults(read.faults)
       this.#read = version
       this.#hasFailed = false

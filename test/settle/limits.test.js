@@ -2,7 +2,8 @@
 // by something else.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { check, load, mirror, resolve } from '../../loader/index.js'
+import { check, load, mirror, prune, resolve } from '../../loader/index.js'
+import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { publishedStore } from '../support/published.js'
@@ -71,6 +72,14 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await faultsOf(target), {})
     assert.deepEqual(await Promise.all([NEAR, FAR, BESIDE].map(tile => shown(target, tile))), [2, 'NOT_KEPT', 'NOT_KEPT'])
     assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile, '2022'))), [1, 'NOT_KEPT'])
+    const gateway = await startGateway({ db: to, port: 0, viewer: false, logLevel: 'silent' })
+    const ask = async (tile, layer) => {
+      const answer = await fetch(`${gateway.url}/${layer}/${tile.join('/')}.png`)
+      return answer.ok ? 200 : (await answer.json()).error
+    }
+    const answers = ['osm', 'osm@2022'].flatMap(layer => [NEAR, FAR].map(tile => ask(tile, layer)))
+    assert.deepEqual(await Promise.all(answers), [200, 'NOT_KEPT', 200, 'NOT_KEPT'])
+    await gateway.close()
     // the image of a tile of the part is lost: that is a fault
     const { _id, _rev } = await target.couch.get('osm:8:3:20')
     await target.couch.bulk([{ _id, _rev, _deleted: true }])
@@ -114,6 +123,23 @@ onEachStore('the limits of a store', backend => {
     }
     assert.equal(await bring('manifest'), 1, 'without the block nothing is known')
     assert.equal(await bring('block'), null)
+  })
+
+  it('what a prune has dropped is not written back, and what it kept is missed', async () => {
+    await edition(source, 2018, [[FAR, 3], [NEAR, 1]])
+    await edition(source, 2019, [[FAR, 3], [NEAR, 2]])
+    await edition(source, 2020, [[FAR, 3], [NEAR, 1]])
+    await edition(source, 2022, [[FAR, 3], [NEAR, 3]])
+    const again = () => prune(source, 'osm', { policy: { last: 2 }, compact: 'never' })
+    assert.equal((await again()).versions, 2)
+    assert.deepEqual((await source.layer('osm')).dropped, [[T(2018), T(2020)]])
+    assert.deepEqual(await faultsOf(source, { fix: true }), {})
+    assert.equal((await again()).versions, 0)
+    assert.deepEqual(await Promise.all([T(2020), T(2021), T(2022)].map(time => shown(source, NEAR, time))), [1, 1, 3])
+    // a version that was kept is lost: it is named
+    const { _id, _rev } = await source.couch.get(`osm:8:3:20@${T(2020)}`)
+    await source.couch.bulk([{ _id, _rev, _deleted: true }])
+    assert.equal((await faultsOf(source))['image-missing'], 1)
   })
 
   it('a layer that was here before the part is shown as before', async () => {

@@ -60,6 +60,7 @@ const kinds = {
       upstream: [...but(isObject), 'http://user:secret@127.0.0.1/{z}/{x}/{y}.png'],
       retention: but(isObject),
       offline: but(value => value === true),
+      dropped: [...but(value => Array.isArray(value) && !value.length), [['2020-01-01T00:00:00Z']], [['2020', '2021']], list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'])],
       pruned: times,
       same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
       encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],

@@ -11,7 +11,7 @@
   var time = reference.split('@')[1]
   var format = typeof doc.format === 'string' && /^[a-z]{2,5}$/.test(doc.format) ? doc.format : 'png'
   var json = { tilejson: '3.0.0', name: doc.layer }
-  var inner = { _id: 1, _rev: 1, _revisions: 1, type: 1, layer: 1, upstream: 1, retention: 1, same: 1, pruned: 1, renaming: 1, retina: 1, ttl: 1, tilejson: 1, format: 1 }
+  var inner = { _id: 1, _rev: 1, _revisions: 1, type: 1, layer: 1, upstream: 1, retention: 1, same: 1, dropped: 1, pruned: 1, renaming: 1, retina: 1, ttl: 1, tilejson: 1, format: 1 }
   for (var field in doc) if (!inner[field]) json[field] = doc[field]
   if (time) {
     json['tilecouch:name'] = json.name

@@ -4,7 +4,7 @@
 //   ahead.js      CouchDB, before anybody asks: the surroundings of tiles that were not in memory
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
 // as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
-import { isAdministrative, tileId } from '../../../core/index.js'
+import { endOf, isAdministrative, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
 import { ReadAhead } from './ahead.js'
@@ -104,6 +104,12 @@ export class TileService {
    * @returns {Found | undefined}
    */
   peek (layer, z, x, y, time) {
+    const found = this.#peek(layer, z, x, y, time)
+    return found && this.#isKept(found, layer, z, x, y, time) ? found : undefined
+  }
+
+  /** @returns {Found | undefined} */
+  #peek (layer, z, x, y, time) {
     const id = tileId(layer, z, x, y)
     const end = time === undefined ? undefined : this.#asOf.endInFuture(time, this.#clock.now())
     if (time !== undefined && end === undefined) return this.#asOf.peek(id, time)
@@ -122,8 +128,35 @@ export class TileService {
    * @returns {Promise<Found>}
    */
   async get (layer, z, x, y, time, { signal } = {}) {
-    const found = this.peek(layer, z, x, y, time)
-    if (found) return found
+    const known = this.peek(layer, z, x, y, time)
+    if (known) return known
+    const found = await this.#get(layer, z, x, y, time, signal).catch(error => {
+      if (error.code !== 'TILE_NOT_FOUND') throw error
+      return error
+    })
+    const error = found.code && found
+    if (this.#isKept(error ? undefined : found, layer, z, x, y, time)) {
+      if (error) throw error
+      return found
+    }
+    throw new TilecouchError('NOT_KEPT', { id: tileId(layer, z, x, y), time })
+  }
+
+  /**
+   * Whether the store keeps a tile as of a time. A head is right at any time from its own on, and an upstream has tiles
+   * that the store has not.
+   * @param {Found | undefined} found
+   */
+  #isKept (found, layer, z, x, y, time) {
+    const limits = this.layers.limitsOf(layer)
+    if (!limits) return true
+    const isHead = found && !found.entry.id.includes('@')
+    if (isHead && this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y)) return true
+    return limits.isKept(z, x, y, time === undefined || isHead ? undefined : endOf(time))
+  }
+
+  /** @returns {Promise<Found>} */
+  async #get (layer, z, x, y, time, signal) {
     const document = await this.layers.find(layer) // may be missing: other programs write tiles without one
     const tile = { z, x, y }
     const id = tileId(layer, z, x, y)

@@ -19,7 +19,8 @@ const REPORTS = {
   BAD_LAYER: ['InvalidParameterValue', 'Layer'],
   LAYER_NOT_FOUND: ['InvalidParameterValue', 'Layer'],
   BAD_TIME: ['InvalidParameterValue', 'Time'],
-  TILE_NOT_FOUND: ['NoApplicableCode', undefined, 404]
+  TILE_NOT_FOUND: ['NoApplicableCode', undefined, 404],
+  NOT_KEPT: ['NoApplicableCode', undefined, 404]
 }
 
 export class OwsError extends Error {
