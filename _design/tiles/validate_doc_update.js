@@ -104,8 +104,7 @@
       case 'patterns': return is(value, 'each pattern') && value.length > 0 && value.length <= 50
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
-      case 'spans': return is(value, 'each span') && value.length <= 2000
-      case 'span': return is(value, 'each time') && value.length === 2
+      case 'spans': return is(value, 'each each time') && value.length <= 2000 && value.every(function (span) { return span.length === 2 })
       case 'part': return holds(value, { area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part' })
       case 'parts': return is(value, 'each part') && value.length <= 1000
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })
@@ -192,9 +191,8 @@
       if (!isBlock(newDoc.z, newDoc.x, newDoc.y)) forbid('z, x and y of a block must be whole numbers, of a block that the zoom has')
       id = [id, newDoc.z, newDoc.x, newDoc.y, is(newDoc._id.slice(-12), 'block') ? newDoc._id.slice(-12) : 'NAME'].join(':')
       if (!newDoc._attachments || !newDoc._attachments.digests) forbid('a block has the attachment digests')
-    } else if (type === 'limits') {
-      if (newDoc.parts === undefined) forbid('limits have the field parts')
-    } else {
+    } else if (type === 'limits') newDoc.parts === undefined && forbid('limits have the field parts')
+    else {
       if (type !== 'removed' && newDoc.time === undefined) forbid('time must be like 2024-03-01T00:00:00Z')
       if (type === 'style' && newDoc.style === undefined) forbid('a style has the field style')
       if (type !== 'edition' && type !== 'style' && newDoc.run === undefined) forbid('run must be like 20240301T101500123-4f9k')
