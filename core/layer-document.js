@@ -2,7 +2,8 @@
 // rules of upstreams and retention.
 import { soundOf } from './documents.js'
 import { TilecouchError } from './errors.js'
-import { WEB_MERCATOR, checkGrid, gridOf } from './grids/index.js'
+import { WEB_MERCATOR, gridOf } from './grids/index.js'
+import { checkGrid } from './grids/trial.js'
 import { checkLayer, layerId } from './ids.js'
 import { layerFields } from './layers.js'
 import { checkRetention } from './retention.js'
@@ -13,7 +14,9 @@ import { checkUpstream, hostOf } from './upstream.js'
  * themselves which field is wrong.
  */
 const checked = {
-  grid: checkGrid, upstream: (value, fields) => checkUpstream(value, gridOf(fields)), retention: checkRetention
+  grid: grid => checkGrid({ grid }),
+  upstream: (value, fields) => checkUpstream(value, gridOf(fields)),
+  retention: checkRetention
 }
 
 /**
@@ -24,7 +27,7 @@ const checked = {
 export function soundLayers (docs, onFault) {
   return soundOf(docs, 'layer', onFault).filter(doc => {
     try {
-      return Boolean(gridOf(doc))
+      return Boolean(checkGrid(doc))
     } catch (error) {
       onFault?.(doc, error.message)
       return false

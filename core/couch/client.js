@@ -166,8 +166,8 @@ export class CouchClient extends Requester {
     return this.request({
       method: 'POST',
       path: '_bulk_get',
-      // without the information, compressed ones cannot be told from damaged ones
-      qs: { ...qs, ...(attachments && { attachments }), ...(check && { att_encoding_info: true }) },
+      // as JSON, compressed ones could not be told from damaged ones
+      qs: { ...qs, ...(attachments && { attachments }), ...(check && base64 && { att_encoding_info: true }) },
       // CouchDB prefers JSON, with base64, wherever it is mentioned
       accept: attachments && this.#decode && !base64 ? 'multipart/mixed' : 'application/json',
       ...options,

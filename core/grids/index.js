@@ -3,8 +3,7 @@ import { TilecouchError } from '../errors.js'
 import { MAX_ZOOM } from '../grid.js'
 import { isShallow, object as isObject } from '../values.js'
 import { Grid } from './grid.js'
-import { reachOf } from './outline.js'
-import { definitionOf, knownProj4 } from './projections.js'
+import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'
 import { WebMercatorGrid } from './web-mercator.js'
 
@@ -20,7 +19,7 @@ export const WEB_MERCATOR = 'WebMercatorQuad'
 /** Names that a layer may have as its `grid`. */
 export const gridNames = () => Object.keys(tileMatrixSets)
 
-/** Grids, and what is wrong with the others. @type {Map<string, Grid | Error>} */
+/** @type {Map<string, Grid>} */
 const known = new Map()
 
 const bad = why => new TilecouchError('BAD_GRID', { why })
@@ -33,15 +32,10 @@ export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
   const key = `${typeof grid === 'string' ? grid : textOf(grid)} ${tileSize ?? ''}`
   let made = known.get(key)
   if (!made) {
-    try {
-      made = makeGrid(grid, tileSize)
-    } catch (error) {
-      made = /** @type {Error} */ (error)
-    }
+    made = makeGrid(grid, tileSize)
     if (known.size >= MOST) known.delete(/** @type {string} */ (known.keys().next().value))
     known.set(key, made)
   }
-  if (made instanceof Error) throw made
   return made
 }
 
@@ -55,11 +49,6 @@ function textOf (set) {
   const text = JSON.stringify(set)
   if (isObject(set)) texts.set(set, text)
   return text
-}
-
-/** Throws what is wrong with the `grid` of a layer. @param {unknown} grid */
-export function checkGrid (grid) {
-  return gridOf({ grid: /** @type {any} */ (grid) })
 }
 
 /** Whether two layers have their tiles at the same places. */
@@ -90,32 +79,7 @@ function makeGrid (field, tileSize) {
     }
   })
   const parts = { set: sized, matrices, system, tileSize: size, field }
-  if (field === WEB_MERCATOR) return new WebMercatorGrid(parts)
-  const grid = new Grid(parts)
-  if (!isNamed) tryProjection(grid)
-  return grid
-}
-
-/**
- * A set of somebody else's may name any projection. It is tried once, on every matrix, so that nobody who reads the
- * layer meets places that are no numbers. Pages without proj4js cannot try it.
- * @param {Grid} grid
- */
-function tryProjection (grid) {
-  if (/nadgrids=(?!@null\b)/.test(JSON.stringify(grid.definition))) throw bad('its projection needs a file (nadgrids)')
-  if (!knownProj4() || grid.inDegrees) return
-  const isReach = ([west, south, east, north]) =>
-    [west, south, east, north].every(Number.isFinite) && west < east && south < north &&
-    south >= -90 && north <= 90 && east - west <= 360
-  let places
-  try {
-    const reaches = grid.matrices.map(({ z }) => reachOf(grid, grid.rangeExtent(z, grid.whole(z))))
-    const middles = reaches.map(([west, south, east, north]) => grid.toCrs([(west + east) / 2, (south + north) / 2]))
-    places = reaches.every(isReach) && middles.flat().every(Number.isFinite)
-  } catch (error) {
-    throw error instanceof TilecouchError ? error : bad(`its projection cannot be used: ${error?.message ?? error}`)
-  }
-  if (!places) throw bad('its projection gives no places for its matrices')
+  return field === WEB_MERCATOR ? new WebMercatorGrid(parts) : new Grid(parts)
 }
 
 /** The same matrices with tiles of another size in pixels: other scales, so another name. */

@@ -146,7 +146,7 @@ export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
 export function gridOption (text) {
   if (text === undefined) return undefined
   const grid = /\.json$/i.test(text) ? readGrid(text) : text
-  checkGrid(grid)
+  checkGrid({ grid })
   return grid
 }
 

@@ -1,6 +1,7 @@
 // Other grids than Web Mercator: their tiles, and the areas that touch them.
 import assert from 'node:assert/strict'
 import proj4 from 'proj4'
+import { checkGrid } from '../../core/grids/trial.js'
 import { gridNames, gridOf, isSameGrid, parseArea, areaFrom, registerProj4, soundLayers, tileRanges } from '../../core/index.js'
 import { tileMatrixSets } from '../../core/grids/sets.js'
 import { Extent, widen } from '../../core/store/extent.js'
@@ -146,12 +147,12 @@ describe('grids', () => {
     const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
     const odd = ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
       '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0']
-    for (const text of [...odd, ...odd]) assert.throws(() => gridOf({ grid: of(text) }), { code: 'BAD_GRID' }, text)
+    for (const text of [...odd, ...odd]) assert.throws(() => checkGrid({ grid: of(text) }), { code: 'BAD_GRID' }, text)
     const docs = odd.map((text, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, grid: of(text) }))
     const faults = []
     assert.deepEqual(soundLayers(docs, ({ layer }) => faults.push(layer)), [])
     assert.equal(faults.length, odd.length)
-    assert.ok(gridOf({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
+    assert.ok(checkGrid({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
   })
 
   it('that begin with many tiles are outlined as exactly as others, in no more points', () => {
