@@ -112,6 +112,7 @@ export class HeadWriter {
     const isFresh = this.#hasBegun && !this.inManifest
     this.#hasBegun = true
     await Promise.all(layers.map(own => isFresh ? own.refresh() : own.open()))
+    for (const own of layers) if (own.limits.isMirrored) await own.claim()
     // the run of a single write is greater than those before it, whatever the clocks of two machines say
     const last = layers.reduce((latest, { lastRun }) => lastRun > latest ? lastRun : latest, '')
     if (!this.inManifest && this.run <= last) this.run = newRun(last)

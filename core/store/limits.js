@@ -26,7 +26,8 @@ import { recordKinds } from './records.js'
  *
  * @typedef {[from: string, until: string]} Span of dropped times: `until` is kept again
  *
- * `own` in the document: the layer was here before the parts came. Readers then show all of it.
+ * `own` in the document: the layer was here before the parts came, or was written here later. Readers then show all of
+ * it.
  */
 
 export class Limits {
@@ -46,6 +47,11 @@ export class Limits {
   /** Whether a mirror has brought only a part. */
   get isPart () {
     return this.#parts !== undefined
+  }
+
+  /** Whether everything of the layer came from elsewhere. */
+  get isMirrored () {
+    return this.isPart && !this.#isOwn
   }
 
   /** Whether a part has the past, and so the manifests. */

@@ -82,6 +82,13 @@ export class LayerStatements {
     return before.size !== this.records.size || [...before].some(([id, rev]) => this.records.get(id) !== rev)
   }
 
+  /** Notes that the layer, of which a part was mirrored, is written here as well. */
+  async claim () {
+    const change = stored => stored && !stored.own ? { ...stored, own: true } : undefined
+    await this.couch.update(limitsId(this.layer), change)
+    await this.refresh()
+  }
+
   async #read () {
     const { layer } = this
     const limitIds = [layerId(layer), limitsId(layer)]

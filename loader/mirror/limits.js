@@ -36,7 +36,7 @@ export class LimitsNotes {
   async #write (layer) {
     const { source, target, part, isWhole } = this
     const [atSource, here, described] = await Promise.all([
-      source.get(limitsId(layer)), target.get(limitsId(layer)), target.get(layerId(layer))
+      limitsOf(source, layer), target.get(limitsId(layer)), target.get(layerId(layer))
     ])
     // what is whole here stays whole, whatever the source lacks
     if (isWhole && (!atSource || (described && !here))) return
@@ -62,10 +62,15 @@ export class LimitsNotes {
     for (const { id } of (await target.ranges([RANGE])).flat()) {
       const { kind, layer = '' } = parseDocumentId(id) ?? {}
       if (kind !== 'limits' || (layers && !layers.has(layer))) continue
-      const [described, atSource] = await source.docs([layerId(layer), id])
-      if (!described.doc || atSource.doc) continue
+      if (!await source.get(layerId(layer)) || await limitsOf(source, layer)) continue
       const [{ doc }] = await target.docs([id])
       if (doc) await target.bulk([{ _id: id, _rev: doc._rev, _deleted: true }])
     }
   }
+}
+
+/** The limits of a source; a layer that was loaded there is whole. */
+async function limitsOf (source, layer) {
+  const doc = await source.get(limitsId(layer))
+  return doc?.own ? undefined : doc
 }

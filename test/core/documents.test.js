@@ -24,7 +24,7 @@ describe('documents of layers that mean harm', () => {
   const hostile = hostileDocuments(17)
 
   it('are many, of every kind', () => {
-    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'work', 'activity', 'token']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
+    for (const type of ['layer', 'edition', 'style', 'manifest', 'removed', 'block', 'limits', 'work', 'activity', 'token']) assert.ok(hostile.filter(doc => doc.type === type).length > 80, type)
   })
 
   it('have a fault each, which is said in few words', () => {

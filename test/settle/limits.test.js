@@ -152,6 +152,19 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await source.couch.get('limits:osm'), undefined, 'the source is whole')
   })
 
+  it('a layer that is written after a part of it came is shown everywhere, and its mirrors are whole', async () => {
+    await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
+    await fetchPart({ area: WEST })
+    await edition(target, 2024, [[FAR, 3]])
+    assert.deepEqual(await Promise.all([NEAR, FAR].map(tile => shown(target, tile))), [1, 3])
+    assert.deepEqual(await faultsOf(target), {})
+    await source.destroy()
+    ;({ store: source, url: from } = await publishedStore(backend))
+    await mirror(to, from)
+    assert.equal(await shown(source, FAR), 3)
+    assert.equal(await source.couch.get('limits:osm'), undefined)
+  })
+
   it('a complete edition that comes in two parts says of every other tile that it is gone', async () => {
     await edition(target, 2021, [[FAR, 1], [BESIDE, 1]])
     await edition(source, 2023, [[BESIDE, 2], [NEAR, 2]], { complete: true })

@@ -128,6 +128,15 @@ const kinds = {
       runs: [...but(isEmpty), ['20220601T000000000-ABCD']]
     }
   },
+  limits: {
+    make: layer => ({
+      _id: `limits:${layer}`, type: 'limits', layer, parts: [{ area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 }, since: T }], own: true
+    }),
+    bad: {
+      parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]), ...reaches.map(zooms => [{ zooms }]), ...times.map(since => [{ since }])],
+      own: but(value => value === true)
+    }
+  },
   work: {
     make: (layer, { run }) => ({
       _id: `work:${run}`, type: 'work', layer, command: 'load', args: ['load'], edition: T, state: 'running', started: T, seen: T, finished: T, every: 5, unit: 'tiles', done: 4, total: 4,
@@ -135,7 +144,7 @@ const kinds = {
     }),
     bad: {
       command: [...but(value => value === 'constructor'), undefined, 'Load', 'a'.repeat(31)],
-      line: [...but(isText), 'x'.repeat(4001)],
+      args: [...but(isEmpty), ['x'.repeat(1001)]],
       edition: times,
       state: [...odd, undefined, 'interrupted'],
       started: [...times, undefined],
