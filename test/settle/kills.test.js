@@ -92,7 +92,7 @@ class Life {
     if (!this.times.length) return
     const time = this.pick(this.times)
     await this.twice('remove', 'osm', '--edition', time, '--compact', 'never', '--yes', '--db', this.through(this.urls[0]))
-    this.model.remove(++this.#runs, time)
+    this.model.remove(++this.#runs, { time })
     this.free.push(+time.slice(0, 4))
   }
 

@@ -32,7 +32,7 @@ async function get (url) {
 }
 
 const missing = error => {
-  if (error.code === 'TILE_NOT_FOUND') return null
+  if (['TILE_NOT_FOUND', 'NOT_KEPT'].includes(error.code)) return null
   throw error
 }
 
