@@ -133,7 +133,7 @@ const kinds = {
       _id: `limits:${layer}`, type: 'limits', layer, parts: [{ area: { boxes: [[0, 0, 10, 10]] }, zooms: { min: 0, max: 8 }, since: T }], own: true
     }),
     bad: {
-      parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]), ...reaches.map(zooms => [{ zooms }]), ...times.map(since => [{ since }])],
+      parts: [...but(isEmpty, value => JSON.stringify(value) === '[{}]'), undefined, ...areas.map(area => [{ area }]), ...reaches.map(reach => [{ zooms: reach }]), ...times.map(since => [{ since }])],
       own: but(value => value === true)
     }
   },
