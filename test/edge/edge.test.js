@@ -54,7 +54,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_design/'))
     const { rows: all } = await json(`${from}/_all_docs`)
     const isWanted = id => ['tilecouch', 'layer:osm'].includes(id) || /^edition:osm@/.test(id) || /^osm:5:[01]:[0-9]$/.test(id)
-    assert.deepEqual(ids.sort(), all.map(({ id }) => id).filter(isWanted).sort())
+    assert.deepEqual(ids.sort(), ['limits:osm', ...all.map(({ id }) => id).filter(isWanted)].sort())
     assert.ok(ids.some(id => id.startsWith('osm:')) && ids.length < all.length / 2)
     assert.equal((await edge.get('sea/5/0/0.png')).status, 404)
   })
