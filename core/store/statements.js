@@ -169,6 +169,12 @@ export class LayerStatements {
     return this.removals.some(removal => takesOut(removal, time, run) && removal.touches(id, z, x, y))
   }
 
+  /** Whether everything that a run said of a time is withdrawn. @param {string} time @param {string} run */
+  isRunRemoved (time, run) {
+    return this.removals.some(removal =>
+      takesOut(removal, time, run) && !removal.tiles && !removal.area && !removal.zooms)
+  }
+
   /**
    * What is known of some tiles.
    * @param {string[]} ids of heads

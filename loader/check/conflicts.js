@@ -6,6 +6,7 @@ import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, so
 import { LayerStatements } from '../../core/store/statements.js'
 import { lostStatements } from '../prune/mark.js'
 import { changesOf, repeat } from '../repeat.js'
+import { editionDocuments } from '../store/layers.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { isMergeable, mergeDocuments } from './merge.js'
@@ -204,7 +205,17 @@ export class Settler {
       const own = written?.get(layer)
       if (written && !own) continue // nothing was written in it: its manifests need not be read
       await this.settle(layer, statements => this.#ids(statements, own), docs.get(layer))
+      if (!this.options.dryRun) await this.#endEditions(layer)
     }
+  }
+
+  /** One master removed an edition while another loaded it again: its document goes as well. @param {string} layer */
+  async #endEditions (layer) {
+    const statements = this.#statements.get(layer)
+    if (!statements?.removals.length) return
+    const isRemoved = ({ time, run }) => run && statements.isRunRemoved(time, run)
+    const removed = (await editionDocuments(this.couch, layer)).filter(isRemoved)
+    if (removed.length) await this.couch.bulk(removed.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
   }
 
   /** Layers with a document, and those that only have tiles: the document may not have arrived yet. */

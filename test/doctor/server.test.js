@@ -33,7 +33,6 @@ const ILL = {
   'query_server_config/os_process_soft_limit': ['2', 'warning'],
   'query_server_config/query_limit': ['5000', 'bad'],
   'query_server_config/commit_freq': ['3600', 'warning'],
-  'attachments/compressible_types': ['text/*, image/png', 'bad'],
   'smoosh/db_channels': ['upgrade_dbs', 'warning'],
   'smoosh/view_channels': ['upgrade_views,ratio_views', 'warning'],
   'smoosh.ratio_dbs/min_priority': ['20.0', 'warning'],
@@ -46,6 +45,7 @@ const ILL = {
 
 /** Those that would keep the tests out, set by a proxy. */
 const PROXIED = {
+  'attachments/compressible_types': ['text/*, image/png', 'bad'],
   'couchdb/maintenance_mode': ['true', 'bad'],
   'chttpd/require_valid_user': ['true', 'warning'],
   'replicator/max_jobs': ['0', 'bad']

@@ -1,7 +1,9 @@
 // Layers, editions, the mark of a store, and what is not ours.
 import assert from 'node:assert/strict'
 import { planMerge } from '../../loader/check/merge.js'
+import { load, removeEdition } from '../../loader/index.js'
 import { json } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
 import { Masters, S, T, onEachMixture, useMasters } from './masters.js'
 
 onEachMixture('conflicts of other documents', mixture => {
@@ -46,6 +48,17 @@ onEachMixture('conflicts of other documents', mixture => {
     const leaves = [leaf('1-a', { stored: S(2) }), leaf('1-b', { stored: S(1) }), leaf('1-c', { stored: S(3), style: 5 })]
     assert.deepEqual(planMerge(leaves)?.ends.map(({ _rev }) => _rev).map(rev => rev.split('-')[0]), ['2', '2'])
     assert.equal(planMerge(leaves)?.write, undefined)
+  })
+
+  it('an edition that one store removed goes in the other as well, although that one loaded it again', async () => {
+    const loadIn = at => load(masters.stores[at], memorySource({ '3/1/2': 1 }), { layer: 'osm', time: T(1) })
+    await loadIn(0)
+    await masters.meet()
+    await loadIn(1)
+    await removeEdition(masters.stores[0], 'osm', T(1))
+    await masters.meet()
+    await masters.settle()
+    for (const store of masters.stores) assert.deepEqual(await store.editions('osm'), [])
   })
 
   it('the mark is that of the older store, in all stores', async () => {
