@@ -1,5 +1,6 @@
 // The capabilities against the schema of the standard, and what they say about layers.
 import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
 import { dangling, violations } from './wmts/schema.js'
 import { layers, startService, times } from './wmts/service.js'
 import { all, childrenOf, parseXml, textOf } from './wmts/xml.js'
@@ -204,8 +205,13 @@ describe('the WMTS capabilities', () => {
       assert.match(headers.get('content-type'), /^application\/xml/)
       const again = await service.get(CAPABILITIES, { headers: { 'If-None-Match': `"other", W/${etag}` } })
       assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', etag])
-      const head = await service.get(CAPABILITIES, { method: 'HEAD' })
-      assert.deepEqual([head.status, head.text, head.headers.get('etag'), head.headers.get('content-length')], [200, '', etag, String(Buffer.byteLength(text))])
+      const lengthOf = async coding => {
+        const head = await service.get(CAPABILITIES, { method: 'HEAD', headers: { 'Accept-Encoding': coding } })
+        assert.deepEqual([head.status, head.text], [200, ''])
+        return [head.headers.get('etag'), +head.headers.get('content-length')]
+      }
+      assert.deepEqual(await lengthOf('gzip'), [etag, gzipSync(text).length])
+      assert.deepEqual(await lengthOf('identity'), [etag.replace('-gzip"', '"'), Buffer.byteLength(text)])
       assert.equal((await service.get(CAPABILITIES, { headers: { 'If-None-Match': '"other"' } })).status, 200)
     })
 
