@@ -1,7 +1,7 @@
 // The grid of a layer: Web Mercator, unless the layer names another one.
 import { TilecouchError } from '../errors.js'
 import { MAX_ZOOM } from '../grid.js'
-import { isShallow, object as isObject } from '../values.js'
+import { isShallow, object as isObject, text as isText } from '../values.js'
 import { Grid } from './grid.js'
 import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'
@@ -11,6 +11,7 @@ export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
 const MOST = 64 // grids that are remembered
 const LONGEST = 50_000 // characters of a set
+const FURTHEST = 1e12 // units of a system: sums of greater numbers lose what is between
 const DEPTH = 16 // lists and objects within each other
 const DEGREE = Math.PI * 6378137 / 180 // metres at the equator
 const PIXEL = 0.00028 // metres
@@ -120,7 +121,8 @@ function systemOf ({ crs, orderedAxes, proj4 }) {
   const authority = isObject(wkt) && isObject(wkt.id) ? `${wkt.id.authority}:${wkt.id.code}` : undefined
   const [, body, number] = AUTHORITY.exec(uri ?? '') ?? []
   const code = body ? `${body}:${number}` : /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
-  if (!code) throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id`)
+  const isCode = isText(100)(code) && /^\w+:\w+$/.test(code)
+  if (!isCode || typeof (uri ?? '') !== 'string') throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id`)
   if (!wkt && !proj4 && !definitionOf(code)) {
     const how = 'add its PROJ string as "proj4", or write crs as {"wkt": PROJJSON}'
     throw bad(`the coordinate system ${code} is not known here: ${how}`)
@@ -133,17 +135,19 @@ function systemOf ({ crs, orderedAxes, proj4 }) {
 }
 
 const isCount = value => Number.isInteger(value) && value >= 1 && value <= 2 ** MAX_ZOOM
-const isLength = value => Number.isFinite(value) && value > 0
+const isPlace = value => Number.isFinite(value) && Math.abs(value) <= FURTHEST
+const isLength = value => isPlace(value) && value > 0
 const isName = value => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value) && !/^\.+$/.test(value)
-const isPair = value => Array.isArray(value) && value.length === 2 && value.every(Number.isFinite)
+const isPair = value => Array.isArray(value) && value.length === 2 && value.every(isPlace)
 
 /** @param {any} set */
 function checkSet (set) {
   if (!isObject(set)) throw bad('it must be a name, or a TileMatrixSet of the OGC as JSON')
   if (!isName(set.id)) throw bad(`its id ${JSON.stringify(set.id)?.slice(0, 60)} must be 1 to 100 letters, digits and . _ : -`)
   if (typeof set.crs !== 'string' && !isObject(set.crs)) throw bad('it has no crs')
-  if (set.proj4 !== undefined && (typeof set.proj4 !== 'string' || set.proj4.length > 2000)) throw bad('its proj4 must be a text')
-  if (set.title !== undefined && (typeof set.title !== 'string' || set.title.length > 1000)) throw bad('its title must be a text')
+  for (const field of ['title', 'uri', 'wellKnownScaleSet', 'proj4']) {
+    if (set[field] !== undefined && !isText(2000)(set[field])) throw bad(`its ${field} must be a text`)
+  }
   const axes = set.orderedAxes
   if (axes !== undefined && !(Array.isArray(axes) && axes.length === 2 && axes.every(axis => typeof axis === 'string'))) {
     throw bad('its orderedAxes must be two names')

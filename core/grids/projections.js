@@ -26,6 +26,7 @@ const definitions = {
     '+ellps=bessel +towgs84=565.417,50.3319,465.552,-0.398957,0.343988,-1.8774,4.0725 +units=m +no_defs'
 }
 const DEGREES = new Set(['OGC:CRS84', 'EPSG:4326', 'EPSG:4258'])
+const ENDLESS = 'Mollweide' // proj4js computes it until it meets its end, and for a place that is no number for ever
 const UTM = /^EPSG:(326|327|258)([0-5]\d|60)$/
 
 /** @type {any} */
@@ -76,7 +77,10 @@ export function projectionOf (crs, definition = definitionOf(crs)) {
   if (!proj4 && ofMap) return ofMap
   if (!proj4) throw new TilecouchError('NO_PROJ4', { crs })
   try {
-    const { forward, inverse } = proj4(definition)
+    const { oProj, forward, inverse } = proj4(definition)
+    if (oProj.datum?.grids) throw new Error('it needs a file (nadgrids)')
+    const isEndless = [oProj, oProj.obliqueProjection].some(one => one?.names?.includes(ENDLESS))
+    if (isEndless) throw new Error(`${ENDLESS} is not used`)
     return { forward: position => forward([...position]), inverse: position => inverse([...position]) }
   } catch (error) {
     throw new TilecouchError('BAD_GRID', { why: `proj4js cannot read the definition of ${crs}: ${error?.message ?? error}` })

@@ -13,7 +13,7 @@ const tried = new WeakMap()
  */
 export function checkGrid (layer) {
   const grid = gridOf(layer)
-  if (typeof grid.field === 'string' || grid.inDegrees) return grid
+  if (typeof grid.field === 'string') return grid
   if (!tried.has(grid)) tried.set(grid, whyUnusable(grid))
   const why = tried.get(grid)
   if (why) throw new TilecouchError('BAD_GRID', { why })
@@ -22,10 +22,11 @@ export function checkGrid (layer) {
 
 /** @param {import('./grid.js').Grid} grid */
 function whyUnusable (grid) {
-  if (/nadgrids=(?!@null\b)/.test(JSON.stringify(grid.definition))) return 'its projection needs a file (nadgrids)'
-  if (!grid.proj4) return undefined
+  if (!grid.proj4 && !grid.inDegrees) return undefined
   try {
-    const reaches = grid.matrices.map(({ z }) => reachOf(grid, grid.rangeExtent(z, grid.whole(z))))
+    const reaches = grid.matrices.map(({ z }) => grid.inDegrees
+      ? grid.rangeBounds(z, grid.whole(z))
+      : reachOf(grid, grid.rangeExtent(z, grid.whole(z))))
     const middles = reaches.map(([west, south, east, north]) => grid.toCrs([(west + east) / 2, (south + north) / 2]))
     const areGood = reaches.every(isReach) && middles.flat().every(Number.isFinite)
     return areGood ? undefined : 'its projection gives no places for its matrices'

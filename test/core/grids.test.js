@@ -146,13 +146,26 @@ describe('grids', () => {
   it('whose projection gives no places are refused, each time, and those of its layer are left out', () => {
     const of = text => ({ ...town, crs: 'EPSG:99999', proj4: text })
     const odd = ['+proj=merc +to_meter=1e-300', '+proj=merc +to_meter=1e300', '+proj=merc +nadgrids=some.gsb', '+proj=xx',
-      '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0']
+      '+proj=merc +a=1e-300', '+proj=lcc +lat_1=0 +lat_2=0', '+proj=merc +NADGRIDS=x', '+proj=merc +nadgrids=@null,x',
+      '+proj=moll +x_0=NaN', '+proj=ob_tran +o_proj=moll +o_lat_p=45 +o_lon_p=0 +x_0=NaN'] // Mollweide never ends
     for (const text of [...odd, ...odd]) assert.throws(() => checkGrid({ grid: of(text) }), { code: 'BAD_GRID' }, text)
     const docs = odd.map((text, at) => ({ _id: `layer:l${at}`, type: 'layer', layer: `l${at}`, grid: of(text) }))
     const faults = []
     assert.deepEqual(soundLayers(docs, ({ layer }) => faults.push(layer)), [])
     assert.equal(faults.length, odd.length)
     assert.ok(checkGrid({ grid: of('+proj=merc +nadgrids=@null +a=6378137 +b=6378137') }).bounds.every(Number.isFinite))
+  })
+
+  it('are refused where they lie beyond the world, or their texts are none', () => {
+    const [matrix] = town.tileMatrices
+    const beyond = [[1e308, 0], [0, 5e6], [500, 90]].map(pointOfOrigin => ({
+      ...town, crs: 'OGC:CRS84', orderedAxes: undefined, tileMatrices: [{ ...matrix, pointOfOrigin }]
+    }))
+    const noTexts = [{ wellKnownScaleSet: {} }, { uri: { a: 1 } }, { crs: { uri: ['EPSG:28992'] } },
+      { crs: { wkt: { id: { authority: '<x>', code: {} } } } }].map(fields => ({ ...town, ...fields }))
+    for (const grid of [...beyond, ...noTexts]) {
+      assert.throws(() => checkGrid({ grid }), { code: 'BAD_GRID' }, JSON.stringify(grid))
+    }
   })
 
   it('that begin with many tiles are outlined as exactly as others, in no more points', () => {
