@@ -57,8 +57,7 @@
 
   // a replicator brings leaves: a version that was removed and loaded again follows the one that is here by its grandparent, and not by its parent
   function wasEndedBetween () {
-    var revisions = newDoc._revisions
-    return !!revisions && revisions.start - parseInt(oldDoc._rev, 10) > 1
+    return !!newDoc._revisions && newDoc._revisions.start - (oldDoc ? parseInt(oldDoc._rev, 10) : 0) > 1
   }
 
   function checkTile () {
@@ -221,7 +220,7 @@
     if (newDoc.layer !== undefined && !is(newDoc.layer, 'name')) forbid('the layer of ' + what + ' must be a name like osm')
     if (!needs.every(function (field) { return newDoc[field] })) forbid(what + ' has the fields ' + needs.join(', '))
     if (!isRunOf(type)) forbid('the id must be ' + type + ':RUN, with a run like 20240301T101500123-4f9k')
-    if (type === 'activity' && isThere) forbid('an activity never changes')
+    if (type === 'activity' && (isThere || (!isAdmin && wasEndedBetween()))) forbid('an activity never changes')
     var isOther = newDoc.user !== userCtx.name || (isThere && oldDoc.user !== userCtx.name)
     // that somebody changed something is proved by his name: here even an admin has his own only
     if (isOther && (type === 'activity' || !isOneOf({ roles: ['_admin'] }))) forbid('the user of ' + what + ' must be the one who writes it')
@@ -243,6 +242,7 @@
   // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
   function checkStore () {
     checkFields()
+    if (!isAdmin && wasEndedBetween()) forbid('only an admin replicates the document of a store') // the one before it is unknown
     var before = oldDoc && !oldDoc._deleted ? oldDoc : {}
     ;['schema', 'uuid', 'created', 'published'].forEach(function (field) {
       if (!isAdmin && (before[field] !== undefined || newDoc.schema > 1) && JSON.stringify(before[field]) !== JSON.stringify(newDoc[field])) forbid('only an admin changes ' + field + ' of a store')

@@ -39,8 +39,9 @@ export class CouchClient extends Requester {
   /**
    * @param {ConstructorParameters<typeof Requester>[0] & {
    *   bulkBody?: (docs: any[], options: {newEdits?: boolean}) => string | Uint8Array | Promise<string | Uint8Array>,
-   *   decode?: (base64: string) => any, inflate?: (gzip: any) => any}} parts bulkBody: makes the body of a _bulk_docs
-   *   request; decode: makes bytes of attachments that came as base64; inflate: unpacks what the server compressed
+   *   decode?: (base64: string) => any, inflate?: (gzip: any, length: number) => any}} parts
+   *   bulkBody: makes the body of a _bulk_docs request; decode: makes bytes of attachments that came as base64;
+   *   inflate: unpacks what the server compressed
    */
   constructor ({ bulkBody = jsonBody, decode, inflate, ...parts }) {
     super(parts)
@@ -193,14 +194,15 @@ export class CouchClient extends Requester {
     try {
       for (const attachment of Object.values(row.doc?._attachments ?? {})) {
         if (attachment.encoding !== 'gzip' || !(attachment.data instanceof Uint8Array)) continue
-        attachment.data = this.#inflate?.(attachment.data)
+        attachment.data = this.#inflate?.(attachment.data, attachment.length)
         if (attachment.data.length !== attachment.length) throw new Error(WRONG_LENGTH)
         delete attachment.encoding
         delete attachment.encoded_length
       }
       return row
     } catch (error) {
-      return { id: row.id, error: 'bad_attachment', reason: error.message }
+      const reason = error.code === 'ERR_BUFFER_TOO_LARGE' ? WRONG_LENGTH : error.message
+      return { id: row.id, error: 'bad_attachment', reason }
     }
   }
 

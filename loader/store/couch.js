@@ -19,7 +19,9 @@ export const retryDefaults = clientDefaults
  *   path: of the server and of the database; user: empty without a name
  */
 
-const inflate = bytes => gunzipSync(bytes, { maxOutputLength: unpackDefaults.bytes })
+/** No longer than it is said to be: whoever wrote it may have said less. */
+const inflate = (bytes, length) =>
+  gunzipSync(bytes, { maxOutputLength: Math.max(1, Math.min(length, unpackDefaults.bytes)) })
 
 export class Couch extends CouchClient {
   #isPlain = false // the server is known to store tiles as they are

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { CouchClient } from '../../core/couch/client.js'
 import { parseBulkGet } from '../../core/couch/multipart.js'
 
 const lines = (...parts) => Buffer.concat(parts.map(part => Buffer.isBuffer(part) ? part : Buffer.from(part + '\r\n')))
@@ -87,6 +89,23 @@ describe('a multipart answer of CouchDB', () => {
   it('knows the length of what travels compressed', () => {
     const body = related([Buffer.from('zip')]).toString().replace('"length":3', '"length":90,"encoding":"gzip","encoded_length":3')
     assert.equal(parseBulkGet(Buffer.from(body))[0]._attachments.a0.data.toString(), 'zip')
+  })
+
+  it('is unpacked to the length that it says, and no further', async () => {
+    const zip = gzipSync(Buffer.alloc(1e6))
+    const length = `"length":5,"encoding":"gzip","encoded_length":${zip.length}`
+    const bytes = Buffer.from(related([zip]).toString('latin1').replace(`"length":${zip.length}`, length), 'latin1')
+    const exchange = async () => ({ status: 200, bytes })
+    const limits = []
+    const inflate = (packed, most) => {
+      limits.push(most)
+      return gunzipSync(packed, { maxOutputLength: most })
+    }
+    const couch = new CouchClient({ url: 'http://here/db', exchange, inflate })
+    const [row] = await couch.bulkGet([{ id: 'a' }], { attachments: true })
+    assert.deepEqual([row.error, row.doc], ['bad_attachment', undefined])
+    assert.match(row.reason, /length/)
+    assert.deepEqual(limits, [5])
   })
 
   it('that is something else is refused', () => {

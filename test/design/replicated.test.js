@@ -1,0 +1,41 @@
+// Documents that a writer brings as a replicator does: the function that validates does not see what they replace.
+import assert from 'node:assert/strict'
+import { Store } from '../../loader/store/index.js'
+import { publish } from '../../loader/publish.js'
+import { as, post, put, request } from '../support/backends.js'
+import { withPeople } from '../support/people.js'
+
+withPeople('documents that a writer replicates', start => {
+  let people, store, url
+  before(async function () {
+    this.timeout(60000)
+    people = await start()
+    url = people.database
+    store = await Store.create(url)
+    await publish(store)
+  })
+  after(async () => {
+    await store?.destroy()
+    await people?.close()
+  })
+
+  const replicate = (person, doc) =>
+    post(`${as(url, ...people[person])}/_bulk_docs`, { docs: [doc], new_edits: false })
+  const read = async id => (await request(`${url}/${encodeURIComponent(id)}`)).json()
+
+  it('never take the place of the document of the store, nor of an activity', async () => {
+    const { _rev, ...marker } = await read('tilecouch')
+    const other = { ...marker, uuid: 'other', _rev: `100-${'f'.repeat(32)}` }
+    assert.match(JSON.stringify(await replicate('writer', other)), /only an admin replicates/)
+    assert.equal((await read('tilecouch'))._rev, _rev)
+    const [user] = people.writer
+    const activity = {
+      _id: 'activity:20240301T000000000-abcd', type: 'activity', user, at: '2024-03-01T00:00:00Z', what: 'layer', done: 'removed'
+    }
+    await put(`${as(url, ...people.writer)}/${encodeURIComponent(activity._id)}`, activity)
+    const [mine] = people.other
+    const forged = { ...activity, user: mine, _rev: `2-${'f'.repeat(32)}` }
+    assert.match(JSON.stringify(await replicate('other', forged)), /an activity never changes/)
+    assert.equal((await read(activity._id)).user, user)
+  })
+})
