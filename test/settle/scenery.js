@@ -1,5 +1,5 @@
 // What random histories are made of: times, parts of the map, styles, and sources of tiles.
-import { parseArea } from '../../core/index.js'
+import { parseArea, parseDocumentId } from '../../core/index.js'
 import { png } from '../support/tiles.js'
 import { PLACES } from './readers.js'
 
@@ -32,3 +32,9 @@ export const sourceOf = tiles => ({
   },
   async close () {}
 })
+
+/** Tiles of a layer, and what editions and removals say of them. @param {string} id @param {string} layer */
+export const isOfMap = (id, layer) => {
+  const { kind, layer: own } = parseDocumentId(id) ?? {}
+  return id.startsWith(`${layer}:`) || id.startsWith('block:') || (own === layer && kind !== 'style')
+}

@@ -1,20 +1,17 @@
 // Two stores that play a random history of a layer, and a model of what each of them shows (histories.test.js).
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { TilecouchError, layerId, parseDocumentId } from '../../core/index.js'
+import { TilecouchError, layerId } from '../../core/index.js'
 import { Store, check, copyLayer, expire, load, mirror, moveLayer, prune, removeEdition, removeLayer, resolve } from '../../loader/index.js'
 import { json } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { compareDear, compareReaders, compareStore, expectSound } from './comparison.js'
 import { Model } from './model.js'
 import { PLACES } from './readers.js'
-import { PARTS, STYLES, T, YEARS, sourceOf } from './scenery.js'
+import { PARTS, STYLES, T, YEARS, isOfMap, sourceOf } from './scenery.js'
 
 const isWrite = ({ method, path: asked }) => asked === '_bulk_docs' || method === 'PUT' || method === 'DELETE'
 const isKilled = ({ code }) => ['ABORTED', 'UNREACHABLE'].includes(code)
-
-/** What a mirror copies of a layer, besides tiles. @param {string} id @param {string} layer */
-const isOfLayer = (id, layer) => id.startsWith(`${layer}:`) || id.startsWith('block:') || parseDocumentId(id)?.layer === layer
 
 export class World {
   #runs = 0
@@ -170,7 +167,7 @@ export class World {
     const to = 1 - from
     const [source, target] = [await this.#open(from), await this.#open(to)]
     const { rows } = await json(`${this.urls[from]}/_all_docs`)
-    const ids = rows.map(({ id }) => id).filter((id, index) => isOfLayer(id, this.layer) && (index * 7 + every) % 3 < every)
+    const ids = rows.map(({ id }) => id).filter((id, index) => isOfMap(id, this.layer) && (index * 7 + every) % 3 < every)
     const asked = '_bulk_get?revs=true&attachments=true'
     const { results } = await source.couch.request({ method: 'POST', path: asked, body: { docs: ids.map(id => ({ id })) } })
     const docs = results.flatMap(result => result.docs).map(({ ok }) => ok).filter(Boolean)
