@@ -102,6 +102,9 @@ export const workId = run => `work:${run}`
 export const ADMINISTRATIVE_IDS = `^(${ADMINISTRATIVE_KINDS.join('|')}):[^:@]+$`
 const ADMINISTRATIVE = new RegExp(ADMINISTRATIVE_IDS)
 
+/** The same with what else a mirror does not take: code, and the limits of a store, which are its own. */
+export const UNMIRRORED_IDS = `^_design/|^limits:[^:]+$|${ADMINISTRATIVE_IDS}`
+
 /**
  * Whether a document is about the running of this store: work, activity or a token. No copy of a store has it, and
  * nothing that follows the tiles of a store heeds it. Tiles of a layer that is called so have more colons.

@@ -1,11 +1,11 @@
 // Which documents of a store a mirror takes. Their ids alone decide: no document has to be read.
-import { STORE_ID, checkLayer, isAdministrative, layerId, parseDocumentId, parseTileId } from '../ids.js'
+import { STORE_ID, UNMIRRORED_IDS, checkLayer, layerId, parseDocumentId, parseTileId } from '../ids.js'
 import { parsePeriod } from '../times.js'
 import { selectorOf } from '../area.js'
 import { BLOCK_SIDE } from '../store/blocks.js'
 import { gridIn } from '../store/limits.js'
 
-const LIMITS = /^limits:[^:]+$/
+const UNMIRRORED = new RegExp(UNMIRRORED_IDS)
 const TILE = /^[a-z0-9][a-z0-9_-]*:\d/ // may be a tile: others are not parsed
 
 /**
@@ -79,8 +79,7 @@ export class Selection {
    * @returns {boolean | 'maybe'}
    */
   has (id) {
-    // a mirror takes no code, and has limits of its own
-    if (id.startsWith('_design/') || LIMITS.test(id) || isAdministrative(id)) return false
+    if (UNMIRRORED.test(id)) return false
     if (this.isWhole || id === STORE_ID) return true
     const tile = parse(id)
     return tile ? this.#hasTile(tile) : this.#isOfLayer(id)

@@ -1,7 +1,7 @@
 // The `_replicator` document that makes CouchDB's own replicator do what `tilecouch mirror` does. The selection becomes
 // a Mango selector on ids alone: a deleted document has no other fields, and a selector on fields would leave its
 // deletion out. The expressions have no lookaheads: the embedded store as a source runs them in RE2.
-import { MAX_ZOOM, STORE_ID, gridOf } from '../../core/index.js'
+import { MAX_ZOOM, STORE_ID, UNMIRRORED_IDS, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection, isUnwritable } from '../../core/mirror/index.js'
@@ -74,8 +74,7 @@ export function selectorOf (selection) {
     const why = 'only the other versions of a tile tell whether one was still visible then'
     throw cannot('leave out the past before a time', why)
   }
-  // a mirror takes no code, and nothing about the running of its source
-  if (selection.isWhole) return { $not: { _id: { $regex: '^(?:_design/|(?:work|activity|token):[^:@]+$)' } } }
+  if (selection.isWhole) return { $not: { _id: { $regex: UNMIRRORED_IDS } } }
   const own = { _id: { $regex: expression(selection) } }
   return selection.layers ? own : { $and: [own, { $not: { _id: { $regex: NO_LAYER } } }] }
 }

@@ -16,6 +16,7 @@ import { origin } from './pairs.js'
 const PAST = '@2023-06-01T00:00:00Z'
 const OTHERS = [
   'tilecouch', 'tilecouch2', 'layer:osm', 'layer:osm2', 'layer:sat', 'edition:osm@2023-06-01T00:00:00Z', 'edition:sat@2023-06-01T00:00:00Z', 'edition:osm2@2023-06-01T00:00:00Z', 'style:osm@2023-06-01T00:00:00Z', 'style:sat@2023-06-01T00:00:00Z', 'style:osm', 'style:osm@2023',
+  'limits:osm', 'limits:osm2', 'limits:1:0:0', 'work:20240301T000000000-abcd', 'token:abcdefghijkl', 'xlimits:osm',
   '_design/tiles', '_design/osm:1:0:0', 'foreign', 'osm', 'osm:', 'osm:1', 'osm:1:0', 'osm:1:0:0:0', 'osm:1:0:0@', 'osm:1:0:0@2023', 'osm:01:0:0', 'osm:1:00:0', 'Osm:1:0:0', 'layer:1:0:0', 'edition:1:0:0', 'osm2:1:0:0', 'xosm:1:0:0', 'osm:1:0:0 ', 'osm:31:0:0'
 ]
 
