@@ -4,18 +4,34 @@
 // the state is of another start of the system (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
+import { isOwnFolder } from '../own-folder.js'
 
 /** Where a hard link cannot be: across devices, at the most links of a file, on file systems that have none. */
 const NO_LINK = new Set(['EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 
+const KEPT = 10_000 // folders that are remembered
 const ATTEMPTS = 5 // at a folder that another process removes because it was empty
 
 export class Files {
   #counter = 0
+  /** Folders that are no links. @type {Set<string>} */
+  #own = new Set()
 
-  /** @param {string} tmp a folder of the same file system that nothing else uses */
-  constructor (tmp) {
+  /**
+   * @param {string} tmp a folder of the same file system that nothing else uses
+   * @param {string} top the folder of all that is changed
+   */
+  constructor (tmp, top) {
     this.tmp = tmp
+    this.top = top
+  }
+
+  /** Throws if a folder, or one that it is in, is a link. */
+  async #enter (folder) {
+    if (folder === this.top || this.#own.has(folder)) return
+    await this.#enter(path.dirname(folder))
+    if (this.#own.size >= KEPT) this.#own.clear()
+    if (await isOwnFolder(folder)) this.#own.add(folder)
   }
 
   #temporary () {
@@ -38,11 +54,13 @@ export class Files {
 
   /** Puts a new file where it belongs, in place of what is there. */
   async move (file, target) {
+    await this.#enter(path.dirname(target))
     await into(target, () => rename(file, target))
   }
 
   /** The same file under another name, in place of what is there. @returns {Promise<boolean>} false: it is a copy */
   async link (file, target) {
+    await this.#enter(path.dirname(target))
     try {
       await into(target, () => link(file, target))
       return true
@@ -65,6 +83,7 @@ export class Files {
 
   /** Removes a file and the folders that are empty then, but not the one they are in. */
   async remove (file, root) {
+    await this.#enter(path.dirname(file))
     await unlink(file).catch(absent)
     await prune(path.dirname(file), root)
   }

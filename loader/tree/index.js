@@ -1,11 +1,13 @@
 // Exports a layer as files that a web server serves by itself: the present, and every edition. A tile that did not
 // change between editions is one file with several names.
 import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
 import { checkLayer, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkTerms } from '../export/index.js'
 import { lock } from '../export/lock.js'
 import { explain } from '../export/target.js'
+import { isOwnFolder } from '../own-folder.js'
 import { Paths } from './paths.js'
 import { readState } from './state.js'
 import { TreeWriter } from './writer.js'
@@ -50,6 +52,7 @@ export async function exportTree (store, layer, folder, options = {}) {
   /** @type {TreeWriter | undefined} */
   let writer
   try {
+    if (await isOwnFolder(paths.hidden)) await isOwnFolder(path.dirname(paths.tmp))
     await mkdir(paths.hidden, { recursive: true })
     unlock = await lock(paths.lock, paths.tree())
     const adopted = await isUnknown(paths)

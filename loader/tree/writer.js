@@ -1,5 +1,6 @@
 // Brings the trees of a layer to what the store is, and keeps them there. One thing is done at a time: a round of
 // changes, or a step of a comparison of everything. What is read later is written later, so no file goes back in time.
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
 import { compareIds, selectorOf } from '../../core/index.js'
@@ -59,7 +60,7 @@ export class TreeWriter {
    */
   constructor (store, paths, options) {
     const { area, zooms, editions = true, signal, onTree, onProgress, onState, mostChanges, limits } = options
-    const files = new Files(paths.tmp)
+    const files = new Files(paths.tmp, path.dirname(paths.tree()))
     this.store = store
     this.paths = paths
     this.tileWriter = new TileWriter(store, files, { signal })

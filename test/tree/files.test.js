@@ -1,6 +1,6 @@
 // What is done to files, and which trees and links there are to be.
 import assert from 'node:assert/strict'
-import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, readdirSync, readlinkSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { Changes } from '../../loader/tree/changes.js'
 import { Files, prune } from '../../loader/tree/files.js'
@@ -17,7 +17,24 @@ describe('files of trees', () => {
   let files
   beforeEach(() => {
     mkdirSync(at('tmp'))
-    files = new Files(at('tmp'))
+    files = new Files(at('tmp'), folder.dir)
+  })
+  it('are not written through links that somebody has put there', async () => {
+    for (const [link, target] of [['osm', 'osm/3/1/1.png'], ['osm/3', 'osm/3/1/1.png'], ['osm/3/1', 'osm/3/1/1.png']]) {
+      files = new Files(at('tmp'), folder.dir)
+      folder.write({ 'theirs/3/1/1.png': 'theirs', 'theirs/1/1.png': 'theirs', 'theirs/1.png': 'theirs', 'osm@2024/3/1/1.png': '' })
+      mkdirSync(path.dirname(at(link)), { recursive: true })
+      symlinkSync(at('theirs'), at(link))
+      const refused = action => assert.rejects(action, { code: 'TARGET_UNWRITABLE', message: /it is a link/ }, link)
+      const file = await files.write(Buffer.from('ours'), '2024-01-01T00:00:00Z')
+      await refused(files.move(file, at(target)))
+      await refused(files.link(file, at(target)))
+      await refused(files.remove(at(target), at('osm')))
+      for (const one of ['theirs/3/1/1.png', 'theirs/1/1.png', 'theirs/1.png']) assert.equal(readFileSync(at(one), 'utf8'), 'theirs')
+      rmSync(at('osm'), { recursive: true })
+      unlinkSync(file)
+    }
+    nothingLeft()
   })
   const nothingLeft = () => assert.deepEqual(readdirSync(at('tmp')), [])
 

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { sharePromise } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../errors.js'
+import { isOwnFolder } from '../../own-folder.js'
 import { readSmallFile } from '../../regular-file.js'
 import { digestOf } from '../../store/tile.js'
 import { GONE_LIST } from '../gone.js'
@@ -112,14 +113,7 @@ class FolderWriter {
   async #column (z, x) {
     const zoom = path.join(this.#folder, `${z}`)
     const column = path.join(zoom, `${x}`)
-    for (const folder of [zoom, column]) {
-      const found = await lstat(folder).catch(error => { if (error.code !== 'ENOENT') throw error })
-      if (!found) break
-      if (!found.isDirectory()) {
-        const what = found.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
-        throw new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: `it is ${what}` })
-      }
-    }
+    if (await isOwnFolder(zoom)) await isOwnFolder(column)
     return column
   }
 
