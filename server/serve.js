@@ -168,7 +168,12 @@ async function checkPublic (couch) {
 
 /** The same for a store that was away at the start. @returns {Promise<never>} rejects when it is not public */
 async function checkLater (couch, signal) {
-  while (!signal.aborted && !await checkPublic(couch)) await pause(CHECKING, signal)
+  // its server may be there before its database is
+  const isChecked = () => checkPublic(couch).catch(error => {
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+    return false
+  })
+  while (!signal.aborted && !await isChecked()) await pause(CHECKING, signal)
   return new Promise(() => {})
 }
 

@@ -4,7 +4,7 @@ import { layerId, limitsId, parseDocumentId } from '../../core/index.js'
 import { sharePromise } from '../../core/shared-promise.js'
 import { canonical, fieldsOf } from '../store/revisions.js'
 
-const RANGE = { startkey: 'limits:', endkey: 'limits;' }
+const LAYERS = { startkey: 'layer:', endkey: 'layer;' }
 
 /** The layer that a document belongs to. @param {string} id */
 const layerOf = id => parseDocumentId(id)?.layer ?? /^([^:@]+):\d/.exec(id)?.[1]
@@ -59,12 +59,11 @@ export class LimitsNotes {
   async complete () {
     const { source, target, layers, isWhole } = this
     if (!isWhole) return
-    for (const { id } of (await target.ranges([RANGE])).flat()) {
-      const { kind, layer = '' } = parseDocumentId(id) ?? {}
-      if (kind !== 'limits' || (layers && !layers.has(layer))) continue
-      if (!await source.get(layerId(layer)) || await limitsOf(source, layer)) continue
-      const [{ doc }] = await target.docs([id])
-      if (doc) await target.bulk([{ _id: id, _rev: doc._rev, _deleted: true }])
+    const described = (await target.ranges([LAYERS])).flat().flatMap(({ id }) => parseDocumentId(id)?.layer ?? [])
+    const ids = described.filter(layer => !layers || layers.has(layer)).map(limitsId)
+    for (const { doc } of ids.length ? await target.docs(ids) : []) {
+      if (!doc || !await source.get(layerId(doc.layer)) || await limitsOf(source, doc.layer)) continue
+      await target.bulk([{ _id: doc._id, _rev: doc._rev, _deleted: true }])
     }
   }
 }

@@ -1,7 +1,7 @@
 // The layers of the store, from their documents: all read at once, and again when one changes. A name that no layer has
 // costs nothing, however many of them somebody makes up. And what the operator says of the viewer.
 import { isDeepStrictEqual } from 'node:util'
-import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, settingsOf, soundLayers } from '../../core/index.js'
+import { AFTER, STORE_ID, checkLayer, editionId, isExactTime, limitsId, settingsOf, soundLayers } from '../../core/index.js'
 import { Limits } from '../../core/store/limits.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
@@ -234,7 +234,8 @@ export class Layers {
     }
     const colon = id.indexOf(':')
     const kind = id.slice(0, colon)
-    if (kind === 'layer' || kind === 'limits') {
+    const isLimits = kind === 'limits' && !id.includes(':', colon + 1) // not a tile of a layer called so
+    if (kind === 'layer' || isLimits) {
       this.#version++
       this.#failedAt = -Infinity
       ignoreRejection(this.#refresh())
@@ -282,10 +283,10 @@ export class Layers {
       const docs = soundLayers(rows.map(({ doc }) => doc), onFault)
       for (const { type, ...doc } of docs) book.set(doc.layer, fieldsOf(doc))
     }
-    const parts = { startkey: 'limits:', endkey: 'limits;', include_docs: true }
-    for await (const rows of pagesOf(part => this.#page(part), parts, this.limits)) {
-      for (const { doc } of rows) if (book.has(doc?.layer)) limits.set(doc.layer, new Limits(doc, book.get(doc.layer)))
-    }
+    // by their ids: an older store may have a layer called "limits", whose tiles are in that range
+    const ids = [...book.keys()].map(limitsId)
+    const parts = await this.#inTime((signal, options) => this.couch.docs(ids, { signal, ...options }))
+    for (const { doc } of parts) if (doc) limits.set(doc.layer, new Limits(doc, book.get(doc.layer)))
     return { book, limits, faults }
   }
 
