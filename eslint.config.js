@@ -47,8 +47,10 @@ const keptPromise = {
       const [definition] = context.sourceCode.getScope(node).references.find(({ identifier }) => identifier === node)?.resolved?.defs ?? []
       if (definition?.node.init) keep(definition.node.init)
     }
-    const isPromise = node => node?.type === 'ImportExpression' ||
-      (node?.type === 'CallExpression' && (node.callee.async || asynchronous.has((node.callee.property ?? node.callee).name)))
+    // a method of another object, such as `map.get`, may have the name of one of this file
+    const isOwn = ({ type, object }) => type === 'Identifier' || object?.type === 'ThisExpression'
+    const isAsynchronous = callee => callee.async || (isOwn(callee) && asynchronous.has((callee.property ?? callee).name))
+    const isPromise = node => node?.type === 'ImportExpression' || (node?.type === 'CallExpression' && isAsynchronous(node.callee))
     return {
       ':function[async=true][generator=false]' (node) { asynchronous.add(nameOf(node)) },
       'AssignmentExpression[operator="??="]' (node) {

@@ -2,6 +2,7 @@
 // then all versions of its tile. Ids, bytes and revisions stand behind "Details".
 import { element } from '../client/timeline/dom.js'
 import { asOf, expiryOf, now, tileId, versionId } from '../core/index.js'
+import { sharePromise } from '../core/shared-promise.js'
 import { button, icon, picture } from './dom.js'
 import { brief, size, time as written, zoneName } from './format.js'
 import { words } from './words/index.js'
@@ -132,9 +133,7 @@ export class TileCard {
     const next = this.#versions[this.#versions.indexOf(version) + 1]
     this.#write(version, next, {})
     if (this.#stage.isPlaying) return // it is asked where the film stops
-    const known = this.#sources.get(version.time) ?? this.#ask(version, next)
-    this.#sources.set(version.time, known)
-    const found = await known
+    const found = await sharePromise(this.#sources, version.time, () => this.#ask(version, next))
     const { time } = this.#stage
     const isShown = version === (time === null ? this.#versions.at(-1) : asOf(this.#versions, time))
     if (turn === this.#turn && isShown) this.#write(version, next, found)

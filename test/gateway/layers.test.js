@@ -30,14 +30,14 @@ onEachStore('the book of layers', backend => {
     await store.destroy()
   })
 
-  it('knows every layer after one request, however many ask for how many', async () => {
+  it('knows every layer and its limits after two requests, however many ask for how many', async () => {
     const names = ['osm', 'daylight', 'nope', ...Array.from({ length: 100 }, (_, index) => `made-up-${index}`)]
     const found = await Promise.all(names.map(name => book.find(name)))
     assert.deepEqual(found.slice(0, 3), [{ layer: 'osm', name: 'Streets', ttl: 60 }, { layer: 'daylight', name: 'Day' }, undefined])
     assert.deepEqual((await book.list()).map(({ layer }) => layer), ['daylight', 'osm'])
     await assert.rejects(book.get('nope'), { code: 'LAYER_NOT_FOUND' })
     await assert.rejects(book.get('No such'), { code: 'BAD_LAYER' })
-    assert.equal(front.requests().length, 1)
+    assert.equal(front.requests().length, 2)
     assert.deepEqual(book.peek('osm'), found[0])
   })
 
