@@ -1,9 +1,10 @@
 // Copies a layer, or a part of it, to another name or from another store, with its past. Run it again to copy what has
 // been added.
-import { checkLayer, checkSound, endOf, gridOf, layerId } from '../../core/index.js'
+import { checkLayer, checkSound, endOf, gridOf, layerId, limitsId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { dropEmptyLayer } from '../load/undo.js'
+import { addParts } from '../mirror/limits.js'
 import { isEmptyLayer } from '../store/layers.js'
 import { everyTile, settleAll } from '../store/settle.js'
 import { copyEditions, copyManifests, copyStyles, layerOf, writeLayer } from './documents.js'
@@ -65,6 +66,7 @@ export async function copyAll (store, from, to, options) {
   // the editions are about the whole layer, not about a part
   const isWhole = history && !area && !zooms && !dryRun
   try {
+    if (!dryRun) await copyLimits(source.couch, store.couch, { from, to, isWhole, isNew })
     const copied = isWhole ? await copyManifests(source, store, { from, to, time, isMove: renaming }) : new Set()
     const limits = { ...copyDefaults, ...options.limits }
     for (let pass = 0; pass < PASSES; pass++) {
@@ -82,6 +84,13 @@ export async function copyAll (store, from, to, options) {
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }
   return { from, to, ...tally }
+}
+
+/** Before statements are copied: what the source does not keep, the copy does not miss. */
+async function copyLimits (source, target, { from, to, isWhole, isNew }) {
+  const [here, there] = await Promise.all([source.get(limitsId(from)), target.get(limitsId(to))])
+  if (here && isWhole) await addParts(target, to, { ...here, own: here.own || (!isNew && !there) })
+  else if (there) await addParts(target, to, { parts: [], own: true }) // the copy is written here
 }
 
 /** Copied statements may concern tiles that only the target has, and its statements copied tiles. */

@@ -11,7 +11,7 @@ import { planTile, settleTiles, versionIn } from '../../core/store/settle.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { peerOf } from '../mirror/peer.js'
 import { readTiles } from '../remove/documents.js'
-import { recordPrefixes, revisionsFrom } from '../remove/index.js'
+import { recordPrefixes, revisionsFrom, singleIds } from '../remove/index.js'
 import { Remover } from '../remove/remover.js'
 import { isEmptyLayer } from '../store/layers.js'
 import { tileAccess } from '../store/settle.js'
@@ -152,7 +152,7 @@ function isCopied ({ head, pasts }, there, known) {
   return versions.every(hasImage) && !planTile(there.id, heads, others, known, incoming).writes.length
 }
 
-/** Editions, statements and styles, then the layer's document. @param {Remover} remover */
+/** Editions, statements and styles, then limits, then the layer's document. @param {Remover} remover */
 async function endRecords (couch, remover, from, to, signal) {
   let left = 0
   for (const prefix of recordPrefixes(from)) {
@@ -163,10 +163,12 @@ async function endRecords (couch, remover, from, to, signal) {
       }
     }
   }
-  if (left) return left
-  const layer = await couch.docs([layerId(from)])
-  const revisions = layer.flatMap(({ id, doc }) => doc ? [{ id, rev: doc._rev }] : [])
-  return revisions.length - (await remover.end(await copiedRecords(couch, revisions, layerId(from), from, to))).size
+  for (const id of singleIds(from)) {
+    const doc = left ? undefined : await couch.get(id)
+    const revisions = doc ? [{ id, rev: doc._rev }] : []
+    left += revisions.length - (await remover.end(await copiedRecords(couch, revisions, id, from, to))).size
+  }
+  return left
 }
 
 /** Those of some documents, at their revisions, that are the same under the new name. */
@@ -184,13 +186,13 @@ async function copiedRecords (couch, revisions, prefix, from, to) {
 
 /** What is compared of a record: its fields under the new name, and its files. */
 function recordIn (doc, from, to) {
-  const { renaming, ...fields } = renamed(fieldsOf(doc), from, to)
+  const { renaming, own, ...fields } = renamed(fieldsOf(doc), from, to) // own: of limits; a load may have set it there
   return [fields, Object.keys(doc._attachments ?? {}).sort()]
 }
 
 /** Whether no document has the name of a layer. */
 async function isNameFree (couch, layer) {
-  if (await couch.get(layerId(layer)) || !await isEmptyLayer(couch, layer)) return false
+  if ((await couch.docs(singleIds(layer))).some(({ doc }) => doc) || !await isEmptyLayer(couch, layer)) return false
   const ranges = recordPrefixes(layer).map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: 1 }))
   return (await couch.ranges(ranges)).every(rows => !rows.length)
 }

@@ -1,7 +1,6 @@
 // A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
-import { layerId } from '../../core/index.js'
 import { endLeaves } from '../remove/documents.js'
-import { recordPrefixes, revisionsFrom } from '../remove/index.js'
+import { recordPrefixes, revisionsFrom, singleIds } from '../remove/index.js'
 import { isEmptyLayer } from '../store/layers.js'
 
 /**
@@ -15,8 +14,8 @@ import { isEmptyLayer } from '../store/layers.js'
 export async function dropEmptyLayer (store, layer, run = '') {
   const { couch } = store
   // a store that is away stays away: the load has waited for it already
-  const found = await couch.get(layerId(layer), undefined, { retries: 0 })
-  const leaves = found ? [{ id: found._id, rev: found._rev }] : []
+  const found = await Promise.all(singleIds(layer).map(id => couch.get(id, undefined, { retries: 0 })))
+  const leaves = found.flatMap(doc => doc ? [{ id: doc._id, rev: doc._rev }] : [])
   for (const prefix of recordPrefixes(layer)) {
     for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
   }

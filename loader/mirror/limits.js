@@ -42,14 +42,7 @@ export class LimitsNotes {
     if (isWhole && (!atSource || (described && !here))) return
     const parts = isWhole ? atSource.parts : [{ ...part, ...(atSource && { of: atSource.parts }) }]
     try {
-      await target.update(limitsId(layer), stored => {
-        const before = stored?.parts ?? []
-        const isNew = one => !before.some(other => canonical(other) === canonical(one))
-        const news = parts.filter(isNew)
-        if (!news.length) return undefined
-        const fields = stored ? fieldsOf(stored) : { type: 'limits', layer, ...(described && { own: true }) }
-        return { ...fields, parts: [...before, ...news] }
-      })
+      await addParts(target, layer, { parts, own: described && !here })
     } catch (error) {
       if (error.code !== 'FORBIDDEN') throw error // the design documents there are of an earlier tilecouch
     }
@@ -67,6 +60,21 @@ export class LimitsNotes {
     }
   }
 }
+
+/**
+ * Adds parts to the limits of a layer.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {string} layer
+ * @param {{parts: import('../../core/store/limits.js').Part[], own?: any}} limits own: the layer has more than them
+ */
+export const addParts = (couch, layer, { parts, own }) => couch.update(limitsId(layer), stored => {
+  const before = stored?.parts ?? []
+  const isNew = one => !before.some(other => canonical(other) === canonical(one))
+  const news = parts.filter(isNew)
+  if (!news.length && (!own || stored?.own)) return undefined
+  const fields = stored ? fieldsOf(stored) : { type: 'limits', layer }
+  return { ...fields, ...(own && { own: true }), parts: [...before, ...news] }
+})
 
 /** The limits of a source; a layer that was loaded there is whole. */
 async function limitsOf (source, layer) {

@@ -2,8 +2,8 @@
 // deletion.
 import { batchesOf } from '../../core/batches.js'
 import {
-  AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, manifestId, startOf,
-  styleId, tileId
+  AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, limitsId, manifestId,
+  startOf, styleId, tileId
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
@@ -18,8 +18,8 @@ const PAGE = 2000 // rows of an edition a request
 
 /**
  * Removes a whole layer by the primary index, and so also documents that no view has, such as tiles of other programs
- * and a past without its head. Past versions first, then heads, editions, manifests, blocks, removals and styles, the
- * layer's document last.
+ * and a past without its head. Past versions first, then heads, editions, manifests, blocks, removals and styles, its
+ * limits and its own document last.
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {import('./remover.js').RemoverOptions} [options]
@@ -39,7 +39,8 @@ export async function removeLayer (store, layer, options = {}) {
   })
   const hasTiles = async isHead => !(await walk(isHead).next()).done
   await remover.begin()
-  const isThere = await couch.get(layerId(layer)) || editions.length || await hasTiles(true) || await hasTiles(false)
+  const isDescribed = (await couch.docs(singleIds(layer))).some(({ doc }) => doc)
+  const isThere = isDescribed || editions.length || await hasTiles(true) || await hasTiles(false)
   if (!isThere && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   // the next pass deletes what loads write meanwhile, and losing revisions that appear
   for (let pass = 0, found = true; found && pass < limits.passes && !tally.refused; pass++) {
@@ -67,7 +68,7 @@ export async function removeLayer (store, layer, options = {}) {
     for (const prefix of statementPrefixes(layer)) {
       for await (const revisions of revisionsFrom(couch, prefix, signal)) await remover.end(revisions)
     }
-    await endDocuments(remover, [layerId(layer)])
+    await endDocuments(remover, singleIds(layer))
   }
   await remover.finish()
   return { ...tally, editions: ended, left: others.size }
@@ -82,6 +83,9 @@ export const statementPrefixes = layer =>
 
 /** The same with editions. */
 export const recordPrefixes = layer => [editionId(layer, ''), ...statementPrefixes(layer)]
+
+/** What a layer has one of: its limits, and its own document. */
+export const singleIds = layer => [limitsId(layer), layerId(layer)]
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
 export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)

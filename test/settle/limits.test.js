@@ -2,7 +2,7 @@
 // by something else.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { check, load, mirror, prune, resolve } from '../../loader/index.js'
+import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
@@ -57,8 +57,8 @@ onEachStore('the limits of a store', backend => {
   }
 
   /** What a tile shows: the image, null, or the code of the error. */
-  const shown = async (store, tile, time) => {
-    const reading = time === undefined ? store.head('osm', ...tile) : store.at('osm', ...tile, time)
+  const shown = async (store, tile, time, layer = 'osm') => {
+    const reading = time === undefined ? store.head(layer, ...tile) : store.at(layer, ...tile, time)
     const found = await reading.catch(error => error)
     if (found.code) return found.code === 'TILE_NOT_FOUND' ? null : found.code
     return [1, 2, 3].find(image => found.bytes.equals(png(image)))
@@ -104,6 +104,24 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await shown(target, FAR, T(2019)), 3, 'the head is right at any time from its own on')
     await fetchPart({})
     assert.deepEqual(await Promise.all(times.map(time => shown(target, NEAR, time))), [1, 2, 1, 1, 1, 3])
+  })
+
+  it('a layer of which a part is here is copied and moved with its limits, and removed with them', async () => {
+    for (const [year, image] of [[2018, 1], [2019, 2], [2020, 1], [2022, 3]]) await edition(source, year, [[NEAR, image]])
+    await fetchPart({ since: '2020' })
+    await edition(target, 2021, [[NEAR, 2]], { layer: 'other' })
+    for (const layer of ['two', 'other', 'two']) await copyLayer(target, 'osm', layer)
+    assert.deepEqual(await faultsOf(target, { fix: true }), {})
+    const years = layer => Promise.all([2018, 2019, 2020, 2021, 2022].map(year => shown(target, NEAR, T(year), layer)))
+    assert.deepEqual(await years('two'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.deepEqual(await years('other'), [null, null, 1, 2, 3], 'it was here before')
+    const { done, left } = await moveLayer(target, 'osm', 'new')
+    assert.deepEqual([done, left], [true, 0])
+    assert.deepEqual(await years('new'), ['NOT_KEPT', 'NOT_KEPT', 1, 1, 3])
+    assert.deepEqual(await faultsOf(target, { fix: true }), {})
+    for (const layer of ['two', 'other']) await removeLayer(target, layer)
+    const [rows] = await target.couch.ranges([{ startkey: 'limits:', endkey: 'limits;' }])
+    assert.deepEqual(rows.map(({ id }) => id), ['limits:new'])
   })
 
   it('a block that arrives after the manifest of a complete edition ends the tiles that it does not name', async () => {
