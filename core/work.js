@@ -63,20 +63,65 @@ export function workState ({ state, seen, every = workDefaults.every }, now) {
   return isSilent ? 'interrupted' : /** @type {any} */ (state)
 }
 
-// options that name another store, show a secret, replace files or skip a question
-const NOT_AGAIN = /^--(?:db|from|password-file|identity|access-keys-file|report|gateway|force|yes)(?:=|$)/
+const words = list => list.split(' ')
+const AREA = '--bbox= --polygon= --zoom= -z='
+
+// Commands that are offered again, each with the options that it may have then; = takes a value. None of them names
+// another store, writes a file, skips a question, removes what a policy keeps, or gives a right.
+/** @type {Record<string, string[]>} */
+export const offeredOptions = {
+  load: words(`${AREA} --layer= -l= --time= -t= --title= --ttl= --scheme= --grid= --matrix-set= --complete --same= ` +
+    '--any-size --dated --source-layer= --id-template= --upstream= --rate= --concurrency= --contact= --batch= ' +
+    '--store-concurrency='),
+  seed: words(`${AREA} --expired --all --before= --limit= --live --refresh-before= --retry-failed= --rate= ` +
+    '--concurrency= --contact='),
+  mirror: words(`${AREA} --layer= --current --since= --live`),
+  export: words(`${AREA} --format= --scheme= --history --cache --tree --live`),
+  prune: words('--all --live --every='),
+  check: words(`${AREA} --only= --live --scheme= --grid= --no-decode`)
+}
+
+/**
+ * The words of a command, apart from its options, and the options with their values.
+ * @param {any} args
+ * @returns {{names: string[], options: string[]} | undefined} undefined: it is not offered again
+ */
+export function typedParts (args) {
+  if (!Array.isArray(args) || !args.every(each => typeof each === 'string')) return undefined
+  const [command, ...rest] = /** @type {string[]} */ (args)
+  if (!Object.hasOwn(offeredOptions, command)) return undefined
+  const allowed = new Set(offeredOptions[command])
+  const names = []
+  const options = []
+  while (rest.length) {
+    const word = String(rest.shift())
+    if (!word.startsWith('-')) {
+      names.push(word)
+      continue
+    }
+    options.push(word)
+    if (allowed.has(word) || allowed.has(/^--[^=]+=/.exec(word)?.[0] ?? '')) continue
+    const value = rest.shift()
+    if (!allowed.has(`${word}=`) || value === undefined || value.startsWith('--')) return undefined
+    options.push(value)
+  }
+  return { names, options }
+}
 
 /**
  * The arguments that go on with work, or do it again, in the store that holds its document. Every writer may have
  * written them: a page offers them to an admin.
  * @param {{command: string, args?: any}} doc
- * @param {string | null} store its address; null: it has none that a command needs
- * @returns {string[] | undefined} undefined: the document has none, or others than a command writes
+ * @param {{isEmbedded: boolean, url: string | null}} store url: null where no command reaches it by an address
+ * @returns {string[] | undefined} undefined: the document has none that may be offered, or the store has no address
  */
-export function typedAgain ({ command, args }, store) {
-  const isGood = each => typeof each === 'string' && isPlainText(each) && scrub(each) === each && !NOT_AGAIN.test(each)
-  if (!Array.isArray(args) || args[0] !== command || !args.every(isGood)) return undefined
-  if (command !== 'mirror') return store === null ? args : [...args, '--db', store]
-  const [, from, ...options] = args // the store is its target
-  return from === undefined || from.startsWith('-') || store === null ? undefined : [command, from, store, ...options]
+export function typedAgain ({ command, args }, { isEmbedded, url }) {
+  const parts = typedParts(args)
+  const isGood = each => isPlainText(each) && scrub(each) === each
+  if (!parts || args[0] !== command || !args.every(isGood) || (!isEmbedded && url === null)) return undefined
+  const { names, options } = parts
+  // the store comes first: no option before it can take it for its value
+  const store = url === null ? [] : ['--db', url]
+  if (command !== 'mirror') return [command, ...store, ...args.slice(1)]
+  return names.length === 1 ? [command, names[0], url ?? 'embedded', ...options] : undefined // the store is its target
 }

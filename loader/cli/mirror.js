@@ -1,7 +1,7 @@
 // tilecouch mirror
 import { existsSync } from 'node:fs'
 import { Option } from 'commander'
-import { scrub } from '../../core/index.js'
+import { typedParts } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror, selectionOf } from '../mirror/index.js'
@@ -87,7 +87,8 @@ async function mirrorCommand (context, options, from, to) {
     const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data }
     const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
     const look = () => mirrorFigures(mirror.status(), { ...names, selection: selectionOf(wanted) })
-    const args = context.args.filter(argument => argument !== scrub(to)) // the document is in TO
+    const typed = typedParts(context.args)
+    const args = typed && ['mirror', typed.names[0], ...typed.options] // the document is in TO
     const about = { command: 'mirror', args, unit: 'documents', follows: live, look }
     try {
       const couch = dryRun ? undefined : mirror.target ?? undefined

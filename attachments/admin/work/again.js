@@ -16,8 +16,8 @@ export function offerAgain (app) {
   const address = storeAddress(app)
   return (doc, nodesOf) => {
     const place = element('div')
-    address.then(({ isEmbedded, url }) => {
-      const typed = typedAgain(doc, isEmbedded && doc.command === 'mirror' ? 'embedded' : url)
+    address.then(store => {
+      const typed = typedAgain(doc, store)
       if (!typed) return
       const line = shellLine(...typed)
       place.append(...[nodesOf(command(line, texts.work.copy(line)))].flat())
