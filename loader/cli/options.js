@@ -73,7 +73,7 @@ const details = {
     '--gateway': ' that QGIS asks for tiles (default: the CouchDB of the store)',
     '--private': ': for a new store, which everybody reads otherwise',
     '--style': ': a MapLibre style.json, or a folder with style.json, sprite and glyphs (docs/styles.md)',
-    '--time': ': with --style (default: now); as of which, with --qgis'
+    '--time': ': with --style (default: now, if the style of now is another one); as of which, with --qgis'
   },
   load: {
     '--grid': ' (default: that of the layer or the source)',

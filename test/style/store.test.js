@@ -74,6 +74,19 @@ onEachStore('a style', backend => {
     assert.equal((await put(T3, { name: 'A' })).isNew, true, 'back to how it was')
   })
 
+  it('is stored without a time only if the style of now is another one', async () => {
+    await put(T1, { name: 'A' })
+    const future = `${new Date().getFullYear() + 2}-01-01T00:00:00Z`
+    await put(future, { name: 'B' })
+    const { update_seq: before } = await own.store.info()
+    const { time, isNew } = await put(undefined, { name: 'A' })
+    assert.deepEqual([time, isNew], [T1, false])
+    assert.equal(parseInt((await own.store.info()).update_seq), parseInt(before), 'nothing was written')
+    assert.equal((await put(undefined, { name: 'B' })).isNew, true, 'the same one counts only later')
+    assert.equal((await put(T2, { name: 'A' })).isNew, true, 'a time that is given is stated')
+    assert.deepEqual((await timesOf('osm')).map(one => [T1, T2, future].includes(one)), [true, true, false, true])
+  })
+
   it('of two writers at once, neither is lost', async () => {
     const names = ['A', 'B', 'C', 'D']
     const same = await Promise.allSettled(names.map(name => put(T1, { name })))
