@@ -267,7 +267,7 @@
     return
   }
   var type = newDoc.type
-  checkSize(type === 'tile' || type === 'work' || type === 'activity' || type === 'token' ? 16384 : type === 'manifest' || type === 'removed' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
+  checkSize(type === 'tile' || type === 'work' || type === 'activity' || type === 'token' ? 16384 : type === 'manifest' || type === 'removed' || type === 'limits' || type === 'style' ? 1048576 : type === 'block' ? 4096 : 262144)
   if (type === 'tile') checkTile()
   else if (type === 'layer' || type === 'edition' || type === 'style' || type === 'manifest' || type === 'block' || type === 'removed' || type === 'limits') checkNamed()
   else if (type === 'work') checkOwn(['command', 'state', 'started', 'seen'])

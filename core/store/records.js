@@ -73,7 +73,7 @@ export const recordKinds = {
   limits: {
     fields: { parts: value => listOf(isPart)(value) && value.length <= PARTS, own: flag },
     needs: ['parts'],
-    most: 262_144,
+    most: 1_048_576, // an area may be as large as that of a manifest
     id: ({ layer }) => limitsId(layer)
   },
   block: {

@@ -55,7 +55,7 @@ export class LayerStatements {
   limits = new Limits(undefined)
   /** What was read: ids and revisions. @type {Map<string, string>} */
   records = new Map()
-  /** Id -> what is wrong with a manifest or a removal: it is left out. @type {Map<string, string>} */
+  /** Id -> what is wrong with a manifest, a removal or limits: it is left out. @type {Map<string, string>} */
   faults = new Map()
   /** @type {Map<string, Promise<Block | undefined>>} by id */
   #blocks = new Map()
@@ -96,6 +96,9 @@ export class LayerStatements {
     if (limitIds.some(id => records.get(id) !== this.records.get(id))) {
       const [described, limits] = await this.couch.docs(limitIds, { signal: this.signal })
       this.limits = new Limits(limits.doc, described.doc)
+      const fault = limits.doc && faultInRecord(limits.doc)
+      if (fault) this.faults.set(limits.id, fault)
+      else this.faults.delete(limits.id)
     }
     /** @type {Map<string, any>} */
     const known = new Map([...this.manifests, ...this.removals].map(one => [one.id, one]))

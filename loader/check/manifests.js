@@ -14,6 +14,7 @@ import { everyTile, tileAccess, settleDefaults } from '../store/settle.js'
 import { plainBytes, readEach } from './bytes.js'
 
 const PAGE = 50 // blocks a request
+const BAD = { manifest: 'bad-manifest', removed: 'bad-removal', limits: 'bad-limits' }
 
 /**
  * @param {import('../../core/store/statements.js').LayerStatements} statements
@@ -29,7 +30,7 @@ export async function checkManifests (statements, { editions, doc, report }) {
   if (!statements.limits.hasPast) return { manifests: manifests.length, blocks: 0 }
   const { blocks, damaged } = await checkBlocks(couch, layer, report, signal)
   let isSound = !damaged && !faults.size
-  for (const [id, fault] of faults) report.add(id.startsWith('removed:') ? 'bad-removal' : 'bad-manifest', id, fault)
+  for (const [id, fault] of faults) report.add(BAD[id.slice(0, id.indexOf(':'))], id, fault)
   for (const manifest of manifests) if (!await checkManifest(statements, manifest, blocks, report)) isSound = false
   for (const { _id, time, run, root, finished } of editions) {
     if (!finished || !run || !root) continue

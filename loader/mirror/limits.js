@@ -1,7 +1,9 @@
 // Notes in the target of a mirror which parts of its layers it keeps (core/store/limits.js): before anything of a layer
 // is written, so that a part is never taken for the whole. A mirror of everything removes the note when it is complete.
-import { layerId, limitsId, parseDocumentId } from '../../core/index.js'
+import { checkSound, layerId, limitsId, parseDocumentId } from '../../core/index.js'
 import { sharePromise } from '../../core/shared-promise.js'
+import { recordKinds } from '../../core/store/records.js'
+import { isUnknownType } from '../store/styles.js'
 import { canonical, fieldsOf } from '../store/revisions.js'
 
 const LAYERS = { startkey: 'layer:', endkey: 'layer;' }
@@ -44,7 +46,8 @@ export class LimitsNotes {
     try {
       await addParts(target, layer, { parts, own: described && !here })
     } catch (error) {
-      if (error.code !== 'FORBIDDEN') throw error // the design documents there are of an earlier tilecouch
+      // the design documents there are of an earlier tilecouch
+      if (error.code !== 'FORBIDDEN' || !isUnknownType(error.details.reason, 'limits')) throw error
     }
   }
 
@@ -73,7 +76,8 @@ export const addParts = (couch, layer, { parts, own }) => couch.update(limitsId(
   const news = parts.filter(isNew)
   if (!news.length && (!own || stored?.own)) return undefined
   const fields = stored ? fieldsOf(stored) : { type: 'limits', layer }
-  return { ...fields, ...(own && { own: true }), parts: [...before, ...news] }
+  const limits = { ...fields, _id: limitsId(layer), ...(own && { own: true }), parts: [...before, ...news] }
+  return checkSound(limits, recordKinds) // a store without validation takes more
 })
 
 /** The limits of a source; a layer that was loaded there is whole. */

@@ -69,7 +69,10 @@ export async function putStyle (couch, layer, { time, style, files = {}, digest 
   return { id, time, isNew: false }
 }
 
-const refusal = (couch, id, reason) => /type must be (?!.*\bstyle\b)/.test(reason)
+/** Whether a refusal says that a validation function does not know a type. */
+export const isUnknownType = (reason, type) => new RegExp(`type must be (?!.*\\b${type}\\b)`).test(reason)
+
+const refusal = (couch, id, reason) => isUnknownType(reason, 'style')
   ? new TilecouchError('STORE_OUTDATED', { url: couch.url, what: 'styles' })
   : new TilecouchError('REFUSED', { id, reason })
 

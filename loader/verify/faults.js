@@ -158,6 +158,7 @@ export const faults = {
   'manifest-incomplete': fault('a manifest lacks a part or a block', { advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' }),
   'bad-manifest': fault('a manifest whose id or fields are not valid: its statements are ignored', { advice: 'Delete it, and load that edition again.' }),
   'bad-removal': fault('a removal whose id or fields are not valid: it removes nothing', { advice: 'Delete it, and repeat the removal.' }),
+  'bad-limits': fault('limits of a layer that are not valid: what the store keeps is not known', { advice: 'Delete the document, and mirror that part again.' }),
   'block-damaged': fault('a block of digests does not match the digest in its id, or cannot be read', { advice: 'Delete the document; then `tilecouch mirror` copies it from another store, or load its editions again.' }),
   'wrong-root': fault('the root of an edition does not match its manifest', { advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it again.' }),
   'not-settled': fault('the versions of a tile are not what the statements about it say', {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
+import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
@@ -88,6 +89,37 @@ onEachStore('the limits of a store', backend => {
     await fetchPart({})
     assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile))), [2, null])
     assert.equal(await target.couch.get('limits:osm'), undefined)
+  })
+
+  it('an area of many points is noted as well, and one of too many is refused before anything is copied', async () => {
+    await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
+    const west = count => {
+      const ring = Array.from({ length: count }, (_, at) => {
+        const angle = 2 * Math.PI * at / count
+        return [+(-135 + 44 * Math.cos(angle)).toFixed(7), +(50 + 34.9 * Math.sin(angle)).toFixed(7)]
+      })
+      return parseArea({ polygon: { type: 'Polygon', coordinates: [[...ring, ring[0]]] } })
+    }
+    const empty = await backend.database() // without validation
+    for (const url of [to, empty]) {
+      await assert.rejects(mirror(from, url, { area: west(60000) }), { code: 'BAD_DOCUMENT', message: /limits:osm/ })
+      const { couch } = await Store.open(url)
+      assert.equal(await couch.get('layer:osm'), undefined)
+      await mirror(from, url, { area: west(14000) })
+      assert.ok(JSON.stringify(await couch.get('limits:osm')).length > 262144)
+      assert.equal(await shown(await Store.open(url), FAR), 'NOT_KEPT')
+    }
+  })
+
+  it('limits that are not valid are named', async () => {
+    await edition(source, 2021, [[NEAR, 1]])
+    const bare = await backend.database()
+    await mirror(from, bare, { area: WEST })
+    const store = await Store.open(bare)
+    const { _id, _rev, ...design } = await store.couch.get('_design/tiles')
+    await store.couch.put({ ...design, _id, _rev, validate_doc_update: undefined })
+    await store.couch.update('limits:osm', doc => ({ ...doc, parts: [{ zooms: 7 }] }))
+    assert.equal((await faultsOf(store))['bad-limits'], 1)
   })
 
   it('times before the first that was mirrored are not kept, and nothing is written for them', async () => {
