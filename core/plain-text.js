@@ -11,9 +11,8 @@ export const isPlainText = text => plainText(text) === text
 
 const escaped = character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/**
- * JSON for a terminal: the same value, with these characters escaped.
- * @param {unknown} value @param {number} [indent]
- */
-export const plainJson = (value, indent) =>
-  JSON.stringify(value, null, indent)?.replace(/[\p{Bidi_Control}\u007f-\u009f]/gu, escaped)
+/** Text of JSON for a terminal: the same value, with these characters escaped. @param {string} json */
+export const plainJsonText = json => json.replace(/[\p{Bidi_Control}\u007f-\u009f]/gu, escaped)
+
+/** JSON for a terminal. @param {unknown} value @param {number} [indent] */
+export const plainJson = (value, indent) => plainJsonText(JSON.stringify(value, null, indent) ?? '')

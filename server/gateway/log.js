@@ -3,7 +3,7 @@
 // stack or field can slip through.
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import { plainText, scrub } from '../../core/index.js'
+import { plainJson, plainJsonText, plainText, scrub } from '../../core/index.js'
 import { secretOf } from '../../loader/secrets.js'
 
 const HIDDEN = '(hidden)'
@@ -74,8 +74,8 @@ function cleaner (secrets) {
   const texts = [...new Set(secrets)].sort((a, b) => b.length - a.length)
   const written = texts.map(text => JSON.stringify(text).slice(1, -1))
   return line => {
-    if (!SUSPICIOUS.test(line) && !written.some(text => line.includes(text))) return line
-    return JSON.stringify(clean(JSON.parse(line), texts)) + '\n'
+    if (!SUSPICIOUS.test(line) && !written.some(text => line.includes(text))) return plainJsonText(line)
+    return `${plainJson(clean(JSON.parse(line), texts))}\n`
   }
 }
 

@@ -24,6 +24,7 @@ describe('the log of the gateway', () => {
     const { log, out } = open()
     log.warn({ url: 'http://a/\u202eb', tries: 2 }, 'the store is away\u001b[31m')
     log.info('up')
+    assert.doesNotMatch(out.text, /\u202e/, 'its JSON may be shown there as well')
     const [away, up] = out.text.trim().split('\n').map(sentenceOf)
     assert.match(away, /^\d\d:\d\d:\d\d warn: the store is away\ufffd\[31m \(url: http:\/\/a\/\ufffdb, tries: 2\)\n$/)
     assert.match(up, /^\d\d:\d\d:\d\d up\n$/)
