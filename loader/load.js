@@ -21,7 +21,7 @@ import { SourceLayers } from './load/source-layers.js'
 import { SourceReader } from './load/source-reader.js'
 import { dropEmptyLayer } from './load/undo.js'
 import { editionDocuments } from './store/layers.js'
-import { writeDefaults } from './store/writer.js'
+import { counters, writeDefaults } from './store/writer.js'
 
 const WITHDRAWN = 5000 // tiles in one document
 
@@ -223,10 +223,10 @@ async function withdraw (statements, { time, run, tiles }) {
 }
 
 /** Counts a tile as failed that another load at the same time has another image for. */
-function refuse ({ id, isWritten }, { time, summary, onFailure }) {
+function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
   const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
-  const counted = isWritten ? ['advanced', 'backfilled', 'created'].find(name => summary[name] > 0) : 'unchanged'
-  if (counted) summary[counted]--
+  summary[counters[outcome]]--
+  if (isGone && outcome !== 'unchanged') summary.gone--
   summary.failed++
   if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push({ id, code, reason })
   onFailure?.({ id, code, reason })

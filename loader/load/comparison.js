@@ -12,6 +12,14 @@ const COMPARED = 1000 // tiles at once, with what another load says of them
 
 /** @typedef {ReturnType<import('../../core/store/statements.js').LayerStatements['knownOf']>} KnownOf */
 
+/**
+ * @typedef {object} Taken a tile that another load has another image for
+ * @property {string} id
+ * @property {string} outcome of this load
+ * @property {boolean} isGone for this load
+ * @property {string} otherRun
+ */
+
 /** Compares two sets of revisions, however many they are and in whatever order they come. */
 class RevisionSum {
   sum = 0
@@ -22,7 +30,8 @@ class RevisionSum {
 }
 
 export class Comparison {
-  #written = new TileSet()
+  /** Tiles by what was written of them. @type {Record<string, TileSet>} */
+  #written = { create: new TileSet(), advance: new TileSet(), backfill: new TileSet() }
   #revisions = new RevisionSum()
   /** What the manifests say of a place. @type {{place: string, known: KnownOf} | undefined} */
   #last
@@ -89,10 +98,15 @@ export class Comparison {
 
   /** What became of a tile. @param {import('../store/tile.js').Tile} tile @param {string} outcome */
   note ({ id, z, x, y, hasLaterVersion }, outcome) {
-    if (outcome !== 'unchanged') this.#written.add(z, x, y)
+    this.#written[outcome]?.add(z, x, y)
     if (hasLaterVersion) {
       if (this.differing.size <= baselineDefaults.most) this.differing.add(id)
     } else if (outcome === 'create' || outcome === 'advance') this.differing.delete(id)
+  }
+
+  /** What was written of a tile, if anything. */
+  #outcomeAt (z, x, y) {
+    return Object.keys(this.#written).find(outcome => this.#written[outcome].has(z, x, y))
   }
 
   /** A document of a tile was written. */
@@ -109,7 +123,7 @@ export class Comparison {
    * @param {(only: (z: number, x: number, y: number) => boolean, tiles: string[]) => Promise<any>} parts.again writes
    *   some tiles of the source once more
    * @param {(tiles: string[]) => Promise<any>} parts.withdraw what this load says of some tiles
-   * @returns {Promise<{baseline: any, taken: {id: string, isWritten: boolean}[]}>} baseline: of the next load, if there
+   * @returns {Promise<{baseline: any, taken: Taken[]}>} baseline: of the next load, if there
    *   can be one; taken: tiles of which another load at the same time said something else for this time
    */
   async end ({ run, documents, isSelected, again, withdraw }) {
@@ -127,7 +141,10 @@ export class Comparison {
     const taken = await this.#takenTiles(run, news, withdraw)
     if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
     const baseline = isAlone && !taken.length ? await this.#baseline(run, now) : undefined
-    return { baseline, taken }
+    // the other load may have withdrawn its tile since: then that load is the one that is refused
+    if (taken.length) await statements.refresh()
+    const isTaken = ({ id, otherRun }) => !statements.isRemoved(id, this.time, otherRun)
+    return { baseline, taken: taken.filter(isTaken) }
   }
 
   async #baseline (run, now) {
@@ -142,7 +159,7 @@ export class Comparison {
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
-  /** The load whose manifest is the second one sees both: it is refused. */
+  /** The load whose manifest is the second one sees both: it is refused. If both loads see both, the later run is. */
   async #takenTiles (run, news, withdraw) {
     const { statements, time } = this
     const others = news.filter(record => record.id.startsWith('manifest:') && record.time === time)
@@ -161,7 +178,8 @@ export class Comparison {
         const other = ofTime.find(one => runs.has(one.run) && one.content !== mine?.content && one.content !== GONE)
         if (!mine || !other) continue
         const { z, x, y } = parseTileId(id)
-        taken.push({ id, isWritten: this.#written.has(z, x, y) })
+        const outcome = this.#outcomeAt(z, x, y) ?? 'unchanged'
+        taken.push({ id, outcome, isGone: mine.content === GONE, otherRun: other.run })
         if (run > other.run) toWithdraw.push(id) // otherwise the other one counts as it is
       }
     }
@@ -177,7 +195,7 @@ export class Comparison {
     if (!canContinue(from, now)) return { changed: undefined, isExact: false }
     const found = new RevisionSum()
     const isOwn = ({ z, x, y }, { id, changes }) => {
-      if (!this.#written.has(z, x, y)) return false
+      if (!this.#outcomeAt(z, x, y)) return false
       found.add(id, changes[0].rev)
       return true
     }

@@ -22,6 +22,9 @@ const FATAL = new Set([
   'COUCHDB_ERROR', 'TILES_COMPRESSED'
 ])
 
+/** Where the summary counts the outcome of a tile. */
+export const counters = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
+
 /** @typedef {import('./tile.js').Tile} Tile */
 /** @typedef {import('./tile.js').NewVersion} NewVersion */
 
@@ -82,12 +85,11 @@ export async function writeVersions (couch, versions, {
     types: {},
     failures: []
   }
-  const counted = { create: 'created', advance: 'advanced', backfill: 'backfilled', unchanged: 'unchanged' }
 
   const report = (tile, outcome) => {
     summary.tiles++
     if (outcome instanceof Error) return fail(tile, outcome)
-    summary[counted[outcome]]++
+    summary[counters[outcome]]++
     onStored?.(tile, outcome)
     if (tile.type) summary.types[tile.type] = (summary.types[tile.type] ?? 0) + 1
     if (outcome === 'unchanged') return

@@ -40,6 +40,16 @@ function gate () {
   return { promise, open }
 }
 
+/** A function that two callers wait in until both have called it. */
+function meeting () {
+  const both = gate()
+  let callers = 0
+  return () => {
+    if (++callers === 2) both.open()
+    return both.promise
+  }
+}
+
 onEachStore('the order of editions', backend => {
   let store, url
   beforeEach(async function () {
@@ -117,6 +127,71 @@ onEachStore('the order of editions', backend => {
       await shows({ 2023: D, 2024: E, now: E })
     })
   }
+
+  it('tells the later run alone, with right counts, if two loads see the manifests of each other', async () => {
+    await edition(2022, D)
+    const is = (x, y, place) => x === place && y === place
+    await edition(2025, (x, y) => is(x, y, 4) ? E : undefined)
+    const [firstBegan, laterBegan, firstRead, firstLooked, withdrawn] = Array.from({ length: 5 }, gate)
+    const [haveRead, havePublished] = [meeting(), meeting()]
+    /** Calls a method of the connection of a store, with steps before and after it. */
+    const wrap = (owner, method, around) => {
+      const call = owner.couch[method].bind(owner.couch)
+      owner.couch[method] = (...given) => around(() => call(...given), given[0])
+    }
+    let isPublished = false
+    const publish = async (call, id) => {
+      if (!id.startsWith('manifest:')) return call()
+      await haveRead()
+      const doc = await call()
+      await havePublished()
+      isPublished = true
+      return doc
+    }
+    const [first, later] = await Promise.all([Store.open(url), Store.open(url)])
+    for (const one of [first, later]) wrap(one, 'update', publish)
+    // the first load looks, then the later one withdraws its tile, then the first one settles
+    let looks = 0
+    wrap(first, 'ranges', async call => {
+      if (isPublished && looks++) await withdrawn.promise
+      const answer = await call()
+      if (looks) firstLooked.open()
+      return answer
+    })
+    wrap(later, 'update', async (call, id) => {
+      if (!id.startsWith('removed:')) return call()
+      await firstLooked.promise
+      const doc = await call()
+      withdrawn.open()
+      return doc
+    })
+    const sourceAfter = (image, began, ready) => ({
+      ...sourceOf(image),
+      total: SIDE ** 2,
+      async * tiles () {
+        began.open()
+        await ready.promise
+        yield * sourceOf(image).tiles()
+      }
+    })
+    const options = { layer: 'osm', time: T(2024), batch: 10, concurrency: 1 }
+    const onProgress = ({ unchanged }) => { if (unchanged >= 90) firstRead.open() }
+    const firstSource = sourceAfter((x, y) => is(x, y, 0) ? undefined : D, firstBegan, laterBegan)
+    const laterImage = (x, y) => is(x, y, 0) ? E : D
+    const laterSource = sourceAfter((x, y) => is(x, y, 4) ? E + 1 : laterImage(x, y), laterBegan, firstRead)
+    const loads = await Promise.all([
+      load(first, firstSource, { ...options, onProgress }),
+      firstBegan.promise.then(() => load(later, laterSource, options))
+    ])
+    const figures = loads.map(({ advanced, backfilled, unchanged, failed }) => ({ advanced, backfilled, unchanged, failed }))
+    assert.deepEqual(figures, [
+      { advanced: 0, backfilled: 0, unchanged: SIDE ** 2 - 1, failed: 0 },
+      { advanced: 1, backfilled: 0, unchanged: SIDE ** 2 - 2, failed: 1 }
+    ])
+    assert.deepEqual(loads[1].failures.map(({ id }) => id), ['osm:5:4:4'])
+    await shows({ 2022: D, 2023: D, 2024: D, 2025: E, now: E }, [4, 4])
+    await shows({ 2022: D, 2023: D, 2024: E, now: E }, [0, 0])
+  })
 
   it('does not matter for an edition that is removed, and loaded again', async () => {
     await edition(2022, D)
