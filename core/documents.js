@@ -4,6 +4,7 @@
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, isTileId, layerId, styleId } from './ids.js'
 import { layerFields } from './layers.js'
+import { isRun } from './runs.js'
 import { isExactTime } from './times.js'
 import { flag, isShallow, listOf, object, text, whole } from './values.js'
 
@@ -11,10 +12,7 @@ const DEPTH = 64 // lists and objects within each other: polygons of features ma
 const STYLE_FILE = 4_194_304 // bytes
 const UNKNOWN = 4096 // characters of a field of a later version
 
-const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/
-
-/** @param {any} value @returns {boolean} */
-export const isRun = value => typeof value === 'string' && RUN.test(value)
+export { isRun }
 /** A number of anything. */
 export const count = whole(0, Number.MAX_SAFE_INTEGER)
 

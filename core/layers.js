@@ -2,6 +2,7 @@
 import { MAX_ZOOM } from './grid.js'
 import { formats } from './formats.js'
 import { formatReference, isLayer } from './ids.js'
+import { isRun } from './runs.js'
 import { isExactTime } from './times.js'
 import { flag, listOf, object, text, whole } from './values.js'
 
@@ -16,7 +17,8 @@ const isBounds = value =>
 const isCenter = value => numbers(value, 3) && isPlace(value[0], value[1]) && value[2] >= 0 && value[2] <= MAX_ZOOM
 
 const SPANS = 2000 // of dropped times
-const isSpan = value => listOf(isExactTime)(value) && value.length === 2
+const isSpan = value => Array.isArray(value) && value.length === 3 &&
+  isExactTime(value[0]) && isExactTime(value[1]) && isRun(value[2])
 
 const SAME = /^(features|pixels(:\d{1,2})?)$/ // N: in which the channels of a pixel may differ
 

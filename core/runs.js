@@ -29,3 +29,8 @@ export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 
 /** When a run began, in the form every document uses. */
 export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()
+
+const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/
+
+/** @param {any} value @returns {boolean} */
+export const isRun = value => typeof value === 'string' && RUN.test(value)

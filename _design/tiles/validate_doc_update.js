@@ -103,7 +103,7 @@
       case 'patterns': return is(value, 'each pattern') && value.length > 0 && value.length <= 50
       case 'places': return is(value, 'each spot') && value.length <= 2000
       case 'spot': return Array.isArray(value) && value.length === 4 && is(value[0], 'text 200') && is(value[1], 'lon') && is(value[2], 'lat') && is(value[3], 'whole 0 30')
-      case 'spans': return is(value, 'each each time') && value.length <= 2000 && value.every(function (span) { return span.length === 2 })
+      case 'spans': return is(value, 'each each text 30') && value.length <= 2000 && value.every(function (span) { return span.length === 3 && is(span[0], 'time') && is(span[1], 'time') && is(span[2], 'run') })
       case 'part': return holds(value, { area: 'area', zooms: 'zooms', since: 'time', current: 'flag', of: 'each part' })
       case 'parts': return is(value, 'each part') && value.length <= 1000
       case 'blocks': return is(value, 'object') && Object.keys(value).every(function (place) { return is(place, 'place') && is(value[place], 'each block') })

@@ -12,6 +12,7 @@ import { areaFrom, selectorOf } from '../area.js'
 import { faultIn } from '../documents.js'
 import { gridOf } from '../grids/index.js'
 import { compareIds } from '../ids.js'
+import { lowerBound } from '../search.js'
 import { AFTER } from '../times.js'
 import { tilesOfPlace } from './blocks.js'
 import { recordKinds } from './records.js'
@@ -24,7 +25,12 @@ import { recordKinds } from './records.js'
  * @property {boolean} [current] only the newest versions are kept
  * @property {Part[]} [of] the parts that the source of the mirror keeps
  *
- * @typedef {[from: string, until: string]} Span of dropped times: `until` is kept again
+ * @typedef {[from: string, until: string, run: string]} Dropped times that a prune dropped: `until` is kept again;
+ *   run: of the prune, which knew nothing of later ones
+ * @typedef {object} Span of times that are not kept
+ * @property {string} from
+ * @property {string} until is kept again
+ * @property {string} [run] only statements of earlier runs are concerned
  *
  * `own` in the document: the layer was here before the parts came, or was written here later. Readers then show all of
  * it.
@@ -35,13 +41,15 @@ export class Limits {
   #isOwn
   /** @type {Span[]} */
   #dropped
+  /** Whether places have blocks of a part. @type {Map<string, boolean>} */
+  #places = new Map()
 
   /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
   constructor (doc, layer) {
     const { parts = [], own = false } = doc && !faultIn(doc, recordKinds) ? doc : {}
     this.#parts = parts.length ? withSelectors(parts, gridIn(layer)) : undefined
     this.#isOwn = own
-    this.#dropped = Array.isArray(layer?.dropped) ? layer.dropped : []
+    this.#dropped = (layer?.dropped ?? []).map(([from, until, run]) => ({ from, until, run }))
   }
 
   /** Whether a mirror has brought only a part. */
@@ -61,7 +69,14 @@ export class Limits {
 
   /** Whether the blocks of a place belong to a part. @param {string} place */
   hasBlocks (place) {
-    return !this.#parts || [...tilesOfPlace(place)].some(({ z, x, y }) => this.#sinceAt(z, x, y) !== undefined)
+    let hasBlocks = this.#places.get(place)
+    if (hasBlocks === undefined) {
+      // a part without a past has no blocks
+      const hasPast = ({ z, x, y }) => (this.#sinceAt(z, x, y) ?? AFTER) < AFTER
+      hasBlocks = !this.#parts || [...tilesOfPlace(place)].some(hasPast)
+      this.#places.set(place, hasBlocks)
+    }
+    return hasBlocks
   }
 
   /**
@@ -77,7 +92,7 @@ export class Limits {
   /** Times of a tile that are not kept. @returns {Span[] | undefined} undefined: nothing of it is */
   droppedAt (z, x, y) {
     const since = this.#sinceAt(z, x, y)
-    if (since) return [['', since], ...this.#dropped]
+    if (since) return [{ from: '', until: since }, ...this.#dropped]
     return since === '' || this.#isOwn ? this.#dropped : undefined
   }
 
@@ -111,15 +126,23 @@ export function gridIn (layer) {
   }
 }
 
-/** Dropped times together. @param {Span[]} spans @returns {Span[]} in their order, without overlaps */
+/**
+ * Dropped times together. Spans of one prune are joined; those of several are not, since between them others may have
+ * loaded what counts.
+ * @param {Dropped[]} spans @returns {Dropped[]} in their order
+ */
 export function joinSpans (spans) {
-  /** @type {Span[]} */
+  /** @type {Dropped[]} */
   const joined = []
-  for (const [from, until] of [...spans].sort(([a], [b]) => compareIds(a, b))) {
-    const last = joined.at(-1)
+  const isCovered = ([from, until, run]) =>
+    joined.some(other => other[0] <= from && other[1] >= until && other[2] >= run)
+  for (const span of [...spans].sort(([a], [b]) => compareIds(a, b))) {
+    const [from, until, run] = span
+    if (isCovered(span)) continue
     // a span begins at a dropped time: where the one before ends there, that time is kept no longer
-    if (last && from <= last[1]) last[1] = until > last[1] ? until : last[1]
-    else joined.push([from, until])
+    const before = joined.findLast(other => other[2] === run && from <= other[1])
+    if (before) before[1] = until
+    else joined.push([from, until, run])
   }
   return joined
 }
@@ -127,13 +150,21 @@ export function joinSpans (spans) {
 /**
  * Without the statements of manifests for times that the store does not keep. The last one before a kept time stays:
  * it is what is shown then. So do stored versions.
+ * @param {Map<string, {content: string, run: string, inManifest: boolean}>} byTime
+ * @param {{time: string}[]} sources versions whose bytes are here
+ * @param {Span[]} spans
  */
-export function keptStatements (byTime, sources, dropped) {
-  for (const [from, until] of dropped) {
-    const last = [...byTime.keys()].filter(time => time <= until).sort(compareIds).at(-1)
-    for (const [time, { inManifest }] of byTime) {
-      const isDropped = time >= from && time < until && time !== last
-      if (isDropped && inManifest && !sources.some(version => version.time === time)) byTime.delete(time)
+export function keptStatements (byTime, sources, spans) {
+  if (!spans.length || ![...byTime.values()].some(({ inManifest }) => inManifest)) return byTime
+  const times = [...byTime.keys()].sort(compareIds)
+  const stored = new Set(sources.map(({ time }) => time))
+  for (const { from, until, run: before } of spans) {
+    const end = lowerBound(times, until)
+    const last = times[end] === until ? end : end - 1
+    for (const time of times.slice(lowerBound(times, from), last)) {
+      const { run = '', inManifest } = byTime.get(time) ?? {}
+      const isEarlier = before === undefined || run < before
+      if (inManifest && isEarlier && !stored.has(time)) byTime.delete(time)
     }
   }
   return byTime

@@ -4,6 +4,7 @@
 // looked at is not looked at again (last.js).
 import { batchesOf } from '../../core/batches.js'
 import { checkRetention, headId, now as clock, editionId, isExactTime, parseDocumentId } from '../../core/index.js'
+import { newRun } from '../../core/runs.js'
 import { TilecouchError } from '../errors.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles, versionIn } from '../../core/store/settle.js'
@@ -100,6 +101,9 @@ async function apply (store, layer, plan, options) {
   // the batches are made below: each is removed right after the last look for new editions
   const remover = new Remover(store, { purge, dryRun, signal, limits: { batch: Infinity } })
   await remover.begin()
+  const statements = remover.statements.of(layer)
+  await statements.open()
+  const run = newRun(statements.lastRun)
   let looked = 0
   let isMarked = dryRun
   const tilesToPrune = async function * () {
@@ -113,7 +117,7 @@ async function apply (store, layer, plan, options) {
   }
   for await (const batch of batchesOf(tilesToPrune(), { most: limits.batch, bytes: limits.batch })) {
     for (const time of await newEditions?.() ?? []) plan.keep(time)
-    if (!isMarked) await markPruned(store, layer, now(), plan.dropped(editionTimes))
+    if (!isMarked) await markPruned(store, layer, now(), run, plan, editionTimes)
     isMarked = true
     const removed = []
     for (const { tile } of batch) {

@@ -13,12 +13,17 @@ const dayOf = time => time.slice(0, 10)
  * @param {import('../store/index.js').Store} store
  * @param {string} layer
  * @param {string} time
- * @param {import('../../core/store/limits.js').Span[]} spans that are dropped
+ * @param {string} run of the prune
+ * @param {import('./plan.js').PrunePlan} plan
+ * @param {string[]} editionTimes beside the moments of the plan
  */
-export async function markPruned (store, layer, time, spans) {
+export async function markPruned (store, layer, time, run, plan, editionTimes) {
+  const spans = plan.dropped(editionTimes, run)
+  // what was loaded since then into times that are still not kept is dropped as well
+  const renewed = ([from, until, earlier]) => [from, until, plan.keepsIn(from, until) ? earlier : run]
   await store.couch.update(layerId(layer), doc => {
     if (!doc) return undefined
-    const marks = pruneMarks(doc, { dropped: spans, pruned: time })
+    const marks = pruneMarks({ ...doc, dropped: doc.dropped?.map(renewed) }, { dropped: spans, pruned: time })
     const isMarked = dayOf(doc.pruned ?? '') >= dayOf(time)
     if (isMarked && JSON.stringify(marks.dropped) === JSON.stringify(doc.dropped)) return undefined
     return { ...doc, ...marks, ...(isMarked && { pruned: doc.pruned }) }
@@ -27,7 +32,7 @@ export async function markPruned (store, layer, time, spans) {
 
 /**
  * Of several documents of a layer, the time of the latest prune and everything that was dropped.
- * @param {{pruned?: string, dropped?: import('../../core/store/limits.js').Span[]}[]} docs
+ * @param {{pruned?: string, dropped?: import('../../core/store/limits.js').Dropped[]}[]} docs
  */
 export function pruneMarks (...docs) {
   const pruned = docs.flatMap(doc => doc.pruned ?? []).sort().at(-1)

@@ -116,9 +116,10 @@ export class PrunePlan {
   /**
    * The times that are dropped: each span from a time that is not kept to the next one that is.
    * @param {string[]} others times of editions, beside the moments
-   * @returns {import('../../core/store/limits.js').Span[]}
+   * @param {string} run of the prune
+   * @returns {import('../../core/store/limits.js').Dropped[]}
    */
-  dropped (others) {
+  dropped (others, run) {
     const { moments, from } = this.kept
     /** @type {Map<string, string>} */
     const firstBefore = new Map() // the kept time after a span -> where that span begins
@@ -128,7 +129,13 @@ export class PrunePlan {
       const first = next && firstBefore.get(next)
       if (next && (!first || time < first)) firstBefore.set(next, time)
     }
-    return [...firstBefore].map(([until, first]) => [first, until])
+    return [...firstBefore].map(([until, first]) => [first, until, run])
+  }
+
+  /** Whether any time of a span is kept. @param {string} first @param {string} until */
+  keepsIn (first, until) {
+    const { moments, from } = this.kept
+    return (from !== undefined && from < until) || moments[lowerBound(moments, first)] < until
   }
 
   /**

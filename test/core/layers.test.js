@@ -5,7 +5,7 @@ import { codeOf } from './helpers.js'
 const full = {
   name: 'Streets', description: 'All of them', attribution: '© people', legend: 'blue is water', version: '1.0.0',
   minzoom: 0, maxzoom: 14, fillzoom: 14, bounds: [-180, -85, 180, 85], center: [0, 0, 3], vector_layers: [{ id: 'water', fields: {} }],
-  format: 'png', tileSize: 256, ttl: 604800, upstream: { url: 'https://example.org/{z}/{x}/{y}.png' }, offline: false, retention: { daily: 5 }, dropped: [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z']], pruned: '2024-03-01T00:00:00Z', renaming: 'town', retina: 'osm-512', group: 'Aerial', order: 3, encoding: 'terrarium', same: 'pixels:2', grid: 'LV95'
+  format: 'png', tileSize: 256, ttl: 604800, upstream: { url: 'https://example.org/{z}/{x}/{y}.png' }, offline: false, retention: { daily: 5 }, dropped: [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z', '20240301T000000000-abcd']], pruned: '2024-03-01T00:00:00Z', renaming: 'town', retina: 'osm-512', group: 'Aerial', order: 3, encoding: 'terrarium', same: 'pixels:2', grid: 'LV95'
 }
 
 describe('layer documents', () => {
@@ -22,7 +22,7 @@ describe('layer documents', () => {
     const bad = {
       name: [3, {}], description: [3], attribution: [[]], legend: [true], version: [1], minzoom: [-1, 1.5, 31, '3', NaN], maxzoom: [31], fillzoom: ['0'],
       bounds: [[], [1, 2, 3], [1, 2, 3, 'x'], [1, 2, 3, Infinity], '1,2,3,4'], center: [[1, 2], [1, 2, 3, 4], '0,0,3'], vector_layers: [{}, [1], [null], [[]]],
-      format: [3], tileSize: [63, 4097, 256.5, '256'], ttl: [0, -1, 1.5, '7d', Infinity], upstream: ['https://example.org', [], 3], offline: ['no', 0, []], retention: [[], 5], dropped: ['2024', [['2024']], [['2024-03-01T00:00:00Z']]], pruned: [true, '2024', '2024-02-30T00:00:00Z'], renaming: ['Town', 'layer', 3], retina: ['Town', 'osm', 'layer', 3], group: [3, []], order: [-1, 1.5, '3', 1e7], same: ['bytes', 'pixels:', 'pixels:100', 'pixels:-1', 'Features', 3, ['pixels'], 'pixels\n'], encoding: ['mlt', 'Terrarium', '', 3, ['mapbox'], 'toString'], grid: [3, true, ['LV95']]
+      format: [3], tileSize: [63, 4097, 256.5, '256'], ttl: [0, -1, 1.5, '7d', Infinity], upstream: ['https://example.org', [], 3], offline: ['no', 0, []], retention: [[], 5], dropped: ['2024', [['2024']], [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z']], [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z', 'x']]], pruned: [true, '2024', '2024-02-30T00:00:00Z'], renaming: ['Town', 'layer', 3], retina: ['Town', 'osm', 'layer', 3], group: [3, []], order: [-1, 1.5, '3', 1e7], same: ['bytes', 'pixels:', 'pixels:100', 'pixels:-1', 'Features', 3, ['pixels'], 'pixels\n'], encoding: ['mlt', 'Terrarium', '', 3, ['mapbox'], 'toString'], grid: [3, true, ['LV95']]
     }
     assert.deepEqual(Object.keys(bad).sort(), Object.keys(layerFields).sort(), 'every field is tried here')
     for (const [field, values] of Object.entries(bad)) {

@@ -60,7 +60,7 @@ const kinds = {
       upstream: [...but(isObject), 'http://user:secret@127.0.0.1/{z}/{x}/{y}.png'],
       retention: but(isObject),
       offline: but(value => value === true),
-      dropped: [...but(value => Array.isArray(value) && !value.length), [['2020-01-01T00:00:00Z']], [['2020', '2021']], list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'])],
+      dropped: [...but(value => Array.isArray(value) && !value.length), [['2020-01-01T00:00:00Z']], [['2020', '2021']], ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z'], list(5000, ['2020-01-01T00:00:00Z', '2021-01-01T00:00:00Z', RUN])],
       pruned: times,
       same: [...odd, 'bytes', 'pixels:1000', 'features\n', 'f'.repeat(5000)],
       encoding: [...odd, 'mlt', 'Mapbox', 'mapbox\n', 'm'.repeat(5000)],
@@ -225,7 +225,7 @@ export function hostileDocuments (seed, { count = Infinity, layer, kinds: wanted
     }
     for (const value of names) docs.push({ ...make(name()), layer: value })
     docs.push({ ...make(name()), [`f${'x'.repeat(5000)}`]: 1 })
-    docs.push({ ...make(name()), ...Object.fromEntries(list(100, 0).map((_, at) => [`field${at}`, { at: 'x'.repeat(kind === 'manifest' || kind === 'removed' || kind === 'style' ? 11_000 : 4000) }])) })
+    docs.push({ ...make(name()), ...Object.fromEntries(list(100, 0).map((_, at) => [`field${at}`, { at: 'x'.repeat(['manifest', 'removed', 'limits', 'style'].includes(kind) ? 11_000 : 4000) }])) })
   }
   const next = random(seed)
   const order = docs.map(doc => ({ doc, at: next() })).sort((a, b) => a.at - b.at).map(({ doc }) => doc)
