@@ -135,7 +135,7 @@ export class PrunePlan {
   /** Whether any time of a span is kept. @param {string} first @param {string} until */
   keepsIn (first, until) {
     const { moments, from } = this.kept
-    return (from !== undefined && from < until) || moments[lowerBound(moments, first)] < until
+    return Boolean(from && from < until) || moments[lowerBound(moments, first)] < until
   }
 
   /**
