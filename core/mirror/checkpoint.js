@@ -41,6 +41,16 @@ export async function identityOf (peer, keep = true) {
   return `${peer.name} of ${started}`
 }
 
+/**
+ * The id of the local document at both sides.
+ * @param {import('./peer.js').Peer} source @param {import('./peer.js').Peer} target
+ * @param {{key: string, writes?: boolean}} options
+ */
+export async function checkpointId (source, target, { key, writes = true }) {
+  const [from, to] = [await identityOf(source, writes), await identityOf(target, writes)]
+  return `${PREFIX}${fingerprint(`${from} ${to} ${key}`)}`
+}
+
 export class Checkpoint {
   #sides
   #isWritable = true // whether the source may be written to
@@ -53,8 +63,7 @@ export class Checkpoint {
    *   for a dry run; about: stored beside it, for people
    */
   static async open (source, target, { key, writes = true, about = {} }) {
-    const [from, to] = [await identityOf(source, writes), await identityOf(target, writes)]
-    const checkpoint = new Checkpoint(source, target, `${PREFIX}${fingerprint(`${from} ${to} ${key}`)}`, about)
+    const checkpoint = new Checkpoint(source, target, await checkpointId(source, target, { key, writes }), about)
     await checkpoint.#read(writes)
     return checkpoint
   }

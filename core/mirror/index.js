@@ -1,5 +1,5 @@
 // Replication of tile stores, for Node and browsers.
-export { Checkpoint, IDENTITY, PREFIX, identityOf, isUnwritable, randomId } from './checkpoint.js'
+export { Checkpoint, IDENTITY, PREFIX, checkpointId, identityOf, isUnwritable, randomId } from './checkpoint.js'
 export { FailureStreak, RevisionCopier, newCopyTally } from './copier.js'
 export { CouchPeer, checkDigests, hasItsBytes } from './peer.js'
 export { askQueries } from '../couch/queries.js'

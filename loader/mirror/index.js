@@ -93,7 +93,8 @@ export class Mirror {
         from: this.source.url,
         to: this.target?.url,
         live,
-        selection: selectionOf({ layers, area, zooms, current, since })
+        selection: selectionOf({ layers, area, zooms, current, since }),
+        notesLimits: true
       },
       onUpToDate: dryRun ? undefined : () => this.#makeReady()
     })
@@ -145,6 +146,7 @@ export class Mirror {
     this.#unknown = layers.filter((_, index) => !found[index].doc)
     this.#targetPeer.exists = exists || !dryRun
     if (target && !dryRun) await (exists ? adoptEmpty(target) : makeDatabase(target, signal))
+    if (exists) await this.#limits?.catchUp()
     if (!validates) this.#targetPeer.validateWith(await readFile(VALIDATION, 'utf8'))
   }
 

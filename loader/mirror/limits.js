@@ -1,8 +1,10 @@
 // Notes in the target of a mirror which parts of its layers it keeps (core/store/limits.js): before anything of a layer
 // is written, so that a part is never taken for the whole. A mirror of everything removes the note when it is complete.
 import { checkSound, layerId, limitsId, parseDocumentId } from '../../core/index.js'
+import { checkpointId } from '../../core/mirror/index.js'
 import { sharePromise } from '../../core/shared-promise.js'
 import { recordKinds } from '../../core/store/records.js'
+import { peerOf } from './peer.js'
 import { isUnknownType } from '../store/styles.js'
 import { canonical, fieldsOf } from '../store/revisions.js'
 
@@ -14,6 +16,7 @@ const layerOf = id => parseDocumentId(id)?.layer ?? /^([^:@]+):\d/.exec(id)?.[1]
 export class LimitsNotes {
   /** @type {Map<string, Promise<void>>} by layer */
   #notes = new Map()
+  #isOld = false // an earlier version began this mirror: what the target has of the layers came by it
 
   /**
    * @param {import('../store/couch.js').Couch} source @param {import('../store/couch.js').Couch} target
@@ -26,7 +29,21 @@ export class LimitsNotes {
     this.layers = layers
     const fields = { area: area?.toJSON(), zooms, since, current: current || undefined }
     this.part = JSON.parse(JSON.stringify(fields)) // without what is undefined
+    this.key = selection.key
     this.isWhole = !Object.keys(this.part).length
+  }
+
+  /** Before a mirror of a part continues that an earlier version has begun, without noting it. */
+  async catchUp () {
+    if (this.isWhole) return
+    const peer = peerOf(this.target)
+    const id = await checkpointId(peerOf(this.source), peer, this)
+    const [checkpoint, begun] = await Promise.all([id, id.replace('mirror', 'begin')].map(one => peer.getLocal(one)))
+    this.#isOld = checkpoint ? !checkpoint.notesLimits : Boolean(begun)
+    if (!this.#isOld) return
+    const [rows] = await this.target.ranges([{ startkey: 'layer:', endkey: 'layer;' }])
+    const atSource = await this.source.docs(rows.map(({ id: layer }) => layer))
+    await this.note(atSource.flatMap(({ doc }) => doc && (this.layers?.has(doc.layer) ?? true) ? [doc] : []))
   }
 
   /** Before these documents are written. @param {{_id: string}[]} docs */
@@ -44,7 +61,7 @@ export class LimitsNotes {
     if (isWhole && (!atSource || (described && !here))) return
     const parts = isWhole ? atSource.parts : [{ ...part, ...(atSource && { of: atSource.parts }) }]
     try {
-      await addParts(target, layer, { parts, own: described && !here })
+      await addParts(target, layer, { parts, own: described && !here && !this.#isOld })
     } catch (error) {
       // the design documents there are of an earlier tilecouch
       if (error.code !== 'FORBIDDEN' || !isUnknownType(error.details.reason, 'limits')) throw error

@@ -2,7 +2,8 @@
 // by something else.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
+import { check, copyLayer, listMirrors, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
+import { peerOf } from '../../loader/mirror/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { onEachStore } from '../support/backends.js'
@@ -213,6 +214,31 @@ onEachStore('the limits of a store', backend => {
     assert.deepEqual(await faultsOf(target), {})
     await mirror(to, from, { layers: ['osm'] })
     assert.equal(await source.couch.get('limits:osm'), undefined, 'the source is whole')
+  })
+
+  it('a part that an earlier version mirrored is noted by the next run, also if nothing is new', async () => {
+    await edition(source, 2021, [[FAR, 1], [BESIDE, 1], [NEAR, 1]])
+    await fetchPart({ area: WEST })
+    const forget = async () => {
+      const peer = peerOf(target.couch)
+      const { mirrors: [{ id }] } = await listMirrors(to)
+      await peer.updateLocal(id, ({ notesLimits, ...doc }) => doc)
+      const { _id, _rev } = await target.couch.get('limits:osm')
+      await target.couch.bulk([{ _id, _rev, _deleted: true }])
+    }
+    for (const year of [undefined, 2022]) {
+      await forget()
+      if (year) await edition(source, year, [[NEAR, 2]])
+      else assert.equal((await faultsOf(target))['manifest-incomplete'], 1)
+      await fetchPart({ area: WEST })
+      assert.equal((await target.couch.get('limits:osm')).own, undefined)
+      assert.equal(await shown(target, FAR), 'NOT_KEPT')
+      assert.deepEqual(await faultsOf(target), {})
+    }
+    // everything is here by now: the next run does not make it a part again
+    await fetchPart({})
+    await fetchPart({ area: WEST })
+    assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
   it('a layer that is written after a part of it came is shown everywhere, and its mirrors are whole', async () => {
