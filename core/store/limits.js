@@ -43,6 +43,8 @@ export class Limits {
   #dropped
   /** Whether places have blocks of a part. @type {Map<string, boolean>} */
   #places = new Map()
+  /** Since when tiles are kept, by their images in memory. @type {WeakMap<object, string | undefined>} */
+  #known = new WeakMap()
 
   /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
   constructor (doc, layer) {
@@ -82,10 +84,12 @@ export class Limits {
   /**
    * Whether a store keeps a tile as of a time.
    * @param {string} [time] exact; the newest version unless given
+   * @param {object} [image] of the tile, in memory: the area is asked about it once, since polygons take long
    */
-  isKept (z, x, y, time = AFTER) {
+  isKept (z, x, y, time = AFTER, image) {
     if (this.#isOwn) return true
-    const since = this.#sinceAt(z, x, y)
+    if (image && !this.#known.has(image)) this.#known.set(image, this.#sinceAt(z, x, y))
+    const since = image ? this.#known.get(image) : this.#sinceAt(z, x, y)
     return since !== undefined && time >= since
   }
 

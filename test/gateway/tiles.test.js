@@ -1,5 +1,7 @@
 // Tiles from memory and from the store: what is answered, how many requests it costs, and that it is never old.
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
+import { Area } from '../../core/area.js'
 import { Store } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { gate } from '../client/support/front.js'
@@ -168,6 +170,45 @@ onEachStore('tiles of a gateway', backend => {
     held.open()
     for (const found of await Promise.all(reading)) assert.equal(found.entry.time, T3)
     assert.equal(service.tiles.peek('osm', 5, 7, 7)?.entry.time, T3)
+  })
+
+  it('of a mirrored part are looked up in its area once, and again when the part is another one', async () => {
+    const part = (west, east) => store.couch.update('limits:osm', doc => ({
+      ...doc,
+      type: 'limits',
+      layer: 'osm',
+      parts: [{ area: { boxes: [[west, 80, east, 85]] }, since: '2021-07-01T00:00:00Z' }]
+    }))
+    const codeOf = promise => promise.then(({ outcome }) => outcome, ({ code }) => code)
+    const limitsAre = holds => until(() => holds(service.layers.limitsOf('osm')), { what: 'the part to be heard of' })
+    await part(-180, -90)
+    await limitsAre(limits => limits?.isPart)
+    const has = mock.method(Area.prototype, 'has')
+    try {
+      for (const time of [undefined, '2022', '2021-12']) await get(1, 2, time)
+      const [first, before] = [await codeOf(get(1, 2, '2021-06')), has.mock.callCount()]
+      assert.equal(first, 'NOT_KEPT')
+      for (let count = 0; count < 100; count++) {
+        for (const time of [undefined, '2022', '2021-12']) assert.ok(service.tiles.peek('osm', 5, 1, 2, time))
+        assert.equal(service.tiles.peek('osm', 5, 1, 2, '2021-06'), undefined)
+      }
+      assert.equal(has.mock.callCount(), before)
+      assert.ok(before <= 2, `${before} look-ups for two images`)
+      await part(90, 180)
+      await limitsAre(limits => limits && !limits.isKept(5, 1, 2))
+      service.front.forget()
+      const calls = has.mock.callCount()
+      for (let count = 0; count < 3; count++) {
+        assert.equal(service.tiles.peek('osm', 5, 1, 2), undefined)
+        assert.equal(await codeOf(get(1, 2)), 'NOT_KEPT')
+      }
+      assert.equal(has.mock.callCount() - calls, 1)
+      assert.deepEqual(service.bulkReads(), [], 'from memory')
+    } finally {
+      has.mock.restore()
+      const { _rev: rev } = await store.couch.get('limits:osm')
+      await store.couch.request({ method: 'DELETE', path: 'limits:osm', qs: { rev } })
+    }
   })
 
   it('one who leaves gets no answer, and those who stay theirs', async () => {

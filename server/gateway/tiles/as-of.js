@@ -30,13 +30,13 @@ export class AsOf {
    * @param {number} now milliseconds since 1970
    */
   endInFuture (time, now) {
-    const { end, at } = this.#endOf(time)
+    const { end, at } = this.endOf(time)
     return at >= now ? end : undefined
   }
 
   /** From memory alone. @param {string} id of the head @param {string} time as written */
   peek (id, time) {
-    const { end } = this.#endOf(time)
+    const { end } = this.endOf(time)
     const moments = this.cache.timeline(id)
     const guess = moments ? undefined : this.guesses.of(id, end)
     const moment = moments ? asOf(moments, end) : guess
@@ -47,7 +47,7 @@ export class AsOf {
 
   /** @param {string} id of the head @param {string} time as written @returns {Promise<import('./index.js').Found>} */
   async get (id, time, signal) {
-    const when = this.#endOf(time).end
+    const when = this.endOf(time).end
     const found = await this.#guess(id, when, signal) ?? await this.#find(id, when, signal)
     if (!found?.entry.bytes) throw new TilecouchError('TILE_NOT_FOUND', { id, time }) // none, or gone at that time
     return found
@@ -87,20 +87,20 @@ export class AsOf {
    * @param {string} id of the head @param {string} time as written @returns {string | null | undefined} null: none
    */
   documentOf (id, time) {
-    const { end } = this.#endOf(time)
+    const { end } = this.endOf(time)
     const moments = this.cache.peekTimeline(id)
     return moments ? asOf(moments, end)?.id ?? null : this.guesses.of(id, end)?.id
   }
 
-  #endOf (time) {
-    let known = this.#ends.get(time)
-    if (known === undefined) {
-      const end = endOf(time)
-      known = { end, at: Date.parse(end) }
-      if (this.#ends.size >= MOST_TIMES) this.#ends.clear()
-      this.#ends.set(time, known)
-    }
-    return known
+  /** @param {string} time as written @returns {{end: string, at: number}} at: milliseconds since 1970 */
+  endOf (time) {
+    const known = this.#ends.get(time)
+    if (known) return known
+    const end = endOf(time)
+    const found = { end, at: Date.parse(end) }
+    if (this.#ends.size >= MOST_TIMES) this.#ends.clear()
+    this.#ends.set(time, found)
+    return found
   }
 }
 

@@ -4,7 +4,7 @@
 //   ahead.js      CouchDB, before anybody asks: the surroundings of tiles that were not in memory
 //   refresher.js  the upstream of a layer: refetches expired tiles, fetches missing ones, and stores them
 // as-of.js finds the version for osm@2023. routes/tile.js asks `peek` and then `get`, and sends the answer.
-import { endOf, isAdministrative, tileId } from '../../../core/index.js'
+import { isAdministrative, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { Follower } from '../../../loader/store/follow.js'
 import { ReadAhead } from './ahead.js'
@@ -128,9 +128,8 @@ export class TileService {
    * @returns {Promise<Found>}
    */
   async get (layer, z, x, y, time, { signal } = {}) {
-    const known = this.peek(layer, z, x, y, time)
-    if (known) return known
-    const found = await this.#get(layer, z, x, y, time, signal).catch(error => {
+    const known = this.#peek(layer, z, x, y, time)
+    const found = known ?? await this.#get(layer, z, x, y, time, signal).catch(error => {
       if (error.code !== 'TILE_NOT_FOUND') throw error
       return error
     })
@@ -151,8 +150,9 @@ export class TileService {
     const limits = this.layers.limitsOf(layer)
     if (!limits) return true
     const isHead = found && !found.entry.id.includes('@')
-    if (isHead && this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y)) return true
-    return limits.isKept(z, x, y, time === undefined || isHead ? undefined : endOf(time))
+    const end = time === undefined || isHead ? undefined : this.#asOf.endOf(time).end
+    if (limits.isKept(z, x, y, end, found?.entry)) return true
+    return Boolean(isHead && this.upstreams.of(this.layers.peek(layer))?.covers(z, x, y))
   }
 
   /** @returns {Promise<Found>} */
