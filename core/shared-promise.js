@@ -2,9 +2,17 @@
 // an outage of the store, its failure would otherwise be the answer until the process is restarted.
 
 /**
+ * @template K, T
+ * @typedef {object} Promises a Map or a WeakMap
+ * @property {(key: K) => Promise<T> | undefined} get
+ * @property {(key: K, promise: Promise<T>) => any} set
+ * @property {(key: K) => boolean} delete
+ */
+
+/**
  * The promise that a map keeps for a key, made where there is none.
  * @template K, T
- * @param {Map<K, Promise<T>>} promises @param {K} key @param {() => Promise<T>} make
+ * @param {Promises<K, T>} promises @param {K} key @param {() => Promise<T>} make
  * @returns {Promise<T>}
  */
 export function sharePromise (promises, key, make) {

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { sharePromise } from '../../core/shared-promise.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**
@@ -75,6 +76,9 @@ export const XML = Object.freeze({ 'Content-Type': 'application/xml; charset=utf
 
 const gzipAsync = promisify(gzip)
 
+/** Of bodies, as long as these are kept. @type {WeakMap<Buffer, Promise<Buffer>>} */
+const packedBodies = new WeakMap()
+
 /**
  * As sendTagged, for texts: compressed where the client takes that. Other bytes have another ETag; a range is one of
  * the plain bytes.
@@ -87,7 +91,7 @@ export async function sendCompressed (req, res, etag, headers, whole, body) {
   }
   const packedEtag = `${etag.slice(0, -1)}-gzip"`
   const isKnown = matchesEtag(req.headers['if-none-match'], packedEtag)
-  const packed = isKnown ? body : await gzipAsync(body)
+  const packed = isKnown ? body : await sharePromise(packedBodies, body, () => gzipAsync(body))
   if (!res.destroyed) sendTagged(req, res, packedEtag, headers, { ...whole, 'Content-Encoding': 'gzip' }, packed)
 }
 

@@ -7,8 +7,8 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { TilecouchError } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
-import { CachePolicy } from '../../server/gateway/routes/tile.js'
-import { matchesEtag } from '../../server/gateway/responses.js'
+import { CachePolicy, tile } from '../../server/gateway/routes/tile.js'
+import { matchesEtag, sendCompressed } from '../../server/gateway/responses.js'
 import { png } from '../support/tiles.js'
 import { entryOf, openFront } from './support/front.js'
 import { ask, closeConnections } from './support/wire.js'
@@ -27,6 +27,20 @@ describe('what a client has already', () => {
   })
 
   it('is not told by anything else', () => assert.equal(fresh({}), false))
+})
+
+describe('a text', () => {
+  it('is packed once as long as it is kept', async () => {
+    const sent = []
+    const req = { method: 'GET', headers: { 'accept-encoding': 'gzip' } }
+    const res = { appendHeader () {}, writeHead () {}, end: bytes => sent.push(bytes) }
+    const send = body => sendCompressed(req, res, '"a"', {}, {}, body)
+    const kept = Buffer.alloc(2000, 'a')
+    await Promise.all([send(kept), send(kept)])
+    for (const body of [kept, Buffer.from(kept)]) await send(body)
+    assert.deepEqual(sent.map(bytes => bytes === sent[0]), [true, true, true, false])
+    for (const bytes of sent) assert.deepEqual(gunzipSync(bytes), kept)
+  })
 })
 
 describe('how long an answer may be kept', () => {
@@ -188,6 +202,20 @@ describe('a tile as an answer', () => {
     await until(isFree, { what: 'room again when they have left' })
   })
 
+  it('is not unpacked for clients that had left before it was found', async function () {
+    this.timeout(60000)
+    const packed = gzipSync(Buffer.alloc(60e6), { level: 1 })
+    const columns = [0, 1, 2, 3, 4, 5]
+    const entryAt = () => entryOf({ bytes: Buffer.from(packed), type: 'application/vnd.mapbox-vector-tile' })
+    await open({ kept: Object.fromEntries(columns.map(x => [`osm:3:${x}:0`, entryAt()])) })
+    const gone = { destroyed: true, once () {} }
+    for (const x of columns.slice(1)) {
+      const asked = /** @type {any} */ ({ layer: 'osm', z: 3, x, y: 0 })
+      await Promise.resolve(tile(front.ctx, asked, { method: 'GET', headers: {} }, gone)).catch(() => {})
+    }
+    assert.equal((await get('/osm/3/0/0.pbf')).status, 200)
+  })
+
   it('is refused when a stored vector tile cannot be unpacked', async () => {
     const entry = entryOf({ bytes: gzipSync(Buffer.alloc(1000)).subarray(0, -4), type: 'application/vnd.mapbox-vector-tile' })
     await open({ kept: { 'osm:1:0:0': entry } })
@@ -204,24 +232,37 @@ describe('a tile as an answer', () => {
       transparent: { osm: 200, roads: 204, large: 200 }
     }
 
+    const reasons = { TILE_NOT_FOUND: 'no tile', NOT_KEPT: 'this store does not keep' }
+    /** A PNG, every pixel of which is transparent. */
+    async function assertBlank (headers, body, side) {
+      const { width, height, format, channels, hasAlpha } = await sharp(body).metadata()
+      const found = [headers['content-type'], width, height, format, hasAlpha, channels]
+      assert.deepEqual(found, ['image/png', side, side, 'png', true, 4])
+      const pixels = await sharp(body).ensureAlpha().raw().toBuffer()
+      assert.ok(pixels.every((value, at) => at % 4 !== 3 || value === 0), 'every pixel is transparent')
+      assert.ok(body.length < 2000)
+    }
+
+    const absent = code => async id => { throw new TilecouchError(code, { id }) }
+
     for (const [missing, byLayer] of Object.entries(answers)) {
       it(`is ${Object.values(byLayer).join(' or ')} when that is set to ${missing}`, async () => {
-        await open({ layers, options: { missing } })
-        for (const [layer, expected] of Object.entries(byLayer)) {
-          for (const method of ['GET', 'HEAD']) {
-            const { status, headers, body } = await get(`/${layer}/3/1/1.png`, {}, method)
-            assert.equal(status, expected)
-            assert.equal(headers['cache-control'], 'public, max-age=60')
-            assert.equal(headers['access-control-allow-origin'], '*')
-            if (status === 204 || method === 'HEAD') assert.equal(body.length, 0)
-            else if (status === 404) assert.deepEqual(JSON.parse(`${body}`), { error: 'TILE_NOT_FOUND', reason: `no tile ${layer}:3:1:1` })
-            else {
-              const { width, height, format, channels, hasAlpha } = await sharp(body).metadata()
-              assert.deepEqual([headers['content-type'], width, height, format, hasAlpha, channels], ['image/png', layers[layer].tileSize ?? 256, layers[layer].tileSize ?? 256, 'png', true, 4])
-              assert.ok((await sharp(body).ensureAlpha().raw().toBuffer()).every((value, at) => at % 4 !== 3 || value === 0), 'every pixel is transparent')
-              assert.ok(body.length < 2000)
+        for (const [code, reason] of Object.entries(reasons)) {
+          await open({ layers, options: { missing }, get: absent(code) })
+          for (const [layer, expected] of Object.entries(byLayer)) {
+            for (const method of ['GET', 'HEAD']) {
+              const { status, headers, body } = await get(`/${layer}/3/1/1.png`, {}, method)
+              assert.equal(status, expected)
+              assert.equal(headers['cache-control'], 'public, max-age=60')
+              assert.equal(headers['access-control-allow-origin'], '*')
+              if (status === 204 || method === 'HEAD') assert.equal(body.length, 0)
+              else if (status === 404) {
+                const { advice, ...answer } = JSON.parse(`${body}`)
+                assert.deepEqual(answer, { error: code, reason: `${reason} ${layer}:3:1:1` })
+              } else await assertBlank(headers, body, layers[layer].tileSize ?? 256)
             }
           }
+          await front.close(0)
         }
       })
     }

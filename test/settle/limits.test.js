@@ -82,6 +82,10 @@ onEachStore('the limits of a store', backend => {
     const answers = ['osm', 'osm@2022'].flatMap(layer => [NEAR, FAR].map(tile => ask(tile, layer)))
     assert.deepEqual(await Promise.all(answers), [200, 'NOT_KEPT', 200, 'NOT_KEPT'])
     await gateway.close()
+    const empty = await startGateway({ db: to, port: 0, viewer: false, logLevel: 'silent', missing: '204' })
+    const { status, headers } = await fetch(`${empty.url}/osm/${FAR.join('/')}.png`)
+    assert.deepEqual([status, headers.get('cache-control')], [204, 'public, max-age=60'])
+    await empty.close()
     // the image of a tile of the part is lost: that is a fault
     const { _id, _rev } = await target.couch.get('osm:8:3:20')
     await target.couch.bulk([{ _id, _rev, _deleted: true }])

@@ -19,6 +19,8 @@ export const TILE_TIMEOUT = 60000
  */
 const MISSING_AGE = 60
 
+const MISSING_CODES = new Set(['TILE_NOT_FOUND', 'NOT_KEPT'])
+
 const [POLICY, SANDBOX, TYPE_OPTIONS, NOSNIFF] = SAFE_HEADER_LIST // to spread the list takes 0.3 µs for each tile
 const MVT = formats.mvt.type
 const MOST_UNPACKED = 64e6 // bytes of an unpacked vector tile
@@ -63,7 +65,7 @@ async function waitForTile (ctx, asked, req, res) {
     const why = `no tile within ${ctx.tileTimeout / 1000} seconds`
     if (wait.isOver) throw new TilecouchError('UNREACHABLE', { url: 'the store', why }, { cause: error })
     const known = fillingOr(ctx, error)
-    if (known.code !== 'TILE_NOT_FOUND') throw known
+    if (!MISSING_CODES.has(known.code)) throw known
     await sendMissing(ctx, asked, req, res, error, await ctx.layers.get(layer))
   } finally {
     wait.end()
@@ -127,6 +129,7 @@ const GZIPPED = { full: ['Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding'],
 
 /** A vector tile for the few clients without gzip. Other bytes need another ETag. */
 async function sendUnpacked (ctx, asked, req, res, found) {
+  if (res.destroyed) return // its 'close' has been: nothing would give the copy back
   const { entry } = found
   const etag = `${entry.etag.slice(0, -1)}-plain"`
   const body = matchesEtag(req.headers['if-none-match'], etag) ? entry.bytes : await unpacked.take(entry, res)
