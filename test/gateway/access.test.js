@@ -143,7 +143,10 @@ onEachStore('private layers', backend => {
     assert.ok(text.includes(`${own.gateway.url}/wmts?token=${right}&amp;"`) || text.includes(`${own.gateway.url}/wmts?token=${right}&"`))
     assert.ok((await get(`/wmts@2023/1.0.0/WMTSCapabilities.xml?token=${right}`)).text.includes(`TileCol}.png?token=${right}"`))
     assert.match((await get(`/secret@2023/gdal.xml?token=${right}`)).text, new RegExp(`/secret@2023/[^<]*\\.png\\?token=${right}</ServerUrl>`))
+    const [href] = /[^"]*\/tms\/1.0.0\/secret[^"]*/.exec((await get(`/tms/1.0.0/?token=${right}`)).text)
+    assert.equal((await get(href.slice(own.gateway.url.length))).status, 200)
     for (const headers of [{ authorization: `Bearer ${right}` }, { cookie: `tilecouch=${right}` }]) {
+      assert.ok(!(await get('/tms/1.0.0/', headers)).text.includes(right))
       assert.ok(!(await get('/secret.json', headers)).text.includes(right))
       assert.ok(!(await get('/secret/style.json', headers)).text.includes(right))
       assert.ok(!(await get('/secret/gdal.xml', headers)).text.includes(right))

@@ -5,7 +5,7 @@ import { formatReference } from '../../../core/index.js'
 import { formatOfLayer } from '../../../core/formats.js'
 import { matrixSetOf } from '../../../core/wmts.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { visibleLayers } from '../access/visitor.js'
+import { tokenQuery, visibleLayers } from '../access/visitor.js'
 import { cacheControlWith } from '../addresses.js'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
 import { rounded } from '../wmts/matrix-sets.js'
@@ -21,20 +21,23 @@ export async function tms (ctx, { layer, time, visitor }, req, res) {
   const service = `${url.base}tms/1.0.0/`
   await (layer === undefined ? visitor?.requireSome(res) : visitor?.requireAccess(res, layer))
   const text = layer === undefined
-    ? serviceXml(await visibleLayers(ctx.layers, visitor), service)
+    ? serviceXml(await visibleLayers(ctx.layers, visitor), service, tokenQuery(visitor))
     : tileMapXml({ ...await ctx.layers.get(layer), layer }, { service, time })
   const bytes = Buffer.from(text)
   return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': cacheControlWith(url, REVALIDATE) }, XML, bytes)
 }
 
-/** @param {Record<string, any>[]} layers @param {string} service its address, ends in a slash */
-function serviceXml (layers, service) {
+/**
+ * @param {Record<string, any>[]} layers @param {string} service its address, ends in a slash
+ * @param {string} query of addresses: the token, if any
+ */
+function serviceXml (layers, service, query) {
   return String(xml`<?xml version="1.0" encoding="UTF-8"?>
 <TileMapService version="1.0.0" services="${service}">
 <Title>tilecouch</Title>
 <Abstract>Map tiles that remember: write layer@time for the map as of a time</Abstract>
 <TileMaps>${layers.filter(layer => gridOf(layer).isQuad).map(layer => xml`
-<TileMap title="${layer.name || layer.layer}" srs="${srsOf(layer)}" profile="${profileOf(layer)}" href="${service}${layer.layer}"/>`)}
+<TileMap title="${layer.name || layer.layer}" srs="${srsOf(layer)}" profile="${profileOf(layer)}" href="${service}${layer.layer}${query}"/>`)}
 </TileMaps>
 </TileMapService>
 `)
