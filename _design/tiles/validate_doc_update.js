@@ -242,8 +242,8 @@
   // a writer makes what a load needs, and never alters what an admin set: every command reads this document first
   function checkStore () {
     checkFields()
-    if (!isAdmin && wasEndedBetween()) forbid('only an admin replicates the document of a store') // the one before it is unknown
     var before = oldDoc && !oldDoc._deleted ? oldDoc : {}
+    if (!isAdmin && !before._id && wasEndedBetween()) forbid('only an admin replicates the document of a store') // the one before it is unknown
     ;['schema', 'uuid', 'created', 'published'].forEach(function (field) {
       if (!isAdmin && (before[field] !== undefined || newDoc.schema > 1) && JSON.stringify(before[field]) !== JSON.stringify(newDoc[field])) forbid('only an admin changes ' + field + ' of a store')
     })

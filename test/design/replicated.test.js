@@ -1,9 +1,12 @@
 // Documents that a writer brings as a replicator does: the function that validates does not see what they replace.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
+import { mirror } from '../../loader/mirror/index.js'
 import { publish } from '../../loader/publish.js'
 import { as, post, put, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
+
+const T = '2024-03-01T00:00:00Z'
 
 withPeople('documents that a writer replicates', start => {
   let people, store, url
@@ -37,5 +40,34 @@ withPeople('documents that a writer replicates', start => {
     const forged = { ...activity, user: mine, _rev: `2-${'f'.repeat(32)}` }
     assert.match(JSON.stringify(await replicate('other', forged)), /an activity never changes/)
     assert.equal((await read(activity._id)).user, user)
+  })
+
+  it('take the place of the document of the same store, although it was changed twice in between', async () => {
+    const { _rev, ...marker } = await read('tilecouch')
+    const [number, digest] = _rev.split('-')
+    const place = Number(number) + 2
+    const later = fill => {
+      const ids = [fill.repeat(32), 'a'.repeat(32), digest]
+      return { ...marker, title: 'Later', _rev: `${place}-${ids[0]}`, _revisions: { start: place, ids } }
+    }
+    for (const change of [{ uuid: 'other' }, { published: T }, { created: undefined }]) {
+      assert.match(JSON.stringify(await replicate('writer', { ...later('f'), ...change })), /only an admin changes/)
+    }
+    assert.equal((await read('tilecouch'))._rev, _rev)
+    assert.deepEqual(await replicate('writer', later('e')), [])
+    assert.equal((await read('tilecouch')).title, 'Later')
+  })
+
+  it('are all in a mirror, whose target keeps its own document', async function () {
+    this.timeout(60000)
+    const source = await Store.create(`${url}_from`)
+    await source.defineLayer('osm')
+    for (const title of ['One', 'Two', 'Three']) await source.couch.update('tilecouch', doc => ({ ...doc, title }))
+    const before = await read('tilecouch')
+    const { lacking, refusals } = await mirror(`${url}_from`, as(url, ...people.writer))
+    assert.deepEqual([lacking, refusals], [0, []])
+    assert.ok(await read('layer:osm'))
+    assert.deepEqual(await read('tilecouch'), before)
+    await source.destroy()
   })
 })
