@@ -7,6 +7,7 @@ import { LayerStatements } from '../../core/store/statements.js'
 import { lostStatements } from '../prune/mark.js'
 import { changesOf, repeat } from '../repeat.js'
 import { editionDocuments } from '../store/layers.js'
+import { tombstone } from '../store/revisions.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
 import { Tally } from '../tally.js'
 import { isMergeable, mergeDocuments } from './merge.js'
@@ -215,7 +216,9 @@ export class Settler {
     if (!statements?.removals.length) return
     const isRemoved = ({ time, run }) => run && statements.isRunRemoved(time, run)
     const removed = (await editionDocuments(this.couch, layer)).filter(isRemoved)
-    if (removed.length) await this.couch.bulk(removed.map(({ _id, _rev }) => ({ _id, _rev, _deleted: true })))
+    if (!removed.length) return
+    const ends = removed.map(({ _id, _rev }) => tombstone(_id, _rev)) // the same in every store
+    await this.couch.bulk(ends, { newEdits: false })
   }
 
   /** Layers with a document, and those that only have tiles: the document may not have arrived yet. */

@@ -162,7 +162,7 @@ describe('passwords', function () {
 
   it('leave the list of processes when a command has begun, also of workers, and are not in what servers log', async function () {
     if (process.platform !== 'linux') return this.skip()
-    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
+    const { child, ended } = run(['serve', '--db', address(SECRET), '--port', '0', '--workers', '2', '--set', 'public=true', '--set', 'logLevel=trace'], { TILECOUCH_DEBUG: '1' })
     const line = (pid = child.pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8')
     try {
       await until(() => child.exitCode !== null || /^tilecouch serve --db http:\/\/127/.test(line()), { timeout: 20000, what: 'the title of the process' })

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
 const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
 sources.push(readFileSync(path.join(root, 'loader/check/index.js'), 'utf8'))
-const tests = ['test/verify', 'test/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
+const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 
 describe('the kinds of findings', () => {

@@ -163,6 +163,7 @@ onEachStore('verify walks a layer', backend => {
     await column(1, [T1], 20)
     through(async (_, ask) => (await ask()).map(row => {
       const { doc } = row
+      if (!doc?._attachments) return row
       const { data } = doc._attachments.tile
       if (doc.y === 3) doc._attachments.tile.data = flipped(data, data.indexOf('IDAT') + 9)
       if (doc.y === 4) doc._attachments.tile.data = data.subarray(0, -1)
