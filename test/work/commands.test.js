@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { end, until } from '../../bench/wait.js'
-import { faultIn, isAdministrative, scrub, workKinds, workState } from '../../core/index.js'
+import { faultIn, scrub, workKinds, workState } from '../../core/index.js'
 import { Store, doctor, publish } from '../../loader/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { addServerCommands } from '../../server/commands.js'
@@ -177,7 +177,7 @@ onEachStore('the work of commands', backend => {
     const files = await tilesIn(path.join(folder.dir, 'tiles'))
     assert.equal(await workOf(['load', files, '--layer', 'town', ...db()]), undefined)
     assert.equal((await own.store.list('town').next()).done, false)
-    assert.ok(!(await json(`${own.url}/_all_docs`)).rows.some(({ id }) => isAdministrative(id)))
+    assert.ok(!(await json(`${own.url}/_all_docs`)).rows.some(({ id }) => id.startsWith('work:')))
   })
 
   describe('that is ended', () => {
