@@ -12,6 +12,7 @@ import { areaFrom, selectorOf } from '../area.js'
 import { faultIn } from '../documents.js'
 import { gridOf } from '../grids/index.js'
 import { compareIds } from '../ids.js'
+import { layerFields } from '../layers.js'
 import { lowerBound } from '../search.js'
 import { AFTER } from '../times.js'
 import { tilesOfPlace } from './blocks.js'
@@ -51,7 +52,9 @@ export class Limits {
     const { parts = [], own = false } = doc && !faultIn(doc, recordKinds) ? doc : {}
     this.#parts = parts.length ? withSelectors(parts, gridIn(layer)) : undefined
     this.#isOwn = own
-    this.#dropped = (layer?.dropped ?? []).map(([from, until, run]) => ({ from, until, run }))
+    // the document of a layer may hold anything
+    const dropped = layerFields.dropped(layer?.dropped) ? layer.dropped : []
+    this.#dropped = dropped.map(([from, until, run]) => ({ from, until, run }))
   }
 
   /** Whether a mirror has brought only a part. */
