@@ -8,6 +8,7 @@ import { bulkBody } from './bulk-body.js'
 import { beginAnew } from './deletions.js'
 import { exchange } from './exchange.js'
 import { TILE_ATTACHMENT } from '../../core/index.js'
+import { sharePromise } from '../../core/shared-promise.js'
 import { TilecouchError } from '../errors.js'
 import { unpackDefaults } from '../unpack.js'
 
@@ -25,6 +26,8 @@ const inflate = (bytes, length) =>
 
 export class Couch extends CouchClient {
   #isPlain = false // the server is known to store tiles as they are
+  /** Whether the setting of the server says so, by content type. @type {Map<string, Promise<boolean>>} */
+  #settings = new Map()
   #authorised
   /** @type {Access | undefined} */
   #access
@@ -69,11 +72,10 @@ export class Couch extends CouchClient {
     const probe = this.#isPlain ? undefined : docs.find(doc => doc._attachments?.[TILE_ATTACHMENT]?.data)
     if (!probe) return super.bulk(docs, options)
     const { signal } = options ?? {}
-    const setting = await this.#compressibleTypes(signal)
     const { content_type: type } = probe._attachments[TILE_ATTACHMENT]
-    if (setting !== undefined && compresses(setting, type)) throw this.#compressing()
+    const isReadable = await sharePromise(this.#settings, type, () => this.#readSetting(type, signal))
     const answers = await super.bulk(docs, options)
-    if (setting === undefined) {
+    if (!isReadable) {
       const qs = { rev: answers.find(({ id }) => id === probe._id)?.rev ?? probe._rev, att_encoding_info: true }
       const stored = qs.rev && await this.find({ path: encodeId(probe._id), qs, signal })
       if (stored?._attachments?.[TILE_ATTACHMENT]?.encoding) throw this.#compressing()
@@ -87,13 +89,18 @@ export class Couch extends CouchClient {
     return new TilecouchError('TILES_COMPRESSED', { url: this.serverUrl })
   }
 
-  /** The setting of the server; nothing if it may not be read. @param {AbortSignal} [signal] */
-  async #compressibleTypes (signal) {
+  /** @param {string} type @param {AbortSignal} [signal] @returns {Promise<boolean>} false: it may not be read */
+  async #readSetting (type, signal) {
     const path = '_node/_local/_config/attachments/compressible_types'
     const parse = bytes => JSON.parse(String(bytes))
     const request = { path, server: true, raw: true, parse, retries: 0, signal }
-    const setting = await this.request(request).catch(() => undefined)
-    return typeof setting === 'string' ? setting : undefined
+    const setting = await this.request(request).catch(error => {
+      // the default, which has no images
+      return error.details?.reason === 'unknown_config_value' ? '' : undefined
+    })
+    if (typeof setting !== 'string') return false
+    if (compresses(setting, type)) throw this.#compressing()
+    return true
   }
 
   /**

@@ -155,7 +155,7 @@ export const faults = {
   'failed-edition': warning('an edition some of whose tiles could not be loaded', { advice: 'Run that load again with `--time` and the time of the edition: it names them, with the reasons.' }),
   'short-edition': warning('an edition wrote more versions than there are of its time', { advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.' }),
 
-  'manifest-incomplete': fault('a manifest lacks a part or a block', { advice: 'Replication may bring it: `tilecouch mirror`. Else load that edition again.' }),
+  'manifest-incomplete': fault('a manifest lacks a part or a block', { advice: 'Replication may bring it: run `tilecouch mirror` for every mirrored part. Else load that edition again.' }),
   'bad-manifest': fault('a manifest whose id or fields are not valid: its statements are ignored', { advice: 'Delete it, and load that edition again.' }),
   'bad-removal': fault('a removal whose id or fields are not valid: it removes nothing', { advice: 'Delete it, and repeat the removal.' }),
   'bad-limits': fault('limits of a layer that are not valid: what the store keeps is not known', { advice: 'Delete the document, and mirror that part again.' }),

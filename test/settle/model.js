@@ -38,6 +38,12 @@ export class Model {
     return !this.isOpen && [...this.parts.values()].every(parts => parts.some(has => has(tile)))
   }
 
+  /** Whether a part of a run is here, while another part of which something is here was not mirrored since. @param {string[]} tiles */
+  isBehind (tiles) {
+    const parts = [...this.parts.values()].map(one => tiles.map(tile => one.some(has => has(tile))))
+    return tiles.some((_, index) => parts.some(has => has[index]) && parts.some(has => !has[index]))
+  }
+
   /**
    * Hears of all that another one knows, or of a part.
    * @param {Model} other

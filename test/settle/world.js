@@ -297,7 +297,7 @@ export class World {
       await compareStore(scene)
       await this.#compareStyles(store, at)
       await compareReaders(scene)
-      if (!model.isOpen) await expectSound(scene)
+      if (!model.isOpen) await expectSound({ ...scene, isBehind: model.isBehind(PLACES.map(({ name }) => name)) })
       if (this.isDear && model.isWhole) await compareDear(scene)
     }
   }
