@@ -16,8 +16,8 @@
  * @returns {Promise<T>}
  */
 export function sharePromise (promises, key, make) {
-  const known = promises.get(key)
-  if (known) return known
+  const pending = promises.get(key)
+  if (pending) return pending
   const promise = make()
   promises.set(key, promise)
   promise.catch(() => {

@@ -111,8 +111,8 @@ export class HeadWriter {
     // a load reads statements once, and again when it ends; single writes may go on for long
     const isFresh = this.#hasBegun && !this.inManifest
     this.#hasBegun = true
-    await Promise.all(layers.map(own => isFresh ? own.refresh() : own.open()))
-    for (const own of layers) if (own.limits.isMirrored) await own.claim()
+    await Promise.all(layers.map(statements => isFresh ? statements.refresh() : statements.open()))
+    for (const statements of layers) if (statements.limits.isMirrored) await statements.claim()
     // the run of a single write is greater than those before it, whatever the clocks of two machines say
     const last = layers.reduce((latest, { lastRun }) => lastRun > latest ? lastRun : latest, '')
     if (!this.inManifest && this.run <= last) this.run = newRun(last)
@@ -190,10 +190,10 @@ export class HeadWriter {
       const isConfirmed = action === 'unchanged' && tile.time > head.time && !this.inManifest
       return { tile, head, doc, action: isConfirmed ? 'confirm' : action }
     })
-    const found = tiles.length - headless.length
+    const headCount = tiles.length - headless.length
     const changed = steps.filter(({ action }) => action === 'advance').length
     // a single write notes in the head that it was found unchanged, and leaves its bytes where they are
-    if (found && this.inManifest) this.#expectsChanges = 2 * changed > found
+    if (headCount && this.inManifest) this.#expectsChanges = 2 * changed > headCount
     return steps
   }
 
@@ -343,9 +343,9 @@ export class HeadWriter {
       tile.hasLaterVersion = before.some(({ time, run, seen }) =>
         (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
       const written = done.filter(step => step.done === 'put' && step.want?.time === tile.time)
-      const own = written.find(({ from }) => from && !from.rev)
-      const action = !own ? tile.tried ?? 'unchanged'
-        : own.id.includes('@') ? 'backfill'
+      const createdDoc = written.find(({ from }) => from && !from.rev)
+      const action = !createdDoc ? tile.tried ?? 'unchanged'
+        : createdDoc.id.includes('@') ? 'backfill'
           : before.length ? 'advance' : 'create'
       this.report(tile, error ?? action)
     }

@@ -45,7 +45,7 @@ export class Limits {
   /** Whether places have blocks of a part. @type {Map<string, boolean>} */
   #places = new Map()
   /** Since when tiles are kept, by their images in memory. @type {WeakMap<object, string | undefined>} */
-  #known = new WeakMap()
+  #sinceByImage = new WeakMap()
 
   /** @param {any} doc `limits:LAYER`, if there is one @param {any} [layer] the document of the layer */
   constructor (doc, layer) {
@@ -91,8 +91,8 @@ export class Limits {
    */
   isKept (z, x, y, time = AFTER, image) {
     if (this.#isOwn) return true
-    if (image && !this.#known.has(image)) this.#known.set(image, this.#sinceAt(z, x, y))
-    const since = image ? this.#known.get(image) : this.#sinceAt(z, x, y)
+    if (image && !this.#sinceByImage.has(image)) this.#sinceByImage.set(image, this.#sinceAt(z, x, y))
+    const since = image ? this.#sinceByImage.get(image) : this.#sinceAt(z, x, y)
     return since !== undefined && time >= since
   }
 
@@ -112,8 +112,8 @@ export class Limits {
 function earliest (parts, z, x, y) {
   const times = parts.filter(({ selects }) => selects(z, x, y)).map(({ since = '', current, of }) => {
     const atSource = of ? earliest(of, z, x, y) : ''
-    const own = current ? AFTER : since
-    return atSource === undefined || atSource > own ? atSource : own
+    const ofPart = current ? AFTER : since
+    return atSource === undefined || atSource > ofPart ? atSource : ofPart
   })
   return times.filter(time => time !== undefined).sort(compareIds)[0]
 }

@@ -101,12 +101,12 @@ export class LayerStatements {
       else this.faults.delete(limits.id)
     }
     /** @type {Map<string, any>} */
-    const known = new Map([...this.manifests, ...this.removals].map(one => [one.id, one]))
+    const byId = new Map([...this.manifests, ...this.removals].map(record => [record.id, record]))
     const isNew = ([id, rev]) => this.records.get(id) !== rev && !isPart(id) && !limitIds.includes(id)
-    const wanted = [...records].filter(isNew).map(([id]) => id)
-    for (let at = 0; at < wanted.length; at += DOCS) {
-      for (const { id, doc } of await this.couch.docs(wanted.slice(at, at + DOCS), { signal: this.signal })) {
-        known.delete(id)
+    const changedIds = [...records].filter(isNew).map(([id]) => id)
+    for (let at = 0; at < changedIds.length; at += DOCS) {
+      for (const { id, doc } of await this.couch.docs(changedIds.slice(at, at + DOCS), { signal: this.signal })) {
+        byId.delete(id)
         this.faults.delete(id)
         if (!doc) {
           records.delete(id) // it went meanwhile
@@ -114,19 +114,19 @@ export class LayerStatements {
         }
         const fault = faultInRecord(doc)
         if (fault) this.faults.set(id, fault)
-        else if (id.startsWith('manifest:')) known.set(id, manifestOf(doc))
-        else known.set(id, removalOf(doc))
+        else if (id.startsWith('manifest:')) byId.set(id, manifestOf(doc))
+        else byId.set(id, removalOf(doc))
       }
     }
     for (const [id, rev] of this.records) {
       if (records.get(id) === rev) continue
       if (!records.has(id)) {
-        known.delete(id)
+        byId.delete(id)
         this.faults.delete(id)
       }
       this.#parts.delete(id)
     }
-    const all = /** @type {any[]} */ ([...known.values()])
+    const all = /** @type {any[]} */ ([...byId.values()])
     this.manifests = all.filter(({ id }) => id.startsWith('manifest:')).sort((a, b) => compareIds(a.id, b.id))
     this.removals = all.filter(({ id }) => id.startsWith('removed:'))
     this.records = records
@@ -134,16 +134,16 @@ export class LayerStatements {
 
   /** Ids that begin so, and others, with their revisions. @returns {Promise<Map<string, string>>} */
   async #list (prefixes, ids) {
-    const found = new Map()
+    const revisions = new Map()
     const ranged = prefixes.map(prefix => ({ startkey: prefix, endkey: `${prefix}~`, limit: PAGE }))
     let ranges = [...ranged, ...ids.map(id => ({ startkey: id, endkey: id, limit: PAGE }))]
     while (ranges.length) {
       const answers = await this.couch.ranges(ranges, this.signal)
-      for (const { id, value } of answers.flat()) found.set(id, value?.rev ?? '')
+      for (const { id, value } of answers.flat()) revisions.set(id, value?.rev ?? '')
       const restOf = (range, rows) => rows.length < PAGE ? [] : [{ ...range, startkey: `${rows[PAGE - 1].id} ` }]
       ranges = ranges.flatMap((range, at) => restOf(range, answers[at]))
     }
-    return found
+    return revisions
   }
 
   /** The newest time that an edition has a statement for. */
@@ -211,18 +211,19 @@ export class LayerStatements {
 
   /** The blocks of each manifest at a place. @returns {Promise<{manifest: Manifest, blocks: Blocks}[]>} */
   async #at (place) {
-    const found = []
+    const namesByManifest = []
     for (const manifest of this.manifests) {
       const names = await this.namesAt(manifest, place)
-      if (names) found.push({ manifest, names })
+      if (names) namesByManifest.push({ manifest, names })
     }
-    const ids = [...new Set(found.flatMap(({ names }) => names.map(name => blockId(this.layer, place, name))))]
+    const allNames = new Set(namesByManifest.flatMap(({ names }) => names))
+    const ids = [...allNames].map(name => blockId(this.layer, place, name))
     const blocks = new Map(await this.#load(ids))
-    return found.map(({ manifest, names }) => {
-      const own = names.map(name => blocks.get(blockId(this.layer, place, name)))
-      const here = own.filter(block => block !== undefined)
+    return namesByManifest.map(({ manifest, names }) => {
+      const blocksByName = names.map(name => blocks.get(blockId(this.layer, place, name)))
+      const here = blocksByName.filter(block => block !== undefined)
       // a block that replication has not brought yet does not mean "gone"
-      return { manifest, blocks: Object.assign(here, { isWhole: here.length === own.length }) }
+      return { manifest, blocks: Object.assign(here, { isWhole: here.length === blocksByName.length }) }
     })
   }
 
@@ -237,24 +238,24 @@ export class LayerStatements {
     if (index < 0) return []
     const id = manifestId(this.layer, time, run, index)
     const read = () => this.couch.docs([id], { signal: this.signal }).then(([{ doc }]) => partIn(doc))
-    const own = await sharePromise(this.#parts, id, read)
-    if (!own) this.#parts.delete(id)
-    return own && (own[place] ?? [])
+    const namesByPlace = await sharePromise(this.#parts, id, read)
+    if (!namesByPlace) this.#parts.delete(id)
+    return namesByPlace && (namesByPlace[place] ?? [])
   }
 
   /** @returns {Promise<[string, Block | undefined][]>} */
   async #load (ids) {
-    const wanted = ids.filter(id => !this.#blocks.has(id))
-    for (let at = 0; at < wanted.length; at += DOCS) {
-      const some = wanted.slice(at, at + DOCS)
+    const unreadIds = ids.filter(id => !this.#blocks.has(id))
+    for (let at = 0; at < unreadIds.length; at += DOCS) {
+      const some = unreadIds.slice(at, at + DOCS)
       const reading = this.couch.docs(some, { attachments: true, signal: this.signal })
         .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
-      for (const id of some) sharePromise(this.#blocks, id, () => reading.then(found => found.get(id)))
+      for (const id of some) sharePromise(this.#blocks, id, () => reading.then(blocksById => blocksById.get(id)))
     }
-    const found = await Promise.all(ids.map(async id => (
+    const blocks = await Promise.all(ids.map(async id => (
       /** @type {[string, Block | undefined]} */ ([id, await this.#blocks.get(id)])
     )))
-    for (const [id, block] of found) {
+    for (const [id, block] of blocks) {
       // the one that was asked for last stays longest
       const reading = this.#blocks.get(id)
       this.#blocks.delete(id)
@@ -264,7 +265,7 @@ export class LayerStatements {
       if (this.#blocks.size <= KEPT) break
       this.#blocks.delete(id)
     }
-    return found
+    return blocks
   }
 
   /** Every place at which a manifest has blocks. @returns {Promise<Record<string, string[]>>} */
@@ -275,9 +276,9 @@ export class LayerStatements {
     for (const index of (parts ?? []).keys()) {
       const id = manifestId(this.layer, time, run, index)
       const [{ doc }] = await this.couch.docs([id], { signal: this.signal })
-      const own = partIn(doc)
-      if (!own) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
-      Object.assign(all, own)
+      const blocksOfPart = partIn(doc)
+      if (!blocksOfPart) throw new TilecouchError('NOT_FOUND', { reason: `the manifest ${id} is not here` })
+      Object.assign(all, blocksOfPart)
     }
     return all
   }
@@ -351,11 +352,11 @@ export class StatementsByLayer {
    * @returns {Promise<(id: string) => import('./settle.js').Known>}
    */
   async knownOf (ids) {
-    const known = new Map()
-    for (const [layer, own] of byLayer(ids)) {
-      const knownOf = await this.of(layer).knownOf(own, { isFresh: true })
-      for (const id of own) known.set(id, knownOf)
+    const knownById = new Map()
+    for (const [layer, idsOfLayer] of byLayer(ids)) {
+      const knownOf = await this.of(layer).knownOf(idsOfLayer, { isFresh: true })
+      for (const id of idsOfLayer) knownById.set(id, knownOf)
     }
-    return id => known.get(id)(id)
+    return id => knownById.get(id)(id)
   }
 }

@@ -30,12 +30,12 @@ const BLOCKS = 50 // read and written at once
  */
 export function layerOf (here, there, { to, time, area, zooms, renaming, permission }) {
   const fields = fieldsOf(here)
-  const own = { type: 'layer', layer: to }
+  const identity = { type: 'layer', layer: to }
   if (there && !isSameGrid(fields, there)) {
     const [grid, otherGrid] = [fields, there].map(one => gridOf(one).id)
     throw new TilecouchError('OTHER_GRID', { what: here.layer, grid, other: to, otherGrid })
   }
-  if (renaming) return { ...fields, ...own, renaming }
+  if (renaming) return { ...fields, ...identity, renaming }
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {
     if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
@@ -54,7 +54,7 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
     ...(time === undefined && { ttl, upstream }),
     ...(host && { upstream }), // its host decides on the terms
     ...partOf(fields, area, zooms),
-    ...own
+    ...identity
   }
 }
 
@@ -118,8 +118,8 @@ export async function copyEditions (source, target, { from, to, time, isOurs }) 
  */
 export function renamed ({ baseline, from: _, ...fields }, from, to) {
   const { style } = fields
-  const own = new RegExp(`^couch://${from}(?=[@/]|$)`)
-  const rename = value => typeof value === 'string' ? value.replace(own, `couch://${to}`) : value
+  const addressOfLayer = new RegExp(`^couch://${from}(?=[@/]|$)`)
+  const rename = value => typeof value === 'string' ? value.replace(addressOfLayer, `couch://${to}`) : value
   const sourceOf = value => ({
     ...value,
     ...(value?.url !== undefined && { url: rename(value.url) }),
@@ -159,32 +159,32 @@ export async function copyStyles (source, target, { from, to, time }) {
  * @returns {Promise<Set<string>>} the runs of all manifests and removals of the source
  */
 export async function copyManifests (source, target, { from, to, time, isMove = false }) {
-  const here = new LayerStatements(source.couch, from)
-  const there = new LayerStatements(target.couch, to)
-  await Promise.all([here.open(), there.open()])
+  const sourceStatements = new LayerStatements(source.couch, from)
+  const targetStatements = new LayerStatements(target.couch, to)
+  await Promise.all([sourceStatements.open(), targetStatements.open()])
   const put = (id, doc) => target.couch.update(id, stored => stored ? undefined : JSON.parse(JSON.stringify(doc)))
-  const allRuns = new Set([...here.manifests, ...here.removals].map(({ run }) => run))
+  const allRuns = new Set([...sourceStatements.manifests, ...sourceStatements.removals].map(({ run }) => run))
   if (isMove) {
-    await moveStatements(here, target.couch, to)
+    await moveStatements(sourceStatements, target.couch, to)
     return allRuns
   }
   // removals concern only the runs of the source: the target may have statements of its own
-  const runs = [...here.runs]
-  for (const { run, since, until, area, zooms, tiles } of here.removals) {
+  const runs = [...sourceStatements.runs]
+  for (const { run, since, until, area, zooms, tiles } of sourceStatements.removals) {
     if (!runs.some(one => one < run)) continue
     const what = { since, until, area, zooms, tiles }
     await put(removedId(to, run), { type: 'removed', layer: to, run, ...what, runs, finished: now() })
   }
-  for (const manifest of here.manifests) {
-    const { time: own, run, parts = [] } = manifest
-    if ((time !== undefined && own > time) || there.runs.has(run)) continue
-    const blocks = Object.entries(await here.blocksOf(manifest))
+  for (const manifest of sourceStatements.manifests) {
+    const { time: stated, run, parts = [] } = manifest
+    if ((time !== undefined && stated > time) || targetStatements.runs.has(run)) continue
+    const blocks = Object.entries(await sourceStatements.blocksOf(manifest))
       .flatMap(([place, names]) => names.map(name => ({ place, name })))
     await copyBlocks(source.couch, target.couch, { from, to }, blocks)
     // the last part last: from then on the manifest counts
     for (const part of [...parts.keys(), undefined]) {
-      const [{ doc }] = await source.couch.docs([manifestId(from, own, run, part)])
-      if (doc) await put(manifestId(to, own, run, part), { ...fieldsOf(doc), layer: to })
+      const [{ doc }] = await source.couch.docs([manifestId(from, stated, run, part)])
+      if (doc) await put(manifestId(to, stated, run, part), { ...fieldsOf(doc), layer: to })
     }
   }
   return allRuns
