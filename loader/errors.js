@@ -96,7 +96,7 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   // the server
   EMBEDDED_LOCKED: { status: 409, text: d => `another process uses the embedded store in ${d.dir}`, advice: 'Stop it, or name the URL it printed with --db.' },
   NO_PERMISSION: { status: 403, text: d => `no permission to read or write ${d.path}`, advice: 'Name another place (--data for the embedded store), or change the rights of this one.' },
-  EMBEDDED_FOLDER: { status: 409, text: d => `${d.dir} has other files and no embedded store`, advice: 'Name a new folder with --data.' },
+  EMBEDDED_FOLDER: { status: 409, text: d => `${d.dir} ${d.why ?? 'has other files and no embedded store'}`, advice: 'Name a new folder with --data.' },
   EMBEDDED_PASSWORD: { status: 409, text: d => `${d.file} is not the password of an embedded store: ${d.why}`, advice: 'Check the file and remove it: the store creates a new password when it starts.' },
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'See the log.' },

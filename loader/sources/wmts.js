@@ -1,6 +1,7 @@
 // The capabilities of a WMTS as a source: one of its layers, in one of its tile matrix sets, as the settings of an
 // upstream. A layer gets the grid of that set: a name that is built in where its matrices are the same, else the set as
 // JSON.
+import { setImmediate } from 'node:timers/promises'
 import { gridNames, gridOf, isSameGrid, parseBbox, some } from '../../core/index.js'
 import { cellSizeOf } from '../../core/grids/index.js'
 import { TilecouchError } from '../errors.js'
@@ -84,7 +85,7 @@ async function setOf (xml, { id, block }, { name }, /** @type {import('./index.j
   /** @type {any[]} */
   const sets = []
   for (const set of names) {
-    await breathe()
+    await setImmediate() // let a signal come
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     sets.push({ set, ...readable(() => gridIn(set, defined.get(set) ?? '', links.get(set))) })
   }
@@ -105,8 +106,6 @@ function readable (read) {
     return { error }
   }
 }
-
-const breathe = () => new Promise(resolve => { setImmediate(resolve) }) // a signal is heard meanwhile
 
 /**
  * The sets that a layer has, and the matrices of each; all of them unless it says which.

@@ -2,7 +2,9 @@
 // ends: there are no stale locks and no process ids to compare. server.json tells other processes of the same user
 // where the owner listens (loader/embedded.js). No other user may read the folder.
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
 import { passwordFile, readPassword } from '../../loader/embedded.js'
@@ -55,7 +57,13 @@ export async function lockFolder (dir) {
  * is refused.
  */
 function makePrivate (dir) {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const why = ['EEXIST', 'ENOTDIR'].includes(error.code) ? 'is not a folder' : `cannot be used: ${error.message}`
+    throw new TilecouchError('EMBEDDED_FOLDER', { dir, why }, { cause: error })
+  }
   const names = readdirSync(dir).filter(name => !IGNORED.test(name))
   if (names.length && !names.some(name => OURS.test(name))) throw new TilecouchError('EMBEDDED_FOLDER', { dir })
   const { mode } = statSync(dir)

@@ -75,7 +75,7 @@ export function publicUrlOf ({ publicUrl, publicHosts, trustProxy }) {
   const known = publicHosts?.length ? publicHosts : undefined
   return ({ headers, socket }) => {
     const given = headers.host?.toLowerCase()
-    if (!known && given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'its Host is none' })
+    if (!known && given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
     // HTTP/1.0 needs no Host
     const host = known ? known.find(name => name === given) ?? known[0] : given || ownAddress(socket)
     const protocol = trustProxy && /^https$/i.test(lastItem(headers['x-forwarded-proto'])) ? 'https' : 'http'

@@ -80,8 +80,8 @@ const gzipAsync = promisify(gzip)
 const packedBodies = new WeakMap()
 
 /**
- * As sendTagged, for texts: compressed where the client takes that. Other bytes have another ETag; a range is one of
- * the plain bytes.
+ * Sends a text as sendTagged does, compressed where the client accepts gzip. The compressed bytes have an ETag of their
+ * own. A request for a range gets a part of the uncompressed bytes.
  */
 export async function sendCompressed (req, res, etag, headers, whole, body) {
   if (body.length >= SMALL) res.appendHeader('Vary', 'Accept-Encoding')

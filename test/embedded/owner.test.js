@@ -98,6 +98,7 @@ describe('the owner of an embedded store', function () {
     symlinkSync(other, join(dir, 'data'))
     for (const folder of [other, join(dir, 'data')]) await assert.rejects(startEmbedded({ dir: folder }), { code: 'EMBEDDED_FOLDER' })
     assert.deepEqual([modeOf(other), readdirSync(other)], ['755', ['index.html']])
+    await assert.rejects(startEmbedded({ dir: join(other, 'index.html') }), { code: 'EMBEDDED_FOLDER', message: /is not a folder/ })
     const disk = join(dir, 'disk')
     mkdirSync(join(disk, 'lost+found'), { recursive: true })
     await (await startEmbedded({ dir: disk })).close()

@@ -167,8 +167,8 @@ function send (ctx, asked, req, res, found, etag, body, coding) {
 const gunzipAsync = promisify(gunzip)
 
 /**
- * Unpacked tiles that are being sent: each once, however many clients ask for it, and one after the other, so that all
- * together have a limit. A client that does not read keeps one.
+ * Unpacked copies of tiles that are being sent. Clients that ask for the same tile share one copy. The copies together
+ * have a limit. A slow client keeps only its own copy in memory.
  */
 class Unpacked {
   /** By the packed bytes. @type {Map<Buffer, {users: number, length: number, body: Promise<Buffer>}>} */
