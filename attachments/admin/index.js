@@ -6,7 +6,6 @@ import { settingsOf } from '../../core/settings.js'
 import { button } from '../dom.js'
 import { nameOf, showOperator } from '../operator.js'
 import { noteSignedIn } from '../signed-in.js'
-import { language } from '../words/index.js'
 import { texts } from '../words/admin/index.js'
 import { Couch } from './couch.js'
 import { Documents } from './documents.js'
@@ -19,7 +18,6 @@ const LOOK = 60000 // milliseconds between two looks whether the session is stil
 const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
 const [live, account, nav, content, messages] = ['live', 'account', 'sections', 'content', 'messages'].map(byId)
 
-document.documentElement.lang = language
 document.title = texts.title
 
 const couch = new Couch()

@@ -1,10 +1,12 @@
 // Which language the reader wants, and how he writes dates and numbers.
 
-const asked = new URLSearchParams(globalThis.location?.search).get('lang')
+// a page that has one language says so itself: <html data-language="en">
+const asked = globalThis.document?.documentElement.dataset.language ??
+  new URLSearchParams(globalThis.location?.search).get('lang')
 
 const ofBrowser = globalThis.navigator?.languages ?? []
 
-/** BCP 47 tags, the best first: `?lang=de` of the address, then those of the browser. */
+/** BCP 47 tags, the best first: that of the page or `?lang=de` of the address, then those of the browser. */
 export const wanted = [...asked ? [asked] : [], ...ofBrowser]
 
 // `?lang=en` names a language: the reader may write its dates as in Britain

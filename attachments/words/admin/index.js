@@ -1,13 +1,48 @@
-// The texts of the control room, which is a page of its own.
-import { language } from '../index.js'
-import { de } from './de/index.js'
-import { en } from './en/index.js'
-import { es } from './es/index.js'
-import { fr } from './fr/index.js'
+// The texts of the control room, in English. A text is a string, or a function of what it says.
+import { access } from './access.js'
+import { activity } from './activity.js'
+import { editions } from './editions.js'
+import { layers } from './layers.js'
+import { mirrors } from './mirrors.js'
+import { overview } from './overview.js'
+import { work } from './work.js'
 
-/** @typedef {typeof en} Texts */
-
-/** @type {Record<string, Texts>} */
-export const languages = { en, de, fr, es }
-
-export const texts = languages[language]
+export const texts = {
+  title: 'Control room',
+  map: 'Map',
+  live: 'Live',
+  again: 'Try again',
+  failed: why => `This did not work: ${why}`,
+  away: why => `Not up to date: ${why}`,
+  more: 'Show more',
+  cancel: 'Cancel',
+  typeName: name => `Type ${name} to confirm`,
+  notRecorded: why => `Done, but not noted under Activity: ${why}`,
+  sections: {
+    overview: 'Overview',
+    layers: 'Layers',
+    editions: 'Editions',
+    work: 'Work',
+    mirrors: 'Mirrors',
+    access: 'Access',
+    activity: 'Activity'
+  },
+  signIn: {
+    head: 'Sign in',
+    lead: 'Name and password of a user of CouchDB who may write to this store.',
+    name: 'Name',
+    password: 'Password',
+    button: 'Sign in',
+    out: 'Sign out',
+    wrong: 'Name or password is wrong.',
+    notAllowed: name => `${name} may not administer this store. Sign in as somebody else.`,
+    ended: 'Your session has ended. Sign in to go on: nothing on this page is lost.'
+  },
+  overview,
+  layers,
+  editions,
+  work,
+  mirrors,
+  access,
+  activity
+}

@@ -1,4 +1,4 @@
-import { counted } from '../../counted.js'
+import { counted } from '../counted.js'
 
 const number = counted('en')
 
