@@ -62,9 +62,6 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   BACKUP_MISSING: { status: 404, text: d => `${show(d.file)} needs an earlier backup that is not among the files: ${d.why}`, advice: 'Name the full backup and all incremental ones after it.' },
   BACKUP_UNFIT: { status: 409, text: d => `${show(d.file)} cannot be the base of a backup of ${d.url}: ${d.why}`, advice: 'Make a full backup, without --base.' },
   BACKUP_OVERTAKEN: { status: 409, text: d => `${d.url} was changed during the backup: ${d.why}`, advice: 'Run it again when no documents are being purged.' },
-  BACKUP_LOCKED: { status: 403, text: d => `the backup ${show(d.file)} is encrypted: ${d.why}`, advice: 'Name the file with the private key: --identity.' },
-  BACKUP_UNSIGNED: { status: 403, text: d => `the backup ${show(d.file)} is not signed`, advice: 'Use a signed one, or leave out --signed-by if you trust the file.' },
-  BACKUP_FORGED: { status: 403, text: d => `the signature of the backup ${show(d.file)} does not match: ${d.why}`, advice: 'Do not restore it. Check the public key in --signed-by, or copy the file again from where it was kept.' },
   RESTORE_RIGHTS: { status: 409, text: d => `the backup would give rights to somebody, and you did not agree: ${some(d.who)}`, advice: 'Nothing was written. --closed restores it for admins only; then set the rights with `tilecouch access`.' },
   RESTORE_NOT_EMPTY: { status: 409, text: d => `${d.db} has documents already${d.why ? `: ${d.why}` : ''}`, advice: 'Restore into a new or an empty database.' },
 

@@ -20,13 +20,13 @@ const MOST = 1000 // of them
 /**
  * The chain that ends with the newest of the files, the full backup first.
  * @param {string[]} files
- * @param {{partial?: boolean, keys?: import('./file.js').Keys}} [options] partial: damaged files as well
+ * @param {{partial?: boolean}} [options] partial: damaged files as well
  * @returns {Promise<{links: Link[], unneeded: string[]}>} unneeded: files that are not part of it
  */
-export async function chainOf (files, { partial = false, keys = {} } = {}) {
+export async function chainOf (files, { partial = false } = {}) {
   /** @type {Link[]} */
   const found = []
-  for (const file of new Set(files)) found.push(await readLink(file, partial, keys))
+  for (const file of new Set(files)) found.push(await readLink(file, partial))
   const [{ header: { database } }] = found
   const other = found.find(({ header }) => header.database !== database)
   if (other) {
@@ -60,12 +60,12 @@ export const missingBase = (file, { id, made, file: name }) =>
 const isNewer = ({ header: b }, { header: a }) => b.made > a.made || b.base?.id === a.id ||
   (b.made === a.made && sequenceNumber(b.since) > sequenceNumber(a.since))
 
-async function readLink (file, partial, keys) {
+async function readLink (file, partial) {
   try {
-    return { file, ...await readEnds(file, keys) }
+    return { file, ...await readEnds(file) }
   } catch (error) {
     if (!partial || error.code !== 'BACKUP_DAMAGED') throw error
-    for await (const part of readFileParts(file, keys)) if (part.kind === 'header') return { file, header: part.header }
+    for await (const part of readFileParts(file)) if (part.kind === 'header') return { file, header: part.header }
     throw error
   }
 }
@@ -81,11 +81,11 @@ export async function databaseState (store, peer) {
 /**
  * Throws BACKUP_UNFIT when the database cannot continue a backup.
  * @param {string} file @param {Awaited<ReturnType<typeof databaseState>>} now
- * @param {Peer} peer @param {import('./file.js').Keys} keys
+ * @param {Peer} peer
  * @returns {Promise<{id: string, made: string, file: string, seq: string | number}>}
  */
-export async function checkBase (file, now, peer, keys) {
-  const { header, trailer } = await readEnds(file, keys)
+export async function checkBase (file, now, peer) {
+  const { header, trailer } = await readEnds(file)
   const why = await reasonAgainst({ header, trailer }, now, peer)
   if (why) throw new TilecouchError('BACKUP_UNFIT', { file, url: peer.name, why })
   return { id: header.id, made: header.made, file, seq: trailer.seq }

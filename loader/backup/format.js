@@ -42,11 +42,10 @@ const gzip = promisify(gzipWith)
 /**
  * @param {string} kind
  * @param {any} value JSON, or a value for JSON.stringify
- * @param {Uint8Array[] | ((json: Buffer) => Uint8Array[])} [bytes] after the JSON; a function gets the bytes of that
+ * @param {Uint8Array[]} [attachments] bytes after the JSON
  */
-export async function encodeBlock (kind, value, bytes = []) {
+export async function encodeBlock (kind, value, attachments = []) {
   const json = await gzip(typeof value === 'string' ? value : JSON.stringify(value), { level: formatDefaults.level })
-  const attachments = Array.isArray(bytes) ? bytes : bytes(json)
   const head = Buffer.alloc(HEAD)
   head.write(kind, 0, 'latin1')
   head.writeUInt32BE(json.length, 1)
@@ -95,7 +94,7 @@ export const damaged = (file, why, at) =>
  * @property {any} security its _security, null where it was not readable
  * @property {Counts} counts
  * @property {string} sha256 of everything before the trailer
- * @property {string} [signer] id of the key that signed the JSON; the signature follows it in the file
+ * @property {string} [signer] of a signed file of an earlier version: the signature follows the JSON
  *
  * documents: revisions of documents; bytes: of attachments
  * @typedef {{blocks: number, documents: number, deleted: number, tiles: number, attachments: number, bytes: number}}

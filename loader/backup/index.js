@@ -7,11 +7,10 @@ import { TilecouchError } from '../errors.js'
 import { RevisionCopier, isUnwritable, newCopyTally } from '../../core/mirror/index.js'
 import { feedPosition } from '../../core/feed-position.js'
 import { peerOf } from '../mirror/peer.js'
-import { sealFor } from './age.js'
 import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
 import { SnapshotReader } from './snapshot.js'
-import { BackupWriter, openFile, openStream, sealSink } from './writer.js'
+import { BackupWriter, openFile, openStream } from './writer.js'
 import { version } from '../package.js'
 
 export const backupDefaults = {
@@ -36,8 +35,6 @@ const NAMED = 20 // documents that are reported
  * @property {number} tiles
  * @property {number} attachments
  * @property {number} bytes of attachments
- * @property {boolean} encrypted
- * @property {string} [signer] id of the key that signed it
  * @property {number} designs design documents that were left out: ours are deployed by a restore
  * @property {number} tokens of the store: a backup does not have them
  * @property {number} refused documents that no backup takes: too large, or with an invalid id or revision
@@ -57,26 +54,20 @@ const NAMED = 20 // documents that are reported
  * @param {object} [options]
  * @param {string} [options.base] a file: only what has changed since
  * @param {boolean} [options.force] replaces an existing file
- * @param {import('./age.js').Recipient[]} [options.recipients] encrypts it for them
- * @param {import('./age.js').Identity[]} [options.identities] to read an encrypted base
- * @param {import('./signature.js').Signer} [options.signer] signs it; the base must be signed by the same key
  * @param {AbortSignal} [options.signal]
  * @param {(progress: BackupProgress) => void} [options.onProgress]
  * @param {Partial<typeof backupDefaults>} [options.limits]
  * @returns {Promise<BackupSummary>}
  */
 export async function backup (store, target, options = {}) {
-  const { base, force, recipients, identities, signer, signal, onProgress, limits } = options
+  const { base, force, signal, onProgress, limits } = options
   const peer = peerOf(store.couch)
   const before = await databaseState(store, peer)
-  const signedBy = signer && [signer]
-  const from = base === undefined ? null : await checkBase(base, before, peer, { identities, signedBy })
+  const from = base === undefined ? null : await checkBase(base, before, peer)
   if (base !== undefined && typeof target === 'string' && path.resolve(target) === path.resolve(base)) {
     const why = 'the new backup would replace its base'
     throw new TilecouchError('BAD_OPTION', { option: '--base', value: base, why })
   }
-  const sealed = recipients?.length ? sealFor(recipients) : undefined
-  const keys = { sealed: sealed && { length: sealed.start.length, chunks: sealed.chunks }, signedBy }
   let last = { documents: 0, size: 0, bytes: 0 }
   let verified = 0
   const onWritten = onProgress && (state => {
@@ -87,9 +78,9 @@ export async function backup (store, target, options = {}) {
     verified += documents
     onProgress({ ...last, step: 'verifying', documents: verified, total: last.documents })
   })
-  const sink = typeof target === 'string' ? await openFile(target, { force, keys, onRead }) : openStream(target)
+  const sink = typeof target === 'string' ? await openFile(target, { force, onRead }) : openStream(target)
   try {
-    const writer = new BackupWriter(sealed ? await sealSink(sink, sealed) : sink, { signer })
+    const writer = new BackupWriter(sink)
     const since = from?.seq ?? 0
     const used = { ...backupDefaults, ...limits }
     const source = new BackupSource(peer, writer, { since, limits: used, signal, onProgress: onWritten })
@@ -121,9 +112,7 @@ export async function backup (store, target, options = {}) {
       ...(from && { base: from.file }),
       moment,
       seq,
-      size: sealed ? sealed.sizeOf(writer.size) : writer.size,
-      encrypted: Boolean(sealed),
-      ...(signer && { signer: signer.id }),
+      size: writer.size,
       ...counted,
       designs,
       tokens,

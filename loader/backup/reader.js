@@ -5,17 +5,17 @@ import { crc32 } from 'node:zlib'
 import { isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { unpack } from '../unpack.js'
-import { Bytes, openBackup, openedStream } from './file.js'
+import { Bytes, openBackup } from './file.js'
 import {
   CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts,
   parseBounded
 } from './format.js'
-import { SIGNATURE, checkSignature } from './signature.js'
 
 const MOST_SHARDS = 256 // that a file may ask for
+const SIGNATURE = 64 // bytes after the trailer of a file that an earlier version signed
+const AGE = /^(age-encryption\.org\/|-----BEGIN AGE)/
 
 /**
- * @typedef {import('./file.js').Keys} Keys
  * @typedef {import('./format.js').Header} Header
  * @typedef {import('./format.js').Trailer} Trailer
  * @typedef {{page: number, docs: any[]}} Documents page: of several pages with a document, the last one counts
@@ -26,10 +26,9 @@ const MOST_SHARDS = 256 // that a file may ask for
 /**
  * @param {AsyncIterable<Uint8Array>} chunks
  * @param {string} name for errors
- * @param {Keys} [keys]
  * @returns {AsyncGenerator<Part>} the header, documents, the trailer; throws BACKUP_DAMAGED for anything else
  */
-export async function * readBackup (chunks, name, keys = {}) {
+export async function * readBackup (chunks, name) {
   const bytes = new Bytes(chunks)
   try {
     checkMagic(await bytes.take(MAGIC.length), name)
@@ -42,7 +41,7 @@ export async function * readBackup (chunks, name, keys = {}) {
       const { kind, value, attachments, head, body, at } = read
       if ((id === undefined) !== (kind === HEADER)) throw damaged(name, 'its header is in the wrong place', at)
       if (kind === TRAILER) {
-        const { sha256 } = checkTrailer(read, { id, counts }, keys, name)
+        const { sha256 } = checkTrailer(read, { id, counts }, name)
         if (whole.digest('hex') !== sha256) throw damaged(name, 'it was changed after it was written', at)
         await checkEnd(bytes, head.length + body.length, name)
         yield { kind: 'trailer', trailer: value }
@@ -84,6 +83,7 @@ function checkMagic (bytes, name) {
     const why = `the backup has format ${version}, this tilecouch knows ${FORMAT}: upgrade it`
     throw new TilecouchError('CONFIG_INVALID', { file: name, why })
   }
+  if (AGE.test(bytes.toString('latin1'))) throw damaged(name, 'it is encrypted: open it with `age -d` first', 0)
   throw damaged(name, MAGIC.indexOf(bytes) === 0 ? 'it is cut off' : 'it does not begin like a backup', 0)
 }
 
@@ -109,7 +109,7 @@ async function readBlock (bytes, name) {
   } catch (error) {
     throw damaged(name, `a block is not JSON: ${error.message}`, at)
   }
-  return { kind, value, packed, attachments: body.subarray(json, json + rest), head, body, at }
+  return { kind, value, attachments: body.subarray(json, json + rest), head, body, at }
 }
 
 const isText = value => typeof value === 'string' && value.length > 0 && value.length < 1000
@@ -127,14 +127,13 @@ function checkHeader (value, name, at) {
 }
 
 /** @returns {Trailer} */
-function checkTrailer (block, { id, counts }, keys, name) {
-  const { value, packed, attachments, at } = block
+function checkTrailer (block, { id, counts }, name) {
+  const { value, attachments, at } = block
   const { moment, finished, seq, purged, sha256, signer, tokens = 0, counts: stated } = value ?? {}
   const isSigned = signer === undefined ? !attachments.length : isText(signer) && attachments.length === SIGNATURE
   const isComplete = isPlace(seq) && [finished, purged, sha256].every(isText) && isSigned && Number.isInteger(tokens)
   if (!isComplete || !['store', 'tile'].includes(moment)) throw damaged(name, 'its trailer lacks something', at)
   if (value.id !== id) throw damaged(name, 'its trailer is of another backup', at)
-  if (keys.signedBy) checkSignature(keys.signedBy, { signer, trailer: packed, signature: attachments }, name)
   if (Object.keys(counts).some(key => stated?.[key] !== counts[key])) throw damaged(name, 'its counts are wrong', at)
   return value
 }
@@ -149,22 +148,19 @@ async function checkEnd (bytes, length, name) {
   if ((await bytes.take(1)).length) throw damaged(name, 'it goes on after its end', at + FOOTER)
 }
 
-/** The parts of a backup stream. @param {AsyncIterable<Uint8Array>} stream @param {string} name @param {Keys} keys */
-export const readStreamParts = (stream, name, keys) => readBackup(openedStream(stream, name, keys), name, keys)
-
-/** The parts of a file. @param {string} file @param {Keys} [keys] @returns {AsyncGenerator<Part>} */
-export async function * readFileParts (file, keys = {}) {
-  const opened = await openBackup(file, keys)
+/** The parts of a file. @param {string} file @returns {AsyncGenerator<Part>} */
+export async function * readFileParts (file) {
+  const opened = await openBackup(file)
   try {
-    yield * readBackup(opened.read(), file, keys)
+    yield * readBackup(opened.read(), file)
   } finally {
     await opened.close()
   }
 }
 
-/** Reads only the header and the trailer of a file. @param {string} file @param {Keys} [keys] */
-export async function readEnds (file, keys = {}) {
-  const opened = await openBackup(file, keys)
+/** Reads only the header and the trailer of a file. @param {string} file */
+export async function readEnds (file) {
+  const opened = await openBackup(file)
   /** @template T @param {number} at @param {(bytes: Bytes) => Promise<T>} take */
   const from = async (at, take) => {
     if (at < 0) throw damaged(file, 'it is cut off', opened.size)
@@ -186,7 +182,7 @@ export async function readEnds (file, keys = {}) {
     const at = opened.size - FOOTER - footer.readUInt32BE()
     const block = await from(at, bytes => readBlock(bytes, file))
     if (block.kind !== TRAILER) throw damaged(file, 'it has no trailer', at)
-    return { header, trailer: checkTrailer(block, { id: header.id, counts: block.value?.counts ?? {} }, keys, file) }
+    return { header, trailer: checkTrailer(block, { id: header.id, counts: block.value?.counts ?? {} }, file) }
   } finally {
     await opened.close()
   }

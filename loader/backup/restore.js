@@ -11,7 +11,7 @@ import { PRIVATE_SECURITY } from '../store/index.js'
 import { chainOf, missingBase } from './chain.js'
 import { ExpectedDocuments, compare } from './expected.js'
 import { PAGES, damaged } from './format.js'
-import { readFileParts, readStreamParts } from './reader.js'
+import { readFileParts, readBackup } from './reader.js'
 import { TargetWriter, openTarget, settleUnfinished } from './restore-target.js'
 import { mayGive, plainSecurity, rightsBetween } from './rights.js'
 
@@ -40,7 +40,6 @@ const NAMED = 20 // refused documents that are reported
  * @property {number} differences between the database and the files
  * @property {string[]} differing some of them
  * @property {{file: string, at?: number, why: string}[]} damage with `partial`: where reading ended
- * @property {string} [signer] id of the key that signed the newest; checked only with `signedBy`
  * @property {Change[]} rights who gets and who loses which right by the files
  * @property {{layer: string, hosts: string[]}[]} upstreams layers whose missing tiles are fetched from other servers
  * @property {boolean} withheld nobody has agreed to the rights: the same restore, run again with `rights`, gives them
@@ -55,9 +54,7 @@ const NAMED = 20 // refused documents that are reported
  * @param {boolean} [options.partial] of a damaged file, restores what comes before the damage
  * @param {boolean} [options.dryRun] reads and checks the files, and writes nothing
  * @param {'give' | 'leave' | ((changes: Change[]) => Promise<boolean>)} [options.rights] in the files: give them, leave
- *   them, or ask; by default they are given only if nobody gains a right, or signatures are checked
- * @param {import('./age.js').Identity[]} [options.identities] open encrypted files
- * @param {import('./signature.js').PublicKey[]} [options.signedBy] every file must be signed by one of them
+ *   them, or ask; by default they are given only if nobody gains a right
  * @param {number} [options.q] shards of the database; by default as many as it had
  * @param {AbortSignal} [options.signal]
  * @param {ConstructorParameters<typeof Couch>[1]} [options.couch]
@@ -66,20 +63,15 @@ const NAMED = 20 // refused documents that are reported
  * @returns {Promise<RestoreSummary>}
  */
 export async function restore (files, url, options = {}) {
-  const { partial = false, dryRun = false, rights, identities, signedBy, q, signal, onProgress } = options
+  const { partial = false, dryRun = false, rights, q, signal, onProgress } = options
   const isStream = !Array.isArray(files)
-  const keys = { identities, signedBy }
-  if (partial && signedBy) {
-    const why = 'a part of a file is not signed; leave out --partial'
-    throw new TilecouchError('BAD_OPTION', { option: '--signed-by', value: null, why })
-  }
-  const { links, unneeded } = isStream ? { links: [], unneeded: [] } : await chainOf(files, { partial, keys })
+  const { links, unneeded } = isStream ? { links: [], unneeded: [] } : await chainOf(files, { partial })
   const expected = await ExpectedDocuments.open()
-  const work = new Restoring({ expected, partial, rights, signed: Boolean(signedBy), signal, onProgress })
+  const work = new Restoring({ expected, partial, rights, signal, onProgress })
   try {
     work.sources = isStream
-      ? [{ file: 'standard input', parts: () => readStreamParts(files, 'standard input', keys) }]
-      : links.map(({ file }) => ({ file, parts: () => readFileParts(file, keys) }))
+      ? [{ file: 'standard input', parts: () => readBackup(files, 'standard input') }]
+      : links.map(({ file }) => ({ file, parts: () => readFileParts(file) }))
     const couch = url === null ? null : new Couch(url, options.couch)
     const target = couch && await openTarget(couch, links.map(({ header }) => header.id))
     if (!isStream || dryRun) await work.readAll(target?.security)
@@ -118,10 +110,10 @@ class Restoring {
     security: /** @type {any} */ (undefined)
   }
 
-  constructor ({ expected, partial, rights, signed, signal, onProgress }) {
+  constructor ({ expected, partial, rights, signal, onProgress }) {
     this.expected = expected
     this.partial = partial
-    this.permission = { given: rights, signed }
+    this.permission = rights
     this.signal = signal
     this.onProgress = onProgress
   }
@@ -133,7 +125,6 @@ class Restoring {
       of: { made, name, moment: this.#trailer?.moment, finished: this.#trailer?.finished },
       ...this.expected.counts(),
       ...this.#result,
-      ...(this.#trailer?.signer && { signer: this.#trailer.signer }),
       tokens: this.#trailer?.tokens ?? 0,
       rights: this.#rights,
       upstreams: [...this.#upstreams]
@@ -178,7 +169,7 @@ class Restoring {
   /** Throws if somebody declined. */
   async askRights () {
     this.#isGiven = await mayGive(this.#rights, this.permission)
-    this.#result.withheld = !this.#isGiven && this.permission.given !== 'leave'
+    this.#result.withheld = !this.#isGiven && this.permission !== 'leave'
   }
 
   /** Documents of all files. With `partial` a file ends at its damage. */

@@ -1,5 +1,5 @@
 // Rights in a backup. Anybody who can write the file can name himself there, so the changes are shown and confirmed
-// before they are made, unless a checked signature proves who made the file.
+// before they are made.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../errors.js'
 import { isOpen, lists, readersOf, writersOf } from '../access.js'
@@ -58,15 +58,14 @@ export function rightsBetween (before, after) {
  * Whether the rights of a backup may be given; false when there is nobody to ask. Throws RESTORE_RIGHTS when somebody
  * declines.
  * @param {Change[]} changes
- * @param {{given: 'give' | 'leave' | ((changes: Change[]) => Promise<boolean>) | undefined, signed: boolean}}
- *   permission
+ * @param {'give' | 'leave' | ((changes: Change[]) => Promise<boolean>) | undefined} permission
  * @returns {Promise<boolean>}
  */
-export async function mayGive (changes, { given, signed }) {
-  if (given === 'leave') return false
-  if (given === 'give' || signed || !changes.some(({ gains }) => gains)) return true
-  if (given === undefined) return false
-  if (await given(changes)) return true
+export async function mayGive (changes, permission) {
+  if (permission === 'leave') return false
+  if (permission === 'give' || !changes.some(({ gains }) => gains)) return true
+  if (permission === undefined) return false
+  if (await permission(changes)) return true
   throw new TilecouchError('RESTORE_RIGHTS', { who: changes.filter(({ gains }) => gains).map(inWords) })
 }
 

@@ -1,4 +1,4 @@
-// Writes a backup, block after block, to a sink: a file, an encrypted file or a stream. A file gets its final name only
+// Writes a backup, block after block, to a sink: a file or a stream. A file gets its final name only
 // when it is complete and has been read once more.
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
@@ -6,12 +6,10 @@ import path from 'node:path'
 import { TilecouchError } from '../errors.js'
 import { explain, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
-import { PLAIN } from './age.js'
 import {
   DOCUMENTS, HEADER, MAGIC, TRAILER, boundedJson, documentFault, encodeBlock, encodeFooter, formatDefaults, noCounts
 } from './format.js'
 import { count, readFileParts } from './reader.js'
-import { sign } from './signature.js'
 
 /**
  * @typedef {object} Sink
@@ -25,14 +23,12 @@ export class BackupWriter {
   #sink
   #whole = createHash('sha256')
   #queue = Promise.resolve() // one block after the other
-  #signer
   counts = noCounts()
   size = 0 // bytes written
 
-  /** @param {Sink} sink @param {{signer?: import('./signature.js').Signer}} [options] */
-  constructor (sink, { signer } = {}) {
+  /** @param {Sink} sink */
+  constructor (sink) {
     this.#sink = sink
-    this.#signer = signer
   }
 
   /** @param {import('./format.js').Header} header */
@@ -79,10 +75,8 @@ export class BackupWriter {
   /** @param {Omit<import('./format.js').Trailer, 'sha256' | 'counts' | 'signer'>} about */
   async end (about) {
     await this.#queue
-    const signer = this.#signer
-    const sha256 = this.#whole.digest('hex')
-    const trailer = { ...about, counts: this.counts, sha256, ...(signer && { signer: signer.id }) }
-    const block = await encodeBlock(TRAILER, trailer, json => signer ? [sign(signer, json)] : [])
+    const trailer = { ...about, counts: this.counts, sha256: this.#whole.digest('hex') }
+    const block = await encodeBlock(TRAILER, trailer)
     await this.#append(block)
     await this.#append(encodeFooter(block.length))
     await this.#sink.finish()
@@ -113,11 +107,11 @@ const withoutBytes = attachments =>
 /**
  * A file, locked while it is written.
  * @param {string} name
- * @param {{force?: boolean, keys?: import('./file.js').Keys, onRead?: (documents: number) => void}} options force:
- *   replaces a file; keys: to check it; onRead: of documents that are read again
+ * @param {{force?: boolean, onRead?: (documents: number) => void}} options force: replaces a file; onRead: of documents
+ *   that are read again
  * @returns {Promise<Sink>}
  */
-export async function openFile (name, { force = false, keys = {}, onRead }) {
+export async function openFile (name, { force = false, onRead }) {
   const part = `${name}.part`
   const guard = async task => {
     try {
@@ -150,7 +144,7 @@ export async function openFile (name, { force = false, keys = {}, onRead }) {
         await handle.sync()
         await handle.close()
         isOpen = false
-        for await (const read of readFileParts(part, keys)) {
+        for await (const read of readFileParts(part)) {
           if (read.kind === 'documents') onRead?.(read.documents.docs.length)
           else if (read.kind === 'trailer') await rename(part, name)
         }
@@ -165,33 +159,6 @@ export async function openFile (name, { force = false, keys = {}, onRead }) {
       }
     }
   })
-}
-
-/**
- * Encrypts what is written to another sink.
- * @param {Sink} sink @param {ReturnType<typeof import('./age.js').sealFor>} sealed
- * @returns {Promise<Sink>}
- */
-export async function sealSink (sink, { start, chunks }) {
-  let rest = Buffer.alloc(0) // the last chunk is marked, and is not known before the end
-  let index = 0
-  await sink.write(start)
-  return {
-    name: sink.name,
-    async write (bytes) {
-      const all = Buffer.concat([rest, bytes])
-      const parts = []
-      let at = 0
-      for (; all.length - at > PLAIN; at += PLAIN) parts.push(chunks.seal(all.subarray(at, at + PLAIN), index++, false))
-      rest = all.subarray(at)
-      if (parts.length) await sink.write(Buffer.concat(parts))
-    },
-    async finish () {
-      await sink.write(chunks.seal(rest, index, true))
-      await sink.finish()
-    },
-    stop: () => sink.stop()
-  }
 }
 
 /** Makes a new file name durable. */

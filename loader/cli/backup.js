@@ -1,14 +1,11 @@
 // tilecouch backup, tilecouch restore
 import { Option } from 'commander'
 import { TilecouchError } from '../errors.js'
-import { parseIdentity, parseRecipient } from '../backup/age.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
-import { parsePublicKey, parseSigner } from '../backup/signature.js'
-import { isWorldReadable, readSecretFile } from '../secrets.js'
 import { withDatabase, withPatientStore } from './connect.js'
-import { collect, wholeNumber } from './options.js'
+import { wholeNumber } from './options.js'
 import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
@@ -17,8 +14,6 @@ import { withWork } from './work.js'
 
 const STREAM = '-' // standard input or output
 
-const MOST_KEYS = 65536 // bytes of a file with keys
-
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addBackupCommand (program, run) {
   program.command('backup')
@@ -26,21 +21,17 @@ export function addBackupCommand (program, run) {
     .argument('<file>', 'the backup; - for standard output')
     .option('--base <file>', 'only what has changed since this backup of the same database')
     .option('--force')
-    .option('--recipient <key>', 'encrypt for this public age key (age1…); repeatable', collect)
-    .option('--recipients-file <file>', 'encrypt for the public age keys in this file, one per line; repeatable', collect)
-    .option('--identity <file>', '', collect)
-    .option('--sign <file>', 'sign with this private key (Ed25519, PEM)')
     .addHelpText('after', `
 Examples:
   tilecouch backup tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch backup tiles-tuesday.tcb --base tiles-full.tcb
   tilecouch backup tiles-wednesday.tcb --base tiles-tuesday.tcb
   tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
-  tilecouch backup tiles.tcb.age --recipients-file keys.txt --sign signing.pem
+  tilecouch backup - | age -r age1… > tiles.tcb.age
 
 The file gets its final name only when it is complete and has been read again. It contains everything, private layers too, so only
-its owner may read it: encrypt and sign it for a disk of somebody else. Design documents are not in it. Keep the base of every
-backup made with --base. See docs/backup.md.`)
+its owner may read it: encrypt it for a disk of somebody else, for example with age. Design documents are not in it. Keep the base of
+every backup made with --base. See docs/backup.md.`)
     .action(run(backupCommand))
 
   program.command('restore')
@@ -50,20 +41,17 @@ backup made with --base. See docs/backup.md.`)
     .option('--partial', 'from a damaged file, take what comes before the damage')
     .addOption(new Option('--yes').conflicts('closed'))
     .option('--closed', 'give no rights: only admins get in')
-    .option('--identity <file>', '', collect)
-    .addOption(new Option('--signed-by <file>', 'refuse files not signed with this public key (Ed25519, PEM); repeatable')
-      .argParser(collect).conflicts('partial'))
     .option('--q <n>')
     .addHelpText('after', `
 Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch restore tiles-*.tcb --db http://admin@localhost:5984/restored
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
-  tilecouch restore tiles.tcb.age --identity key.txt --signed-by signing.pub.pem --db http://admin@localhost:5984/restored
+  age -d -i key.txt tiles.tcb.age | tilecouch restore - --db http://admin@localhost:5984/restored
 
 The database must be new or empty. Only admins see it until everything is written, indexed and compared with the files; then the same
-people may read it as before. The rights in the files are shown and must be confirmed, unless --signed-by proves who made the files;
-without a terminal and without --yes, nobody gets any. A restore that was killed continues when it is run again. --dry-run checks the
+people may read it as before. The rights in the files are shown and must be confirmed; without a terminal and without --yes, nobody gets
+any. A restore that was killed continues when it is run again. --dry-run checks the
 files; with --db, also whether the database can take them.
 Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`)
     .action(run(restoreCommand))
@@ -73,11 +61,6 @@ function backupCommand (context, options, file) {
   const { output, signal } = context
   const toStream = file === STREAM
   if (toStream && /** @type {any} */ (output.stdout).isTTY) throw bad('the file', STREAM, 'standard output is a terminal')
-  const keys = {
-    recipients: recipientsOf(options),
-    identities: identitiesOf(options, output),
-    signer: signerOf(options, output)
-  }
   const about = { command: 'backup', unit: 'documents' }
   return withPatientStore(context, options, store => withWork(context, store.couch, about, async work => {
     const started = performance.now()
@@ -86,7 +69,6 @@ function backupCommand (context, options, file) {
       const summary = await backup(store, toStream ? output.stdout : file, {
         base: options.base,
         force: options.force,
-        ...keys,
         signal,
         onProgress ({ step, documents, total, size }) {
           const title = step === 'verifying' ? 'Verifying' : ''
@@ -120,7 +102,7 @@ const figuresOf = ({ file, documents, refused, named, size, moment }) => ({
 
 /** @param {import('../backup/index.js').BackupSummary} summary @param {number} seconds */
 function describeBackup (summary, seconds) {
-  const { file, base, moment, documents, deleted, tiles, size, encrypted, signer } = summary
+  const { file, base, moment, documents, deleted, tiles, size } = summary
   const { designs, refused, named, noted } = summary
   const since = base ? ` changed since ${base}` : ''
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)`
@@ -130,8 +112,6 @@ function describeBackup (summary, seconds) {
     moment === 'store'
       ? '  The whole store as it was at one moment'
       : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is missing',
-    ...(encrypted ? ['  Encrypted'] : []),
-    ...(signer ? [`  Signed with the key ${signer}`] : []),
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
     ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
     ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
@@ -151,10 +131,9 @@ async function restoreCommand (context, options, files) {
   const isStream = files.includes(STREAM)
   if (isStream && files.length > 1) throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
   const q = wholeNumber('--q', options.q, 3)
-  const keys = { identities: identitiesOf(options, context.output), signedBy: signersOf(options) }
   const about = { command: 'restore', unit: 'documents' }
   const act = url => withWork(context, url && !options.dryRun ? new Couch(url) : undefined, about, work =>
-    restoreInto(context, { ...options, ...keys, work }, isStream ? context.stdin : files, url, q))
+    restoreInto(context, { ...options, work }, isStream ? context.stdin : files, url, q))
   // files can be checked without a database
   if (options.dryRun && options.db === undefined) return act(null)
   return withDatabase(context, options, act, { creates: !options.dryRun })
@@ -163,7 +142,7 @@ async function restoreCommand (context, options, files) {
 const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
 async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
-  const { partial, dryRun = false, yes, closed, identities, signedBy, work } = options
+  const { partial, dryRun = false, yes, closed, work } = options
   const started = performance.now()
   const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
@@ -178,8 +157,6 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
       partial,
       dryRun,
       rights: yes ? 'give' : closed ? 'leave' : ask,
-      identities,
-      signedBy,
       q,
       signal,
       onProgress ({ step, done, total }) {
@@ -197,7 +174,7 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
     const { documents, refused, refusals } = summary
     const done = { done: documents, total: documents, unit: 'documents', failed: refused, failures: refusals }
     work.show({ ...done, about: { step: undefined } })
-    output.result({ ...summary, seconds }, describeRestore(summary, seconds, Boolean(signedBy)))
+    output.result({ ...summary, seconds }, describeRestore(summary, seconds))
     return summary.refused + summary.differences + summary.damage.length || summary.withheld ? 1 : 0
   } catch (error) {
     progress.end()
@@ -209,19 +186,17 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
   }
 }
 
-/** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds @param {boolean} isProven */
-function describeRestore (summary, seconds, isProven) {
-  const { of, files, unneeded, dryRun, documents, deleted, tiles, damage, signer, rights, upstreams } = summary
+/** @param {import('../backup/restore.js').RestoreSummary} summary @param {number} seconds */
+function describeRestore (summary, seconds) {
+  const { of, files, unneeded, dryRun, documents, deleted, tiles, damage, rights, upstreams } = summary
   const when = of.finished
     ? `as it was at ${of.finished}${of.moment === 'tile' ? ' (each tile at its own moment)' : ''}`
     : `of the backup begun at ${of.made}`
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${bytes(summary.bytes)})`
-  const proof = isProven ? ', as it must be' : '; whose key it is was not checked (--signed-by)'
   const place = at => at === undefined ? '' : ` at byte ${at}`
   return [
     `${of.name} ${when}, from ${files.join(', ')}`,
     `  ${content}, and ${count(deleted)} deleted`,
-    ...(signer ? [`  Signed with the key ${signer}${proof}`] : []),
     ...tokenLines(summary.tokens, 'of the store is not in the backup', 'of the store are not in the backup'),
     ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ${hosts.join(', ')}`),
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
@@ -253,65 +228,4 @@ function readers ({ members = /** @type {any} */ ({}) }) {
   return listed.length ? `readers are ${listed.join(', ')}` : 'everybody reads'
 }
 
-// Private keys are read from files: everybody on the machine can see the command line.
-
-const NO_RECIPIENT = 'it must be a public age key such as age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj; ' +
-  'other kinds (ssh, plugins, age1pq) are not supported'
-const NO_IDENTITY = 'it must contain private age keys (AGE-SECRET-KEY-1…), one per line, as age-keygen writes them; ' +
-  'decrypt a file with a passphrase first (age -d)'
-const NO_SIGNER = 'it must contain a private key (Ed25519, PEM, no passphrase), as `openssl genpkey -algorithm ed25519` makes it'
-const NO_PUBLIC_KEY = 'it must contain a public key (Ed25519, PEM), as `openssl pkey -in KEY.pem -pubout` writes it'
-
 const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
-
-/** The lines of a file with keys, without comments. */
-const linesOf = file => readSecretFile(file, 'keys', MOST_KEYS).split(/\r?\n/).map(line => line.trim())
-  .filter(line => line && !line.startsWith('#'))
-
-function recipientsOf ({ recipient = [], recipientsFile = [] }) {
-  const parse = (text, option, value) => {
-    const found = parseRecipient(text)
-    if (!found) throw bad(option, value, NO_RECIPIENT)
-    return found
-  }
-  const found = recipient.map(text => {
-    if (/^age-secret-key-/i.test(text)) throw bad('--recipient', 'AGE-SECRET-KEY-…', 'it is a private key: give the public one')
-    return parse(text, '--recipient', text)
-  })
-  for (const file of recipientsFile) {
-    const lines = linesOf(file)
-    if (!lines.length) throw bad('--recipients-file', file, 'it contains no key')
-    found.push(...lines.map((text, index) => parse(text, '--recipients-file', `${file}, key ${index + 1}`)))
-  }
-  return found
-}
-
-function identitiesOf ({ identity = [] }, output) {
-  return identity.flatMap(file => {
-    warnIfReadable(file, output)
-    const lines = linesOf(file)
-    const found = lines.map(parseIdentity).filter(one => one !== undefined)
-    if (!found.length || found.length < lines.length) throw bad('--identity', file, NO_IDENTITY)
-    return found
-  })
-}
-
-function signerOf ({ sign }, output) {
-  if (sign === undefined) return undefined
-  warnIfReadable(sign, output)
-  const found = parseSigner(readSecretFile(sign, 'keys', MOST_KEYS))
-  if (!found) throw bad('--sign', sign, NO_SIGNER)
-  return found
-}
-
-function signersOf ({ signedBy }) {
-  return signedBy?.map(file => {
-    const found = parsePublicKey(readSecretFile(file, 'keys', MOST_KEYS))
-    if (!found) throw bad('--signed-by', file, NO_PUBLIC_KEY)
-    return found
-  })
-}
-
-function warnIfReadable (file, output) {
-  if (isWorldReadable(file)) output.note(`Everybody on this machine may read the private key in ${file}: chmod 600`)
-}

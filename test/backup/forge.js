@@ -1,6 +1,6 @@
 // Backups with right check sums and changed content, as somebody makes them who knows the format.
-import { createHash, generateKeyPairSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { DOCUMENTS, HEADER, MAGIC, TRAILER, encodeBlock, encodeFooter, noCounts } from '../../loader/backup/format.js'
 import { count, readFileParts } from '../../loader/backup/reader.js'
 import { digestOf } from '../../loader/store/tile.js'
@@ -36,14 +36,6 @@ export async function * inChunks (bytes, size) {
 }
 
 const same = value => value
-const pem = (key, type) => key.export({ format: 'pem', type }).toString()
-
-/** A pair of keys to sign with, as PEM. */
-export function newPair () {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  return { secret: pem(privateKey, 'pkcs8'), open: pem(publicKey, 'spki') }
-}
-
 function withoutData ({ _attachments: images, ...doc }) {
   if (!images) return doc
   const described = Object.entries(images).map(([name, { data, ...about }]) => [name, about])
@@ -53,13 +45,13 @@ function withoutData ({ _attachments: images, ...doc }) {
 /**
  * Copies a backup with changes.
  * @param {string} from @param {string} to files
- * @param {any} change functions of `header`, `docs`, `page` and `trailer`; keep: the signature of before; recount: the
- *   counts of the trailer are right
+ * @param {any} change functions of `header`, `docs`, `page` and `trailer`; signature: bytes after the trailer; recount:
+ *   the counts of the trailer are right
  */
-export async function rewrite (from, to, { header = same, docs = same, page = same, trailer = same, keep = false, recount = false }) {
+export async function rewrite (from, to, { header = same, docs = same, page = same, trailer = same, signature = undefined, recount = false }) {
   const parts = [MAGIC]
   const counts = noCounts()
-  for await (const part of readFileParts(from, {})) {
+  for await (const part of readFileParts(from)) {
     if (part.kind !== 'trailer') counts.blocks++
     if (part.kind === 'header') parts.push(await encodeBlock(HEADER, header(part.header)))
     else if (part.kind === 'documents') {
@@ -70,10 +62,8 @@ export async function rewrite (from, to, { header = same, docs = same, page = sa
       parts.push(await encodeBlock(DOCUMENTS, { page: page(part.documents.page), docs: described }, bytes))
     } else {
       const sha256 = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
-      const whole = readFileSync(from)
-      const end = whole.length - 8 - 4 // footer and check sum
       const about = trailer({ ...part.trailer, sha256, ...(recount && { counts }) })
-      const block = await encodeBlock(TRAILER, about, keep ? [whole.subarray(end - 64, end)] : [])
+      const block = await encodeBlock(TRAILER, about, signature ? [signature] : [])
       parts.push(block, encodeFooter(block.length))
     }
   }

@@ -4,19 +4,16 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { crc32, gzipSync } from 'node:zlib'
-import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { backup } from '../../loader/backup/index.js'
-import { parseIdentity, parseRecipient } from '../../loader/backup/age.js'
 import { HEADER, MAGIC, encodeBlock, formatDefaults } from '../../loader/backup/format.js'
 import { readFileParts } from '../../loader/backup/reader.js'
 import { restore } from '../../loader/backup/restore.js'
-import { parseSigner } from '../../loader/backup/signature.js'
 import { Store } from '../../loader/index.js'
 import { random } from '../../bench/tiles.js'
 import { json, onEachStore, post, request } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
-import { fullHeader, newPair, rewrite, withImage } from './forge.js'
+import { fullHeader, rewrite, withImage } from './forge.js'
 import { fails, fill, leaf } from './stage.js'
 
 const FLIPS = process.env.TILECOUCH_LONG ? 2000 : 60
@@ -43,27 +40,19 @@ onEachStore('a hostile backup', backend => {
     store = await fill(await backend.database())
   })
 
-  it('is refused with any bit turned, signed or encrypted', async () => {
-    const text = await generateIdentity()
-    const pem = newPair()
-    const signer = parseSigner(pem.secret)
-    const identities = [parseIdentity(text)]
-    await backup(store, file('signed.tcb'), { signer })
-    await backup(store, file('sealed.age'), { signer, recipients: [parseRecipient(await identityToRecipient(text))] })
-    for (const name of ['signed.tcb', 'sealed.age']) {
-      const whole = readFileSync(file(name))
-      const next = random(17)
-      const options = { dryRun: true, identities, signedBy: [signer] }
-      const refused = (fault, what) => assert.rejects(restore([file('bad')], null, options), fault, `${name}, ${what}`)
-      for (let flip = 0; flip < FLIPS; flip++) {
-        const bit = Math.floor(next() * whole.length * 8)
-        const bad = Buffer.from(whole)
-        bad[bit >> 3] ^= 1 << (bit & 7)
-        writeFileSync(file('bad'), bad)
-        await refused(({ code }) => /^(BACKUP_|CONFIG_INVALID)/.test(code), `bit ${bit}`)
-        writeFileSync(file('bad'), whole.subarray(0, bit >> 3))
-        await refused({ code: 'BACKUP_DAMAGED' }, `the first ${bit >> 3}`)
-      }
+  it('is refused with any bit turned', async () => {
+    await backup(store, file('a.tcb'))
+    const whole = readFileSync(file('a.tcb'))
+    const next = random(17)
+    const refused = (fault, what) => assert.rejects(restore([file('bad')], null, { dryRun: true }), fault, what)
+    for (let flip = 0; flip < FLIPS; flip++) {
+      const bit = Math.floor(next() * whole.length * 8)
+      const bad = Buffer.from(whole)
+      bad[bit >> 3] ^= 1 << (bit & 7)
+      writeFileSync(file('bad'), bad)
+      await refused(({ code }) => /^(BACKUP_|CONFIG_INVALID)/.test(code), `bit ${bit}`)
+      writeFileSync(file('bad'), whole.subarray(0, bit >> 3))
+      await refused({ code: 'BACKUP_DAMAGED' }, `the first ${bit >> 3}`)
     }
   })
 
