@@ -99,7 +99,6 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'See the log.' },
 
   // mirrors
-  REPLICATOR_CANNOT: { status: 400, text: d => `CouchDB's replicator cannot ${d.what}: ${d.why}`, advice: 'Leave out --print-replicator: tilecouch itself can.' },
 
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },

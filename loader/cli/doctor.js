@@ -4,12 +4,11 @@ import { writeMetrics } from '../doctor/metrics.js'
 import { withDatabase } from './connect.js'
 import { closeExisting, openedWords } from './new-store.js'
 import { refuse, wholeNumber } from './options.js'
-import { bytes, count, plural } from './output.js'
+import { plural } from './output.js'
 import { Couch } from '../store/couch.js'
 import { withWork } from './work.js'
 
 const WIDTH = 80 // columns
-const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
 
 export function addDoctorCommand (program, run) {
   program.command('doctor')
@@ -24,10 +23,6 @@ export function addDoctorCommand (program, run) {
       'show the viewer in a frame')
     .option('--q <n>')
     .option('--n <n>')
-    .option('--expected-tiles <n>', 'number of tiles, with all versions, such as 40M: advises --q and --n, and --fix ' +
-      'creates the database with them')
-    .option('--tile-bytes <n>', 'bytes per tile, for --expected-tiles (default: 10000)')
-    .option('--mirrors', 'also check the clocks of the stores that mirrors copy from and to')
     .option('--gateway <url>')
     .option('--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus')
     .addHelpText('after', `
@@ -35,8 +30,7 @@ Examples:
   tilecouch doctor --db http://admin@localhost:5984/tiles
   tilecouch doctor --fix
   tilecouch doctor --fix --cors https://maps.example.org --allow-viewer
-  tilecouch doctor --expected-tiles 40M --fix
-  tilecouch doctor --mirrors --gateway http://localhost:9090 --json
+  tilecouch doctor --gateway http://localhost:9090 --json
   tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 
 Without --fix nothing is changed. Some checks need admin rights; skipped checks
@@ -46,21 +40,19 @@ are listed. The exit code is 1 when a finding is bad.`)
 
 async function doctorCommand (context, options) {
   const { output, signal } = context
-  const { fix = false, private: closed = false, cors, allowViewer, embed, mirrors, gateway, metrics } = options
+  const { fix = false, private: closed = false, cors, allowViewer, embed, gateway, metrics } = options
   if (closed && !fix) refuse('--private', true, 'it goes with --fix')
   const wanted = {
     cors,
     allowViewer,
     embed,
     q: wholeNumber('--q', options.q, 4),
-    n: wholeNumber('--n', options.n, 4),
-    tiles: tilesOf(options.expectedTiles),
-    tileBytes: wholeNumber('--tile-bytes', options.tileBytes, 9)
+    n: wholeNumber('--n', options.n, 4)
   }
   return withDatabase(context, options, async url => {
     if (closed) await closeExisting(url)
     const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
-      const found = await doctor(url, { fix, closed, ...wanted, mirrors, gateway, signal, folder: options.data })
+      const found = await doctor(url, { fix, closed, ...wanted, gateway, signal, folder: options.data })
       work.show({ about: aboutOf(found) })
       return found
     })
@@ -90,19 +82,11 @@ const isOpened = ({ findings }) =>
   findings.some(({ check, fixed }) => fixed && ['published', 'deployed'].includes(check)) &&
   findings.some(({ check, found }) => check === 'access' && found.startsWith('everybody may read'))
 
-/** Parses `40M`. */
-function tilesOf (value) {
-  if (value === undefined) return undefined
-  const [, number, unit] = /^(\d{1,12}(?:\.\d{1,3})?)([kMG]?)$/.exec(value) ?? []
-  const tiles = Math.round(+number * UNITS[unit])
-  return tiles > 0 ? tiles : refuse('--expected-tiles', value, 'it takes a number such as 500000 or 40M')
-}
-
 const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' } // the worst first
 const INDENT = ' '.repeat(9)
 
 /** Problems in full, what is right in one line per area. @param {import('../doctor/index.js').Report} report */
-export function describe ({ url, server, counts, findings, advice, seconds }) {
+export function describe ({ url, server, counts, findings, seconds }) {
   const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
   const fixable = findings.filter(one => one.fixable).map(({ check }) => check)
   const isFixed = one => one.fixed !== undefined
@@ -110,7 +94,6 @@ export function describe ({ url, server, counts, findings, advice, seconds }) {
     url,
     `${server}: ${states.join('')}${counts.ok} ok, in ${seconds.toFixed(1)} s`,
     ...findings.filter(({ state }) => state === 'bad' || state === 'warning').flatMap(one => ['', ...full(one)]),
-    ...shardLines(advice),
     ...findings.filter(isFixed).flatMap(one => ['', ...wrap(`FIXED    ${titleOf(one)}was: ${one.fixed}`, INDENT)]),
     ...grouped('UNKNOWN', findings.filter(({ state }) => state === 'unknown'), ({ found }) => found, unknownLine),
     ...grouped('ok', findings.filter(one => one.state === 'ok' && !isFixed(one)), ({ area }) => area, okLine),
@@ -155,16 +138,4 @@ function wrap (text, indent) {
     } else line = line ? `${line} ${word}` : word
   }
   return [...lines, line]
-}
-
-function shardLines (advice) {
-  if (!advice) return []
-  const { q, n, tiles, nodes, bytes: size, shardDocs, shardBytes, notes } = advice
-  const copies = n > 1 ? `, ${bytes(size * n)} with all copies` : ''
-  return [
-    '',
-    `${count(tiles)} tiles are about ${bytes(size)}${copies}. Advice for ${plural(nodes, 'node')}: q=${q} n=${n}`,
-    `${INDENT}Each shard then has ${count(shardDocs)} tiles, ${bytes(shardBytes)}, and its compaction needs that space again.`,
-    ...notes.flatMap(note => wrap(`${INDENT}${note}`, INDENT))
-  ]
 }

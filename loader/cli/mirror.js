@@ -1,29 +1,21 @@
 // tilecouch mirror
 import { existsSync } from 'node:fs'
-import { Option } from 'commander'
 import { typedParts } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror, selectionOf } from '../mirror/index.js'
-import { replicatorDocument } from '../mirror/replicator-document.js'
-import { LOOPBACK } from '../system.js'
-import { mirrorListCommand } from './mirror-list.js'
 import { MirrorProgress, MirrorReport } from './mirror-report.js'
 import { areaIfAny, zoomsOf } from './options.js'
 import { IndexProgress } from './progress.js'
 import { followed, withWork } from './work.js'
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
-const WITH_PASSWORDS = `PUT it to _replicator on a CouchDB as an admin. Add names and passwords to source and target:
-"auth": {"basic": {"username": …, "password": …}}.
-First create the target with its validation and rights (tilecouch push TO, tilecouch access): see docs/mirrors.md.`
-const ONE_IS_LOCAL = 'One address is of this machine only: name it as the CouchDB that replicates reaches it.'
 
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addMirrorCommand (program, run) {
   const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
   program.command('mirror')
-    .description('copy a store to another one, all of it or a part, once or live; or list the mirrors of a store')
+    .description('copy a store to another one, all of it or a part, once or live')
     .argument('[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data')
     .argument('[to]', 'the mirror: the same, but not a gateway; the database is created if it does not exist')
     .option('--layer <names>', 'only these layers; separate several by commas, or repeat the option', split)
@@ -35,18 +27,12 @@ export function addMirrorCommand (program, run) {
     .option('--live', 'go on with every change until Ctrl-C, also after a side was away')
     .option('-n, --dry-run', 'count what would be copied, and change nothing')
     .option('--public', 'let everybody read the mirror, also if not everybody may read the source')
-    .option('--print-replicator', 'print the _replicator document for CouchDB\'s own replicator that does the same, and copy nothing')
-    .option('--list', 'list the mirrors that the store of --db is the source or target of, also those by CouchDB\'s replicator')
-    .option('--forget <id>', 'remove the checkpoint of a mirror that is not used any more; started again, it compares everything')
-    .addOption(new Option('--db <env|url>', 'with --list and --forget: the store (default: as for other commands)'))
     .option('--data <folder>')
     .addHelpText('after', `
 Examples:
   tilecouch mirror https://maps.example/tiles http://admin@localhost:5984/tiles
   tilecouch mirror https://gateway.example/db embedded --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14 --live
   tilecouch mirror production backup --dry-run
-  tilecouch mirror --list --db http://admin@localhost:5984/tiles
-  tilecouch mirror http://origin:5984/tiles http://edge:5984/tiles --layer osm --live --print-replicator
 
 Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
 for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
@@ -58,7 +44,6 @@ Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped
 
 async function mirrorCommand (context, options, from, to) {
   check(options, from, to)
-  if (options.list || options.forget !== undefined) return mirrorListCommand(context, options)
   const wanted = {
     layers: options.layer,
     area: await areaIfAny(options),
@@ -66,7 +51,6 @@ async function mirrorCommand (context, options, from, to) {
     current: options.current,
     since: options.since
   }
-  if (options.printReplicator) return printReplicator(context, { ...wanted, live: options.live }, from, to)
   // the address of an embedded store changes each time
   const shown = (name, couch) => name === EMBEDDED ? name : couch.url
   return withSides(context, options, [from, to], async (source, target) => {
@@ -112,28 +96,9 @@ function mirrorFigures (status, { from: source, to: target, selection }) {
 
 function check (options, from, to) {
   const wrong = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
-  if (options.list || options.forget !== undefined) {
-    if (from !== undefined) throw wrong(options.list ? '--list' : '--forget', from, 'name the store with --db instead')
-    return
-  }
   if (to === undefined) throw wrong(from === undefined ? 'FROM' : 'TO', null, 'name both stores: tilecouch mirror FROM TO')
   if (from === EMBEDDED && to === EMBEDDED) throw new TilecouchError('SAME_DATABASE', { url: from, where: to })
   if (options.live && options.dryRun) throw wrong('--live', true, 'it does not go with --dry-run')
-  if (options.db !== undefined) throw wrong('--db', options.db, 'it goes with --list and --forget; a mirror has FROM and TO')
-}
-
-/** The document on standard output, what to do with it on standard error. */
-async function printReplicator ({ output }, wanted, from, to) {
-  if ([from, to].includes(EMBEDDED)) {
-    throw new TilecouchError('REPLICATOR_CANNOT', { what: 'use an embedded store', why: 'a CouchDB cannot reach it' })
-  }
-  const source = await resolveDatabase(from, { side: 'TILECOUCH_FROM' })
-  const target = await resolveDatabase(to, { side: 'COUCHDB' })
-  const doc = await replicatorDocument(/** @type {string} */ (source), /** @type {string} */ (target), wanted)
-  output.result(doc, [JSON.stringify(doc, null, 2)])
-  const [here, other] = [doc.target.url, doc.source.url].map(url => new URL(url).hostname)
-  output.note(WITH_PASSWORDS)
-  if (LOOPBACK.test(here) !== LOOPBACK.test(other)) output.note(ONE_IS_LOCAL)
 }
 
 /** Calls an action with the URLs of both sides; an embedded store is open until it ends. */

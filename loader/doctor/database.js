@@ -1,22 +1,18 @@
-// The database: whether it exists, its shards, its documents, and what of its files is waste.
+// The database: whether it exists, its documents, and what of its files is waste.
 import { CONFLICTS } from '../check/conflicts.js'
 import { Store } from '../store/index.js'
 import { bytes, count, plural } from '../text.js'
 import { ifIndexed } from './indexes.js'
 import { bad, ok, warning } from './inspection.js'
-import { adviseShards, compareShards } from './shards.js'
 
 export const databaseConditions = [
   { area: 'database', check: 'database', needs: 'a member', server: true, fixable: true, look: existence },
-  { area: 'database', check: 'shards', needs: 'a member', couchOnly: true, look: shards },
   { area: 'database', check: 'documents', needs: 'a member', look: documents },
   { area: 'database', check: 'compaction', needs: 'a member', couchOnly: true, look: compaction },
   {
     area: 'database', check: 'conflicts', needs: 'a member',
     look: async inspection => ifIndexed(inspection, await conflicts(inspection))
-  },
-  { area: 'database', check: 'revisions', needs: 'a member', look: revisions },
-  { area: 'database', check: 'purges', needs: 'a server admin', couchOnly: true, look: purges }
+  }
 ]
 
 /** Finds nothing when the database is there. */
@@ -26,29 +22,9 @@ async function existence (inspection) {
     await inspection.info()
   } catch (error) {
     if (error.code !== 'DATABASE_NOT_FOUND') throw error
-    const advice = await inspection.advice()
-    const size = advice ? ` with q=${advice.q} n=${advice.n}` : ''
-    const fix = () => Store.create(url, { public: false, closed, q: q ?? advice?.q, n: n ?? advice?.n })
-    return bad(error.message, 'There is no store. A load creates it as well.',
-      `tilecouch doctor --fix creates it${size}`, { fix })
+    const fix = () => Store.create(url, { public: false, closed, q, n })
+    return bad(error.message, 'There is no store. A load creates it as well.', 'tilecouch doctor --fix creates it', { fix })
   }
-}
-
-async function shards (inspection) {
-  const { cluster: { q, n } = {}, doc_count: docs, sizes: { active = 0 } = {} } = await inspection.info()
-  const found = `q=${q} n=${n}`
-  const expected = await inspection.advice()
-  if (!docs && !expected) return ok(found)
-  const tileBytes = Math.max(1, active / docs)
-  const advice = expected ?? adviseShards({ tiles: docs, tileBytes, nodes: await inspection.nodes() })
-  const { fits, how } = compareShards(advice, { q, n, db: inspection.couch.db })
-  const figures = { q, n }
-  if (fits) return ok(found, figures)
-  const many = expected ? `${count(expected.tiles)} tiles` : `${count(docs)} documents`
-  const why = q < advice.q
-    ? 'One process writes, indexes and compacts each shard as a whole.'
-    : 'With one copy, shards are lost with their node.'
-  return warning(`${found}; ${many} need q=${advice.q} n=${advice.n}`, why, how.join(' '), { figures })
 }
 
 async function documents (inspection) {
@@ -93,25 +69,4 @@ async function conflicts (inspection) {
   const named = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
   const why = 'Stores that were loaded independently disagree: which version readers see is chance.'
   return warning(`${plural(total, 'document')} (${named})`, why, 'tilecouch check --only conflicts --fix', { figures })
-}
-
-const limitOf = (inspection, path) =>
-  inspection.ask({ path, raw: true, parse: text => JSON.parse(text.toString()) })
-
-async function revisions (inspection) {
-  const limit = await limitOf(inspection, '_revs_limit')
-  const found = `revs_limit ${limit}`
-  const advice = `PUT ${inspection.couch.url}/_revs_limit 1000`
-  if (limit < 20) return warning(found, 'Mirrors that are further behind see changes as conflicts.', advice)
-  if (limit > 5000) return warning(found, 'Heads that change often store that many revisions each.', advice)
-  return ok(found)
-}
-
-async function purges (inspection) {
-  const { purge_seq: purged } = await inspection.info()
-  const limit = await limitOf(inspection, '_purged_infos_limit')
-  const found = `${count(Number.parseInt(String(purged), 10) || 0)} so far, purged_infos_limit ${limit}`
-  if (limit >= 1000) return ok(found)
-  return warning(found, 'An index that misses more purges than this is built again from the start.',
-    `PUT ${inspection.couch.url}/_purged_infos_limit 1000`)
 }

@@ -1,9 +1,8 @@
 // The space on the disk of the store. It is known if the server's folder is on this machine, or the store is embedded.
-import { readFile, readdir, stat, statfs } from 'node:fs/promises'
+import { readFile, readdir, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { isHere, sizeOfFolder } from '../system.js'
-import { bytes, plural } from '../text.js'
-import { namesIn } from '../formats/names.js'
+import { bytes } from '../text.js'
 import { indexes } from './indexes.js'
 import { bad, ok, unknown, warning } from './inspection.js'
 
@@ -16,8 +15,6 @@ async function space (inspection) {
     return unknown(`not known: ${why}`, 'Watch the disk of the server: compaction needs as much space ' +
       'as the largest shard, and as the database when all run at once.')
   }
-  const needs = 'somebody who may read its folder'
-  await inspection.look({ area: 'disk', check: 'left over', needs, look: () => orphans(inspection, folder) })
   return room(inspection, folder)
 }
 
@@ -63,29 +60,6 @@ async function room (inspection, folder) {
 async function spaceOf (folder) {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { free: bavail * bsize, size: blocks * bsize }
-}
-
-/** Index files without a design document. */
-async function orphans (inspection, folder) {
-  const known = new Set((await indexes(inspection)).map(({ index }) => `${index.signature}.view`))
-  const figures = { leftFiles: 0, leftBytes: 0 }
-  const hidden = path.join(folder, '.shards')
-  for (const range of await namesIn(hidden)) {
-    for (const name of await readdir(path.join(hidden, range))) {
-      if (!name.startsWith(`${inspection.couch.db}.`) || !name.endsWith('_design')) continue
-      const views = path.join(hidden, range, name, 'mrview')
-      for (const file of await namesIn(views)) {
-        if (!/^[0-9a-f]{32}\.view$/.test(file) || known.has(file)) continue
-        figures.leftFiles++
-        figures.leftBytes += await stat(path.join(views, file)).then(({ size }) => size, () => 0)
-      }
-    }
-  }
-  const found = `${plural(figures.leftFiles, 'file')} of ${bytes(figures.leftBytes)}`
-  if (figures.leftBytes < inspection.limits.little) return ok(figures.leftFiles ? found : 'nothing', figures)
-  return warning(`${found}: indexes of design documents that are gone`,
-    'Nobody reads them, and CouchDB does not remove them by itself.',
-    `POST ${inspection.couch.url}/_view_cleanup`, { figures })
 }
 
 async function embeddedRoom (inspection) {

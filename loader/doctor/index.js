@@ -8,21 +8,19 @@ import { timeoutSignal } from '../../core/abort.js'
 import { scrub } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { accessConditions } from './access.js'
-import { clockConditions } from './clocks.js'
 import { databaseConditions } from './database.js'
 import { diskConditions } from './disk.js'
 import { baseOf, gatewayConditions } from './gateway.js'
 import { indexConditions } from './indexes.js'
 import { Inspection, STATES, bad, doctorDefaults, ok } from './inspection.js'
 import { layerConditions } from './layers.js'
-import { mirrorConditions } from './mirrors.js'
 import { identify, serverConditions } from './server.js'
 import { parseEmbed, parseOrigins, settingConditions } from './settings.js'
 
 /** Everything that is looked at; repaired in this order. @type {import('./inspection.js').Condition[]} */
 const conditions = [
   ...serverConditions, ...settingConditions, ...databaseConditions, ...indexConditions, ...accessConditions,
-  ...diskConditions, ...clockConditions, ...mirrorConditions, ...layerConditions, ...gatewayConditions
+  ...diskConditions, ...layerConditions, ...gatewayConditions
 ]
 
 /** Errors after which nothing else can be found out. */
@@ -39,7 +37,6 @@ const HOPELESS = new Set(['UNREACHABLE', 'UNAUTHORIZED', 'FORBIDDEN', 'BAD_ANSWE
  * @property {'ok' | 'unknown' | 'warning' | 'bad'} state the worst
  * @property {Record<'bad' | 'warning' | 'unknown' | 'ok', number>} counts
  * @property {Finding[]} findings worst first
- * @property {import('./shards.js').Advice} [advice] on shards, for the number of tiles that was given
  * @property {number} seconds it took
  *
  * @typedef {object} Options
@@ -93,7 +90,6 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
   }
   const worstFirst = STATES.flatMap(state => inspection.findings.filter(finding => finding.state === state))
   const findings = worstFirst.map(finding => publicFinding(finding, fixed))
-  const advice = await inspection.advice().catch(() => undefined)
   const counted = STATES.map(state => [state, findings.filter(finding => finding.state === state).length])
   return {
     url: scrub(inspection.couch.url),
@@ -102,7 +98,6 @@ export async function doctor (url, { fix = false, clock = Date.now, signal, limi
     state: findings[0]?.state ?? 'unknown',
     counts: /** @type {any} */ (Object.fromEntries(counted)),
     findings,
-    ...(advice && { advice }),
     seconds: +((performance.now() - started) / 1000).toFixed(3)
   }
 }

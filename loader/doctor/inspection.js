@@ -6,7 +6,6 @@ import { TilecouchError } from '../errors.js'
 import { isPublished } from '../publish.js'
 import { Couch } from '../store/couch.js'
 import { Store } from '../store/index.js'
-import { adviseShards } from './shards.js'
 
 /** States of findings, the worst first. */
 export const STATES = /** @type {const} */ (['bad', 'warning', 'unknown', 'ok'])
@@ -17,7 +16,6 @@ export const doctorDefaults = {
   whole: 20000, // milliseconds of the whole inspection; then it reports what it has found so far
   layers: 100, // layers inspected
   editions: 200, // newest editions inspected per layer
-  changes: 50, // newest changes whose times are inspected
   sample: 2000, // versions of a layer that its retention policy is tried on
 
   waste: 2, // file size / data in use: smoosh compacts at this ratio by itself
@@ -29,10 +27,6 @@ export const doctorDefaults = {
   far: 1000000, // changes an index has yet to process: minutes of work, for which readers wait
   free: 0.1, // share of a disk
   fullDisk: 0.05, // share of a disk: CouchDB cannot write when nothing is left
-  skew: 5, // seconds between two clocks: more than requests take
-  wrong: 60, // seconds between two clocks
-  lag: 3600, // seconds that a mirror may be behind its source
-  lost: 86400, // seconds that a mirror is behind when it counts as broken
   expired: 1000, // expired tiles
   unfinished: 86400, // seconds that a load may take
   notKept: 0.2 // share of the sample that the retention policy does not keep
@@ -42,7 +36,7 @@ export const doctorDefaults = {
  * @typedef {typeof doctorDefaults} Limits
  *
  * @typedef {object} Finding
- * @property {string} area server, settings, access, database, indexes, disk, clocks, mirrors, layers, gateway
+ * @property {string} area server, settings, access, database, indexes, disk, layers, gateway
  * @property {string} check
  * @property {typeof STATES[number]} state
  * @property {string} found
@@ -66,13 +60,10 @@ export const doctorDefaults = {
  * @property {string} url of the store
  * @property {string} [folder] of the embedded store
  * @property {string} [gateway] address that /health follows
- * @property {boolean} [mirrors] ask the stores at the other end of mirrors for their clocks
  * @property {import('../couchapp/compose.js').DesignDocument[]} [docs] to be deployed (default: those of this package)
  * @property {string} [cors] origins that should be allowed
  * @property {boolean} [allowViewer] the scripts of the viewer should be allowed
  * @property {string[]} [embedders] origins whose pages may show the viewer in a frame (default: as it is)
- * @property {number} [tiles] that the store will have
- * @property {number} [tileBytes]
  * @property {number} [q] shards of a new database
  * @property {number} [n] copies
  * @property {boolean} [closed] only admins read a new database, until somebody sets its rights
@@ -169,19 +160,6 @@ export class Inspection {
 
   /** @returns {Promise<{all_nodes: string[], cluster_nodes: string[]}>} */
   membership = () => this.once('membership', () => this.ask({ path: '_membership', server: true }))
-
-  /**
-   * The shards that so many tiles need, if their number is known.
-   * @returns {Promise<import('./shards.js').Advice | undefined>}
-   */
-  advice = () => this.once('advice', async () => {
-    const { tiles, tileBytes } = this.subject
-    if (tiles === undefined || this.embedded) return undefined
-    return adviseShards({ tiles, tileBytes, nodes: await this.nodes() })
-  })
-
-  /** How many nodes there are; one, where only an admin may know. */
-  nodes = () => this.membership().then(answer => answer.cluster_nodes.length, () => 1)
 
   /** @param {string} area @param {string} check @param {Found} found */
   add (area, check, found) {

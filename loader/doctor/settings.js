@@ -13,7 +13,6 @@ import { listDefaults } from '../store/ranges.js'
 import { plural } from '../text.js'
 import { accessRights } from './access.js'
 import { bad, ok, warning } from './inspection.js'
-import { adviceDefaults } from './shards.js'
 
 export const settingConditions = [
   {
@@ -34,7 +33,6 @@ const REQUEST = 10 * MB // a batch of a load, or the design document with the vi
 const number = text => text === 'infinity' || text === 'unlimited' ? Infinity : Number(text)
 
 const below = least => (value, about) => number(value) < (typeof least === 'function' ? least(about) : least)
-const above = most => value => number(value) > most
 const is = harmful => value => value === harmful
 const isSet = () => true
 const locksOut = (value, about) => value === 'true' && about.isPublic
@@ -53,29 +51,18 @@ export const settings = {
   'chttpd/max_http_request_size': ['4294967296', below(REQUEST), 'bad', 'Batches of loads and mirrors fail, or the viewer cannot be deployed.'],
   'couchdb/max_document_size': ['8000000', below(MB), 'warning', 'Layers of vector tiles may be larger.'],
   'couchdb/max_attachment_size': ['1073741824', below(8 * MB), 'bad', 'Large tiles, or parts of the viewer, are refused.'],
-  'couchdb/max_dbs_open': ['500', below(({ shards }) => 4 * shards + 50), 'warning',
-    'Shards are opened and closed all the time.'],
   'couchdb/os_process_timeout': ['5000', below(5000), 'warning', 'A busy server cuts off lists and validation.'],
   'couchdb/maintenance_mode': ['false', value => value !== 'false', 'bad', 'This node answers no requests.'],
   'couchdb/default_security': ['admin_only', is('everyone'), 'warning', 'Everybody may write to every new database.'],
-  'couchdb/file_compression': ['snappy', is('none'), 'warning', 'Documents and indexes take two to four times the space.'],
   'couchdb/delayed_commits': [undefined, isSet, 'warning', 'It has no effect since CouchDB 3.0.'],
-  'couchdb/os_process_limit': [undefined, isSet, 'warning', 'It is query_server_config/os_process_limit now.'],
-  'compactions/_default': [undefined, isSet, 'warning', 'It has no effect since 3.0: see smoosh.'],
-  'httpd/enable_cors': [undefined, isSet, 'warning', 'It is chttpd/enable_cors now.'],
   'couch_httpd_auth/require_valid_user': [undefined, locksOut, 'warning', LOCKS_OUT],
   'chttpd_auth/require_valid_user': [undefined, locksOut, 'warning', LOCKS_OUT],
   'chttpd/require_valid_user': ['false', locksOut, 'warning', LOCKS_OUT],
   'chttpd/bulk_get_use_batches': ['true', is('false'), 'warning', 'Mirrors and the gateway read documents one by one.'],
-  'chttpd/max_uri_length': ['8000', below(2000), 'warning', 'Addresses of WMTS and of views may be longer.'],
   'query_server_config/os_process_limit': ['100', below(({ shards }) => Math.max(10, 2 * shards)), 'warning',
     'Each shard that is indexed or written needs one; others wait.'],
-  'query_server_config/os_process_soft_limit': ['100', below(5), 'warning',
-    'Processes for design functions are stopped and started all the time.'],
   'query_server_config/query_limit': ['infinity', below(listDefaults.page * 5), 'bad',
     'Views end early without an error: lists, exports and mirrors are incomplete.'],
-  'query_server_config/commit_freq': ['5', above(60), 'warning',
-    'That many seconds of indexing are lost when the server is killed.'],
   'attachments/compressible_types': ['text/*, application/javascript, application/json, application/xml',
     compressesTiles, 'bad',
     'CouchDB compresses tiles: their digests are not those of their bytes, so loads are refused (TILES_COMPRESSED).'],
@@ -83,21 +70,9 @@ export const settings = {
     'Without the channels ratio and slack nothing may be compacted automatically.'],
   'smoosh/view_channels': ['upgrade_views,ratio_views,slack_views', lacksChannel('views'), 'warning',
     'Without the channels ratio and slack nothing may be compacted automatically.'],
-  ...Object.fromEntries(['dbs', 'views'].flatMap(kind => [
-    [`smoosh.ratio_${kind}/min_priority`, ['2.0', above(5), 'warning',
-      'Files grow to that many times their content before they are compacted.']],
-    [`smoosh.slack_${kind}/min_priority`, ['536870912', above(10e9), 'warning',
-      'That many bytes of each shard may be wasted.']]
-  ])),
-  'cluster/q': ['2', above(adviceDefaults.most), 'warning',
-    'New databases get so many shards that every request becomes slower.'],
   'cluster/n': ['3', (value, { nodes }) => nodes > 1 && number(value) < 2, 'warning',
     'New databases are lost with the one node that has them.'],
-  'purge/max_document_id_number': ['100', below(100), 'warning',
-    'Commands with --purge purge a hundred documents at a time.'],
-  'replicator/max_jobs': ['500', below(1), 'bad', 'Nothing is replicated.'],
-  'log/level': ['info', is('debug'), 'warning', 'Logs grow by gigabytes a day and contain private data.'],
-  'ken/limit': ['20', below(1), 'warning', 'Indexes are built only when they are read: readers wait.']
+  'replicator/max_jobs': ['500', below(1), 'bad', 'Nothing is replicated.']
 }
 
 function compressesTiles (value) {
@@ -122,7 +97,6 @@ async function lookAtSettings (inspection) {
     const advice = initial === undefined ? `Remove ${key} from the ini files.` : `${key} = ${initial}`
     inspection.add('settings', key, { state, found: `${harmful[0].value}${where}`, why, advice })
   }
-  lookForIgnoredShards(inspection, nodes)
   await lookAtBrowsers(inspection, nodes[0].config)
   const all = Object.keys(settings).length
   return ok(`${plural(all - wrong, 'setting')} as they should be`, { settings: all, wrong })
@@ -139,25 +113,6 @@ async function configurations (inspection) {
 function valueOf (config, key) {
   const at = key.indexOf('/')
   return config[key.slice(0, at)]?.[key.slice(at + 1)]
-}
-
-const IGNORED = {
-  'ken.ignore': 'Their indexes are built only when they are read: readers wait.',
-  'smoosh.ignore': 'They are never compacted automatically.'
-}
-const SHARD = /^shards\/[\da-f]{8}-[\da-f]{8}\/(.+)\.\d+$/
-
-/** Shards of the store that the server is told to ignore. The lists name files, not databases. */
-function lookForIgnoredShards (inspection, nodes) {
-  const { db } = inspection.couch
-  for (const [section, why] of Object.entries(IGNORED)) {
-    const ignored = nodes.flatMap(({ config }) => Object.entries(config[section] ?? {}))
-    const own = ignored.filter(([key, value]) => value === 'true' && SHARD.exec(key)?.[1] === db)
-    const shards = [...new Set(own.map(([key]) => key))]
-    if (!shards.length) continue
-    const advice = `Remove from ${section}: ${shards.join(', ')}.`
-    inspection.add('settings', section, warning(plural(shards.length, 'shard'), why, advice))
-  }
 }
 
 /** What pages in browsers may do: which of them read (CORS), and which scripts run with the server's origin (CSP). */

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
-import { until } from '../../bench/wait.js'
 import { now } from '../../core/index.js'
-import { PREFIX } from '../../core/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { as, onEachStore, request } from '../support/backends.js'
+import { onEachStore, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { T2, finding, look, useFilled } from './stage.js'
 
-const ago = seconds => new Date(Date.now() - 1000 * seconds).toISOString()
-const OTHER = 'http://127.0.0.1:9/elsewhere' // nobody answers there
 
 onEachStore('the doctor', backend => {
   const filled = useFilled(async () => ({ url: await backend.database() }))
@@ -36,7 +32,7 @@ onEachStore('the doctor', backend => {
     assert.equal(report.counts.bad, 0, JSON.stringify(report.findings, null, 1))
     const warnings = report.findings.filter(({ state }) => state === 'warning').map(({ area, check }) => `${area} ${check}`)
     assert.deepEqual(warnings.filter(name => !['server version', 'settings browsers'].includes(name)), []) // of the tests' server
-    for (const name of ['access', 'database documents', 'database conflicts', 'indexes deployed', 'indexes up to date', 'clocks server',
+    for (const name of ['access', 'database documents', 'database conflicts', 'indexes deployed', 'indexes up to date',
       'layers expired', 'layers osm: editions']) {
       const [area, ...check] = name.split(' ')
       assert.equal(finding(report, area, check.join(' ') || area)?.state, 'ok', name)
@@ -152,83 +148,5 @@ onEachStore('the doctor', backend => {
     assert.ok(grown.figures.doomed > 0 && grown.figures.doomed < grown.figures.looked)
     assert.match(grown.advice, /tilecouch prune osm/)
     assert.deepEqual([well.state, well.figures.doomed], ['ok', 0])
-  })
-
-  it('finds tiles that were stored by a clock that is ahead', async () => {
-    await store.write([{ layer: 'osm', z: 7, x: 1, y: 1, time: T2, bytes: png(70) }])
-    const { state, found } = finding(await look(url, { clock: () => Date.now() - 7200e3 }), 'clocks', 'writers')
-    assert.equal(state, 'bad')
-    assert.match(found, /up to (2:00:00|1:59:5\d|2:00:0\d) from now \(osm:/)
-  })
-
-  /** Runs with the checkpoint of a mirror. */
-  const withMirror = async (fields, action) => {
-    const path = `_local/${PREFIX}doctor`
-    const doc = { _id: path, session_id: 'x', noted: ago(5), history: [], ...fields }
-    const { rev } = await couch().request({ method: 'PUT', path, body: doc })
-    try {
-      return await action()
-    } finally {
-      await couch().request({ method: 'DELETE', path, qs: { rev } })
-    }
-  }
-
-  it('finds no mirrors where there are none', async () => {
-    const { state, found } = finding(await look(url), 'mirrors')
-    assert.deepEqual([state, found], ['ok', 'there are none'])
-  })
-
-  it('finds a mirror that is dead, far behind, away or unfinished, and says what to do', async () => {
-    const cases = [
-      [{ live: true, state: 'following', up_to_date: ago(5) }, 'ok', /following, live; up to date/],
-      [{ live: true, state: 'following', up_to_date: ago(7200) }, 'warning', /complete 2:00:0\d ago/],
-      [{ live: true, state: 'reading', up_to_date: ago(200000) }, 'bad', /complete 55:/],
-      [{ live: true, state: 'following', noted: ago(4000), up_to_date: ago(4000) }, 'bad', /dead/],
-      [{ live: true, state: 'away', up_to_date: ago(60), error: 'UNREACHABLE', reason: 'cannot reach http://me:secret@there/db' }, 'warning', /cannot reach http:\/\/there\/db \[UNREACHABLE\]/],
-      [{ live: false, state: 'reading', noted: ago(4000) }, 'warning', /unfinished/],
-      [{ live: false, state: 'completed', up_to_date: ago(9e6) }, 'ok', /completed/]
-    ]
-    for (const [fields, state, found] of cases) {
-      const report = await withMirror({ from: OTHER, to: couch().url, ...fields }, () => look(url))
-      const one = finding(report, 'mirrors', `from ${OTHER}`)
-      assert.equal(one?.state, state, JSON.stringify({ fields, one }))
-      assert.match(one.found, found)
-      assert.equal(Boolean(one.advice), state !== 'ok')
-    }
-  })
-
-  it('asks the other ends of mirrors for their time only with the option mirrors, and sends no name there', async () => {
-    const far = `${as(proxy.url).replace(/\/[^/]*$/, '')}/mirror`
-    const seen = []
-    proxy.change = (asked, _, answer) => {
-      seen.push(asked)
-      answer.headers.date = new Date(Date.now() - 3600e3).toUTCString()
-    }
-    await withMirror({ from: couch().url, to: far, state: 'following', live: true }, async () => {
-      const clocks = report => report.findings.filter(({ area, check }) => area === 'clocks' && check.startsWith('http'))
-      assert.deepEqual(clocks(await look(url)), [])
-      proxy.names.length = 0
-      const [one] = clocks(await look(url, { mirrors: true }))
-      assert.deepEqual([one.check, one.state], [new URL(proxy.url).origin, 'bad'])
-      assert.match(one.found, /behind this machine/)
-      assert.ok(seen.includes('/'))
-      if (new URL(url).username) assert.ok(proxy.names.every(name => name === undefined), 'an address that anybody may have written')
-    })
-  })
-
-  // CouchDB takes ten seconds to give up
-  if (backend.supports.users && process.env.TILECOUCH_LONG) it('finds a replication of CouchDB that cannot go on', async () => {
-    const server = await backend.url()
-    const id = `doctor_${process.pid}`
-    const doc = { _id: id, source: url, target: 'http://127.0.0.1:9/none', continuous: true }
-    assert.ok((await request(`${server}/_replicator/${id}`, { method: 'PUT', body: JSON.stringify(doc) })).ok)
-    try {
-      const isBad = ({ area, check, state }) => area === 'mirrors' && check.includes('127.0.0.1:9/none') && state === 'bad'
-      const one = await until(async () => (await look(url)).findings.find(isBad), { what: 'the replication to crash' })
-      assert.ok(one.why && one.advice)
-    } finally {
-      const { headers } = await request(`${server}/_replicator/${id}`, { method: 'HEAD' })
-      await request(`${server}/_replicator/${id}?rev=${headers.get('etag')?.replaceAll('"', '')}`, { method: 'DELETE' })
-    }
   })
 })

@@ -31,11 +31,10 @@ describe('the doctor at a stock CouchDB', () => {
   const headersOf = ({ status, headers }) => [status, headers.get('content-security-policy'), headers.get('access-control-allow-origin')]
 
   it('says that the database is missing, and changes nothing', async () => {
-    const report = await doctor(url, { tiles: 3e6 })
+    const report = await doctor(url)
     assert.match(report.server, /^CouchDB 3\./)
     assert.doesNotMatch(JSON.stringify(report), /admin:test/)
     assert.deepEqual([report.state, fixable(report)], ['bad', ['database']])
-    assert.match(finding(report, 'database').advice, /q=4 n=1/)
     assert.equal(finding(report, 'settings', 'browsers').state, 'ok', 'the server is looked at all the same')
     assert.equal((await request(url)).status, 404)
     assert.equal((await request(`${server.url}/_node/_local/_config/csp/attachments_header_value`)).status, 404)
@@ -44,10 +43,10 @@ describe('the doctor at a stock CouchDB', () => {
   it('fixes what concerns this database, and nothing that other databases share', async function () {
     this.timeout(60000)
     const before = await json(`${server.url}/_node/_local/_config`)
-    const report = await doctor(url, { fix: true, tiles: 3e6 })
+    const report = await doctor(url, { fix: true, q: 4 })
     assert.deepEqual([fixed(report), fixable(report)], [['database'], []])
     assert.equal(finding(report, 'indexes', 'deployed').found, 'not yet: the first load deploys them')
-    assert.equal((await json(url)).cluster.q, 4, 'as is advised for so many tiles')
+    assert.equal((await json(url)).cluster.q, 4)
     await (await Store.open(url)).write([{ layer: 'osm', z: 0, x: 0, y: 0, time: '2024-01-01T00:00:00Z', bytes: png(1) }])
     assert.deepEqual(fixable(await doctor(url)), ['deployed', 'published'])
     assert.deepEqual(fixed(await doctor(url, { fix: true })), ['deployed'])
@@ -58,7 +57,7 @@ describe('the doctor at a stock CouchDB', () => {
 
   it('sets what others share when it is told to, and finds nothing to do afterwards', async function () {
     this.timeout(60000)
-    const wanted = { cors: ORIGIN, allowViewer: true, tiles: 3e6 }
+    const wanted = { cors: ORIGIN, allowViewer: true }
     assert.deepEqual(fixable(await doctor(url, wanted)), SETTINGS)
     const report = await doctor(url, { ...wanted, fix: true })
     assert.deepEqual([fixed(report), fixable(report)], [SETTINGS, []])

@@ -1,7 +1,5 @@
 // A CouchDB whose ini file has every harmful setting; the known faults of CouchDB versions; and advice on settings.
 import assert from 'node:assert/strict'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import path from 'node:path'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
@@ -18,29 +16,15 @@ const ILL = {
   'chttpd/max_http_request_size': ['8000000', 'bad'], // the viewer comes through
   'couchdb/max_document_size': ['500000', 'warning'],
   'couchdb/max_attachment_size': ['5000000', 'bad'],
-  'couchdb/max_dbs_open': ['50', 'warning'],
   'couchdb/os_process_timeout': ['2000', 'warning'],
   'couchdb/default_security': ['everyone', 'warning'],
-  'couchdb/file_compression': ['none', 'warning'],
   'couchdb/delayed_commits': ['true', 'warning'],
-  'couchdb/os_process_limit': ['25', 'warning'],
-  'compactions/_default': ['[{db_fragmentation, "70%"}]', 'warning'],
-  'httpd/enable_cors': ['true', 'warning'],
   'couch_httpd_auth/require_valid_user': ['true', 'warning'],
   'chttpd/bulk_get_use_batches': ['false', 'warning'],
-  'chttpd/max_uri_length': ['1000', 'warning'],
   'query_server_config/os_process_limit': ['5', 'warning'],
-  'query_server_config/os_process_soft_limit': ['2', 'warning'],
   'query_server_config/query_limit': ['5000', 'bad'],
-  'query_server_config/commit_freq': ['3600', 'warning'],
   'smoosh/db_channels': ['upgrade_dbs', 'warning'],
-  'smoosh/view_channels': ['upgrade_views,ratio_views', 'warning'],
-  'smoosh.ratio_dbs/min_priority': ['20.0', 'warning'],
-  'smoosh.slack_views/min_priority': ['100000000000', 'warning'],
-  'cluster/q': ['128', 'warning'],
-  'purge/max_document_id_number': ['10', 'warning'],
-  'log/level': ['debug', 'warning'],
-  'ken/limit': ['0', 'warning']
+  'smoosh/view_channels': ['upgrade_views,ratio_views', 'warning']
 }
 
 /** Those that would keep the tests out, set by a proxy. */
@@ -101,19 +85,6 @@ describe('the doctor at a CouchDB of its own', () => {
     }
   })
 
-  it('finds shards of the store that the server passes over, and none of another', async () => {
-    const { shard_suffix: suffix } = await json(`${couch.url}/_node/_local/_dbs/tiles`)
-    const shard = `shards/00000000-ffffffff/tiles${String.fromCharCode(...suffix)}`
-    const ignored = ['ken.ignore', 'smoosh.ignore'].flatMap(section => [shard, 'shards/00000000-ffffffff/others.1600000000'].map(name => `${section}/${encodeURIComponent(name)}`))
-    for (const setting of ignored) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'PUT', body: '"true"' })
-    const report = await look(url)
-    for (const section of ['ken.ignore', 'smoosh.ignore']) {
-      const { state, found, advice } = finding(report, 'settings', section)
-      assert.deepEqual([state, found, advice], ['warning', '1 shard', `Remove from ${section}: ${shard}.`])
-    }
-    for (const setting of ignored) await json(`${couch.url}/_node/_local/_config/${setting}`, { method: 'DELETE' })
-  })
-
   it('says what pages in browsers may do, and what none should', async () => {
     const set = (key, value) => json(`${couch.url}/_node/_local/_config/${key}`, { method: 'PUT', body: JSON.stringify(value) })
     const browsers = async () => finding(await look(url), 'settings', 'browsers').found
@@ -136,7 +107,7 @@ describe('the doctor at a CouchDB of its own', () => {
       const report = await look(who)
       const unknown = report.findings.filter(({ state }) => state === 'unknown')
       const names = unknown.map(({ area, check }) => area === check ? area : `${area} ${check}`).sort()
-      assert.deepEqual(names, ['database purges', 'disk room', 'mirrors those of CouchDB', 'server nodes', 'settings'])
+      assert.deepEqual(names, ['disk room', 'server nodes', 'settings'])
       for (const { found } of unknown) assert.match(found, /admin/)
       assert.equal(finding(report, 'access').state, 'ok')
       assert.equal(report.counts.bad, 0)
@@ -149,22 +120,12 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.match(shut.findings[0].found, /refused|not allowed/)
   })
 
-  it('sees how much room there is, and the indexes that nobody reads any more', async () => {
+  it('sees how much room there is', async () => {
     const { state, found, figures } = finding(await look(url), 'disk', 'room')
     assert.notEqual(state, 'unknown')
     assert.ok(found.includes(`${couch.dir}/data`) && figures.free > 0)
     assert.equal(finding(await look(url, { limits: { fullDisk: 1 } }), 'disk', 'room').state, 'bad')
     assert.equal(finding(await look(url, { limits: { free: 1 } }), 'disk', 'room').state, 'warning')
-    const [range] = await readdir(path.join(couch.dir, 'data/.shards'))
-    const [name] = (await readdir(path.join(couch.dir, 'data/.shards', range))).filter(entry => entry.startsWith('tiles.'))
-    const left = path.join(couch.dir, 'data/.shards', range, name, 'mrview', `${'0'.repeat(32)}.view`)
-    await mkdir(path.dirname(left), { recursive: true })
-    await writeFile(left, Buffer.alloc(50000))
-    const orphan = finding(await look(url, { limits: { little: 10000 } }), 'disk', 'left over')
-    await rm(left)
-    assert.deepEqual([orphan.state, orphan.figures.leftFiles >= 1], ['warning', true])
-    assert.match(orphan.advice, /_view_cleanup/)
-    assert.equal(finding(await look(url, { limits: { little: 10000 } }), 'disk', 'left over').state, 'ok')
   })
 
   it('does not take the disk of this machine for that of a container', async () => {
@@ -174,16 +135,6 @@ describe('the doctor at a CouchDB of its own', () => {
     assert.match(found, /container/)
   })
 
-  it('finds limits of the database that are too low', async () => {
-    for (const [name, value, check] of [['_revs_limit', 5, 'revisions'], ['_revs_limit', 1e5, 'revisions'], ['_purged_infos_limit', 10, 'purges']]) {
-      const before = await json(`${url}/${name}`)
-      await request(`${url}/${name}`, { method: 'PUT', body: String(value) })
-      const { state, found, advice } = finding(await look(url), 'database', check)
-      await request(`${url}/${name}`, { method: 'PUT', body: String(before) })
-      assert.equal(state, 'warning', name)
-      assert.ok(found.includes(String(value)) && advice.includes(name))
-    }
-  })
 })
 
 describe('the known faults of CouchDB', () => {
@@ -225,7 +176,7 @@ describe('the settings that the doctor knows', () => {
 
   it('do no harm at any value that is more than enough', () => {
     for (const [key, [initial, isHarmful]] of Object.entries(settings)) {
-      const isLimit = /^\d+$/.test(initial ?? '') && !/^smoosh\.|cluster\/q|commit_freq/.test(key)
+      const isLimit = /^\d+$/.test(initial ?? '')
       if (isLimit) assert.ok(!isHarmful('infinity', about), key)
     }
   })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import sharp from 'sharp'
 import {
-  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, replicatorDocument, restore
+  backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, restore
 } from '../../loader/index.js'
 import { openSource } from '../../loader/sources/index.js'
 import { Store } from '../../loader/store/index.js'
@@ -234,7 +234,6 @@ onEachStore('a layer in another grid', backend => {
     await load(store, one(3, 1, 1), { layer: 'plain', time: TIMES[0] })
     await assert.rejects(diff(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
     await assert.rejects(copyLayer(store, 'alps', 'plain'), { code: 'OTHER_GRID' })
-    await assert.rejects(replicatorDocument(store.at, 'http://127.0.0.1:1/x', { area: parseArea({ bbox: [7, 46, 8, 47] }) }), { code: 'REPLICATOR_CANNOT', message: /alps is in the grid LV95/ })
   })
 })
 

@@ -2,11 +2,11 @@
 // by something else.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { check, copyLayer, listMirrors, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
+import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
 import { peerOf } from '../../loader/mirror/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
-import { onEachStore } from '../support/backends.js'
+import { json, onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'
 import { publishedStore } from '../support/published.js'
 import { png } from '../support/tiles.js'
@@ -225,7 +225,8 @@ onEachStore('the limits of a store', backend => {
     await fetchPart({ area: WEST })
     const forget = async () => {
       const peer = peerOf(target.couch)
-      const { mirrors: [{ id }] } = await listMirrors(to)
+      const { rows } = await json(`${to}/_local_docs?startkey="_local/tilecouch-mirror-"&endkey="_local/tilecouch-mirror-~"`)
+      const id = rows[0].id.slice('_local/'.length)
       await peer.updateLocal(id, ({ notesLimits, ...doc }) => doc)
       const { _id, _rev } = await target.couch.get('limits:osm')
       await target.couch.bulk([{ _id, _rev, _deleted: true }])

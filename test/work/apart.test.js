@@ -4,10 +4,10 @@ import path from 'node:path'
 import PouchDB from 'pouchdb-node'
 import { until } from '../../bench/wait.js'
 import { isAdministrative, parseArea } from '../../core/index.js'
-import { backup, check, mirror, publish, replicatorDocument, restore, Store } from '../../loader/index.js'
+import { backup, check, mirror, publish, restore, Store } from '../../loader/index.js'
 import { changesOf } from '../../loader/repeat.js'
 import { Couch } from '../../loader/store/couch.js'
-import { json, onEachStore, post, put } from '../support/backends.js'
+import { json, onEachStore, put } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { useStore } from '../support/store.js'
 import { square } from '../support/tiles.js'
@@ -41,15 +41,6 @@ onEachStore('documents about the running of a store', backend => {
       const { lacking, tiles } = await mirror(own.url, target, wanted)
       assert.deepEqual([lacking, tiles], [0, 16])
       await isFree(target)
-    }
-  })
-
-  it('are not replicated by the document for the replicator of CouchDB', async () => {
-    for (const wanted of [{}, { layers: ['osm'] }, { zooms: { min: 0, max: 9 } }]) {
-      const { selector } = await replicatorDocument(own.url, `${own.url}_other`, wanted)
-      const { results } = await post(`${own.url}/_changes?filter=_selector`, { selector })
-      assert.equal(results.filter(({ id }) => /^osm:/.test(id)).length, 16)
-      assert.ok(!results.some(({ id }) => isAdministrative(id)))
     }
   })
 
