@@ -19,7 +19,6 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   ACCESS_DENIED: { status: 403, text: d => `this token is not for ${d.layer ? `the layer ${show(d.layer)}` : 'everything'}`, advice: 'Ask the operator for another one.' },
   TOKEN_EXPIRED: { status: 401, text: d => `this token expired at ${d.time}`, advice: 'Ask the operator for a new one.' },
   TOKEN_INVALID: { status: 401, text: () => 'this is not a token of this gateway', advice: 'It is incomplete or changed, or the key that signed it is no longer in use. Ask for a new one.' },
-  TOO_MANY_GUESSES: { status: 429, text: d => `too many wrong passwords: try again in ${d.seconds} s`, advice: 'Wait, or use a token. Sessions, tokens and passwords that were right a moment ago still work.' },
 
   // what a source holds
   OTHER_GRID: { status: 409, text: d => `${d.what} has the grid ${d.grid}, and ${d.other} has ${d.otherGrid}`, advice: 'The tiles of a layer are all in one grid: use a layer for each grid.' },

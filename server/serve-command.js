@@ -113,9 +113,8 @@ const lines = (serving, options) => [
   ...otherLines(serving, options)
 ]
 
-const addressLines = ({ viewer, admin, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
+const addressLines = ({ viewer, tiles, asOf, wmts, health, metrics }, { viewer: hasViewer }) => [
   ...(hasViewer ? [`  Viewer    ${viewer}`] : []),
-  ...(admin ? [`  Admin     ${admin}`] : []),
   `  Tiles     ${tiles}`,
   `  As of     ${asOf}`,
   `  WMTS      ${wmts}`,

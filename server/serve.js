@@ -28,7 +28,6 @@ const CHECKING = 1000 // milliseconds between two looks whether a store that was
  * @property {string} wmts capabilities
  * @property {string} health
  * @property {string | null} metrics null: it shows none
- * @property {string} [admin] the control room, if it is served
  * @property {string} db the store, without any password
  * @property {boolean} embedded
  * @property {number} workers
@@ -66,10 +65,6 @@ export async function serve (options, environment = {}) {
   const wrong = options.from ? undefined : mirrorOnly.find(name => ![undefined, null, false].includes(options[name]))
   if (wrong) {
     throw new TilecouchError('BAD_OPTION', { option: wrong, value: options[wrong], why: 'it needs from: the store to mirror' })
-  }
-  if (options.from && options.controlRoom) {
-    const why = 'an edge has no control room: what is changed in a mirror does not reach its origin, so open the one of the origin'
-    throw new TilecouchError('BAD_OPTION', { option: 'controlRoom', value: true, why })
   }
   const from = options.from ? String(await resolveDatabase(options.from, { env, side: 'TILECOUCH_FROM' })) : undefined
   // the environment "default" is not served by accident: without a name it is the embedded store
@@ -180,9 +175,9 @@ async function checkLater (couch, signal) {
 /**
  * Warns about private layers that are less private than they look: names of no layer, and a store that all may read.
  */
-async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile, accessUsers }, couch, { log, mirror }) {
-  if (!accessKeys && !accessKeysFile && !accessUsers) {
-    log.info('private layers are shown to tokens of the store only: there are no keys and no users')
+async function checkPrivate ({ privateLayers, accessKeys, accessKeysFile }, couch, { log, mirror }) {
+  if (!accessKeys && !accessKeysFile) {
+    log.info('private layers are shown to tokens of the store only: there are no keys')
   }
   try {
     await checkNames(privateLayers, couch)
@@ -209,7 +204,7 @@ async function start (options, { log, mirror }) {
 }
 
 /** The addresses to print; couches: the store first. */
-async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics, controlRoom }, couches, layers) {
+async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own
   const { layer, format, time } = await example(couches, layers)
@@ -222,7 +217,6 @@ async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics, con
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? own).href,
     metrics: opsUrl || publicMetrics ? new URL('metrics', opsUrl ?? own).href : null,
-    ...(controlRoom && { admin: `${base}admin` }),
     db: couches[0].url
   }
 }

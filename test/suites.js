@@ -11,7 +11,7 @@ export const browserFolders = ['admin', 'client', 'examples', 'offline', 'viewer
 export const deepGroups = {
   // in a browser, often at the width of a phone and of a desk
   browsers: [
-    'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/gateway', 'admin/layers',
+    'admin/access', 'admin/activity', 'admin/editions', 'admin/frame', 'admin/layers',
     'admin/mirrors', 'admin/overview', 'admin/pages', 'admin/work', 'client/clock', 'client/couch-layer',
     'client/history-loading', 'client/history-places', 'client/history-steps', 'client/leaflet-version', 'client/live',
     'client/maplibre-controls', 'client/maplibre-steps', 'client/maplibre-vectors', 'client/openlayers-controls',
@@ -40,7 +40,7 @@ export const deepGroups = {
   long: [
     'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache',
     'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
-    'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/access-users', 'gateway/http',
+    'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
     'sources/dated-load', 'sources/hostile-sqlite', 'security/hostile-layers', 'store/stopping', 'tree/follow',
     'loader/grids'

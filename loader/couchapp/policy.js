@@ -33,13 +33,6 @@ export function viewerPolicy (embed = [], { images, requests } = NO_ORIGINS) {
 export const VIEWER_CSP = viewerPolicy()
 
 /**
- * For the control room of a gateway: as its own page says it, and shown in no frame, where somebody could be led to
- * press its buttons.
- */
-export const ADMIN_CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https: http:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-/**
  * Whether a policy is one for gateways, which early versions of tilecouch also set at a CouchDB.
  * @param {string} policy
  */

@@ -16,9 +16,6 @@ const PREFLIGHT = ['Access-Control-Allow-Headers', ACCEPTED, 'Access-Control-Max
 /** As in the router. Proxies may send complete URLs. */
 const IN_DB = /^(?:https?:\/\/[^/?#]*)?\/*db(?:[/?#]|$)/i
 
-/** The control room: no other page has anything to do there. */
-const IN_ADMIN = /^(?:https?:\/\/[^/?#]*)?\/*admin(?:\.html|\/(?:couch)?)?(?:[/?#]|$)/i
-
 const NOTHING = /** @type {readonly string[]} */ (Object.freeze([]))
 
 export class Cors {
@@ -45,7 +42,6 @@ export class Cors {
    * @returns {readonly string[]}
    */
   headers (origin, url = '') {
-    if (IN_ADMIN.test(url)) return NOTHING
     if (this.#any) return this.#hasPrivate && IN_DB.test(url) ? NOTHING : EVERYBODY
     if (this.#origins.size === 0) return NOTHING
     return (origin !== undefined && this.#origins.get(origin)) || SOMEBODY_ELSE

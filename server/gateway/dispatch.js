@@ -44,7 +44,7 @@ export function createHandler (ctx, routes) {
         cors.apply(req, res)
         before = socket.bytesWritten
       }
-      if (asked.kind !== 'db' && asked.kind !== 'admin' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
+      if (asked.kind !== 'db' && hasBody(req)) res.shouldKeepAlive = false // the body is not read
       const answer = route(ctx, asked, req, res)
       return answer === undefined ? account() : answer.then(account, fail)
     } catch (error) {

@@ -9,8 +9,6 @@ import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { openAccess, protect } from './access/index.js'
-import { Users } from './access/users.js'
-import { admin, openControlRoom } from './admin/index.js'
 import { publicUrlOf, urlOf } from './addresses.js'
 import { resolveOptions } from './config.js'
 import { Cors } from './cors.js'
@@ -62,9 +60,8 @@ const CLIENT_ROUTES = {
 const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
 /** The routes of the port for clients. */
-const publicRoutes = ({ opsPort, publicMetrics, controlRoom }) => ({
+const publicRoutes = ({ opsPort, publicMetrics }) => ({
   ...CLIENT_ROUTES,
-  ...(controlRoom && { admin }),
   ...(opsPort === null && { health }),
   ...(publicMetrics && { metrics: metricsRoute })
 })
@@ -83,11 +80,9 @@ const publicRoutes = ({ opsPort, publicMetrics, controlRoom }) => ({
  * @param {import('pino').Logger} [own.log]
  * @param {Metrics} [own.metrics]
  * @param {import('./mirror-metrics.js').Mirroring} [own.mirror] of an edge
- * @param {Pick<Users, 'mayRead' | 'signIn'>} [own.users] asks CouchDB about its users: of workers,
- *   their parent
  * @returns {Promise<Gateway>}
  */
-export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror, users: ownUsers } = {}) {
+export async function startGateway (given, { log: ownLog, metrics = new Metrics(), mirror } = {}) {
   const options = /** @type {any} */ (resolveOptions({ flags: given }))
   const url = options.db && await resolveDatabase(options.db)
   if (!url) {
@@ -97,8 +92,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
   const stopping = new AbortController()
   const cors = new Cors(options.cors, { hasPrivate: Boolean(options.privateLayers?.length) })
   const store = await openStore(url, { log, isEdge: Boolean(mirror) })
-  const users = ownUsers ?? new Users(store.couch, { log }) // one: wrong passwords of both uses add up
-  const access = await openAccess(options, { couch: store.couch, log, users, signal: stopping.signal })
+  const access = await openAccess(options, { couch: store.couch, log, signal: stopping.signal })
   const layers = new Layers(store, { log })
   const upstreams = new Upstreams({ options, log })
   const memory = new Memory(options.memory)
@@ -109,9 +103,6 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     options,
     store,
     proxy: new DatabaseProxy(store.couch, { log, signal: stopping.signal, trustProxy: options.trustProxy }),
-    ...(options.controlRoom && {
-      controlRoom: openControlRoom(store.couch, users, { log, signal: stopping.signal, trustProxy: options.trustProxy })
-    }),
     layers,
     tiles,
     metrics,
@@ -125,9 +116,8 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     tileTimeout: TILE_TIMEOUT,
     answerTile: (asked, req, res) => tile(ctx, asked, req, res)
   }
-  const { requestTimeout, maxConnections, connectionsEach, trustProxy } = options
+  const { maxConnections, connectionsEach, trustProxy } = options
   const limits = {
-    requestTimeout: requestTimeout * 1000,
     maxConnections,
     connectionsEach: trustProxy ? 0 : connectionsEach // all clients of a proxy have its address
   }
@@ -144,7 +134,7 @@ export async function startGateway (given, { log: ownLog, metrics = new Metrics(
     stopping.abort()
     await front.close(options.grace * 1000)
     await ops?.close(0)
-    await Promise.all([ctx.proxy.close(), ctx.controlRoom?.proxy.close(), tiles.close()])
+    await Promise.all([ctx.proxy.close(), tiles.close()])
     await upstreams.close()
   }
 

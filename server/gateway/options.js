@@ -109,10 +109,6 @@ export const table = [
     text: 'serve the store at /db, read-only, for PouchDB and the viewer'
   },
   {
-    name: 'controlRoom', flagless: true, type: 'boolean', default: false,
-    text: 'serve the control room at /admin, for writers and admins of the store who sign in; see docs/admin.md'
-  },
-  {
     name: 'public', flagless: true, type: 'boolean', default: false,
     text: 'serve a store to everybody although not everybody may read it (of an edge: its origin)'
   },
@@ -126,10 +122,6 @@ export const table = [
   },
   { name: 'accessKeysFile', type: 'text', default: null, takes: '<file>', text: 'file with more of them, one a line' },
   {
-    name: 'accessUsers', flagless: true, type: 'boolean', default: false,
-    text: 'show private layers to users of the CouchDB who may read the store'
-  },
-  {
     name: 'logLevel', flagless: true, type: 'choice', default: 'info', text: 'lowest level that is logged',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
   },
@@ -137,10 +129,6 @@ export const table = [
   {
     name: 'grace', flagless: true, type: 'duration', default: 10, shown: '10s',
     text: 'how long requests may take to end when the gateway stops'
-  },
-  {
-    name: 'requestTimeout', flagless: true, type: 'duration', default: 30, shown: '30s',
-    text: 'how long a request may take to arrive'
   },
   {
     name: 'maxConnections', flagless: true, type: 'count', least: 0, most: 1e6, default: 10000,

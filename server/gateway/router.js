@@ -23,11 +23,10 @@ import { TilecouchError } from '../../loader/errors.js'
  * @typedef {{kind: 'wmts' | 'ogc', time?: string, path: string[], query: URLSearchParams}} AskedService time: of WMTS,
  *   as written
  * @typedef {{kind: 'db', path: string, query: string}} AskedDb both as they came
- * @typedef {{kind: 'admin', path: string, query: string}} AskedAdmin the control room; both as they came
  * @typedef {{kind: 'file', name: string}} AskedFile
  * @typedef {{kind: 'health' | 'metrics' | 'index'}} AskedState
  * @typedef {AskedTile | AskedRetina | AskedVersions | AskedTileJson | AskedTimes | AskedStyle | AskedGdal | AskedTms |
- *   AskedQgis | AskedConnections | AskedService | AskedDb | AskedAdmin | AskedFile | AskedState} Asked
+ *   AskedQgis | AskedConnections | AskedService | AskedDb | AskedFile | AskedState} Asked
  */
 
 const MAX_PATH = 2000 // characters; /db has other limits
@@ -48,8 +47,6 @@ const STYLE = /^[a-z0-9][a-z0-9_-]{0,62}@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const SPRITE = /^sprite(@2x)?\.(json|png)$/
 const RANGE = /^\d{1,7}-\d{1,7}\.pbf$/
 const CONNECTIONS = /^qgis-(xyz|vector-tiles|wmts)\.xml$/
-/** The page of the control room, and CouchDB for it; anything else below is a layer's that is called so. */
-const IN_ADMIN = /^\/admin(\/?|\/couch(?:\/.*)?)$/s
 const SUSPICIOUS = /[\p{Cc}\\]/u // in no valid name, and proxies may read them in another way
 
 /** @param {string | undefined} target as the request line has it @returns {Asked} */
@@ -78,10 +75,6 @@ function tile ({ layer, time }, { z, x, y }, ext, retina) {
 function parseAny (method, target) {
   const { path, search } = split(target)
   if (path === '/db' || path.startsWith('/db/')) return { kind: 'db', path: path.slice(3), query: search }
-  const [, inAdmin] = IN_ADMIN.exec(path) ?? []
-  if (inAdmin !== undefined && (inAdmin.length > 1 || method === 'GET' || method === 'HEAD')) {
-    return { kind: 'admin', path: inAdmin, query: search }
-  }
   if (method !== 'GET' && method !== 'HEAD') {
     throw new TilecouchError('READ_ONLY', { reason: 'tiles are read with GET' })
   }

@@ -88,7 +88,7 @@ describe('the WMTS capabilities', () => {
     const operations = all(document, 'ows:Operation').map(operation => [operation.attributes.name, ...all(operation, 'ows:Get').map(get => [textOf(get, 'ows:Constraint', 'ows:AllowedValues', 'ows:Value'), get.attributes['xlink:href']])])
     const rest = `${service.url}wmts/1.0.0/WMTSCapabilities.xml`
     const kvp = ['KVP', `${service.url}wmts?`]
-    assert.deepEqual(operations, [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp], ['DescribeDomains', ['RESTful', `${service.url}wmts/1.0.0/`], kvp]])
+    assert.deepEqual(operations, [['GetCapabilities', ['RESTful', rest], kvp], ['GetTile', ['RESTful', `${service.url}wmts/`], kvp]])
     assert.equal(childrenOf(document, 'ServiceMetadataURL')[0].attributes['xlink:href'], rest)
   })
 

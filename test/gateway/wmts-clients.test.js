@@ -87,10 +87,6 @@ for name, url in (('kvp', sys.argv[1] + 'wmts'), ('rest', sys.argv[1] + 'wmts/1.
     out[name]['address'] = [address, hashlib.md5(openURL(address).read()).hexdigest()]
     then = WebMapTileService(url.replace('/wmts', '/wmts@2023', 1))
     out[name]['at'] = [then.contents['world'].dimensions['Time']['default'], hashlib.md5(then.gettile(**place).read()).hexdigest()]
-    domains = {operation.name: operation.methods for operation in wmts.operations}['DescribeDomains']
-    link = [method['url'] for method in domains if ('?' in method['url']) == (name == 'kvp')][0]
-    link += {'kvp': 'service=WMTS&request=DescribeDomains&version=1.0.0&layer=world&time=2023/', 'rest': 'world/default/GoogleMapsCompatible/all/2023--.xml'}[name]
-    out[name]['domains'] = [element.text for element in etree.fromstring(openURL(link).read()).iter() if element.tag.endswith(('Domain', 'Size')) and element.text.strip()]
     try:
         wmts.gettile(**{**place, 'row': 4}).read()
     except Exception as error:
@@ -112,9 +108,8 @@ print(json.dumps(out))
           default: 'current',
           matrices: ['0', '1', '2'],
           limits: ['1', '2'],
-          operations: ['GetCapabilities', 'GetTile', 'DescribeDomains'],
+          operations: ['GetCapabilities', 'GetTile'],
           at: ['2023-06-01T00:00:00Z', await md5(2, 3, 1, 2023)],
-          domains: ['2023-06-01T00:00:00Z,2024-06-01T00:00:00Z', '2'],
           now: await md5(2, 3, 1),
           then: await md5(2, 3, 1, 2023),
           address: [`${base()}wmts/world/default/2023/GoogleMapsCompatible_Level2/2/1/3.png`, await md5(2, 3, 1, 2023)]

@@ -1,4 +1,4 @@
-// The times of the WMTS: capabilities as of a time, addresses below one, DescribeDomains, and regular series.
+// The times of the WMTS: capabilities as of a time, addresses below one, and regular series.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { withSeries } from '../../server/gateway/wmts/times.js'
@@ -93,7 +93,7 @@ describe('the times of the WMTS', () => {
       const own = `${service.url}wmts@2023-12-31T23:59:59Z`
       const links = [...all(root, 'ows:Get'), ...all(root, 'ServiceMetadataURL')].map(({ attributes }) => attributes['xlink:href'])
       const templates = all(root, 'ResourceURL').map(({ attributes }) => attributes.template)
-      assert.equal(links.length + templates.length, 11)
+      assert.equal(links.length + templates.length, 9)
       for (const link of [...links, ...templates]) assert.ok(link.startsWith(`${own}/`) || link === `${own}?`, link)
       // the address of a tile in which {Time} was left as it is
       const address = templates[0].replace('{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}', 'GoogleMapsCompatible/10/412/300')
@@ -186,78 +186,5 @@ describe('the times of the WMTS', () => {
       }
       return found
     }
-  })
-
-  describe('DescribeDomains', () => {
-    const YEARLY = Array.from({ length: 30 }, (_, index) => `${1990 + index}-01-01T00:00:00Z`)
-    const EVENTS = ['2020-02-03T10:00:00Z', '2020-02-03T10:00:01Z', '2021-07-04T00:00:00Z']
-    const MANY = Array.from({ length: 2500 }, (_, index) => new Date(Date.UTC(2000, 0, 1, index, index % 2 * 8)).toISOString().replace('.000', ''))
-    const QUERY = { SERVICE: 'WMTS', REQUEST: 'DescribeDomains', VERSION: '1.0.0', LAYER: 'osm', TILEMATRIXSET: 'GoogleMapsCompatible_Level19' }
-    let own
-
-    before(async () => {
-      own = await startService({ times: { osm: [...YEARLY, ...EVENTS], roads: [], alps: MANY, pacific: [] } })
-    })
-    after(() => own?.close())
-
-    const domain = async path => {
-      const { status, text } = await own.get(path)
-      assert.equal(status, 200, text)
-      const root = parseXml(text)
-      assert.deepEqual(violations(root), [])
-      const [dimension] = childrenOf(root, 'md:DimensionDomain')
-      assert.equal(textOf(dimension, 'ows:Identifier'), 'Time')
-      return [textOf(dimension, 'md:Domain'), +textOf(dimension, 'md:Size')]
-    }
-    const series = `${YEARLY[0]}/${YEARLY[29]}/P1Y`
-
-    it('lists all times, regular series as one entry, and says how many they are', async () => {
-      for (const path of [kvp(QUERY), kvp({ ...QUERY, TIME: 'all', BBOX: 'all' }), '/1.0.0/osm/default/GoogleMapsCompatible/all/all.xml', '@2023/1.0.0/osm/default/GoogleMapsCompatible/all/all.xml']) {
-        assert.deepEqual(await domain(path), [[series, ...EVENTS].join(), 33], path)
-      }
-      assert.deepEqual(await domain(kvp({ ...QUERY, LAYER: 'roads', TILEMATRIXSET: '' })), ['', 0])
-    })
-
-    it('lists those of a range: either end may be missing, and one time is a start', async () => {
-      const both = async (start, end, expected) => {
-        const text = [start, end].join('/')
-        assert.deepEqual(await domain(kvp({ ...QUERY, TIME: text })), expected, text)
-        assert.deepEqual(await domain(`/1.0.0/osm/default/GoogleMapsCompatible/-20037508,-1e7,0,5.5/${[start, end].join('--')}.xml`), expected, text)
-      }
-      await both('2018', '2020', [[YEARLY[28], YEARLY[29], EVENTS[0], EVENTS[1]].join(), 4])
-      await both('2018', '2019', [[YEARLY[28], YEARLY[29]].join(), 2])
-      await both('', '1992', [YEARLY.slice(0, 3).join(), 3])
-      await both('2020-02-03T10:00:01Z', '', [[EVENTS[1], EVENTS[2]].join(), 2])
-      await both('', '1994', [`${YEARLY[0]}/${YEARLY[4]}/P1Y`, 5])
-      await both('1900', '1901', ['', 0])
-      assert.deepEqual(await domain(kvp({ ...QUERY, TIME: '2021' })), [EVENTS[2], 1])
-    })
-
-    it('answers with the first and the last of very many, and lists them by range', async () => {
-      const query = { ...QUERY, LAYER: 'alps', TILEMATRIXSET: '' }
-      assert.deepEqual(await domain(kvp(query)), [`${MANY[0]}--${MANY.at(-1)}`, 2500])
-      const [list, size] = await domain(kvp({ ...query, TIME: `${MANY[10]}/${MANY[19]}` }))
-      assert.deepEqual([list.split(','), size], [MANY.slice(10, 20), 10])
-    })
-
-    it('has the box of the layer, and an ETag', async () => {
-      const { text, headers } = await own.get(kvp({ ...QUERY, LAYER: 'alps', TILEMATRIXSET: '' }))
-      const [space] = childrenOf(parseXml(text), 'md:SpaceDomain')
-      assert.deepEqual(childrenOf(space, 'md:BoundingBox')[0].attributes, { CRS: 'urn:ogc:def:crs:OGC:2:84', minx: '5.9', miny: '45.8', maxx: '10.5', maxy: '47.8' })
-      const again = await own.get(kvp({ ...QUERY, LAYER: 'alps', TILEMATRIXSET: '' }), { headers: { 'If-None-Match': headers.get('etag') } })
-      assert.deepEqual([again.status, again.text], [304, ''])
-    })
-
-    it('refuses what is wrong, naming it', async () => {
-      const wrong = { VERSION: ['2.0'], LAYER: ['nothere', 'OSM'], TILEMATRIXSET: ['EPSG:4326'], TIME: ['yesterday', '2024/2020', '2020/2021/P1Y', '2020--2021', '2020,2021'], BBOX: ['1,2,3', 'a,b,c,d', '1,2,3,4,'] }
-      const locators = { VERSION: 'version', LAYER: 'Layer', TILEMATRIXSET: 'TileMatrixSet', TIME: 'Time', BBOX: 'BBox' }
-      for (const [name, values] of Object.entries(wrong)) {
-        for (const value of values) assert.deepEqual(await refused(kvp({ ...QUERY, [name]: value }), own), [400, 'InvalidParameterValue', locators[name]], `${name}=${value}`)
-      }
-      assert.deepEqual(await refused('/1.0.0/osm/night/GoogleMapsCompatible/all/all.xml', own), [400, 'InvalidParameterValue', 'Style'])
-      assert.deepEqual(await refused('/1.0.0/osm/default/GoogleMapsCompatible/all/2020----2021.xml', own), [400, 'InvalidParameterValue', 'Time'])
-      assert.deepEqual(await refused(kvp({ ...QUERY, LAYER: '' }), own), [400, 'MissingParameterValue', 'Layer'])
-      assert.deepEqual(await refused(kvp({ SERVICE: 'WMTS', REQUEST: 'DescribeDomains', LAYER: 'osm' }), own), [400, 'MissingParameterValue', 'version'])
-    })
   })
 })

@@ -104,7 +104,7 @@ describe('a name and password of the environment', function () {
       const ways = [
         () => couch.request({}), () => couch.request({ raw: true }), () => couch.request({ method: 'POST', path: '_bulk_get', body: { docs: [] } }),
         () => couch.bulk([]), () => couch.docs(['osm:0:0:0']), () => couch.queries('_all_docs', [{}]), () => Store.open(couch.url, { retries: 0 }),
-        () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }), () => run(['info']), () => run(['mirror', '--list']), () => run(['doctor']), () => run(['access'])
+        () => openSource(`${couch.url}`, { from: { layer: 'osm' }, home: couch.url }), () => run(['info']), () => run(['doctor']), () => run(['access'])
       ]
       for (const way of ways) await way().catch(() => {})
       const gateway = await startGateway(resolveOptions({ flags: { db: couch.url, port: 0, host: '127.0.0.1' } }), { log: createLog({ level: 'silent', secrets: [] }) })

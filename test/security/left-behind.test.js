@@ -35,7 +35,6 @@ describe('what commands leave behind', function () {
       ['load', inside('tiles'), '--layer', 'osm', '--time', '2024-01-01', '--db', at('one')],
       ['load', at('one'), '--source-layer', 'osm', '--layer', 'copied', '--time', '2024-02-01', '--db', at('two')],
       ['mirror', at('one'), at('two')],
-      ['mirror', '--list', '--db', at('two')],
       ['copy', 'osm', 'again', '--from', at('one'), '--db', at('two')],
       ['backup', inside('all.tcb'), '--db', at('two')],
       ['restore', inside('all.tcb'), '--yes', '--db', at('three')],
@@ -44,7 +43,7 @@ describe('what commands leave behind', function () {
       ['export', 'osm', inside('trees'), '--tree', '--db', at('two')],
       ['diff', 'osm', 'copied', '--geojson', inside('diff.json'), '--db', at('two')],
       ['check', '--report', inside('found.jsonl'), '--db', at('two')],
-      ['doctor', '--mirrors', '--metrics', inside('doctor.prom'), '--db', at('two')],
+      ['doctor', '--metrics', inside('doctor.prom'), '--db', at('two')],
       ['check', 'osm', '--db', at('two')]
     ]
     for (const args of commands) {

@@ -150,8 +150,8 @@ async function readAttachment (ex, id, name) {
 }
 
 /**
- * Sends a vector tile with the header that lets a map unpack it. A request that names a revision compares bytes: it gets
- * the stored bytes without that header, unless the address comes from _design/tiles/lists/at.js.
+ * Sends a vector tile with the header that lets a map unpack it. A request that names a revision compares bytes: it
+ * gets the stored bytes without that header, unless the address comes from _design/tiles/lists/at.js.
  */
 function sendVector (ex, bytes, headers) {
   const isPacked = bytes[0] === 0x1f && bytes[1] === 0x8b && takesGzip(ex)

@@ -1,5 +1,4 @@
-// Parses the credentials of a request: tokens in the address, in a header or in cookies, and the name or session of a
-// CouchDB user. Nothing is checked here.
+// Parses the credentials of a request: tokens in the address, in a header or in cookies. Nothing is checked here.
 import { createHash } from 'node:crypto'
 import { looksLikeToken } from '../../../loader/token.js'
 
@@ -12,7 +11,6 @@ const IN_ADDRESS = /[?&]token=([^&#]{0,2048})/ // as written: no token needs enc
 const BEARER = /^bearer +([\w.~+/=-]{1,2048})\s*$/i
 const BASIC = /^basic +([\w+/=]{1,4096})\s*$/i
 const IN_COOKIE = new RegExp(`(?<=^|;) *(${COOKIE}(?:-[\\w-]{1,20})?)=([\\w.-]{1,2048})(?=;|$)`, 'g')
-const SESSION = /(?:^|;) *AuthSession="?([\w%+/=:.~-]{1,512})"?(?: *;|$)/
 
 /** The token of an address, if there is one. @returns {string | undefined} */
 export const tokenIn = target => IN_ADDRESS.exec(target ?? '')?.[1] || undefined
@@ -23,7 +21,7 @@ export function tokensOf ({ url, headers }) {
   const header = headers.authorization ?? ''
   const bearer = BEARER.exec(header)?.[1]
   // for programs with passwords only: with a token as password any name will do
-  const password = basicOf(header)?.password
+  const password = passwordIn(header)
   return [
     ...(address ? [address] : []),
     ...(bearer ? [bearer] : []),
@@ -36,33 +34,10 @@ export function tokensOf ({ url, headers }) {
 const cookiesIn = (cookie = '') =>
   Array.from(cookie.matchAll(IN_COOKIE), ([, name, token]) => ({ name, token })).slice(0, 2 * MOST_TOKENS)
 
-/** The name of Basic credentials. */
-export const nameOf = (header = '') => basicOf(header)?.name
-
-function basicOf (header) {
+/** The password of Basic credentials. */
+function passwordIn (header) {
   const [, encoded] = BASIC.exec(header) ?? []
-  if (encoded === undefined) return
-  const bytes = Buffer.from(encoded, 'base64')
-  const text = bytes.toString()
-  const colon = text.indexOf(':')
-  // what is not UTF-8 would be one name here and another in CouchDB
-  if (colon < 0 || !bytes.equals(Buffer.from(text))) return
-  return { name: text.slice(0, colon), password: text.slice(colon + 1) }
-}
-
-/**
- * The credentials for CouchDB. Names are encoded again: two spellings of one name would be counted as two names.
- * @returns {{headers: Record<string, string>, name?: string} | undefined}
- */
-export function userOf ({ headers }) {
-  const { authorization = '', cookie = '' } = headers
-  const basic = basicOf(authorization)
-  if (basic && !looksLikeToken(basic.password)) {
-    const encoded = Buffer.from(`${basic.name}:${basic.password}`).toString('base64')
-    return { headers: { authorization: `Basic ${encoded}` }, name: basic.name }
-  }
-  const [, session] = SESSION.exec(cookie) ?? []
-  return session === undefined ? undefined : { headers: { cookie: `AuthSession=${session}` } }
+  return encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString())?.[1]
 }
 
 /**

@@ -24,15 +24,14 @@ const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and
  */
 export async function restrict (visitor, request, body, res, list) {
   if (request.names[0] === '_local') {
-    await visitor.identify()
     if (!visitor.mayAll) throw notFound() // checkpoints of mirrors, notes of writers: PouchDB needs none
   }
   const scope = scopeOf(request, request.query, body)
   if (scope && 'layers' in scope) {
-    for (const layer of scope.layers) await visitor.requireAccess(res, layer)
+    for (const layer of scope.layers) visitor.requireAccess(res, layer)
     return { request, body }
   }
-  await visitor.requireSome(res)
+  visitor.requireSome(res)
   if (visitor.mayAll) return { request, body, ...(request.isFeed && { seconds: secondsOf(visitor, [undefined]) }) }
   if (scope && 'layerOf' in scope) {
     const filter = row => {
@@ -87,11 +86,9 @@ export function filterRows (visitor, answer, filter, res) {
 }
 
 /** An error of access as CouchDB would write it. @param {TilecouchError} error */
-export function toDbError ({ code, status, message, advice, details: { seconds } }) {
-  /** @type {Record<string, string>} */
-  const headers = status === 429 ? { 'Retry-After': `${seconds}` } : {}
+export function toDbError ({ code, status, message, advice }) {
   const name = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'error'
-  return new DbError(status, name, message, headers, { code, ...(advice && { advice }) })
+  return new DbError(status, name, message, {}, { code, ...(advice && { advice }) })
 }
 
 /** What a mirror reads to find out whether everybody may read the store. */
@@ -101,7 +98,7 @@ export const SECURITY = {
 }
 
 export const isAccessError = error =>
-  error instanceof TilecouchError && /^(ACCESS_|TOKEN_|TOO_MANY_GUESSES)/.test(error.code)
+  error instanceof TilecouchError && /^(ACCESS_|TOKEN_)/.test(error.code)
 
 // Which layers a request is about, from the request alone. An unknown request counts as one about everything: only
 // visitors who may see everything can make it.

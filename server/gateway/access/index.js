@@ -1,17 +1,14 @@
-// Which layers are private, and who may see them: visitors with a token of an access key or of the store and, with
-// accessUsers, users of CouchDB. All other layers are public.
+// Which layers are private, and who may see them: visitors with a token of an access key or of the store. All other
+// layers are public.
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet } from '../../../core/layer-set.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
-import { clientAddress } from '../addresses.js'
 import { looksLikeStoreToken } from '../../../core/tokens.js'
-import { tokenIn, tokenToCookie, tokensOf, userOf } from './credentials.js'
+import { tokenIn, tokenToCookie, tokensOf } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
-import { Users } from './users.js'
 import { Visitor } from './visitor.js'
 
 const MOST_TOKENS = 2000 // whose valid signatures are remembered
-const REALM = 'realm="tilecouch"'
 
 /**
  * @param {Record<string, any>} options of the gateway
@@ -19,15 +16,13 @@ const REALM = 'realm="tilecouch"'
  * @param {import('../../../loader/store/couch.js').Couch} environment.couch
  * @param {any} [environment.log]
  * @param {AbortSignal} [environment.signal] the gateway ends
- * @param {{mayRead: Users['mayRead']}} [environment.users] asks CouchDB; of several workers, their parent does
  * @returns {Promise<Access | null>} null: everything is public
  */
-export async function openAccess (options, { couch, log, users, signal }) {
-  const { privateLayers, accessKeys, accessKeysFile, accessUsers } = options
+export async function openAccess (options, { couch, log, signal }) {
+  const { privateLayers, accessKeys, accessKeysFile } = options
   if (!privateLayers?.length) return null
   const keys = { ...(accessKeys && parseKeys(accessKeys)), ...(accessKeysFile && await readKeys(accessKeysFile)) }
-  const tokens = new StoreTokens(couch, { log, signal })
-  return new Access(options, keys, { tokens, users: accessUsers ? users ?? new Users(couch, { log }) : null })
+  return new Access(privateLayers, keys, new StoreTokens(couch, { log, signal }))
 }
 
 export class Access {
@@ -37,17 +32,14 @@ export class Access {
   #keys
 
   /**
-   * @param {Record<string, any>} options of the gateway
+   * @param {any} privateLayers
    * @param {import('../../../loader/token.js').Keys} keys
-   * @param {{tokens: StoreTokens, users: {mayRead: Users['mayRead']} | null}} others
+   * @param {StoreTokens} tokens of the store
    */
-  constructor ({ privateLayers, maxAge, trustProxy }, keys, { tokens, users }) {
+  constructor (privateLayers, keys, tokens) {
     this.#layers = new LayerSet(privateLayers)
     this.#keys = keys
     this.tokens = tokens
-    this.users = users
-    this.age = maxAge // seconds a user of CouchDB may keep an answer
-    this.trustProxy = trustProxy
   }
 
   isPrivate = layer => this.#layers.has(layer)
@@ -66,9 +58,7 @@ export class Access {
         problem ??= error
       }
     }
-    const named = this.users ? userOf(req) : undefined
-    const user = named && { ...named, address: clientAddress(req, this.trustProxy) }
-    return new Visitor(this, { claims, problem, link, user })
+    return new Visitor(this, { claims, problem, link })
   }
 
   /**
@@ -92,13 +82,6 @@ export class Access {
       return false
     }
   }
-
-  /** Asks for a name and password only when a page is opened, not for each image of it. */
-  challenge ({ headers }) {
-    const mode = /** @type {string | undefined} */ (headers['sec-fetch-mode'])
-    const asksForName = this.users && ['navigate', undefined].includes(mode)
-    return `Bearer ${REALM}${asksForName ? `, Basic ${REALM}, charset="UTF-8"` : ''}`
-  }
 }
 
 /**
@@ -116,8 +99,8 @@ export function protect (access, routes) {
 const ofLayer = (access, route) => (ctx, asked, req, res) => {
   if (!access.isPrivate(asked.layer)) return route(ctx, asked, req, res)
   asked.visitor = access.visitorOf(req)
-  const checked = asked.visitor.requireAccess(res, asked.layer)
-  return checked === undefined ? route(ctx, asked, req, res) : checked.then(() => route(ctx, asked, req, res))
+  asked.visitor.requireAccess(res, asked.layer)
+  return route(ctx, asked, req, res)
 }
 
 /** For routes that check by themselves which layers they are about. @returns {Route} */
@@ -128,7 +111,7 @@ const withVisitor = (access, route) => (ctx, asked, req, res) => {
 
 /** For answers about all layers. @returns {Route} */
 const ofAll = (access, route) => async (ctx, asked, req, res) => {
-  await access.visitorOf(req).requireAccess(res)
+  access.visitorOf(req).requireAccess(res)
   return route(ctx, asked, req, res)
 }
 
@@ -163,7 +146,6 @@ const PROTECTIONS = {
   db: withVisitor,
   metrics: ofAll,
   file: ofPage,
-  admin: unprotected, // each request needs the session of a writer, who may see everything
   health: unprotected
 }
 

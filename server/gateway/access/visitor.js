@@ -1,5 +1,4 @@
-// Who sends a request, as far as it matters to private layers: the valid tokens of the request, and whether CouchDB
-// knows the user that it names.
+// Who sends a request, as far as it matters to private layers: the valid tokens of the request.
 import { TilecouchError } from '../../../loader/errors.js'
 
 export class Visitor {
@@ -7,38 +6,33 @@ export class Visitor {
   #claims = []
   /** @type {TilecouchError | undefined} what was wrong with the first invalid token */
   #problem
-  #isUser = false
-  /** @type {import('./users.js').Credentials | undefined} that CouchDB has yet to be asked about */
-  #unchecked
 
   /**
    * @param {import('./index.js').Access} access @param {object} found in the request
    * @param {import('../../../loader/token.js').Claim[]} found.claims
    * @param {TilecouchError} [found.problem]
-   * @param {import('./users.js').Credentials} [found.user]
    * @param {string} [found.link] the token of the address, when it is valid
    */
-  constructor (access, { claims, problem, user, link }) {
+  constructor (access, { claims, problem, link }) {
     this.access = access
     this.#claims = claims
     this.#problem = problem
-    this.#unchecked = user
     this.link = link // addresses in an answer need this token as well
   }
 
-  /** Whether the visitor may see a layer, as far as is known. */
+  /** Whether the visitor may see a layer. */
   may (layer) {
-    return !this.access.isPrivate(layer) || this.#isUser || this.#claims.some(({ layers }) => layers.has(layer))
+    return !this.access.isPrivate(layer) || this.#claims.some(({ layers }) => layers.has(layer))
   }
 
-  /** Whether the visitor may see everything, as far as is known. */
+  /** Whether the visitor may see everything. */
   get mayAll () {
-    return this.#isUser || this.#claims.some(({ layers }) => layers.isAll)
+    return this.#claims.some(({ layers }) => layers.isAll)
   }
 
-  /** Whether there is a valid token or user. */
+  /** Whether there is a valid token. */
   get isKnown () {
-    return this.#isUser || this.#claims.length > 0
+    return this.#claims.length > 0
   }
 
   /** One aborts when the visitor may see less than now. @returns {AbortSignal[]} */
@@ -46,36 +40,25 @@ export class Visitor {
     return this.#claims.flatMap(({ signal }) => signal ?? [])
   }
 
-  /** Asks CouchDB about a user that the request names. */
-  async identify () {
-    const user = this.#unchecked
-    if (user === undefined) return
-    this.#isUser = await /** @type {import('./users.js').Users} */ (this.access.users).mayRead(user)
-    this.#unchecked = undefined
-  }
-
   /** Until when the visitor may see a layer, or all of them. @returns {number} milliseconds */
   until (layer) {
     const isFor = ({ layers }) => layer === undefined ? layers.isAll : layers.has(layer)
     const ends = this.#claims.filter(isFor).map(({ until }) => until)
-    return Math.max(...ends, this.#isUser ? Date.now() + this.access.age * 1000 : 0)
+    return Math.max(...ends, 0)
   }
 
   /**
    * Makes an answer about a private layer private; throws when the visitor may not see the layer.
    * @param {string} [layer] undefined: the answer is about all layers
-   * @returns {void | Promise<void>}
    */
   requireAccess (res, layer) {
     if (layer !== undefined && !this.access.isPrivate(layer)) return
     if (layer === undefined ? this.mayAll : this.may(layer)) return this.#makePrivate(res, this.until(layer))
-    if (this.#unchecked) return this.identify().then(() => this.requireAccess(res, layer))
     throw this.refusal(res, layer)
   }
 
   /** For an answer that differs between visitors, and has to be asked for again each time. */
-  async requireSome (res) {
-    await this.identify()
+  requireSome (res) {
     this.#makePrivate(res, 0)
   }
 
@@ -88,7 +71,7 @@ export class Visitor {
     const error = this.#claims.length
       ? new TilecouchError('ACCESS_DENIED', { layer })
       : this.#problem ?? new TilecouchError('ACCESS_NEEDED', { layer })
-    if (error.status === 401) res.setHeader('WWW-Authenticate', this.access.challenge(res.req))
+    if (error.status === 401) res.setHeader('WWW-Authenticate', 'Bearer realm="tilecouch"')
     return error
   }
 }

@@ -47,7 +47,6 @@ async function answerVisitor (ctx, visitor, asked, { body: given, change: hide }
 
 /** Tells visitors who see private layers that not everybody does: a mirror of them must not be open to all. */
 async function sendSecurity (/** @type {any} */ { visitor }, req, res) {
-  await visitor?.identify()
   if (!visitor?.isKnown || !['GET', 'HEAD'].includes(req.method ?? '')) return false
   sendJson(req, res, SECURITY, { cacheControl: 'no-store' })
   return true

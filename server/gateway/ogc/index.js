@@ -23,7 +23,7 @@ export async function ogc (ctx, { path, query, visitor }, req, res) {
   const request = parsePath(path)
   const time = timeOf(query)
   if (request.layer !== undefined) await visitor?.requireAccess(res, request.layer)
-  else await visitor?.requireSome(res)
+  else visitor?.requireSome(res)
   if (request.operation === 'tile') {
     const tile = await resolveTile(ctx.layers, request, time)
     if (tile) return ctx.answerTile(tile, req, res)

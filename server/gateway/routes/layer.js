@@ -42,7 +42,7 @@ export async function index (ctx, { visitor }, req, res) {
     await visitor?.requireAccess(res, 'index')
     return tilejson(ctx, { kind: 'tilejson', layer: 'index', visitor }, req, res)
   }
-  await visitor?.requireSome(res)
+  visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
   const list = layers.map(doc => ({ id: doc.layer, ...tileJsonOf(doc, url, { visitor }) }))

@@ -29,7 +29,7 @@ export async function qgis (ctx, { layer, time, visitor }, req, res) {
  *   if there are private layers
  */
 export async function connections (ctx, { of, visitor }, req, res) {
-  await visitor?.requireSome(res)
+  visitor?.requireSome(res)
   const url = ctx.publicUrl(req)
   const layers = await visibleLayers(ctx.layers, visitor)
   return send(req, res, url, {}, qgisConnections(of, layers, { base: url.base, query: tokenQuery(visitor) }))

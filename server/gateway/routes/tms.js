@@ -19,7 +19,8 @@ import { xml } from '../wmts/xml.js'
 export async function tms (ctx, { layer, time, visitor }, req, res) {
   const url = ctx.publicUrl(req)
   const service = `${url.base}tms/1.0.0/`
-  await (layer === undefined ? visitor?.requireSome(res) : visitor?.requireAccess(res, layer))
+  if (layer === undefined) visitor?.requireSome(res)
+  else visitor?.requireAccess(res, layer)
   const text = layer === undefined
     ? serviceXml(await visibleLayers(ctx.layers, visitor), service, tokenQuery(visitor))
     : tileMapXml({ ...await ctx.layers.get(layer), layer }, { service, time })

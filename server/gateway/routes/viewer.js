@@ -8,7 +8,7 @@ import { shared } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
 import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
-import { ADMIN_CSP, VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
+import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { SMALL, acceptsCoding, sendTagged } from '../responses.js'
 import { split } from '../router.js'
 
@@ -47,9 +47,9 @@ async function pagePolicy ({ options, layers }, url) {
 
 const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
-/** Files of the control room alone. */
+/** Files of the control room, which CouchDB serves. */
 const ADMIN_FILES = new Set([ADMIN, ...Object.keys(adminBundles)])
-const ICON = 'favicon.svg' // of both pages
+const ICON = 'favicon.svg'
 const OLD_ICON = 'favicon.ico' // what browsers ask for beside a tile or a document
 
 /** Crawlers have the page, and none of the tiles, whose addresses have no end. */
@@ -63,24 +63,13 @@ function textFile (text) {
 
 /** @param {any} ctx @param {{name: string}} asked */
 export async function viewer (ctx, { name }, req, res) {
-  if (name === ADMIN) return sendAdminPage(ctx, req, res)
-  const { viewer: hasViewer, controlRoom: hasAdmin } = ctx.options
   if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
   if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)
-  const isShown = ADMIN_FILES.has(name) ? hasAdmin : hasViewer || (hasAdmin && name === ICON)
+  const isShown = ctx.options.viewer && !ADMIN_FILES.has(name)
   const file = isShown ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
   sendFile(req, res, file, (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)
-}
-
-/** The page of the control room, which no other page may show in a frame. */
-export async function sendAdminPage (ctx, req, res) {
-  const file = ctx.options.controlRoom ? (await loadFiles()).get(ADMIN) : undefined
-  if (!file) throw new TilecouchError('NOT_FOUND')
-  res.setHeader('Referrer-Policy', 'no-referrer')
-  res.setHeader('X-Frame-Options', 'DENY')
-  sendFile(req, res, file, ADMIN_CSP)
 }
 
 function sendFile (req, res, file, policy) {

@@ -62,7 +62,7 @@ export function capabilities (listed, { base, token, at }) {
 <ows:Fees>none</ows:Fees>
 <ows:AccessConstraints>none</ows:AccessConstraints>
 </ows:ServiceIdentification>
-<ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${service}/${query}`, kvp)}${operation('DescribeDomains', `${service}/1.0.0/${query}`, kvp)}
+<ows:OperationsMetadata>${operation('GetCapabilities', self, kvp)}${operation('GetTile', `${service}/${query}`, kvp)}
 </ows:OperationsMetadata>
 <Contents>${listed.map(one => layerElement(one, { service, query, at }))}${matrixSetsOf(layers).map(matrixSet)}
 </Contents>

@@ -4,11 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { REVALIDATE, XML, etagOf, sendCompressed } from '../responses.js'
 import { cacheControlWith } from '../addresses.js'
 import { refuseIfIncomplete } from '../incomplete-edge.js'
-import { layerDefaults } from '../layers.js'
 import { capabilities, listLayers } from './capabilities.js'
-import { domains } from './domains.js'
-import { invalid, sendException, toOwsError } from './errors.js'
-import { parseKvp, parseRest, resolveDomains, resolveTile } from './request.js'
+import { sendException, toOwsError } from './errors.js'
+import { parseKvp, parseRest, resolveTile } from './request.js'
 import { resolveTime } from './times.js'
 
 // addresses of the gateway, and times, for which a document is kept: both come from clients
@@ -31,15 +29,12 @@ export async function wmts (ctx, asked, req, res) {
     const at = resolveTime(asked.time)
     const request = byAddress ? parseRest(asked.path) : parseKvp(asked.query)
     if (request.operation === 'GetTile') {
-      await asked.visitor?.requireAccess(res, request.tile.layer)
+      asked.visitor?.requireAccess(res, request.tile.layer)
       await ctx.answerTile(await resolveTile(ctx.layers, request.tile, at), req, res)
-    } else if (request.operation === 'DescribeDomains') {
-      await asked.visitor?.requireAccess(res, request.domains.layer)
-      await sendDomains(ctx, request.domains, req, res)
     } else {
       const time = resolveTime(request.time, at)
       refuseIfIncomplete(ctx, { time })
-      await asked.visitor?.requireSome(res)
+      asked.visitor?.requireSome(res)
       const url = ctx.publicUrl(req)
       const { etag, bytes } = await documentFor(ctx.layers, { base: url.base, at: time }, asked.visitor)
       const cacheControl = cacheControlWith(url, REVALIDATE)
@@ -50,18 +45,6 @@ export async function wmts (ctx, asked, req, res) {
     if (!exception) throw error
     sendException(exception, req, res, { byAddress })
   }
-}
-
-/** @param {import('./request.js').Domains} wanted */
-async function sendDomains (ctx, wanted, req, res) {
-  refuseIfIncomplete(ctx, { kind: 'times' })
-  const layer = await resolveDomains(ctx.layers, wanted)
-  const times = await ctx.layers.timesBetween(wanted.layer, wanted.range)
-  if (times.length >= layerDefaults.timesBetween) {
-    throw invalid('Time', Object.values(wanted.range).join('/'), `more than ${times.length - 1} times: ask for a part`)
-  }
-  const bytes = Buffer.from(domains(layer, times))
-  return sendCompressed(req, res, etagOf(bytes), { 'Cache-Control': REVALIDATE }, XML, bytes)
 }
 
 /**

@@ -7,14 +7,13 @@ import { isLayer } from '../../../core/ids.js'
 import { matrixSetOf, zoomsOf } from '../../../core/wmts.js'
 import { OwsError, invalid, missing } from './errors.js'
 import { limitsOf } from './matrix-sets.js'
-import { parseRange, resolveTime } from './times.js'
+import { resolveTime } from './times.js'
 
 /**
  * @typedef {{layer: string, style: string, format: string, set: string, matrix: string, row: string, column: string,
  *   time?: string}} Wanted as written
- * @typedef {{layer: string, set?: string, style?: string, bbox?: string, range: {from?: string, to?: string}}} Domains
- * @typedef {{operation: 'GetCapabilities', time?: string} | {operation: 'GetTile', tile: Wanted} |
- *   {operation: 'DescribeDomains', domains: Domains}} WmtsRequest time: as written
+ * @typedef {{operation: 'GetCapabilities', time?: string} | {operation: 'GetTile', tile: Wanted}} WmtsRequest
+ *   time: as written
  */
 
 const VERSION = '1.0.0'
@@ -48,15 +47,11 @@ export function parseKvp (query) {
   if (operation === 'GetFeatureInfo') {
     throw new OwsError('OperationNotSupported', 'these layers are pictures: points have no information', operation)
   }
-  if (operation !== 'GetTile' && operation !== 'DescribeDomains') {
-    throw invalid('request', operation, 'it takes GetCapabilities, GetTile or DescribeDomains')
+  if (operation !== 'GetTile') {
+    throw invalid('request', operation, 'it takes GetCapabilities or GetTile')
   }
   const version = required('version')
   if (version !== VERSION) throw invalid('version', version, `only ${VERSION} is supported here`)
-  if (operation === 'DescribeDomains') {
-    const [bbox, range] = [given('BBox'), parseRange(given('Time'))]
-    return { operation, domains: { layer: required('Layer'), set: given('TileMatrixSet'), bbox, range } }
-  }
   const [layer, style, format, set, matrix, row, column] = TILE.map(required)
   return { operation, tile: { layer, style, format, set, matrix, row, column, time: given('Time') } }
 }
@@ -75,13 +70,12 @@ const TYPES = new Map([
   ['mvt', formats.mvt.type]
 ])
 
-const DOMAINS = /^(.+)\.xml$/
 const TILE_PATH = 6 // segments of an address without a time
 const YEAR = /^\d{4}/
 
 /**
  * /wmts/1.0.0/WMTSCapabilities.xml,
- * /wmts/1.0.0/{layer}/{style}/{TileMatrixSet}/{BBox}/{start}--{end}.xml and
+ * or
  * /wmts/{layer}/{style}/[{Time}/]{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.{ext}
  * @param {string[]} path segments after /wmts/, decoded
  * @returns {WmtsRequest}
@@ -89,11 +83,6 @@ const YEAR = /^\d{4}/
 export function parseRest (path) {
   if (path.length === 2 && path[0] === '1.0.0' && path[1] === 'WMTSCapabilities.xml') {
     return { operation: 'GetCapabilities' }
-  }
-  if (path.length === 6 && path[0] === '1.0.0' && DOMAINS.test(path[5])) {
-    const [, layer, style, set, bbox, file] = path
-    const range = parseRange(file.replace(DOMAINS, '$1'), '--')
-    return { operation: 'DescribeDomains', domains: { layer, style, set, bbox, range } }
   }
   const inTime = path.length - TILE_PATH // segments: programs write the slashes of start/end/step as they are
   const isTile = inTime === 0 || inTime === 1 || (inTime <= 3 && YEAR.test(path[2]))
@@ -117,7 +106,6 @@ export function parseRest (path) {
 /** The only style of a layer: its pictures are drawn already. */
 export const STYLE = 'default'
 
-const BOX = /^(?:all|\{bbox\}|-?[\d.e+-]+(?:,-?[\d.e+-]+){3}(?:,[^,]+)?)$/i // the CRS may follow
 const INDEX = /^-?(?:0|[1-9]\d{0,14})$/ // a number that is too big or negative is one out of range
 
 /**
@@ -150,16 +138,6 @@ async function resolveLayer (layers, name, style, set) {
   if (style !== STYLE) throw invalid('Style', style, `the style is ${STYLE}`)
   const known = matrixSetOf(layer)
   if (set && set !== known.id && set !== known.name) throw invalid('TileMatrixSet', set, `${name} is in ${known.id}`)
-  return layer
-}
-
-/**
- * The layer that DescribeDomains is about. Its times are those of the whole layer, whatever the box.
- * @param {{get: (name: string) => Promise<Record<string, any>>}} layers @param {Domains} wanted
- */
-export async function resolveDomains (layers, { layer: name, style = STYLE, set, bbox }) {
-  const layer = await resolveLayer(layers, name, style, set)
-  if (bbox && !BOX.test(bbox)) throw invalid('BBox', bbox, 'it is all, or minx,miny,maxx,maxy')
   return layer
 }
 

@@ -34,21 +34,6 @@ function momentOf (parse, text) {
   }
 }
 
-/**
- * The times that DescribeDomains is about, as GIBS has them: `start/end`, either may be missing; one time is a start.
- * @param {string} [text] as written @param {string} [between] `--` in addresses
- * @returns {{from?: string, to?: string}}
- */
-export function parseRange (text = '', between = '/') {
-  if (/^(?:all|\{time\})?$/i.test(text)) return {}
-  const [start, end = '', ...more] = text.split(between)
-  if (more.length > 0) throw invalid('Time', text, `a range is start${between}end`)
-  const from = start === '' ? undefined : momentOf(startOf, start)
-  const to = end === '' ? undefined : momentOf(endOf, end)
-  if (from && to && from > to) throw invalid('Time', text, 'the end of the range is before its start')
-  return { ...(from && { from }), ...(to && { to }) }
-}
-
 const STEP = /^P(?=.)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=.)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}S)?)?$/
 
 const SHORTEST = 5 // times in a series: any two are regular, and three or four often by chance

@@ -4,8 +4,6 @@ import cluster from 'node:cluster'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import { TilecouchError } from '../../../loader/errors.js'
-import { Couch } from '../../../loader/store/couch.js'
-import { Users } from '../access/users.js'
 import { urlOf } from '../addresses.js'
 import { Cors } from '../cors.js'
 import { createHandler } from '../dispatch.js'
@@ -82,7 +80,6 @@ class WorkerPool {
     // each worker has an ops port on loopback, for the one of this process
     const ops = opsPort !== null && { opsPort: 0, opsHost: '127.0.0.1' }
     this.workerOptions = { ...options, workers: 1, memory: Math.floor(memory / workers), ...ops }
-    this.users = options.accessUsers || options.controlRoom ? new Users(new Couch(options.db), { log }) : null
     this.metrics = new WorkerMetrics(() => ({ ready: this.#ready().length, restarts: this.#restarts }), mirror?.report)
     mirror?.filled?.then(() => this.#sendToAll({ type: 'filled' }))
     /** Resolves when it was closed, rejects when it gave up. @type {Promise<void>} */
@@ -154,8 +151,6 @@ class WorkerPool {
           worker.send({ type: 'start', options: this.workerOptions, number, edge })
         }
         if (message.type === 'mirror') worker.send({ type: 'answer', id: message.id, value: this.mirror?.report() })
-        if (message.type === 'user') this.#answerUser(worker, message)
-        if (message.type === 'signIn') this.#answerSignIn(worker, message)
         if (message.type === 'failed') failure = new TilecouchError(message.code, message.details)
         if (message.type === 'ready') {
           clearTimeout(late)
@@ -166,24 +161,6 @@ class WorkerPool {
         }
       })
     })
-  }
-
-  /** Checks a visitor of a worker. */
-  async #answerUser (worker, { id, credentials }) {
-    const value = await /** @type {Users} */ (this.users).mayRead(credentials).then(
-      isMember => ({ isMember }),
-      ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
-    )
-    if (worker.isConnected()) worker.send({ type: 'answer', id, value })
-  }
-
-  /** Signs a visitor of a worker in at the control room. */
-  async #answerSignIn (worker, { id, credentials }) {
-    const value = await /** @type {Users} */ (this.users).signIn(credentials).then(
-      session => ({ session }),
-      ({ code = 'INTERNAL', details = {} }) => ({ failure: { code, details } })
-    )
-    if (worker.isConnected()) worker.send({ type: 'answer', id, value })
   }
 
   #lost (member, error) {

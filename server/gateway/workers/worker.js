@@ -7,8 +7,6 @@ import { Metrics } from '../metrics.js'
 /** Milliseconds for the parent to answer. */
 const TIMEOUTS = {
   metrics: 6000, // of all workers
-  user: 30000, // CouchDB is asked, after other users
-  signIn: 30000,
   mirror: 2000
 }
 
@@ -25,11 +23,6 @@ const UNKNOWN = {
   errors: {}
 }
 
-/** @param {{code: string, details: any}} [failure] none: the parent has not answered */
-const failureOf = failure => failure
-  ? new TilecouchError(failure.code, failure.details)
-  : new TilecouchError('UNREACHABLE', { url: 'the store', why: 'the parent of the workers does not answer' })
-
 /** @param {typeof import('../index.js').startGateway} startGateway */
 export function serveAsWorker (startGateway) {
   const metrics = new Metrics()
@@ -40,7 +33,7 @@ export function serveAsWorker (startGateway) {
   const send = message => { if (process.connected) process.send?.(message) }
 
   /** Asks the parent; undefined: no answer in time. */
-  const ask = (type, more = {}) => new Promise(resolve => {
+  const ask = type => new Promise(resolve => {
     const id = asked++
     const answer = value => {
       clearTimeout(timer)
@@ -49,34 +42,17 @@ export function serveAsWorker (startGateway) {
     }
     const timer = setTimeout(answer, TIMEOUTS[type])
     waiting.set(id, answer)
-    send({ type, id, ...more })
+    send({ type, id })
   })
 
   metrics.ofAllWorkers = async () => await ask('metrics') ?? metrics.registry.metrics()
   let isFilled = false // of an edge
   const mirror = { report: async () => await ask('mirror') ?? UNKNOWN, isFilled: () => isFilled }
 
-  // wrong passwords are counted in one place, or CouchDB would see those of all workers
-  const users = {
-    /** @param {import('../access/users.js').Credentials} credentials */
-    async mayRead (credentials) {
-      const { isMember, failure } = await ask('user', { credentials }) ?? {}
-      if (isMember !== undefined) return isMember
-      throw failureOf(failure)
-    },
-
-    /** @param {import('../access/users.js').Password} credentials */
-    async signIn (credentials) {
-      const { session, failure } = await ask('signIn', { credentials }) ?? {}
-      if (session !== undefined) return session
-      throw failureOf(failure)
-    }
-  }
-
   async function start ({ options, number, edge }) {
     isFilled ||= Boolean(edge?.isFilled)
     const log = createLog({ level: options.logLevel, secrets: secretsOf(options), base: { worker: number } })
-    running = startGateway(options, { log, metrics, users, ...(edge && { mirror }) })
+    running = startGateway(options, { log, metrics, ...(edge && { mirror }) })
     const { url, port, opsUrl } = await running
     send({ type: 'ready', address: { url, port, opsUrl } })
   }

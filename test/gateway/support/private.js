@@ -88,7 +88,6 @@ export const addresses = layer => [
   `/tms/1.0.0/${layer}/3/1/7.png`, `/tms/1.0.0/${layer}@2023/3/1/7.png`, `/quadkey/${layer}/001.png`, `/quadkey/${layer}@2023/001.png`,
   `/${layer}.json`, `/${layer}@2023.json`, `/${layer}/3/1/0.json`, `/${layer}@2023/3/1/0.json`, `/${layer}/times.json`, `/${layer}/times.json?bbox=-180,-85,180,85&z=3`,
   `/${layer}.qlr`, `/${layer}@2023.qlr`, `/${layer}/gdal.xml`, `/${layer}@2023/gdal.xml`, `/wmts@2023/${layer}/default/GoogleMapsCompatible/3/0/1.png`,
-  `/wmts/1.0.0/${layer}/default/GoogleMapsCompatible/all/all.xml`, `/wmts?service=WMTS&request=DescribeDomains&version=1.0.0&layer=${layer}`,
   `/${layer}/style.json`, `/${layer}@2023/style.json?theme=dark`, `/styles/${layer}@${T1}/sprite.png`, `/styles/${layer}@${T1}/glyphs/A,B/0-255.pbf`,
   `/ogc/collections/${layer}`, `/ogc/collections/${layer}/map/tiles`, `/ogc/collections/${layer}/map/tiles/WebMercatorQuad?datetime=2023`, `/ogc/collections/${layer}/map/tiles/WebMercatorQuad/3/0/1`,
   `/wmts/${layer}/default/GoogleMapsCompatible/3/0/1.png`, `/wmts/${layer}/default/${T1}/GoogleMapsCompatible/3/0/1.png`,

@@ -34,7 +34,7 @@ export const schema = {
   'ows:Fees': { text },
   'ows:AccessConstraints': { text },
   'ows:OperationsMetadata': { children: [['ows:Operation', 2, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:ExtendedCapabilities', 0, 1]] },
-  'ows:Operation': { children: [['ows:DCP', 1, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:Metadata', 0, MANY]], attributes: { '!name': /^(GetCapabilities|GetTile|GetFeatureInfo|DescribeDomains)$/ } },
+  'ows:Operation': { children: [['ows:DCP', 1, MANY], ['ows:Parameter', 0, MANY], ['ows:Constraint', 0, MANY], ['ows:Metadata', 0, MANY]], attributes: { '!name': /^(GetCapabilities|GetTile|GetFeatureInfo)$/ } },
   'ows:DCP': { children: [['ows:HTTP', 1, 1]] },
   'ows:HTTP': { choice: ['ows:Get', 'ows:Post'] },
   'ows:Get': { children: [['ows:Constraint', 0, MANY]], attributes: { '!xlink:href': uri, 'xlink:type': /^simple$/ } },
