@@ -48,6 +48,5 @@ export { CompareControl, Player, Timeline, TimelineControl, compare, player, tim
  * @typedef {import('./offline/area-spec.js').AreaSpec} AreaSpec
  * @typedef {import('./offline/estimate.js').Estimate} AreaEstimate
  * @typedef {import('./offline/device.js').Device} Device
- * @typedef {import('./offline/browse-cache.js').BrowseCache} BrowseCache
  * @typedef {import('./offline/storage.js').StorageRoom} StorageRoom
  */

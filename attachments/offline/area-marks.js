@@ -39,7 +39,7 @@ export class AreaOutlines {
   }
 }
 
-const KINDS = /** @type {const} */ (['whole', 'part', 'browsed'])
+const KINDS = /** @type {const} */ (['whole', 'part'])
 
 export class Coverage {
   #offline

@@ -413,7 +413,7 @@ export class HistoryEngine extends Emitter {
     if (extent && !(known && known.first <= extent.first && known.last >= extent.last)) this.#readExtent()
     const items = [...this.#scene.items].filter(({ picture, shown }) => picture && shown)
     const held = await this.source.holds(layer, items.map(({ picture }) => /** @type {Picture} */ (picture).version))
-    items.forEach((item, at) => item.view.note(held[at] || (Boolean(offline.browse) && Boolean(item.isFromDevice))))
+    items.forEach((item, at) => item.view.note(held[at]))
   }
 
   async #readExtent () {

@@ -1,13 +1,13 @@
 // Which tiles are on the device, painted over the map: what is there may be shown without a network.
 import L from './version.js'
-import { checkLayer, soundOf } from '../../core/index.js'
+import { checkLayer } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { coverageOf } from '../offline/coverage.js'
 import { gridMixin } from './grid-mixin.js'
 import { leafletOptions } from './layer-options.js'
 import { zoomShift } from './zoom-shift.js'
 
-const KINDS = ['whole', 'part', 'browsed']
+const KINDS = ['whole', 'part']
 const PAUSE = 700 // milliseconds between two looks while a download goes on
 
 export const coverageDefaults = {
@@ -29,7 +29,6 @@ export const coverageDefaults = {
  * @typedef {object} CoverageCounts tiles in view, by what is on the device
  * @property {number} whole the tile, and all that the areas hold beneath it
  * @property {number} part not all of it: an area is incomplete, or holds only a part of what lies beneath
- * @property {number} browsed only because it was looked at: it is kept for a while
  *
  * @typedef {object} CoverageLayerEvents
  * @property {{tiles: CoverageCounts}} coverage the view was looked up; how many tiles there are of each kind
@@ -40,8 +39,7 @@ const Base = /** @type {import('./leaflet.js').Base<L.GridLayer, typeof coverage
 
 /**
  * Marks the tiles of the zoom that is shown: those that are on the device with everything that the areas contain
- * beneath them, those that are there in part, and those that are only kept because they were looked at. Follows
- * downloads and removals.
+ * beneath them, and those that are there in part. Follows downloads and removals.
  */
 export class CoverageLayer extends Base {
   /** @param {OfflineStore} offline @param {CoverageLayerOptions} options */
@@ -52,9 +50,6 @@ export class CoverageLayer extends Base {
     this._given = new Set(Object.keys(options)) // what the caller decided stays
     this._known = new Map()
     this._due = 0 // when the next look is due, while there is a timer
-    this._onBrowse = (/** @type {{layers?: string[]}} */ { layers }) => {
-      if (!layers || layers.includes(this.options.layer)) this._lookSoon(PAUSE)
-    }
     this._onChange = ({ layer, area }) => {
       if ((layer ?? area?.layer ?? this.options.layer) === this.options.layer) this._lookSoon(PAUSE)
     }
@@ -63,14 +58,12 @@ export class CoverageLayer extends Base {
   onAdd (map) {
     super.onAdd(map)
     this._offline.on('areas tiles progress', this._onChange)
-    this._offline.browse?.on('change', this._onBrowse)
     this._readLayer()
     return this
   }
 
   onRemove (map) {
     this._offline.off('areas tiles progress', this._onChange)
-    this._offline.browse?.off('change', this._onBrowse)
     clearTimeout(this._timer)
     this._timer = undefined
     super.onRemove(map)
@@ -88,7 +81,7 @@ export class CoverageLayer extends Base {
 
   /** @returns {CoverageCounts} how many tiles in view there are of each kind, as of the last look */
   counts () {
-    const counts = { whole: 0, part: 0, browsed: 0 }
+    const counts = { whole: 0, part: 0 }
     const shown = Object.values(this._tiles ?? {}).filter(({ current }) => current).map(({ el }) => el.dataset.tile)
     for (const tile of new Set(shown)) { // a wide map shows the world several times
       const kind = this._known.get(tile)
@@ -134,8 +127,8 @@ export class CoverageLayer extends Base {
    * area.
    */
   async _readLayer () {
-    const { device, browse } = this._offline
-    const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined) ?? soundOf([await browse?.fact(this.options.layer, 'layer')], 'layer')[0]
+    const { device } = this._offline
+    const doc = await Promise.resolve(device.layer(this.options.layer)).catch(() => undefined)
     if (!doc || doc._rev === this._doc?._rev || !this._map) return
     this._doc = doc
     this._ranges = []

@@ -99,9 +99,9 @@ export class NewestTiles {
     }
   }
 
-  /** Shows an older image or a part of an ancestor. */
-  async #showPlaceholder (item, signal, options) {
-    const part = await this.#heads.placeholder(item.z, item.x, item.y, options).catch(() => undefined)
+  /** Shows a part of an ancestor. */
+  async #showPlaceholder (item, signal) {
+    const part = await this.#heads.placeholder(item.z, item.x, item.y).catch(() => undefined)
     if (part && part.up < (item.shown?.up ?? Infinity)) await this.#show(item, { ...part, isOld: true }, part, signal)
   }
 
@@ -109,7 +109,7 @@ export class NewestTiles {
     if (signal.aborted) return
     if (error.code === 'TILE_NOT_FOUND') {
       if (item.shown?.up === 0) this.#empty(item)
-      if (!item.shown) await this.#showPlaceholder(item, signal, { own: false })
+      if (!item.shown) await this.#showPlaceholder(item, signal)
       if (signal.aborted) return
     }
     item.lacks = true

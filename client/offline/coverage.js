@@ -7,9 +7,8 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
 
 /**
  * @typedef {import('../source/couch-source.js').Column} Column
- * @typedef {'whole' | 'part' | 'browsed'} Coverage
- *   whole: the tile and everything that any area contains beneath it. part: not all of it. browsed: it was looked at,
- *   and is kept for a while
+ * @typedef {'whole' | 'part'} Coverage whole: the tile and everything that any area contains beneath it. part: not all
+ *   of it
  */
 
 /**
@@ -22,20 +21,16 @@ const MAX_DEPTH = 4 // zooms beneath a tile that are looked at, of areas that ar
 export async function coverageOf (offline, layer, columns, doc) {
   await Promise.resolve(offline.ready).catch(() => {}) // the page handles an error of `ready`
   const areas = offline.areas.list().filter(area => area.layer === layer && area.state !== 'removing')
-  const [versions, browsed] = await Promise.all([
-    offline.device.versions(layer, columns),
-    Promise.all(columns.map(column => offline.browse?.places(layer, column) ?? []))
-  ])
+  const versions = await offline.device.versions(layer, columns)
   /** @type {Map<string, Coverage>} */
   const coverage = new Map()
   columns.forEach(({ z, x, y0, y1 }, at) => {
     const here = new Set(versions[at].filter(({ current, gone }) => current && !gone).map(version => version.y))
-    const seen = new Set(browsed[at])
     for (let y = y0; y <= y1; y++) {
       const touching = areas.filter(area => isNear(area, z, x, y))
       const isWhole = here.has(y) && touching.length > 0 && isWholeIn(touching, { z, x, y }, doc)
       const isPart = here.has(y) || touching.some(area => z < area.selection.zooms.min && area.status().tiles > 0)
-      if (isWhole || isPart || seen.has(y)) coverage.set(`${z}/${x}/${y}`, isWhole ? 'whole' : isPart ? 'part' : 'browsed')
+      if (isWhole || isPart) coverage.set(`${z}/${x}/${y}`, isWhole ? 'whole' : 'part')
     }
   })
   return coverage

@@ -52,7 +52,7 @@ export class HeadSource {
     if (version?.gone || databases.some(({ area, isComplete, holds }) => area && isComplete && holds(z, x, y))) {
       return this.#pending.has({ z, x, y }, version ? [version] : []) ? undefined : null
     }
-    return this.#network.isAllowed ? undefined : this.#browsed(z, x, y)
+    return undefined
   }
 
   /**
@@ -65,24 +65,21 @@ export class HeadSource {
     if (!this.#network.isAllowed) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y) })
     const asked = async () => {
       const { blob, digest } = await this.#network.ask(couch => couch.head(layer, z, x, y, signal, options), signal)
-      this.#offline.browse?.putHead(layer, z, x, y, blob)
       return { blob, digest, isFromDevice: false }
     }
     const here = async () => {
       const found = await this.#offline.device.head(layer, z, x, y)
-      return found ? { ...headOf(found), isOld: true } : this.#browsed(z, x, y)
+      return found && { ...headOf(found), isOld: true }
     }
     return this.#isNetworkFirst ? this.#network.networkFirst(asked, here) : this.#network.networkOr(asked, here)
   }
 
   /**
-   * What to show until the network has answered: the last image seen there, or a part of the nearest ancestor.
-   * @param {number} z @param {number} x @param {number} y @param {{own?: boolean}} [options] own: not only ancestors
+   * What to show until the network has answered: a part of the nearest ancestor.
+   * @param {number} z @param {number} x @param {number} y
    * @returns {Promise<PartOfAncestor | undefined>}
    */
-  async placeholder (z, x, y, { own: mayBeOwn = true } = {}) {
-    const own = mayBeOwn && await this.#browsed(z, x, y)
-    if (own) return { ...own, up: 0, dx: 0, dy: 0 }
+  async placeholder (z, x, y) {
     const { device } = this.#offline
     const ancestors = []
     for (let up = 1; up <= (this.hasParts ? Math.min(z, this.#enlarged) : 0); up++) {
@@ -92,14 +89,8 @@ export class HeadSource {
     for (const [at, { up, ...tile }] of ancestors.entries()) {
       const version = versions[at]
       const blob = version && !version.gone ? await device.tile(version) : undefined
-      const found = blob ? headOf({ blob, version }) : await this.#browsed(tile.z, tile.x, tile.y)
-      if (found) return { ...found, up, dx: x - tile.x * 2 ** up, dy: y - tile.y * 2 ** up }
+      if (blob) return { ...headOf({ blob, version }), up, dx: x - tile.x * 2 ** up, dy: y - tile.y * 2 ** up }
     }
-  }
-
-  async #browsed (z, x, y) {
-    const found = await this.#offline.browse?.head(this.#layer, z, x, y)
-    return found && { ...found, isFromDevice: true, isOld: true }
   }
 }
 

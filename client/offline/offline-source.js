@@ -1,6 +1,6 @@
 // The source of layers with the option `offline`: reads from the device, from the network, or from one after the other.
 // It has the interface of CouchSource, and methods for callers that can show the device's answer first.
-import { TilecouchError, checkLayer, soundOf, tileId } from '../../core/index.js'
+import { TilecouchError, checkLayer, tileId } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { CouchSource } from '../source/couch-source.js'
 import { isPassing } from '../source/failure.js'
@@ -50,19 +50,11 @@ export class OfflineSource {
     return this.#offline.device
   }
 
-  get #browse () {
-    return this.#offline.browse
-  }
-
   /** @returns {Promise<Record<string, any>>} */
   async layer (layer, signal) {
     checkLayer(layer)
-    const here = async () => await this.#device.layer(layer) ?? soundOf([await this.#browse?.fact(layer, 'layer')], 'layer')[0]
-    const asked = async () => {
-      const doc = await this.#network.ask(couch => couch.layer(layer, signal), signal)
-      this.#browse?.putFact(layer, 'layer', doc)
-      return doc
-    }
+    const here = () => this.#device.layer(layer)
+    const asked = () => this.#network.ask(couch => couch.layer(layer, signal), signal)
     if (this.read === 'only') {
       const doc = await here()
       if (doc) return doc
@@ -116,52 +108,30 @@ export class OfflineSource {
    * @returns {Promise<LocalColumn[]>}
    */
   async local (layer, columns) {
-    const [found, browsed, databases, doc] = await Promise.all([
-      this.#device.versions(layer, columns), this.#browsed(layer, columns), this.#device.databases(layer),
-      this.#device.layer(layer)
+    const [found, databases, doc] = await Promise.all([
+      this.#device.versions(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
     ])
     const whole = databases.filter(({ isComplete, hasHistory }) => isComplete && hasHistory === true)
     return columns.map((column, at) => {
       const { z, x, y0, y1 } = column
-      const held = new Set()
       let isWhole = !this.#pending.touches(column, found[at])
       for (let y = y0; y <= y1; y++) {
-        if (databases.some(({ holds }) => holds(z, x, y))) held.add(y)
         isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
-      const others = browsed[at].filter(({ y }) => !held.has(y) && !found[at].some(version => version.y === y))
-      const versions =
-        others.length ? [...found[at], ...others].sort((a, b) => a.y - b.y || (a.time < b.time ? -1 : 1)) : found[at]
-      return { versions, isWhole: (isWhole && this.read !== 'network') || !this.#couch }
+      return { versions: found[at], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
   }
 
-  /** Lists that the network gave once, of tiles of which an image was kept. */
-  async #browsed (layer, columns) {
-    const browse = this.#browse
-    if (!browse) return columns.map(() => [])
-    const [lists, places] = await Promise.all([
-      browse.versions(layer, columns), Promise.all(columns.map(column => browse.places(layer, column)))
-    ])
-    return lists.map((list, at) => list.filter(({ y }) => places[at].includes(y)))
-  }
-
   /** What the network says. */
-  async #askVersions (layer, columns, signal) {
-    const answers = await this.#network.ask(couch => couch.versions(layer, columns, signal), signal)
-    this.#browse?.putVersions(layer, columns, answers)
-    return answers
+  #askVersions (layer, columns, signal) {
+    return this.#network.ask(couch => couch.versions(layer, columns, signal), signal)
   }
 
   /** @returns {Promise<{first: string, last: string} | null>} */
   async extent (layer, signal) {
-    const here = async () => await this.#device.extent(layer) ?? await this.#browse?.fact(layer, 'extent')
+    const here = () => this.#device.extent(layer)
     if (!this.#couch) return await here() ?? null
-    const asked = async () => {
-      const extent = await this.#network.ask(couch => couch.extent(layer, signal), signal)
-      if (extent) this.#browse?.putFact(layer, 'extent', extent)
-      return extent
-    }
+    const asked = () => this.#network.ask(couch => couch.extent(layer, signal), signal)
     if (this.read === 'network') return this.#network.networkFirst(asked, here)
     const databases = await this.#device.databases(layer)
     if (databases.some(({ isComplete, hasHistory }) => isComplete && hasHistory === true)) return here()
@@ -179,7 +149,7 @@ export class OfflineSource {
 
   /** The image of a version from the device. @returns {Promise<Blob | undefined>} */
   async fromDevice (version) {
-    const blob = await this.#device.tile(version) ?? await this.#browse?.get(version)
+    const blob = await this.#device.tile(version)
     if (blob) this.#fromDevice.add(blob)
     return blob
   }
@@ -188,9 +158,7 @@ export class OfflineSource {
   async fromNetwork (version, signal, options) {
     const { layer, z, x, y, time } = version
     if (!this.#couch) throw new TilecouchError('TILE_NOT_FOUND', { id: tileId(layer, z, x, y), time })
-    const blob = await this.#network.ask(couch => couch.tile(version, signal, options), signal)
-    this.#browse?.put(version, blob)
-    return blob
+    return this.#network.ask(couch => couch.tile(version, signal, options), signal)
   }
 
   /** Whether an image came from the device. */

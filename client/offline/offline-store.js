@@ -3,7 +3,6 @@ import { TilecouchError, checkSound, layerId } from '../../core/index.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
 import { StorageReserve, destroyPouch, openPouch, storageRoom, storageSize } from './storage.js'
-import { BrowseCache } from './browse-cache.js'
 import { Device } from './device.js'
 import { Emitter } from '../engine/emitter.js'
 import { estimate } from './estimate.js'
@@ -24,10 +23,6 @@ export const offlineDefaults = {
   adapter: undefined,
   /** @type {RequestInit} for every request, as fetch takes them: credentials, headers, … */
   fetchOptions: {},
-  /**
-   * @type {true | {size?: number} | undefined} keeps what the map has shown, up to so many bytes (50 MB). Browsers only
-   */
-  browse: undefined,
   /** @type {Partial<TransferLimits>} how much is transferred at once */
   limits: {}
 }
@@ -72,7 +67,7 @@ export class OfflineStore extends Emitter {
     this.#options = {
       ...offlineDefaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
     }
-    const { name, fetchOptions, browse, limits } = this.#options
+    const { name, fetchOptions, limits } = this.#options
     this.name = name
     this.limits = limits
     /** For what may take long. */
@@ -85,7 +80,6 @@ export class OfflineStore extends Emitter {
     this.registry = new AreaRegistry(this)
     this.reserve = new StorageReserve(`${name}-spare-room`)
     this.areas = new Areas(this)
-    this.browse = browse ? new BrowseCache(`${name}-browse`, browse) : undefined
     this.device = new Device(this)
     this.#tabs = openChannel(`tilecouch:${name}`, message => this.#onMessage(message))
     this.#otherTabs = new OtherTabs(this)
@@ -153,14 +147,11 @@ export class OfflineStore extends Emitter {
   }
 
   /**
-   * How much room there is, in bytes. `ours`: of areas and of what was browsed, as far as it is known; the others only
-   * where a browser says so.
+   * How much room there is, in bytes. `ours`: of areas, as far as it is known; the others only where a browser says so.
    */
   async storage () {
-    const [room, browsed] = await Promise.all([storageRoom(), this.browse?.usage()])
-    return {
-      ...room, ours: this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), browsed?.bytes ?? 0)
-    }
+    const ours = this.areas.list().reduce((sum, area) => sum + storageSize(area.status()), 0)
+    return { ...await storageRoom(), ours }
   }
 
   /** Asks the browser not to clear it away when the device is short of room. @returns {Promise<boolean>} */
@@ -178,9 +169,8 @@ export class OfflineStore extends Emitter {
     await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
     this.#tabs?.close()
     this.#tabs = undefined
-    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([
-      this.browse?.close(), ...[...this.#databases.keys()].map(db => this.closeDatabase(db))
-    ]))
+    const closeAll = () => Promise.allSettled([...this.#databases.keys()].map(db => this.closeDatabase(db)))
+    await withinTime(STOP_TIMEOUT, closeAll)
   }
 
   /** Takes everything off the device that it has put there. */
@@ -192,7 +182,7 @@ export class OfflineStore extends Emitter {
     // earlier versions kept tiles in `edits` that were edited on the device
     const names = new Set(['', 'edits', ...this.#databases.values()])
     await Promise.allSettled([...names].map(suffix => this.destroyDatabase(suffix)))
-    await Promise.allSettled([this.browse?.destroy(), this.reserve.release()])
+    await this.reserve.release().catch(() => {})
     await this.close()
   }
 

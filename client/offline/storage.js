@@ -2,7 +2,6 @@
 // library.
 import { TilecouchError } from '../../core/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
-import { answer } from './browse-database.js'
 
 export const quotaDefaults = {
   text: 4 / 3, // of an image in the database to its bytes: it is kept as text
@@ -112,3 +111,14 @@ function asText (db) {
   Object.defineProperty(db, '_meta', { configurable: true, enumerable: true, get: () => meta, set (value) { meta = plain(value) } })
   return db
 }
+
+/**
+ * What a request answers.
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+const answer = request => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result)
+  request.onerror = () => reject(request.error)
+})

@@ -145,7 +145,7 @@ for (const { name, open } of openKinds) {
     })
 
     it('10: the limits are told', async () => {
-      assert.match(await text('storage'), /Maps take \d+ kB of this device, and [\d.]+ GB are free\. Of what was looked at, \d+ kB are kept, 20\.0 MB at most\./)
+      assert.match(await text('storage'), /Maps take \d+ kB of this device, and [\d.]+ GB are free\./)
       await button('Keep it safe').click()
       await page.waitForFunction(() => !document.getElementById('persist')?.textContent?.startsWith('Keep'))
     })
@@ -166,26 +166,6 @@ for (const { name, open } of openKinds) {
       assert.match(await text('size'), /^85 tiles, /, 'what is here is known')
       await button('Refresh').click()
       await says('trouble', 'cannot reach')
-    })
-
-    it('8: and what was only looked at is there as well, within its limit', async () => {
-      await link.restore()
-      await page.context().setOffline(false)
-      await button('Remove').click()
-      await says('areas', 'None yet')
-      await page.getByLabel('ask nobody but this device').setChecked(false)
-      await drawn(page) // what comes after it is forgotten is kept again
-      await button('Forget what was looked at').click()
-      await says('storage', 'looked at, 0 kB')
-      await move(-20, 60, 3)
-      await drawn(page)
-      await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-coverage-browsed').length >= 9)
-      await link.cut()
-      isCut = true
-      await page.getByLabel('ask nobody but this device').check()
-      await page.waitForFunction(() => document.querySelectorAll('#map .tilecouch-tile img').length >= 9)
-      assert.equal(await page.locator('#map .tilecouch-failed').count(), 0)
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing sticks out')
     })
   })
 }

@@ -6,8 +6,8 @@ import { parseArea } from '../../core/index.js'
 import { Selection } from '../../core/mirror/index.js'
 import { field, onField, take } from './support/stage.js'
 
-/** An OfflineStore of which everything is known: areas, rows that are there, rows that were looked at. */
-function storeOf (areas, { held = () => true, browsed = () => false } = {}) {
+/** An OfflineStore of which everything is known: areas, and rows that are there. */
+function storeOf (areas, { held = () => true } = {}) {
   const asked = /** @type {any[]} */ ([])
   const rows = has => async (layer, { z, x, y0, y1 }) => Array.from({ length: y1 - y0 + 1 }, (_, at) => y0 + at).filter(y => has(z, x, y))
   return {
@@ -20,8 +20,7 @@ function storeOf (areas, { held = () => true, browsed = () => false } = {}) {
         const found = await Promise.all(columns.map(column => rows(held)(layer, column)))
         return found.map(ys => ys.map(y => ({ y, current: true, gone: false })))
       }
-    },
-    browse: { places: rows(browsed) }
+    }
   }
 }
 
@@ -80,10 +79,10 @@ describe('what is on the device, tile by tile', () => {
     assert.deepEqual(await look(storeOf([box], held), [column(1, 0, 0, 0)], [-90, 0, 0, 66]), { '1/0/0': 'whole' })
   })
 
-  it('crosses the antimeridian, and is told of what was only looked at', async () => {
-    const store = storeOf([area({ bbox: [135, 0, -135, 66], zooms: { min: 3, max: 5 } })], { held: (z, x, y) => z === 3 && (x === 0 || x === 7) && y === 3, browsed: (z, x) => x === 1 || x === 0 })
-    assert.deepEqual(await look(store, [column(3, 0, 3, 3), column(3, 7, 3, 3), column(3, 1, 3, 3)]), { '3/0/3': 'whole', '3/7/3': 'whole', '3/1/3': 'browsed' })
-    assert.deepEqual(await look(storeOf([area({ bbox: west, zooms: { min: 9, max: 9 } })], { held: () => false, browsed: () => true }), [column(0, 0)]), { '0/0/0': 'part' })
+  it('crosses the antimeridian', async () => {
+    const store = storeOf([area({ bbox: [135, 0, -135, 66], zooms: { min: 3, max: 5 } })], { held: (z, x, y) => z === 3 && (x === 0 || x === 7) && y === 3 })
+    assert.deepEqual(await look(store, [column(3, 0, 3, 3), column(3, 7, 3, 3), column(3, 1, 3, 3)]), { '3/0/3': 'whole', '3/7/3': 'whole' })
+    assert.deepEqual(await look(storeOf([area({ bbox: west, zooms: { min: 9, max: 9 } })], { held: () => false }), [column(0, 0)]), { '0/0/0': 'part' })
   })
 })
 
@@ -91,13 +90,13 @@ onField('the coverage on a map', ['small'], stage => {
   const marks = page => page.evaluate(() => {
     const kinds = {}
     for (const { el, current } of Object.values(/** @type {any} */ (window).marks._tiles)) {
-      if (current) kinds[el.dataset.tile] = /coverage-(whole|part|browsed)/.exec(el.className)?.[1] ?? null
+      if (current) kinds[el.dataset.tile] = /coverage-(whole|part)/.exec(el.className)?.[1] ?? null
     }
     return kinds
   })
   const eventually = (page, wanted) => page.waitForFunction(expected => {
     const all = /** @type {any} */ (window).marks._tiles
-    const seen = Object.values(all).filter(({ current }) => current).map(({ el }) => `${el.dataset.tile} ${/coverage-(whole|part|browsed)/.exec(el.className)?.[1]}`)
+    const seen = Object.values(all).filter(({ current }) => current).map(({ el }) => `${el.dataset.tile} ${/coverage-(whole|part)/.exec(el.className)?.[1]}`)
     return expected.every(line => seen.includes(line))
   }, wanted)
 
@@ -146,7 +145,7 @@ onField('the coverage on a map', ['small'], stage => {
 
   it('may be taken off and put on again in the middle of a look, and ends with the store', async () => {
     const device = await stage.device()
-    const page = await device.open({ browse: true })
+    const page = await device.open()
     await take(page, { name: 'All', layer: 'small', bbox: [-180, -85, 180, 85], zooms: '0-2' })
     await show(page)
     await page.evaluate(() => {
@@ -160,7 +159,7 @@ onField('the coverage on a map', ['small'], stage => {
       map.setView([0, 0], 1, { animate: false })
     })
     await eventually(page, ['1/0/0 whole', '1/1/1 whole'])
-    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).marks.counts()), { whole: 4, part: 0, browsed: 0 })
+    assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).marks.counts()), { whole: 4, part: 0 })
     await page.evaluate(async () => {
       const { map, marks: layer, offline } = /** @type {any} */ (window)
       await offline.close()

@@ -207,22 +207,4 @@ onField('maps and what comes to a device', ['small'], stage => {
     })
   }
 
-  for (const kind of KINDS) {
-    it(`show again with the net off what was looked at before, and its surroundings larger than nothing (${kind})`, async () => {
-      const device = await stage.device()
-      const page = await device.open({ browse: true })
-      await device.install(page)
-      const map = { center: [0, -90], zoom: 2 }
-      await draw(page, 'small', { kind, offline: true, map })
-      const seen = await settled(page, all => Object.values(all).every(text => /^\d$/.test(text)))
-      await page.evaluate(() => /** @type {any} */ (window).offline.browse.usage())
-      await device.leave()
-      await device.reload(page, { browse: true })
-      await draw(page, 'small', { kind, offline: true, map })
-      assert.deepEqual(await settled(page, (all, before) => JSON.stringify(all) === JSON.stringify(before), seen), seen)
-      assert.ok((await marked(page)).length >= 4)
-      await page.evaluate(() => { /** @type {any} */ (window).map.setZoom(3, { animate: false }) })
-      await settled(page, all => Object.values(all).some(text => /^\d<2\.[0-3]$/.test(text)))
-    })
-  }
 })

@@ -6,7 +6,7 @@ const db = 'http://127.0.0.1:5984/tiles'
 const clock = L.couch.clock({ time: null })
 const newest = L.tileLayer.couch(db, { layer: 'daylight' })
 const past = L.tileLayer.couch.history(db, { layer: 'daylight', clock })
-const offline = L.couch.offline({ remote: db, browse: true })
+const offline = L.couch.offline({ remote: db })
 L.tileLayer.couch.coverage(offline, { layer: 'daylight' }).refresh()
 new L.TileLayer.Couch.Coverage(new L.Couch.OfflineStore({ remote: db }), { layer: 'daylight' }).counts().whole.toFixed()
 newest.setUrl('x')

@@ -7,16 +7,16 @@ import { OfflineStore as WithoutLeaflet } from '../../client/offline/index.js'
 declare const PouchDB: PouchConstructor
 
 // ---- a store on the device
-const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, browse: { size: 1e7 }, limits: { concurrency: 2 } })
+const offline = new OfflineStore({ remote: 'http://127.0.0.1:5984/tiles', PouchDB, limits: { concurrency: 2 } })
 offline.on('progress', ({ type, area, status }) => [type === 'progress', area.name, status.remaining?.toFixed()])
   .on('online', ({ online }) => !online).once('failure', ({ error, area }) => [error.code, area?.id]).on('areas tiles', ({ layer }) => layer).off('online')
 const options: OfflineStoreOptions = { remote: '/db' }
-new OfflineStore({ ...options, browse: true, adapter: 'memory' }).close()
+new OfflineStore({ ...options, adapter: 'memory' }).close()
 new WithoutLeaflet(options).destroy()
 // @ts-expect-error an address is needed
 new OfflineStore({ PouchDB })
 // @ts-expect-error
-new OfflineStore({ remote: '/db', browse: { bytes: 5 } })
+new OfflineStore({ remote: '/db', limits: { bytes: 5 } })
 // @ts-expect-error
 offline.on('progress', ({ online }) => online)
 
@@ -49,7 +49,7 @@ couchLayer('/db', { layer: 'daylight', offline, read: 'only' }).addTo(map)
 historyLayer('/db', { layer: 'daylight', offline, read: 'network' }).addTo(map)
 coverageLayer(offline, { layer: 'daylight', opacity: 0.5 }).addTo(map).refresh().on('coverage', ({ tiles }) => {
   const counts: CoverageCounts = tiles
-  return counts.whole + counts.part + counts.browsed
+  return counts.whole + counts.part
 })
 // @ts-expect-error
 couchLayer('/db', { layer: 'daylight', offline, read: 'cache' })
@@ -62,7 +62,5 @@ coverageLayer('/db', { layer: 'daylight' })
 export async function device () {
   const head = await offline.device.head('daylight', 2, 1, 1)
   const [rows] = await offline.device.versions('daylight', [{ z: 2, x: 1, y0: 0, y1: 3 }])
-  const kept = await offline.browse?.usage()
-  await offline.browse?.clear('daylight')
-  return [head?.version.time, rows[0].bytes, kept?.layers.daylight.tiles]
+  return [head?.version.time, rows[0].bytes]
 }

@@ -103,8 +103,7 @@ export const de = {
   coverage: {
     show: 'Zeigen, welche Kacheln auf diesem Gerät sind',
     whole: 'auf diesem Gerät, mit allen heruntergeladenen Zoomstufen darunter',
-    part: 'teilweise auf diesem Gerät',
-    browsed: 'kürzlich angesehen'
+    part: 'teilweise auf diesem Gerät'
   },
   estimate: {
     none: 'In diesen Zoomstufen hat der Kartenspeicher hier keine Kacheln.',

@@ -102,8 +102,7 @@ export const en = {
   coverage: {
     show: 'Show which tiles are on this device',
     whole: 'on this device, with all downloaded zooms below',
-    part: 'on this device in part',
-    browsed: 'looked at lately'
+    part: 'on this device in part'
   },
   estimate: {
     none: 'The store has no tiles here at these zooms.',

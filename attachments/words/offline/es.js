@@ -103,8 +103,7 @@ export const es = {
   coverage: {
     show: 'Mostrar qué teselas hay en este dispositivo',
     whole: 'en este dispositivo, con todos los niveles descargados debajo',
-    part: 'en parte en este dispositivo',
-    browsed: 'vista hace poco'
+    part: 'en parte en este dispositivo'
   },
   estimate: {
     none: 'El almacén no tiene teselas aquí en estos niveles.',

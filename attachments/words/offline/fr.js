@@ -103,8 +103,7 @@ export const fr = {
   coverage: {
     show: 'Montrer les tuiles présentes sur cet appareil',
     whole: 'sur cet appareil, avec tous les zooms téléchargés en dessous',
-    part: 'en partie sur cet appareil',
-    browsed: 'regardée récemment'
+    part: 'en partie sur cet appareil'
   },
   estimate: {
     none: 'L’entrepôt n’a pas de tuiles ici à ces zooms.',
