@@ -97,7 +97,7 @@ export const isLoopback = host => /^(127\.|localhost$|::1$)/i.test(host)
 export const isLocalName = header => header === undefined || LOCAL.test(header)
 
 /** Requests by POST that only read. */
-const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_find|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
+const READ = /^(_all_docs|_all_docs\/queries|_bulk_get|_changes|_revs_diff|_design\/[^/]+\/_view\/[^/]+(\/queries)?)$/
 
 /**
  * Lets pages of any origin read, as on a CouchDB that `tilecouch doctor --fix --cors '*'` has prepared. They may not

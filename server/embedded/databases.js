@@ -84,7 +84,6 @@ export class Database extends EventEmitter {
     this.started = Number.parseInt(fingerprint(await this.pouch.id()).slice(0, 12), 16).toString()
     const { update_seq: seq } = await this.pouch.info()
     await this.views.removeAhead(seq)
-    await removeMangoAhead(this.pouch, seq)
     this.failed = false
   }
 
@@ -180,37 +179,8 @@ async function openPouch (path, revsLimit, onFailure) {
   return pouch
 }
 
-/** The document; undefined: there is none. @param {Promise<any>} asked */
-const found = asked => asked.catch(error => {
-  if (error.status !== 404) throw error
-})
-
-/** Its Mango indexes, opened: those whose folder exists, even if PouchDB's list of them has others. */
-async function * mangoOf (pouch) {
-  const { dependentDbs = {} } = await found(pouch.get('_local/_pouch_dependentDbs')) ?? {}
-  const { adapter, db } = pouch.__opts
-  const names = Object.keys(dependentDbs).map(path => basename(path))
-    .filter(name => /^docs-mrview-[0-9a-f]+$/.test(name))
-  for (const name of new Set(names)) yield new PouchDB(join(dirname(pouch.name), name), { adapter, db })
-}
-
-/** As ViewIndexes.removeAhead. */
-async function removeMangoAhead (pouch, seq) {
-  for await (const index of mangoOf(pouch)) {
-    const { seq: reached = 0 } = await found(index.get('_local/lastSeq')) ?? {}
-    await (reached > seq ? index.destroy() : index.close())
-  }
-}
-
-/** Closes a PouchDB and its Mango indexes: PouchDB itself leaves those open. */
-async function closePouch (pouch) {
-  try {
-    for await (const index of mangoOf(pouch)) await index.close().catch(() => {})
-  } catch {
-    // a store that fails is closed too
-  }
-  await pouch.close().catch(() => {}) // it may be closed already
-}
+/** Closes a PouchDB, which may be closed already. */
+const closePouch = pouch => pouch.close().catch(() => {})
 
 export class Databases {
   /** @param {{threads: import('./design/threads.js').DesignThreads}} options */

@@ -5,8 +5,7 @@ import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
 import { changes } from './routes/changes.js'
 import { createDatabase, databaseRoot, databaseRoutes, deleteDatabase, serverRoutes } from './routes/server.js'
-import { listRoute, showRoute, updateRoute } from './routes/design.js'
-import { mangoRoute } from './routes/mango.js'
+import { listRoute, showRoute } from './routes/design.js'
 import { rewrite } from './routes/rewrite.js'
 
 const inDatabase = {
@@ -16,13 +15,10 @@ const inDatabase = {
   _local_docs: localDocs,
   _bulk_docs: bulkDocs,
   _bulk_get: bulkGet,
-  _revs_diff: revsDiff,
-  _find: mangoRoute,
-  _explain: mangoRoute,
-  _index: mangoRoute
+  _revs_diff: revsDiff
 }
 
-const inDesign = { _view: viewRoute, _show: showRoute, _list: listRoute, _update: updateRoute, _info: infoRoute }
+const inDesign = { _view: viewRoute, _show: showRoute, _list: listRoute, _info: infoRoute }
 
 /** Answers an exchange. @param {import('./exchange.js').Exchange} ex */
 export async function route (ex, server) {

@@ -1,6 +1,7 @@
-// Mango selectors as in CouchDB, compiled once for each request and then tested on each document. Every reader can send
-// one, and this server has one thread, so a selector must not take long: patterns run in linear time (RE2 has no
-// backreferences and no lookaheads), lists are sets, and the steps for each document are counted.
+// Selectors of the changes feed, as in CouchDB, with the operators that tilecouch, PouchDB and mirrors send:
+// comparisons, $regex, $and, $or, $not. They are compiled once for each request and then tested on each document. Every
+// reader can send one, and this server has one thread, so a selector must not take long: patterns run in linear time
+// (RE2 has no backreferences and no lookaheads), and the steps for each document are counted.
 import { RE2JS } from 're2js'
 import { HttpError, badRequest } from './errors.js'
 import { isObject } from './exchange.js'
@@ -29,10 +30,6 @@ const keyOf = value => {
   return encodeKey(value)
 }
 
-/** Keys as texts, so that a set can hold them. */
-const textOf = value => keyOf(value).toString('latin1')
-
-const isInteger = value => Number.isSafeInteger(value)
 const listOf = (operator, argument) => {
   if (!Array.isArray(argument)) throw invalid(operator, argument)
   return argument
@@ -46,11 +43,6 @@ function comparison (fits) {
     const order = value => Number(value > argument) - Number(value < argument)
     return value => fits(areTexts(value) ? order(value) : keyOf(value).compare(key))
   }
-}
-
-const isIn = argument => {
-  const wanted = new Set(listOf('$in', argument).map(one => encodeKey(one).toString('latin1')))
-  return value => wanted.has(textOf(value)) || (Array.isArray(value) && value.some(one => wanted.has(textOf(one))))
 }
 
 function pattern (argument, { spent }) {
@@ -78,15 +70,6 @@ function compiled (text) {
   }
 }
 
-const types = {
-  null: value => value === null,
-  boolean: value => typeof value === 'boolean',
-  number: value => typeof value === 'number',
-  string: value => typeof value === 'string',
-  array: Array.isArray,
-  object: isObject
-}
-
 /**
  * Each makes a test of a value out of its argument.
  * @type {Record<string, (argument: any, context: any) => (value: any) => boolean>}
@@ -98,79 +81,23 @@ const operators = {
   $ne: comparison(order => order !== 0),
   $gte: comparison(order => order >= 0),
   $gt: comparison(order => order > 0),
-  $in: isIn,
-  $nin (argument) {
-    const test = isIn(listOf('$nin', argument))
-    return value => !test(value)
-  },
-  $all (argument) {
-    const wanted = listOf('$all', argument).map(one => encodeKey(one).toString('latin1'))
-    return value => {
-      if (!Array.isArray(value) || !wanted.length) return false
-      count(wanted.length)
-      const there = new Set(value.map(textOf))
-      return wanted.every(one => there.has(one))
-    }
-  },
-  $exists (argument) {
-    if (typeof argument !== 'boolean') throw invalid('$exists', argument)
-    return () => argument
-  },
-  $type (argument) {
-    if (!Object.hasOwn(types, argument)) throw invalid('$type', argument)
-    return types[argument]
-  },
-  $size (argument) {
-    if (!isInteger(argument) || argument < 0) throw invalid('$size', argument)
-    return value => Array.isArray(value) && value.length === argument
-  },
-  $mod (argument) {
-    const isPair = Array.isArray(argument) && argument.length === 2 && argument.every(isInteger)
-    const [divisor, rest] = isPair ? argument : []
-    if (!divisor) throw invalid('$mod', argument)
-    return value => Number.isInteger(value) && value % divisor === rest
-  },
-  $regex: pattern,
-  $beginsWith (argument) {
-    if (typeof argument !== 'string') throw invalid('$beginsWith', argument)
-    return value => typeof value === 'string' && value.startsWith(argument)
-  },
-  $elemMatch (argument, context) {
-    const test = within('$elemMatch', argument, context)
-    return value => Array.isArray(value) && value.some(test)
-  },
-  $allMatch (argument, context) {
-    const test = within('$allMatch', argument, context)
-    return value => Array.isArray(value) && value.length > 0 && value.every(test)
-  },
-  $keyMapMatch (argument, context) {
-    const test = within('$keyMapMatch', argument, context)
-    return value => isObject(value) && Object.keys(value).some(test)
-  }
+  $regex: pattern
 }
 
-const within = (operator, argument, { spent }) => {
-  if (!isObject(argument)) throw invalid(operator, argument)
-  return condition(argument, [], false, spent)
-}
-
-const OPPOSITE = {
-  $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq', $in: '$nin', $nin: '$in'
-}
+const OPPOSITE = { $lt: '$gte', $gte: '$lt', $gt: '$lte', $lte: '$gt', $eq: '$ne', $ne: '$eq' }
 
 /**
- * One operator on one field. A missing field matches {$exists: false} only, also below $not, as in CouchDB.
+ * One operator on one field. A missing field matches nothing, also below $not, as in CouchDB.
  */
 function onField (path, operator, argument, isNot, spent) {
   if (!Object.hasOwn(operators, operator)) throw new HttpError(400, 'invalid_operator', `Invalid operator: ${operator}`)
   const opposite = isNot ? OPPOSITE[operator] : undefined
   const made = operators[opposite ?? operator](argument, { isId: path.length === 1 && path[0] === '_id', spent })
   const test = isNot && !opposite ? value => !made(value) : made
-  const fitsNothing = operator === '$exists' && argument === isNot
   return value => {
     count(1 + path.length)
     const found = path.reduce(inner, value)
-    return found === undefined ? fitsNothing : test(found)
+    return found !== undefined && test(found)
   }
 }
 
@@ -203,10 +130,9 @@ function condition (selector, path, isNot, spent) {
   if (!names.length) return path.length ? onField(path, '$eq', selector, isNot, spent) : () => !isNot
   const tests = names.map(name => {
     const argument = selector[name]
-    const each = isNotEach => members(name, argument, one => condition(one, path, isNotEach, spent))
-    if (name === '$and') return (isNot ? any : all)(each(isNot))
-    if (name === '$or') return (isNot ? all : any)(each(isNot))
-    if (name === '$nor') return (isNot ? any : all)(each(!isNot))
+    const each = () => members(name, argument, one => condition(one, path, isNot, spent))
+    if (name === '$and') return (isNot ? any : all)(each())
+    if (name === '$or') return (isNot ? all : any)(each())
     if (name === '$not' && !isObject(argument)) throw invalid(name, argument)
     if (name === '$not') return condition(argument, path, !isNot, spent)
     if (name.startsWith('$')) return onField(path, name, argument, isNot, spent)

@@ -8,7 +8,6 @@ import { changes } from './compat/changes.js'
 import { databases } from './compat/databases.js'
 import { designs } from './compat/designs.js'
 import { documents } from './compat/documents.js'
-import { mango } from './compat/mango.js'
 import { rewrites } from './compat/rewrites.js'
 import { security } from './compat/security.js'
 import { validation } from './compat/validation.js'
@@ -20,6 +19,6 @@ for (const { name, start } of targets) {
     let target
     before(async () => { target = await start() })
     after(() => target.stop())
-    for (const suite of [databases, documents, attachments, bulk, replication, views, changes, mango, designs, rewrites, validation, security]) suite(() => target)
+    for (const suite of [databases, documents, attachments, bulk, replication, views, changes, designs, rewrites, validation, security]) suite(() => target)
   })
 }

@@ -34,7 +34,6 @@ describe('the embedded store after a power cut', function () {
   }
   const write = (from, to) => client('POST', '/db/_bulk_docs', { docs: Array.from({ length: to - from }, (_, at) => ({ _id: `d${String(from + at).padStart(3, '0')}`, n: from + at })) })
   const indexed = async () => (await client('GET', '/db/_design/d/_view/by_n')).json.rows.map(({ key }) => key)
-  const found = async () => (await client('POST', '/db/_find', { selector: { n: { $gte: 0 } }, limit: 500 })).json.docs.map(({ n }) => n).sort((a, b) => a - b)
   const numbers = (...ranges) => ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, at) => from + at))
 
   /** The documents as they were, the indexes as they are. */
@@ -53,22 +52,19 @@ describe('the embedded store after a power cut', function () {
   for (const [when, between] of /** @type {const} */ ([['at once', () => {}], ['after another start in which nobody asked', async () => { await stop(); await start() }]])) {
     it(`takes new documents into an index that was ahead of them, ${when}`, async () => {
       await client('PUT', '/db/_design/d', BY_N)
-      await client('POST', '/db/_index', { index: { fields: ['n'] }, name: 'n' })
       await write(0, 50)
-      assert.deepEqual([(await indexed()).length, (await found()).length], [50, 50])
+      assert.equal((await indexed()).length, 50)
       await rewind(async () => {
         await write(50, 100)
-        assert.deepEqual([(await indexed()).length, (await found()).length], [100, 100])
+        assert.equal((await indexed()).length, 100)
       })
       // as many as were lost, and more: the numbers tell nothing any more
       await write(200, 220)
       await between()
       assert.deepEqual(await indexed(), numbers([0, 50], [200, 220]))
-      assert.deepEqual(await found(), numbers([0, 50], [200, 220]))
       await write(300, 360)
       await between()
       assert.deepEqual(await indexed(), numbers([0, 50], [200, 220], [300, 360]))
-      assert.deepEqual(await found(), numbers([0, 50], [200, 220], [300, 360]))
     })
   }
 

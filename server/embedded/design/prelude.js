@@ -5,7 +5,7 @@
   const ddoc = JSON.parse(text)
   const compiled = new Map()
   const modules = new Map()
-  let emitted, chunks, start, rows, provided, types, bestType
+  let emitted, chunks, start, rows
 
   function define (name, value) {
     Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
@@ -53,68 +53,22 @@
   define('start', response => { start = response || {} })
   define('send', chunk => { chunks.push(String(chunk)) })
   define('getRow', () => rows.length ? rows.pop() : null)
-  define('provides', (type, handler) => { provided.push([type, handler]) })
-  define('registerType', (type, ...mimes) => { types[type] = mimes })
 
   function reset () {
     chunks = []
     start = null
     rows = []
-    provided = []
-    bestType = null
-    types = {
-      all: ['*/*'],
-      text: ['text/plain; charset=utf-8', 'txt'],
-      html: ['text/html; charset=utf-8'],
-      xhtml: ['application/xhtml+xml', 'xhtml'],
-      xml: ['application/xml', 'text/xml', 'application/x-xml'],
-      js: ['text/javascript', 'application/javascript', 'application/x-javascript'],
-      css: ['text/css'],
-      ics: ['text/calendar'],
-      csv: ['text/csv'],
-      rss: ['application/rss+xml'],
-      atom: ['application/atom+xml'],
-      yaml: ['application/x-yaml', 'text/yaml'],
-      multipart_form: ['multipart/form-data'],
-      url_encoded_form: ['application/x-www-form-urlencoded'],
-      json: ['application/json', 'text/x-json']
-    }
-  }
-
-  function accepts (range, mime) {
-    const [type, subtype] = mime.split(';')[0].split('/')
-    const [wantedType, wantedSubtype] = range.split(';')[0].trim().split('/')
-    const fits = (wanted, given) => wanted === '*' || wanted === given || given === '*'
-    return fits(wantedType, type) && fits(wantedSubtype, subtype)
-  }
-
-  function runProvided (req) {
-    const wanted = req.query && req.query.format
-    const ranges = String(req.headers.Accept || '*/*').split(',')
-    const providerOf = range => provided.find(([type]) => (types[type] || []).some(mime => accepts(range, mime)))
-    const chosen = wanted
-      ? provided.find(([type]) => type === wanted)
-      : ranges.reduce((found, range) => found || providerOf(range), undefined)
-    if (!chosen && wanted) {
-      const reason = `the format option is set to '${wanted}', but there's no provider registered for that format.`
-      throw ['error', 'render_error', reason]
-    }
-    if (!chosen) throw ['error', 'not_acceptable', `Content-Type ${req.headers.Accept} not supported`]
-    bestType = (types[chosen[0]] || [])[0]
-    return chosen[1].call(ddoc)
   }
 
   const wrap = value => typeof value === 'string' ? { body: value } : value
 
-  function render (value, req) {
+  function render (value) {
     let response = wrap(value === undefined || value === null ? {} : value)
-    if (provided.length) response = wrap(runProvided(req) || {})
     if (typeof response !== 'object') throw ['error', 'render_error', 'undefined response from show function']
     if (chunks.length || start) {
       const headers = { ...(start && start.headers), ...response.headers }
       response = { ...start, ...response, headers, body: chunks.join('') + (response.body || '') }
     }
-    if (bestType) response.headers = { 'Content-Type': bestType, ...response.headers }
     return response
   }
 
@@ -140,7 +94,6 @@
         return emitted
       }))
     },
-    reduce: ({ source, keys, values }) => compile(source)(keys, values, false),
     validate: ({ source, userCtx, secObj }, jobs) => {
       let validation
       return jobs.map(({ newDoc, oldDoc }) => {
@@ -153,32 +106,17 @@
         }
       })
     },
-    filter: ({ source, req }, docs) => {
-      const filter = compile(source)
-      return docs.map(doc => Boolean(filter.call(ddoc, doc, req)))
-    },
-    filterView: ({ source }, docs) => {
-      const map = compile(source)
-      return docs.map(doc => { emitted = []; map.call(ddoc, doc); return emitted.length > 0 })
-    },
     show: ({ source, doc, req }) => {
       reset()
-      return render(compile(source).call(ddoc, doc, req), req)
-    },
-    update: ({ source, doc, req }) => {
-      reset()
-      const result = compile(source).call(ddoc, doc, req)
-      if (!Array.isArray(result)) throw ['error', 'render_error', 'update functions return [doc, response]']
-      return { doc: result[0], response: wrap(result[1]) || {} }
+      return render(compile(source).call(ddoc, doc, req))
     },
     list: ({ source, head, rows: all, req }) => {
       reset()
       rows = all.reverse()
-      let tail = compile(source).call(ddoc, head, req)
-      if (provided.length) tail = runProvided(req)
+      const tail = compile(source).call(ddoc, head, req)
       if (tail !== undefined && tail !== null) chunks.push(String(tail))
       const { code, headers } = start || {}
-      return { code, headers: { ...(bestType && { 'Content-Type': bestType }), ...headers }, body: chunks.join('') }
+      return { code, headers: { ...headers }, body: chunks.join('') }
     },
     rewrite: ({ source, req }) => ({ value: compile(source).call(ddoc, req) })
   }

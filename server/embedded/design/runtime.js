@@ -75,7 +75,7 @@ function compilationError (error, source) {
   if (error.tuple) return new HttpError(statusOf(error.tuple[1]), error.tuple[1] ?? 'error', error.tuple[2] ?? '')
 }
 
-/** The error that a show, list or update function threw. */
+/** The error that a show, list or rewrite function threw. */
 export function renderError (error, name = 'render_error') {
   const { object } = error
   if (object?.error !== undefined && object.reason !== undefined) {
@@ -176,22 +176,21 @@ function functionsOf (name, view) {
   if (view.reduce !== undefined && typeof view.reduce !== 'string') {
     throw invalid(`\`views.${name}.reduce\` field must have string type`)
   }
-  if (view.reduce?.startsWith('_') && !isBuiltIn(view.reduce)) {
-    throw invalid(`\`${view.reduce}\` is not a supported reduce function.`)
+  if (view.reduce && !isBuiltIn(view.reduce)) {
+    throw invalid(`\`${view.reduce}\` is not a supported reduce function: use _count, _sum or _stats.`)
   }
-  const parts = ['map', 'reduce'].filter(part => view[part] && !isBuiltIn(view[part]))
-  return parts.map(part => ({ name, part, source: view[part] }))
+  return view.map ? [{ name, source: view.map }] : []
 }
 
 /**
  * Parses functions without running them.
- * @param {{name: string, part: string, source: string}[]} functions @param {DesignRuntime} runtime
+ * @param {{name: string, source: string}[]} functions @param {DesignRuntime} runtime
  */
 async function parse (functions, runtime) {
   const faults = await runtime.call('parse', { sources: functions.map(({ source }) => source) })
-  functions.forEach(({ name, part, source }, i) => {
+  functions.forEach(({ name, source }, i) => {
     if (!faults[i]) return
-    const where = `Compilation of the ${part} function in the '${name}' view failed`
+    const where = `Compilation of the map function in the '${name}' view failed`
     throw new HttpError(400, 'compilation_error', `${where}: ${faults[i]} (${source})`)
   })
 }

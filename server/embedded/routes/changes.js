@@ -1,12 +1,10 @@
 // The changes feed. Each step reads a batch from PouchDB and filters it here; a waiting feed sleeps until a write wakes
 // it. PouchDB's own live feeds are not used: they outlive their client, and end the process on a bad filter.
 import { compareRevs } from '../../../core/mirror/index.js'
-import { functionOf } from '../design/runtime.js'
 import { winner } from '../documents.js'
-import { badRequest, HttpError, notFound } from '../errors.js'
+import { badRequest, HttpError } from '../errors.js'
 import { MAX_QUESTION, parseJson } from '../exchange.js'
 import { compileSelector, pickFitting } from '../selector.js'
-import { requestObject } from './design.js'
 import { seqText } from './server.js'
 
 const BATCH = 100 // changes a read
@@ -14,9 +12,7 @@ const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in C
 const HEARTBEAT = 60000 // ms between newlines for heartbeat=true
 
 // answered as
-const feeds = {
-  normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous', eventsource: 'eventsource'
-}
+const feeds = { normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous' }
 
 function integer (text, name) {
   if (!/^\d{1,9}$/.test(text)) throw badRequest(`invalid_integer: ${name}`)
@@ -42,12 +38,12 @@ async function parse (ex) {
   const body = ex.method === 'POST' ? await postBody(ex) : {}
   const feed = feeds[query.feed ?? 'normal']
   if (!Object.hasOwn(feeds, query.feed ?? 'normal')) {
-    throw badRequest('Supported `feed` types: normal, continuous, live, longpoll, eventsource')
+    throw badRequest('Supported `feed` types: normal, continuous, live, longpoll')
   }
   const { update_seq: now } = await ex.db.pouch.info()
   return {
     feed,
-    since: sinceOf(query.since ?? ex.headers['last-event-id'], now),
+    since: sinceOf(query.since, now),
     limit: query.limit === undefined ? Infinity : integer(query.limit, 'limit'),
     descending: ex.flag('descending'),
     includeDocs: ex.flag('include_docs'),
@@ -55,7 +51,7 @@ async function parse (ex) {
     style: query.style === 'all_docs' ? 'all_docs' : 'main_only',
     timeout: query.timeout === undefined ? TIMEOUT : integer(query.timeout, 'timeout'),
     heartbeat: heartbeatOf(query.heartbeat),
-    filter: await changeFilter(ex, body)
+    filter: changeFilter(ex, body)
   }
 }
 
@@ -135,11 +131,6 @@ const shapes = {
     open: '',
     line: text => `${text}\n`,
     close: (seq, pending) => `${JSON.stringify({ last_seq: seq, pending })}\n`
-  },
-  eventsource: {
-    open: '',
-    line: (text, first, seq) => `data: ${text}\nid: ${JSON.stringify(seq)}\n\n`,
-    close: () => ''
   }
 }
 
@@ -147,13 +138,11 @@ export async function changes (ex) {
   ex.only('GET', 'HEAD', 'POST')
   const options = await parse(ex)
   const shape = shapes[options.feed] ?? shapes.normal
-  const isEvents = options.feed === 'eventsource'
-  const headers = isEvents ? { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' } : {}
   // the first batch is read before the headers are sent, so that a broken filter gives an error answer
   const { since, limit } = options
   const none = { changes: [], last: since, complete: true, now: since }
   const first = limit > 0 ? await readBatch(ex, options, since, limit) : none
-  ex.startStream(headers)
+  ex.startStream()
   await ex.write(shape.open)
   const beat = options.heartbeat ? setInterval(() => ex.res.write('\n'), options.heartbeat) : undefined
   try {
@@ -176,7 +165,7 @@ async function feedChanges (ex, options, shape, batch) {
   for (;;) {
     for (const change of batch.changes.slice(0, limit)) {
       const late = isLate(options) && { doc: await ex.db.use(() => winner(ex.db, change.id, options.read)) }
-      await ex.write(shape.line(JSON.stringify({ ...change, ...late }), sent === 0, change.seq))
+      await ex.write(shape.line(JSON.stringify({ ...change, ...late }), sent === 0))
       sent++
       since = Number.parseInt(change.seq, 10)
     }
@@ -202,7 +191,7 @@ async function waitForMore (ex, { timeout, heartbeat }, since) {
   return reason === 'changed'
 }
 
-// Filters: the built-in ones, and the functions of design documents
+// Filters: the built-in ones
 
 /** No filter. */
 const everything = { needsDocs: false, pass: all => all }
@@ -220,42 +209,16 @@ const builtIn = {
     if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
     const fits = compileSelector(body.selector)
     return { needsDocs: true, pass: all => pickFitting(all, ({ doc }) => fits(doc)) }
-  },
-  async _view (ex) {
-    if (ex.query.view === undefined) throw badRequest('`view` filter parameter is not provided.')
-    const [ddocName, name, ...rest] = ex.query.view.split('/')
-    if (!name || rest.length) throw badRequest('`view` must be of the form `designname/viewname`')
-    const runtime = await ex.db.designs.get(ddocName)
-    const { views = {} } = runtime.ddoc
-    if (typeof (Object.hasOwn(views, name) ? views[name]?.map : undefined) !== 'string') {
-      throw notFound(`missing json key: ${name}`)
-    }
-    return byFunction(runtime, 'filterView', { source: views[name].map })
   }
 }
 
-const byFunction = (runtime, kind, payload) => ({
-  needsDocs: true,
-  async pass (all) {
-    const verdicts = await runtime.callEach(kind, payload, all.map(({ doc }) => doc))
-    return all.filter((change, i) => verdicts[i])
-  }
-})
-
 /**
  * @param {import('../exchange.js').Exchange} ex
- * @returns {Promise<{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}>}
+ * @returns {{needsDocs: boolean, docIds?: string[], pass: (changes: any[]) => any[] | Promise<any[]>}}
  */
-async function changeFilter (ex, body) {
+function changeFilter (ex, body) {
   const { filter } = ex.query
   if (filter === undefined || filter === '') return everything
-  if (filter.startsWith('_')) {
-    if (!Object.hasOwn(builtIn, filter)) throw badRequest('unknown builtin filter name')
-    return builtIn[filter](ex, body)
-  }
-  const [ddocName, name, ...rest] = filter.split('/')
-  if (!name || rest.length) throw badRequest('`filter` must be of the form `designname/filtername`')
-  const runtime = await ex.db.designs.get(ddocName)
-  const source = functionOf(runtime.ddoc, 'filters', name)
-  return byFunction(runtime, 'filter', { source, req: await requestObject(ex, null) })
+  if (!Object.hasOwn(builtIn, filter)) throw badRequest('`filter` must be _doc_ids, _design or _selector')
+  return builtIn[filter](ex, body)
 }

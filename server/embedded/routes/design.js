@@ -1,18 +1,17 @@
-// _show, _list and _update. The answer of a design function is sent at once, with its length: Content-Length and
+// _show and _list. The answer of a design function is sent at once, with its length: Content-Length and
 // chunked encoding together would be two answers to clients that keep connections.
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { HttpError, notFound } from '../errors.js'
 import { SANDBOX, decode, mapValues, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
-import { writeDocument } from '../writer.js'
 import { viewRows } from './rows.js'
 import { describe, newId } from './server.js'
 
 const HTML = 'text/html; charset=utf-8'
 const allowed = new Set(['code', 'headers', 'body', 'base64', 'json', 'stop'])
 
-/** Sends what a show, list, update or rewrite function returned. */
+/** Sends what a show, list or rewrite function returned. */
 export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
   for (const [name, value] of Object.entries(answer)) {
     if (!allowed.has(name)) {
@@ -49,17 +48,12 @@ function cleanHeaders (headers) {
   return clean
 }
 
-/** The function that a request calls, and the id of the document below it. */
-async function called (ex, ddocName, group) {
+export async function showRoute (ex, ddocName) {
   const [name, ...idParts] = ex.segments.slice(4)
   if (name === undefined) throw notFound()
   const runtime = await ex.db.designs.get(ddocName)
-  const source = functionOf(runtime.ddoc, group, name)
-  return { runtime, source, id: idParts.length ? idParts.join('/') : null }
-}
-
-export async function showRoute (ex, ddocName) {
-  const { runtime, source, id } = await called(ex, ddocName, 'shows')
+  const source = functionOf(runtime.ddoc, 'shows', name)
+  const id = idParts.length ? idParts.join('/') : null
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
   const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
   sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept' })
@@ -78,16 +72,6 @@ export async function listRoute (ex, ddocName) {
   for await (const row of rows) all.push(row)
   const answer = await runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
   sendDesignAnswer(ex, answer, 'application/json')
-}
-
-export async function updateRoute (ex, ddocName) {
-  const { runtime, source, id } = await called(ex, ddocName, 'updates')
-  const old = id === null ? null : await findDocument(ex.db, id)
-  const { doc, response } = await runtime.call('update', { source, doc: old, req: await requestObject(ex, id) })
-  if (doc === null || doc === undefined) return sendDesignAnswer(ex, response, HTML)
-  const written = await writeDocument(ex.db, { ...doc, _id: doc._id ?? id ?? newId() }, { userCtx: ex.userCtx })
-  const headers = { 'X-Couch-Id': encodeURIComponent(written.id), 'X-Couch-Update-NewRev': written.rev }
-  sendDesignAnswer(ex, { code: 201, ...response }, HTML, headers)
 }
 
 // The request as CouchDB shows it to design functions
@@ -128,7 +112,7 @@ export async function rewriteRequest (ex) {
   }
 }
 
-/** What shows, lists, updates and filters see. @param {import('../exchange.js').Exchange} ex */
+/** What shows and lists see. @param {import('../exchange.js').Exchange} ex */
 export async function requestObject (ex, id) {
   const request = await rewriteRequest(ex)
   const form = ex.hasForm ? await ex.form() : {}

@@ -1,4 +1,4 @@
-// Documents: one by its id (read, write, delete, copy), its attachments, and many in one request.
+// Documents: one by its id (read, write, delete), its attachments, and many in one request.
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -8,7 +8,7 @@ import {
   attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
-import { SANDBOX, decode, isObject, parseJson } from '../exchange.js'
+import { SANDBOX, isObject, parseJson } from '../exchange.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'
@@ -105,19 +105,7 @@ async function remove (ex, id) {
   answerWritten(ex, await save(ex, { _id: id, _rev: rev, _deleted: true }), 200)
 }
 
-async function copy (ex, id) {
-  const destination = ex.headers.destination
-  if (!destination) throw badRequest('Destination header is mandatory for COPY.')
-  if (/^https?:\/\//i.test(destination)) throw badRequest('Destination URL must be relative.')
-  const [target, rev] = destination.split('?rev=')
-  const source = await getDocument(ex.db, id, { ...readOptions(ex), attachments: true })
-  const { _revisions, _conflicts, ...doc } = source
-  const targetId = decode(target.replace(/^\//, ''))
-  const targetRev = rev === undefined ? undefined : requireRev(rev)
-  answerWritten(ex, await save(ex, { ...doc, _id: targetId, _rev: targetRev }))
-}
-
-const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write, COPY: copy }
+const methods = { DELETE: remove, GET: read, HEAD: read, PUT: write }
 
 export const documentRoute = (ex, id) => ex.dispatch(methods, id)
 

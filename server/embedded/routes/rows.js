@@ -11,7 +11,7 @@ const PAGE = 1000 // rows a read
 const ranges = { _all_docs: ['', undefined], _design_docs: ['_design/', '_design0'] }
 
 /** Ids of a range, page by page. CouchDB sorts anything but strings before every id. */
-export async function * idsInRange (database, group, options) {
+async function * idsInRange (database, group, options) {
   const { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
   const [first, last] = ranges[group]
   const asId = value => typeof value === 'string' ? value : value === undefined ? undefined : ''
@@ -170,10 +170,10 @@ const PIECE = 65536 // characters that are written together
  * Documents that are read together: with their images, hundreds would be as many MB.
  * @param {{attachments?: boolean}} [options]
  */
-export const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
+const batchSize = ({ attachments } = {}) => attachments ? 4 : 100
 
 /** @param {AsyncIterable<any>} rows */
-export async function * batches (rows, size) {
+async function * batches (rows, size) {
   let batch = []
   for await (const row of rows) {
     batch.push(row)
@@ -188,7 +188,7 @@ export async function * batches (rows, size) {
  * Rows with `doc`: the document of the row, or the one its value names.
  * @param {import('../databases.js').Database} database
  */
-export async function * withDocs (database, rows, options) {
+async function * withDocs (database, rows, options) {
   const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
   for await (const batch of batches(rows, batchSize(read))) {
     yield * await Promise.all(batch.map(async row => {

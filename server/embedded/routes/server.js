@@ -62,13 +62,6 @@ export const serverRoutes = {
     ex.sendJson(200, databases.names())
   },
   _session: (ex, { sessions }) => ex.dispatch(sessionMethods, sessions),
-  _uuids (ex) {
-    ex.only('GET')
-    const { count = '1' } = ex.query
-    if (!/^\d+$/.test(count)) throw badRequest('count must be a positive integer')
-    if (Number(count) > 1000) throw badRequest('count parameter too large')
-    ex.sendJson(200, { uuids: Array.from({ length: Number(count) }, newId) }, { 'Cache-Control': 'no-cache' })
-  },
   async _active_tasks (ex, { databases }) {
     ex.only('GET', 'HEAD')
     requireServerAdmin(ex.userCtx)

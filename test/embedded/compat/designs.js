@@ -13,8 +13,7 @@ const ddoc = {
     boom: '(function () { throw "boom" })',
     broken: '(function (',
     number: '(function () { return 5 })',
-    shared: '(function () { return require("lib/words").hello + require("lib/deep/more") })',
-    provided: '(function () { provides("html", function () { return "<b>" }); provides("text", function () { return "plain" }) })'
+    shared: '(function () { return require("lib/words").hello + require("lib/deep/more") })'
   },
   lib: { words: 'exports.hello = "hello"', deep: { more: 'module.exports = " " + require("../other").world' }, other: 'exports.world = "world"' },
   views: { v: { map: '(function (doc) { if (doc.n) emit(doc.n, doc._id) })', reduce: '_count' } },
@@ -23,11 +22,10 @@ const ddoc = {
     redirect: '(function (head, req) { var row = getRow(); start({ code: 302, headers: { Location: "../../../" + (row ? row.id : "none") + "/tile" } }); return "see there" })',
     notFound: '(function () { start({ code: 404, headers: { "Content-Type": "application/json" } }); send("{}") })',
     boom: '(function () { throw "x" })'
-  },
-  updates: { put: '(function (doc, req) { return [{ _id: req.id, was: doc ? doc.n : null, body: req.body }, "ok"] })' }
+  }
 }
 
-export const designs = target => describe('shows, lists and updates', () => {
+export const designs = target => describe('shows and lists', () => {
   const db = freshDatabase(target)
   const { admin } = db
   const show = (path, ...rest) => admin('GET', `/_design/d/_show/${path}`, ...rest)
@@ -64,8 +62,6 @@ export const designs = target => describe('shows, lists and updates', () => {
     assert.equal(image.text, 'abc')
     assert.equal(image.headers['content-type'], 'image/png')
     assert.equal((await show('shared')).text, 'hello world')
-    assert.equal((await show('provided', undefined, { Accept: 'text/plain' })).text, 'plain')
-    assert.equal((await show('provided', undefined, { Accept: 'text/html' })).text, '<b>')
   })
 
   it('name what a function threw', async () => {
@@ -112,12 +108,6 @@ export const designs = target => describe('shows, lists and updates', () => {
     assert.equal((await list('boom/v')).json.error, 'render_error')
     assert.deepEqual((await list('nope/v')).json, { error: 'not_found', reason: 'missing json key: nope' })
     assert.deepEqual((await list('all/nope')).json, { error: 'not_found', reason: 'missing_named_view' })
-  })
-
-  it('update', async () => {
-    const { text } = await answered(201, admin('PUT', '/_design/d/_update/put/made', 'hello'))
-    assert.equal(text, 'ok')
-    assert.equal((await admin('GET', '/made')).json.body, 'hello')
   })
 
   it('refuse design documents that are none', async () => {

@@ -108,16 +108,6 @@ export const documents = target => describe('documents', () => {
     assert.equal((await admin('POST', '', { _id: 'posted' })).json.id, 'posted')
   })
 
-  it('are copied with their attachments', async () => {
-    await admin('PUT', '/src', { a: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })
-    const made = await answered(201, admin('COPY', '/src', undefined, { Destination: 'dst%3A1' }))
-    assert.equal(made.json.id, 'dst:1')
-    assert.equal((await admin('GET', '/dst:1/t')).text, 'abc')
-    assert.equal((await admin('COPY', '/src', undefined, { Destination: 'dst%3A1' })).status, 409)
-    assert.equal((await admin('COPY', '/src', undefined, { Destination: `dst:1?rev=${made.json.rev}` })).status, 201)
-    assert.equal((await admin('COPY', '/src')).status, 400)
-  })
-
   it('may be local', async () => {
     assert.equal((await admin('GET', '/_local/x')).status, 404)
     const made = await answered(201, admin('PUT', '/_local/x', { a: 1 }))

@@ -84,24 +84,4 @@ export const rewrites = target => describe('rewrites', () => {
     assert.equal((await admin('GET', '/_design/without/_rewrite/x')).json.error, 'rewrite_error')
     assert.equal((await admin('GET', '/_design/nope/_rewrite/x')).status, 404)
   })
-
-  it('by rules match in order', async () => {
-    const rules = [
-      { from: '/t/:id/:z', to: '../../:id', query: { x: ':z' } },
-      { from: '/w/*', to: '../../*' },
-      { from: '/key/:k', to: '../d/_view/v', query: { startkey: ':k', endkey: ':k' }, formats: { k: 'int' } },
-      { from: '/put', to: '../../a', method: 'PUT' },
-      { from: '/loop', to: '_rewrite/loop' }
-    ]
-    assert.equal((await admin('PUT', '/_design/r', { rewrites: rules })).status, 201)
-    const rule = path => admin('GET', `/_design/r/_rewrite${path}`)
-    assert.equal((await rule('/t/osm:1:0:0@x/9')).json.n, 1)
-    assert.equal((await rule('/t/osm%3A1%3A0%3A0%40x/9')).json.n, 1)
-    assert.equal((await rule('/w/osm:1:0:0@x/tile')).text, 'abc')
-    assert.equal((await rule('/w/_all_docs?limit=1')).json.rows.length, 1)
-    assert.deepEqual((await rule('/key/2')).json.rows.map(({ id }) => id), ['a b'])
-    assert.equal((await rule('/put')).status, 404)
-    assert.equal((await rule('/zip')).status, 404)
-    assert.equal((await rule('/loop')).status, 400)
-  })
 })

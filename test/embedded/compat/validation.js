@@ -70,13 +70,12 @@ export const validation = target => describe('validation', () => {
     assert.equal((await admin('GET', '/r2')).status, 200)
   })
 
-  it('judges deletions, copies and attachments', async () => {
+  it('judges deletions and attachments', async () => {
     const { rev } = (await admin('PUT', '/kept', { keep: 1 })).json
     refused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
     const made = (await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })).json
     refused(await admin('DELETE', `/tiled/t?rev=${made.rev}`), 403, 'forbidden', 'needs a tile')
     assert.equal((await admin('PUT', `/tiled/u?rev=${made.rev}`, 'x', { 'Content-Type': 'image/png' })).status, 201)
-    assert.equal((await admin('COPY', '/tiled', undefined, { Destination: 'copied' })).status, 201)
   })
 
   it('leaves local and design documents alone', async () => {

@@ -11,7 +11,6 @@ const ddoc = {
     sum: { map: emitKey, reduce: '_sum' },
     pairStats: { map: emitPair, reduce: '_stats' },
     pairSum: { map: emitPair, reduce: '_sum' },
-    own: { map: 'function (doc) { if (doc.k !== undefined) emit(doc.k, doc.v) }', reduce: 'function (keys, values, rereduce) { return rereduce ? sum(values) : values.length }' },
     throwing: { map: '(function (doc) { if (doc._id === "a") throw "x"; emit(doc._id, 1) })' },
     several: { map: '(function (doc) { emit("same", 1); emit("same", 2); emit(doc._id, { _id: "a" }) })' },
     conflicts: { map: '(function (doc) { if (doc._conflicts) emit(doc._id, doc._conflicts) })' },
@@ -103,7 +102,6 @@ export const views = target => describe('views', () => {
     assert.deepEqual(await values('count'), [[null, 14]])
     assert.deepEqual(await values('sum'), [[null, 38.5]])
     assert.deepEqual(await values('stats'), [[null, { sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }]])
-    assert.deepEqual(await values('own'), [[null, 14]])
     assert.deepEqual(await values('pairSum'), [[null, [38.5, 77]]])
     assert.deepEqual(await values('pairStats'), [[null, [{ sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }, { sum: 77, count: 14, min: -16, max: 18, sumsqr: 1249 }]]])
     assert.deepEqual(await values('stats?startkey="zzz"&endkey="zzzz"'), [])
