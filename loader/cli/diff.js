@@ -1,12 +1,9 @@
 // tilecouch diff
 import path from 'node:path'
-import { some } from '../../core/index.js'
+import { parseReference, some } from '../../core/index.js'
 import { diff } from '../diff/index.js'
 import { FeatureChanges } from '../diff/features.js'
 import { FeatureReport, GeoJsonReport, ListReport } from '../diff/reports.js'
-import { referenceOf } from '../diff/sides.js'
-import { formatOf } from '../export/target.js'
-import { schemes } from '../sources/index.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
@@ -15,8 +12,8 @@ import { LayerProgress, reportEnd } from './progress.js'
 /** @param {import('commander').Command} program @param {import('./program.js').Run} run */
 export function addDiffCommand (program, run) {
   program.command('diff')
-    .description('compare two times of a layer, two layers, or a layer and an archive; export only what changed')
-    .argument('<from>', 'layer[@time]; a file or folder of tiles (./osm is never a layer); or the address of another store, for the same layer there')
+    .description('compare two times of a layer, or two layers')
+    .argument('<from>', 'layer[@time]')
     .argument('<to>', 'the same')
     .option('-z, --zoom <a-b>')
     .option('--bbox <w,s,e,n>')
@@ -26,41 +23,32 @@ export function addDiffCommand (program, run) {
     .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
     .option('--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output')
     .option('--without-ids', 'with --features: match features by geometry, because their ids only number them')
-    .option('--export <target>', 'write only what changed to a folder or .mbtiles, for `tilecouch load` elsewhere')
-    .option('--format <format>')
-    .option('--scheme <scheme>')
-    .option('--force')
-    .option('--i-have-permission')
     .option('--exit-code', 'end with 1 when anything differs, as git diff does')
     .addHelpText('after', `
 Examples:
   tilecouch diff osm@2023 osm@2024
   tilecouch diff osm@2023 osm --bbox 5.9,45.8,10.5,47.8 --zoom 10-14 --geojson changed.geojson
   tilecouch diff roads@2023 roads --bbox 7.4,46.9,7.5,47 --features changed.geojson
-  tilecouch diff osm@2024-03-01 osm@2024-04-01 --export march.mbtiles
-  tilecouch diff osm@2024 osm-2024.mbtiles --exit-code
-  tilecouch diff osm http://edge:5984/tiles --exit-code
+  tilecouch diff osm@2024-03-01 osm@2024-04-01 --exit-code
 
-A time is taken as everywhere: osm@2024 is the end of 2024. What was exported is loaded with \`tilecouch load march.mbtiles --layer osm\`
-into a store that is as the earlier side was. The exit code is 0 also when there are differences, unless --exit-code is given.`)
+A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless --exit-code is given.`)
     .action(run(diffCommand))
 }
 
 async function diffCommand (context, options, from, to) {
   const { output, signal } = context
-  await checkOptions(options, output)
-  const { zoom, scheme, format, force, iHavePermission: permission, export: target } = options
-  const wanted = { area: await areaIfAny(options), zooms: zoomsOf(zoom), signal }
+  checkOptions(options, output)
+  const wanted = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), signal }
   return withPatientStore(context, options, async store => {
-    const { layer } = [from, to].map(referenceOf).find(Boolean) ?? {}
-    const grid = layer === undefined ? undefined : await store.grid(layer)
+    const { layer } = parseReference(from)
+    const grid = await store.grid(layer)
     const reports = await openReports(options, { store, name: `${from} -> ${to}`, grid, signal }, output)
     const files = Object.values(reports)
     const progress = new LayerProgress(output, store, layer, wanted)
     try {
       const summary = await reportEnd(progress, async () => {
         const compared = await diff(store, from, to, {
-          ...wanted, target, scheme, format, force, permission,
+          ...wanted,
           onTile: async change => { for (const each of files) await each.add(change) },
           onProgress: ({ tiles, different }) => progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
         })
@@ -69,7 +57,7 @@ async function diffCommand (context, options, from, to) {
       }, (found, seconds, how) => report(output, { ...found, seconds }, { ...options, ...reports }, how))
       const isDifferent = options.exitCode && differenceOf(summary)
       const { missing: parts = 0, unreadable = [] } = summary.features ?? {}
-      const isPart = summary.missing || summary.export?.missing || parts || unreadable.length
+      const isPart = summary.missing || parts || unreadable.length
       return isPart || isDifferent ? 1 : 0
     } catch (error) {
       for (const each of files) await each.discard()
@@ -78,8 +66,7 @@ async function diffCommand (context, options, from, to) {
   })
 }
 
-async function checkOptions ({ export: target, format, scheme = 'xyz', report: file, geojson, everyZoom, features, withoutIds }, output) {
-  if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
+function checkOptions ({ report: file, geojson, everyZoom, features, withoutIds }, output) {
   if (everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
   if (withoutIds && features === undefined) refuse('--without-ids', true, 'it goes with --features')
   for (const [option, value] of [['--report', file], ['--features', features]]) {
@@ -87,12 +74,8 @@ async function checkOptions ({ export: target, format, scheme = 'xyz', report: f
   }
   if (file === '-' && features === '-') refuse('--features', features, 'standard output is for --report')
   if (geojson === '-') refuse('--geojson', geojson, 'name a file: it is rewritten when a deeper zoom is found')
-  if (target === undefined && format !== undefined) refuse('--format', format, 'it goes with --export')
-  if (target !== undefined && await formatOf(target, format) === 'mbtiles' && scheme === 'tms') {
-    refuse('--scheme', scheme, 'MBTiles always counts rows from the south')
-  }
-  const names = [target, file, geojson, features].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
-  if (new Set(names).size < names.length) refuse('--report, --geojson, --features, --export', names[0], 'each needs its own name')
+  const names = [file, geojson, features].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
+  if (new Set(names).size < names.length) refuse('--report, --geojson, --features', names[0], 'each needs its own name')
 }
 
 async function openReports (options, { store, name, grid, signal }, { stdout }) {
@@ -116,7 +99,7 @@ async function openReports (options, { store, name, grid, signal }, { stdout }) 
 const differenceOf = ({ tiles }) => tiles.added + tiles.removed + tiles.changed
 
 function report (output, summary, { report: file, geojson, polygons, features }, how) {
-  const { from, to, tiles, bytes: size, zooms, missing, seconds, export: exported } = summary
+  const { from, to, tiles, bytes: size, zooms, missing, seconds } = summary
   const different = differenceOf(summary)
   const share = `${different ? count(different) : 'none'} of ${plural(different + tiles.same, 'tile')}`
   const title = `${from.name} -> ${to.name}${how ? ` (${how})` : ''}`
@@ -131,7 +114,6 @@ function report (output, summary, { report: file, geojson, polygons, features },
   ]
   if (missing) lines.push(`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`)
   if (zooms.length) lines.push('', ...table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(rowOf)))
-  if (exported) lines.push('', ...exportLines(exported, to.layer, how))
   if (!how && polygons) {
     const zoom = polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
     lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${zoom}`)
@@ -150,14 +132,5 @@ function featureLines ({ zoom, tiles, layers, missing, unreadable }, file) {
     ...(rows.length ? table(['source layer', 'added', 'removed', 'changed'], rows) : []),
     ...(missing ? [`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`] : []),
     ...(unreadable.length ? [`  not compared, because they are damaged: ${some(unreadable)}`] : [])
-  ]
-}
-
-function exportLines ({ target, tiles, bytes: size, gone, kept, missing, time }, layer, how) {
-  const reused = kept ? `, ${count(kept)} of them of an earlier run` : ''
-  return [
-    `${target}: ${plural(tiles, 'tile')} (${bytes(size)})${reused}, ${count(gone)} gone`,
-    ...(missing ? [`  ${count(missing)} not written: they were deleted from the store meanwhile`] : []),
-    ...(how ? [] : [`  Load it with: tilecouch load ${target} --layer ${layer}${time ? '' : ' --time …'}`])
   ]
 }

@@ -3,7 +3,6 @@ import path from 'node:path'
 import { checkLayer, gridOf, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../dated.js'
-import { referenceOf } from '../diff/sides.js'
 import { emptySource, isEmpty, load } from '../load.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../seed/plan.js'
@@ -139,11 +138,20 @@ function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }
   }
 }
 
+/** A layer and its time, where a text may mean one. @param {string} text */
+function referenceOf (text) {
+  try {
+    return parseReference(text)
+  } catch {
+    return undefined // a layer of a WMTS may have any name
+  }
+}
+
 /** The source to open, and its options. Without a name: the store that is loaded into. */
 async function sourceOf ({ output }, options, [name], layer) {
   const { idTemplate, sourceLayer: sourceName } = options
   const isRemote = options.upstream !== undefined || (name && isUrl(name))
-  const read = isRemote || isXml(name) ? referenceOf : parseReference // a layer of a WMTS may have any name
+  const read = isRemote || isXml(name) ? referenceOf : parseReference
   const from = sourceName === undefined ? { layer } : read(sourceName)
   // a file may describe a tile server
   const asking = isRemote || /\.(json|xml)$/i.test(name ?? '') ? askingOf(output, options) : {}

@@ -44,7 +44,7 @@ export const groups = {
   'Look:': {
     info: 'show layers, editions and the versions of a tile',
     get: 'save one tile to a file',
-    diff: 'compare two times, layers or archives',
+    diff: 'compare two times or layers',
     check: 'find faults in a store or in files; --fix repairs them'
   },
   'Serve maps:': {

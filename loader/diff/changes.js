@@ -67,7 +67,7 @@ async function compare (store, pairs, signal) {
  * @returns {AsyncGenerator<Pair>}
  */
 export const pairsOf = (store, from, to, wanted) =>
-  from.layer !== undefined && from.layer === to.layer
+  from.layer === to.layer
     ? withinLayer(store.listTiles(from.layer, wanted), from, to)
     : sideBySide(from.entries(), to.entries())
 

@@ -57,8 +57,7 @@ export class FeatureChanges {
     if (this.#zoom !== undefined && z < this.#zoom) return
     if (this.#zoom === undefined || z > this.#zoom) this.#restart(z)
     // a file may be closed before the batch is read
-    const sides = await Promise.all([from, to].map(async entry => entry?.read ? { bytes: await entry.read() } : entry))
-    this.#batch.push({ change, sides })
+    this.#batch.push({ change, sides: [from, to] })
     this.#bytes += (from?.size ?? 0) + (to?.size ?? 0)
     if (this.#batch.length >= featureDefaults.batch || this.#bytes >= featureDefaults.batchBytes) await this.finish()
   }
@@ -76,11 +75,11 @@ export class FeatureChanges {
     const batch = this.#batch
     this.#batch = []
     this.#bytes = 0
-    const listed = batch.flatMap(({ sides }) => sides.filter(side => side?.id))
+    const listed = batch.flatMap(({ sides }) => sides.filter(Boolean))
     const found = await readListed(this.#couch, listed, { signal: this.#signal })
     const read = new Map(listed.map((entry, index) => [entry, found[index]]))
     for (const { change: { z, x, y }, sides } of batch) {
-      const stored = sides.map(side => side?.id ? read.get(side) : side)
+      const stored = sides.map(side => side && read.get(side))
       if (stored.some((side, index) => sides[index] && !side)) this.#missing++
       else await this.#compare({ z, x, y }, stored.map(side => side?.bytes))
     }
@@ -128,11 +127,11 @@ async function contentOf (bytes, { z, x, y }) {
 }
 
 /**
- * The features that differ between two times of a layer of vector tiles, two layers, or a layer and an archive.
+ * The features that differ between two times of a layer of vector tiles, or two layers.
  * @param {import('../store/index.js').Store} store
- * @param {string} from `osm@2023`, `osm` as it is now, or a file or folder
+ * @param {string} from `osm@2023`, or `osm` as it is now
  * @param {string} to
- * @param {{ids?: boolean} & Omit<import('./index.js').DiffOptions, 'target'>} [options] ids: false if the encoder only
+ * @param {{ids?: boolean} & import('./index.js').DiffOptions} [options] ids: false if the encoder only
  *   numbers features
  * @returns {Promise<FeatureSummary & {features: Generator<import('../../core/features.js').Difference>}>}
  */

@@ -1,8 +1,7 @@
-// Compares two times of a layer, two layers, or a layer and an archive: counts the differences by zoom, lists them tile
-// by tile, and exports them. Memory does not grow with the number of tiles.
+// Compares two times of a layer, or two layers: counts the differences by zoom, and lists them tile by tile. Memory
+// does not grow with the number of tiles.
 import { TilecouchError } from '../errors.js'
 import { changesOf, pairsOf, withinLayer } from './changes.js'
-import { ChangesTarget } from './export.js'
 import { compareManifests } from './manifests.js'
 import { openSides } from './sides.js'
 
@@ -14,66 +13,37 @@ import { openSides } from './sides.js'
  * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
  * the order of ids; awaited
  * @property {(tally: Tally) => void} [onProgress] after every tile
- * @property {string} [target] where to export what changed: a folder or .mbtiles
- * @property {string} [format] of the target; unless given, by its name
- * @property {'xyz' | 'tms'} [scheme] how a folder counts rows
- * @property {boolean} [force] replace a target that exists
- * @property {boolean} [permission] export although the terms of the layer's upstream forbid it
- *
- * @typedef {Summary & {export?: import('./export.js').ExportSummary}} DiffSummary
  */
 
 /**
  * @param {import('../store/index.js').Store} store
- * @param {string} from `osm@2023`, `osm` as it is now, or a file or folder
+ * @param {string} from `osm@2023`, or `osm` as it is now
  * @param {string} to
  * @param {DiffOptions} [options]
- * @returns {Promise<DiffSummary>}
+ * @returns {Promise<Summary>}
  */
-export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal, target, ...options } = {}) {
+export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal } = {}) {
   const wanted = { area, zooms, signal }
   const tally = new Tally()
-  const sides = await openSides(store, [from, to], wanted)
-  let begun = false
-  /** @type {ChangesTarget | undefined} */
-  let exported
-  const summaryOf = () => ({ ...tally.summary(sides[0], sides[1]), ...(exported && { export: exported.summary }) })
-  let pairs = () => pairsOf(store, sides[0], sides[1], wanted)
-  const changes = () => changesOf(store, pairs(), wanted)
+  const [before, after] = await openSides(store, [from, to], wanted)
+  const known = await compareManifests(store, before, after, wanted)
+  if (known) {
+    for (const [z, tiles] of known.same) tally.addSame(z, tiles)
+    onProgress?.(tally)
+  }
+  const pairs = known
+    ? withinLayer(store.listNamed(known.layer, known.differing(), { signal }), before, after)
+    : pairsOf(store, before, after, wanted)
   try {
-    const known = target === undefined ? await compareManifests(store, sides[0], sides[1], wanted) : undefined
-    if (known) {
-      for (const [z, tiles] of known.same) tally.addSame(z, tiles)
-      pairs = () => withinLayer(store.listNamed(known.layer, known.differing(), { signal }), sides[0], sides[1])
+    for await (const change of changesOf(store, pairs, wanted)) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      tally.add(change)
+      if (change.change !== 'same' && change.change !== 'missing') await onTile?.(change)
       onProgress?.(tally)
     }
-    if (target !== undefined) {
-      exported = await ChangesTarget.open(store, sides[0], sides[1], { target, ...wanted, ...options })
-    }
-    begun = true
-    const different = differing(changes(), { tally, onTile, onProgress, signal })
-    if (exported) await exported.take(different, signal)
-    else while (!(await different.next()).done);
-    const summary = tally.summary(sides[0], sides[1])
-    return exported ? { ...summary, export: await exported.finish(changes) } : summary
+    return tally.summary(before, after)
   } catch (error) {
-    throw begun ? Object.assign(error, { summary: summaryOf() }) : error
-  } finally {
-    await exported?.stop().catch(() => {}) // an earlier error says more
-    for (const side of sides) await side.close()
-  }
-}
-
-/** Counts every tile, and yields those that differ. */
-async function * differing (changes, { tally, onTile, onProgress, signal }) {
-  for await (const change of changes) {
-    if (signal?.aborted) throw new TilecouchError('ABORTED')
-    tally.add(change)
-    if (change.change !== 'same' && change.change !== 'missing') {
-      await onTile?.(change)
-      yield change
-    }
-    onProgress?.(tally)
+    throw Object.assign(error, { summary: tally.summary(before, after) })
   }
 }
 

@@ -32,7 +32,7 @@ export const manifestDiffDefaults = {
  */
 export async function compareManifests (store, from, to, { area, zooms, signal }) {
   const { layer } = from
-  if (layer === undefined || layer !== to.layer || area) return undefined
+  if (layer !== to.layer || area) return undefined
   try {
     return await compare(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
   } catch (error) {

@@ -35,17 +35,13 @@ import { lock } from './lock.js'
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]
  * @property {'xyz' | 'tms'} [scheme] how a folder counts rows (xyz)
- * @property {string} [diff] only what changed, between what: what it lacks is not gone, what is gone it says
  * @property {boolean} [cache] MBTiles with when tiles were fetched and expire
  * @property {boolean} [force] replaces what is there
- * @property {Record<string, string | null | undefined>} [metadata] more metadata, by name; undefined: leave it out;
- *   read at the end
  *
  * @typedef {object} Target
  * @property {boolean} resumed something is there from a run before
  * @property {(tile: Known) => boolean | Promise<boolean>} has this version is there; only asked when resumed
  * @property {(tile: TargetTile) => void | Promise<void>} add any order, each tile once; ids ascending in practice
- * @property {(tile: {z: number, x: number, y: number}) => void | Promise<void>} [gone] notes that a tile is gone
  * @property {(versions: import('../store/list.js').ListedTile, shown: string | undefined) => Promise<number>} [tidy]
  *   after the last tile, when resumed: removes older files of a tile; shown: time of the version that stays
  * @property {(facts: Facts) => Promise<{size: number, distinct?: number}>} finish gives it its final name
@@ -135,13 +131,6 @@ export class Opened {
   async add (tile) {
     await this.#guard(() => this.#target.add(tile))
     this.facts.add({ ...tile, size: tile.bytes.length })
-  }
-
-  /** @param {{z: number, x: number, y: number}} tile */
-  async gone (tile) {
-    const { gone } = this.#target
-    if (!gone) throw new TilecouchError('TARGET_UNKNOWN', { value: this.name })
-    await this.#guard(() => gone.call(this.#target, tile))
   }
 
   /**

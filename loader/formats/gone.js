@@ -8,8 +8,7 @@ import { Spool } from '../spool.js'
 export const GONE_LIST = 'gone.txt'
 
 // metadata of MBTiles that only a diff has, as martin has them: what all tiles hash to once it is applied, and before
-export const HASH_AFTER = 'agg_tiles_hash_after_apply'
-export const DIFF_KEYS = [HASH_AFTER, 'agg_tiles_hash_before_apply']
+export const DIFF_KEYS = ['agg_tiles_hash_after_apply', 'agg_tiles_hash_before_apply']
 
 /** Tables in which martin keeps differences within tiles, which need the tiles they were made from. */
 export const BINARY_DIFFS = ['bsdiffraw', 'bsdiffrawgz']

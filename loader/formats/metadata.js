@@ -104,9 +104,9 @@ function attempt (read) {
  * @param {Record<string, any>} doc the layer document
  * @param {import('../export/target.js').Facts} facts
  * @param {Partial<import('../export/target.js').TargetOptions> & {layer: string}} options
- * @returns {Record<string, string | null>}
+ * @returns {Record<string, string>}
  */
-export function metadataOf (doc, facts, { layer, time, named, area, scheme, metadata }) {
+export function metadataOf (doc, facts, { layer, time, named, area, scheme }) {
   // the document's bounds are of the whole layer, and more exact than tiles when an operator gave them
   const bounds = area ? facts.bounds : doc.bounds ?? facts.bounds
   // of tiles that were there from a run before the type is not known
@@ -129,12 +129,10 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme, meta
     tileSize: doc.tileSize,
     ...gridTexts(doc),
     [TIME_KEY]: time ?? facts.last,
-    scheme: scheme === 'tms' ? scheme : undefined, // rows from the north are the rule
-    ...metadata
+    scheme: scheme === 'tms' ? scheme : undefined // rows from the north are the rule
   }
-  const text = value => value === null ? null : String(value)
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name, text(value)]))
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }
 
 /** What metadata say of a grid that is not Web Mercator, so that it is read back as it was. */

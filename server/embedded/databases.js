@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events'
 import { mkdir, readFile, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { fingerprint } from '../../core/fingerprint.js'
 import { HttpError, diskFull, noDatabase } from './errors.js'

@@ -64,21 +64,13 @@ onEachStore('tilecouch diff', backend => {
     }
   })
 
-  it('writes lists, polygons and what changed in one go', async () => {
-    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('changes.mbtiles'))
+  it('writes lists and polygons in one go', async () => {
+    const { code, out } = await tilecouch('diff', 'osm@2021', 'osm', '--report', file('l.jsonl'), '--geojson', file('g.geojson'))
     assert.equal(code, 0)
-    assert.match(out, /changes\.mbtiles: 6 tiles \(.*\), 2 gone\n {2}Load it with: tilecouch load .*changes\.mbtiles --layer osm\n/)
     assert.match(out, /g\.geojson: 7 polygons of zoom 3\n/)
     assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 8)
     assert.equal(JSON.parse(readFileSync(file('g.geojson'), 'utf8')).features.length, 7)
-    assert.deepEqual(readdirSync(folder.dir).sort(), ['changes.mbtiles', 'g.geojson', 'l.jsonl'])
-
-    await remember(store, 'other', steps.filter(({ time }) => time === T1))
-    const loaded = await tilecouch('load', file('changes.mbtiles'), '--layer', 'other', '--json')
-    assert.equal(loaded.code, 0, loaded.err)
-    const { advanced, created, gone, time } = JSON.parse(loaded.out)
-    assert.deepEqual({ advanced, created, gone, time }, { advanced: 7, created: 1, gone: 2, time: T2 })
-    assert.equal((await tilecouch('diff', 'other', 'osm', '--exit-code')).code, 0)
+    assert.deepEqual(readdirSync(folder.dir).sort(), ['g.geojson', 'l.jsonl'])
   })
 
   it('lists to standard output, and then reports on standard error', async () => {
@@ -88,26 +80,6 @@ onEachStore('tilecouch diff', backend => {
     assert.match(err, /7 of 27 tiles differ/)
   })
 
-  it('compares with an archive or a folder, unless a layer has that name', async () => {
-    await tilecouch('export', 'osm@2021', file('then.mbtiles'))
-    assert.equal((await tilecouch('diff', 'osm@2021', file('then.mbtiles'), '--exit-code')).code, 0)
-    const { code, out } = await tilecouch('diff', file('then.mbtiles'), 'osm', '--exit-code')
-    assert.equal(code, 1)
-    assert.match(out, /then\.mbtiles -> osm: 8 of 28 tiles differ/)
-    await tilecouch('export', 'osm', file('now'))
-    assert.equal((await tilecouch('diff', file('now'), 'osm', '--exit-code')).code, 0)
-    const { out: between } = await tilecouch('diff', file('then.mbtiles'), file('now'), '--json')
-    assert.deepEqual(JSON.parse(between).tiles, { added: 1, removed: 2, changed: 5, same: 20 })
-    const here = process.cwd()
-    process.chdir(folder.write({ 'osm/0/0/0.png': png(1), 'nolayer/0/0/0.png': png(1) }))
-    try {
-      assert.equal((await tilecouch('diff', 'osm', 'copy', '--exit-code')).code, 0)
-      assert.equal((await tilecouch('diff', './osm', 'nolayer', '--exit-code')).code, 0)
-    } finally {
-      process.chdir(here)
-    }
-  })
-
   it('keeps to an area and to zooms', async () => {
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--bbox', '-179,80,-150,84')).out, /2 of 2 tiles differ/)
     assert.match((await tilecouch('diff', 'osm@2021', 'osm', '--zoom', '9')).out, /none of 0 tiles differ/)
@@ -115,11 +87,10 @@ onEachStore('tilecouch diff', backend => {
 
   it('refuses bad options before anything is written', async () => {
     for (const [line, wanted] of Object.entries({
-      'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'SOURCE_NOT_FOUND', 'osm@2021 ./nothing': 'SOURCE_NOT_FOUND', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
+      'osm@2021 nowhere': 'LAYER_NOT_FOUND', 'osm@2021 nothing.mbtiles': 'BAD_LAYER', 'osm@2021 ./nothing': 'BAD_LAYER', 'osm http://127.0.0.1:1/x': 'BAD_LAYER', 'Osm osm': 'BAD_LAYER', 'osm@soon osm': 'BAD_TIME',
       'osm osm --zoom 9-3': 'BAD_ZOOM', 'osm osm --bbox 1,2': 'BAD_BBOX', 'osm osm --polygon /no/where.json': 'SOURCE_NOT_FOUND',
-      'osm osm --export DIR/x.pmtiles': 'BAD_OPTION', 'osm osm --export DIR/x.tif': 'TARGET_UNKNOWN', 'osm osm --export DIR/x --format gif': 'BAD_OPTION', 'osm osm --format mbtiles': 'BAD_OPTION', 'osm osm --export DIR/x.zip': 'TARGET_UNKNOWN',
-      'osm osm --export DIR/x.mbtiles --scheme tms': 'BAD_OPTION', 'osm osm --scheme wms': 'BAD_OPTION', 'osm osm --every-zoom': 'BAD_OPTION', 'osm osm --geojson -': 'BAD_OPTION',
-      'osm osm --report - --json': 'BAD_OPTION', 'osm osm --report DIR/x --geojson DIR/x': 'BAD_OPTION', 'osm osm --report DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --report DIR/x --export DIR/y': 'LAYER_NOT_FOUND'
+      'osm osm --every-zoom': 'BAD_OPTION', 'osm osm --geojson -': 'BAD_OPTION',
+      'osm osm --report - --json': 'BAD_OPTION', 'osm osm --report DIR/x --geojson DIR/x': 'BAD_OPTION', 'osm osm --report DIR/no/where': 'TARGET_UNWRITABLE', 'osm nowhere --report DIR/x': 'LAYER_NOT_FOUND'
     })) {
       const { code, out, err } = await tilecouch('diff', ...line.replaceAll('DIR', folder.dir).split(' '))
       assert.equal(code, 1, line)
@@ -136,8 +107,8 @@ onEachStore('tilecouch diff', backend => {
     let stderr = ''
     child.stderr.on('data', chunk => { stderr += chunk })
     const ended = new Promise(resolve => { child.once('close', (code, by) => resolve(by ?? code)) })
-    const lock = file('p.mbtiles.part-lock')
-    await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) && existsSync(file('p.mbtiles.part')), { what: 'the files it works on' })
+    const lock = file('l.jsonl.part-lock')
+    await until(() => existsSync(lock) && readFileSync(lock, 'utf8').includes(`"pid":${child.pid},`) && existsSync(file('l.jsonl.part')), { what: 'the files it works on' })
     child.kill(signal)
     return { ended: await ended, stderr }
   }
@@ -147,8 +118,8 @@ onEachStore('tilecouch diff', backend => {
     const many = []
     for (let x = 0; x < 40; x++) for (let y = 0; y < 40; y++) many.push({ z: 6, x, y, time: T1, seed: 1 }, { z: 6, x, y, time: T2, seed: 2 + (x + y) % 9 })
     await remember(store, 'many', many)
-    const names = ['g.geojson', 'l.jsonl', 'p.mbtiles']
-    const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson'), '--export', file('p.mbtiles')]
+    const names = ['g.geojson', 'l.jsonl']
+    const args = ['diff', 'many@2021', 'many@2022', '--report', file('l.jsonl'), '--geojson', file('g.geojson')]
     const whole = () => names.filter(name => existsSync(file(name)))
 
     assert.equal((await interrupted('SIGKILL', args)).ended, 'SIGKILL')
@@ -157,12 +128,11 @@ onEachStore('tilecouch diff', backend => {
     assert.equal(ended, 130, stderr)
     assert.match(stderr, /\[ABORTED\]/)
     assert.deepEqual(whole(), [])
-    assert.deepEqual(readdirSync(folder.dir).filter(name => !name.startsWith('p.mbtiles.part')), [], 'of lists and polygons nothing is left')
+    assert.deepEqual(readdirSync(folder.dir), [], 'of lists and polygons nothing is left')
 
     const { code, out, err } = await tilecouch(...args, '--json')
     assert.equal(code, 0, err)
-    const { tiles, export: exported } = JSON.parse(out)
-    assert.deepEqual([tiles.changed, exported.tiles, exported.written + exported.kept], [1600, 1600, 1600])
+    assert.equal(JSON.parse(out).tiles.changed, 1600)
     assert.deepEqual(readdirSync(folder.dir).sort(), names)
     assert.equal(readFileSync(file('l.jsonl'), 'utf8').trimEnd().split('\n').length, 1600)
   })

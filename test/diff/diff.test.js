@@ -4,7 +4,6 @@ import { parseArea } from '../../core/index.js'
 import { diff } from '../../loader/diff/index.js'
 import { compareDefaults } from '../../loader/diff/changes.js'
 import { onEachStore } from '../support/backends.js'
-import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'
 import { TIMES, histories, lineOf, modelDiff, openStore, remember, shownAt } from './helpers.js'
 
@@ -19,7 +18,6 @@ async function compare (store, from, to, options = {}) {
 }
 
 onEachStore('a diff', backend => {
-  const folder = useFolder()
   let store
   before(async () => { store = await openStore(backend) })
 
@@ -120,7 +118,7 @@ onEachStore('a diff', backend => {
     await assert.rejects(diff(store, 'Area', 'area'), { code: 'BAD_LAYER' })
     await assert.rejects(diff(store, 'area@soon', 'area'), { code: 'BAD_TIME' })
     await assert.rejects(diff(store, 'area@', 'area'), { code: 'BAD_TIME' })
-    await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'SOURCE_NOT_FOUND' })
+    await assert.rejects(diff(store, './nothing.mbtiles', 'area'), { code: 'BAD_LAYER' })
   })
 
   it('stops at once on a signal, and reports so far', async () => {
@@ -169,26 +167,5 @@ onEachStore('a diff', backend => {
     await compare(counting, 'busy@2021', 'busy@2022')
     assert.ok(asked.length > 0 && asked.length <= 1 + Math.ceil(400 / compareDefaults.batch), `${asked}`)
     assert.ok(Math.max(...asked) <= 2 * compareDefaults.batch)
-  })
-
-  it('with another store compares the same layer and time, and shows no password', async () => {
-    const other = await openStore(backend)
-    const steps = [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 10 % 8, time: T1, seed: 2 }, { z: 3, x: 1, y: 1, time: T2, seed: 3 }]
-    await remember(store, 'shared', steps)
-    await remember(other, 'shared', steps.filter(({ time }) => time === T1))
-    const { href } = new URL(other.couch.access.path, await backend.url())
-    assert.equal(sum((await compare(store, 'shared@2021', href)).summary.tiles), 0)
-    const { lines, summary } = await compare(store, href, 'shared')
-    assert.deepEqual(lines, ['3:1:1 changed'])
-    assert.equal(summary.from.name, `shared of ${other.url}`)
-    await assert.rejects(diff(store, 'shared', `${href}_not`), { code: 'SOURCE_NOT_FOUND' })
-  })
-
-  it('with a folder takes the first of two images of one tile, as a load does, and ignores other files', async () => {
-    const dir = folder.write({ '3/1/1.png': png(2), '3/1/1.jpg': png(1), '3/1/5.png': png(5), '3/1/10.png': png(5), '3/1/2.png': png(3), 'gone.txt': '3/1/3\n' })
-    await remember(store, 'twice', [{ z: 3, x: 1, y: 1, time: T1, seed: 1 }, { z: 3, x: 1, y: 2, time: T1, seed: 4 }, { z: 3, x: 1, y: 3, time: T1, seed: 4 }])
-    const { lines, summary } = await compare(store, 'twice', dir, { zooms: { min: 0, max: 3 } })
-    assert.deepEqual(lines, ['3:1:2 changed', '3:1:3 removed', '3:1:5 added'])
-    assert.equal(summary.tiles.same, 1)
   })
 })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
 import { FeatureDiff } from '../../core/features.js'
-import { diffFeatures, exportLayer } from '../../loader/index.js'
+import { diffFeatures } from '../../loader/index.js'
 import { featureDefaults } from '../../loader/diff/features.js'
 import { onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'
@@ -80,13 +80,6 @@ onEachStore('differences of features in a store', backend => {
     assert.deepEqual([...features], expected([5]))
     const none = await diffFeatures(store, 'roads@2021', 'roads@2021')
     assert.deepEqual([none.zoom, none.layers, [...none.features]], [undefined, {}, []])
-  })
-
-  it('can be those of an archive', async () => {
-    const target = path.join(folder.dir, 'roads.mbtiles')
-    await exportLayer(store, 'roads', target, { time: '2021' })
-    const { features } = await diffFeatures(store, target, 'roads')
-    assert.deepEqual([...features], expected())
   })
 
   it('refuse images, and name damaged tiles', async () => {

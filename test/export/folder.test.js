@@ -4,7 +4,6 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
-import { openTarget } from '../../loader/export/target.js'
 import { publish } from '../../loader/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
@@ -166,18 +165,4 @@ onEachStore('an export into a folder', backend => {
     await exportLayer(store, 'osm', out())
     assert.deepEqual(tilesIn(), ['2/1/0.png'])
   }))
-
-  it('of a difference lists what is gone, with rows like those of the files', async () => {
-    const doc = await context.store.layer('osm')
-    for (const [scheme, row] of [['xyz', 1], ['tms', 6]]) {
-      const name = path.join(folder.dir, scheme)
-      const target = await openTarget(name, { layer: 'osm', doc, run: 'x', scheme, diff: true })
-      await target.gone({ z: 3, x: 2, y: 1 })
-      await target.add({ z: 3, x: 0, y: 1, time: EDITIONS[0], type: 'image/png', bytes: png(1), digest: '' })
-      await target.finish()
-      assert.deepEqual(filesBelow(name), ['.tilecouch.json', `3/0/${row}.png`, 'gone.txt', 'metadata.json'])
-      assert.equal(readFileSync(path.join(name, 'gone.txt'), 'utf8'), `3/2/${row}\n`)
-    }
-    await assert.rejects(exportLayer(context.store, 'osm', path.join(folder.dir, 'xyz')), { code: 'TARGET_EXISTS' }, 'it is no export of the whole')
-  })
 })

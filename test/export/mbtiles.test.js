@@ -213,19 +213,6 @@ describe('an MBTiles file that is written', () => {
     assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)]]))
   })
 
-  it('marks gone tiles of a difference as martin does: a row without data', async () => {
-    const target = await open({ metadata: { tilecouch_diff: 'x' } })
-    await target.add(tile(1, 0, 0, png(1)))
-    await target.gone({ z: 1, x: 1, y: 0 })
-    await target.gone({ z: 1, x: 1, y: 1 })
-    const { distinct } = await target.finish()
-    assert.equal(distinct, 1)
-    assert.deepEqual(await contentsOf(file()), new Map([['1/0/0', png(1)], ['1/1/0', null], ['1/1/1', null]]))
-    const cache = await open({ name: 'b.mbtiles', cache: true })
-    await assert.rejects(cache.gone({ z: 1, x: 1, y: 0 }), { code: 'TARGET_UNWRITABLE' })
-    await cache.stop()
-  })
-
   it('is read from where nothing may be written', async () => {
     await write([tile(1, 0, 0, png(1))])
     copyFileSync(file(), file('copy.mbtiles'))

@@ -3,7 +3,7 @@
 // to bring the folder up to date. A file that replaces another image of the same time gets the next second: web servers
 // compare only that to know whether a cached image is still valid. Links in the folder are not followed: somebody else
 // may have put them there.
-import { appendFile, lstat, mkdir, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, gridOf, toSeconds } from '../../../core/index.js'
 import { sharePromise } from '../../../core/shared-promise.js'
@@ -11,7 +11,6 @@ import { TilecouchError } from '../../errors.js'
 import { isOwnFolder } from '../../own-folder.js'
 import { readSmallFile } from '../../regular-file.js'
 import { digestOf } from '../../store/tile.js'
-import { GONE_LIST } from '../gone.js'
 import { METADATA, metadataJson } from '../metadata.js'
 import { readColumn } from '../names.js'
 import { MARK } from './reader.js'
@@ -34,8 +33,8 @@ const fileTime = time => Math.max(toSeconds(time) * 1000, EARLIEST)
 const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= fileTime(time) + MOVED
 
 /** @type {import('../../export/target.js').Kind['open']} */
-export async function open (folder, { layer, scheme = 'xyz', force, diff, ...options }) {
-  const mark = JSON.stringify({ layer, scheme, ...(diff && { diff }) })
+export async function open (folder, { layer, scheme = 'xyz', force, ...options }) {
+  const mark = JSON.stringify({ layer, scheme })
   await mkdir(folder, { recursive: true })
   const found = await readMark(folder)
   if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
@@ -44,7 +43,7 @@ export async function open (folder, { layer, scheme = 'xyz', force, diff, ...opt
   await rm(path.join(folder, WORK), { recursive: true, force: true })
   await mkdir(path.join(folder, WORK))
   if (found === undefined) await writeFile(path.join(folder, MARK), mark, { flag: 'wx' })
-  return new FolderWriter(folder, { ...options, layer, scheme, diff }, !isEmpty)
+  return new FolderWriter(folder, { ...options, layer, scheme }, !isEmpty)
 }
 
 function describe (mark) {
@@ -74,7 +73,6 @@ class FolderWriter {
   /** Files by row, of the columns looked at last. @type {Map<string, Promise<Map<number, string[]>>>} */
   #columns = new Map()
   #made = ''
-  #hasGone = false
   #isTidying = false
 
   constructor (folder, options, resumed) {
@@ -141,11 +139,6 @@ class FolderWriter {
     await rename(part, target)
   }
 
-  async gone ({ z, x, y }) {
-    this.#hasGone = true
-    await appendFile(path.join(this.#folder, WORK, GONE_LIST), `${z}/${x}/${this.#row(z, y)}\n`)
-  }
-
   /**
    * A file is removed only when it is another version of its tile: then an export wrote it. What is
    * shown must be there before: a tile that changed since it was written keeps its file.
@@ -174,12 +167,10 @@ class FolderWriter {
 
   async finish (facts) {
     await this.#allWritten()
-    const { doc, diff, ...options } = this.#options
+    const { doc, ...options } = this.#options
     const work = path.join(this.#folder, WORK)
     await writeFile(path.join(work, METADATA), metadataJson(doc, facts, options))
     await rename(path.join(work, METADATA), path.join(this.#folder, METADATA))
-    if (diff && !this.#hasGone) await writeFile(path.join(work, GONE_LIST), '')
-    if (diff || this.#hasGone) await rename(path.join(work, GONE_LIST), path.join(this.#folder, GONE_LIST))
     await rm(work, { recursive: true })
     return { size: facts.bytes }
   }

@@ -10,7 +10,6 @@ import { lstat, open as openFile, rename, rm, stat } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import Database from 'libsql'
 import { expiryOf, gridOf, toSeconds } from '../../../core/index.js'
-import { TilecouchError } from '../../errors.js'
 import { digestOf } from '../../store/tile.js'
 import { metadataOf } from '../metadata.js'
 
@@ -146,15 +145,6 @@ class MbtilesWriter {
       etag: tile.origin?.etag ?? null
     }))
     this.#wrote(bytes.length)
-  }
-
-  /** As martin's differences have it: a row without data. */
-  gone ({ z, x, y }) {
-    if (!this.#insert.image) throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why: 'a tile cache cannot say that a tile is gone' })
-    this.#replace(z, x, this.#grid.flipY(z, y))
-    this.#insert.image.run('', null)
-    this.#insert.tile.run(z, x, this.#grid.flipY(z, y), '', null)
-    this.#wrote(0)
   }
 
   #wrote (size) {

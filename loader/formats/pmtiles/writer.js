@@ -67,11 +67,6 @@ class PmtilesWriter {
     if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
   }
 
-  /** The format has no word for it. */
-  gone ({ z, x, y }) {
-    throw this.#unwritable(`PMTiles cannot say that a tile is gone, as ${z}/${x}/${y} is; .mbtiles and folders can`)
-  }
-
   #unwritable (why) {
     return new TilecouchError('TARGET_UNWRITABLE', { value: this.#file, why })
   }
