@@ -1,4 +1,4 @@
-/* The section "access": who may read and write, what a stranger sees, users, tokens for private layers. */
+/* The section "access": who may read and write, what a stranger sees, tokens for private layers. */
 import { element } from '../../../client/timeline/dom.js'
 import { faultsOf, rightsOf } from '../../../core/access.js'
 import { texts } from '../../words/admin/index.js'
@@ -6,7 +6,6 @@ import { changerOf } from './change.js'
 import { rightsCard } from './rights.js'
 import { askAsStranger, strangerCard } from './stranger.js'
 import { tokensCard } from './tokens.js'
-import { usersCard } from './users.js'
 
 /** @type {import('../index.js').Section} */
 export const access = {
@@ -23,7 +22,6 @@ export const access = {
     }
     const rights = rightsCard(app, change)
     const stranger = strangerCard(lookAsStranger)
-    const users = app.user.isServerAdmin ? usersCard(app, change, stop.signal) : null
     const tokens = tokensCard(app)
     /** What a stranger found; null: nobody has asked. @type {import('./stranger.js').Seen | null} */
     let seen = null
@@ -31,15 +29,14 @@ export const access = {
     let validation = null
 
     const section = element('div', { class: 'access', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, tokens.element,
-      users?.element)
+      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, tokens.element)
 
     async function read () {
       problem.textContent = ''
       try {
         [validation] = await Promise.all([readValidation(app.couch, stop.signal), app.readSecurity()])
         draw()
-        await Promise.all([lookAsStranger(), users?.read()])
+        await lookAsStranger()
       } catch (error) {
         if (!stop.signal.aborted) problem.textContent = texts.failed(error.message)
       }
@@ -61,7 +58,6 @@ export const access = {
       changer.shown(app.security)
       rights.set({ ...facts, faults, security: app.security })
       stranger.set({ seen, faults })
-      users?.set(app.security)
     }
 
     /** Somebody has changed the rights, perhaps: the rights themselves are in no feed. */

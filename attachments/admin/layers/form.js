@@ -7,6 +7,7 @@ import { layerFields } from '../../../core/layers.js'
 import { button, soon } from '../../dom.js'
 import { date } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
+import { command, shellLine } from '../command.js'
 import { Clash, save } from '../edit.js'
 import { withCode } from '../overview/part.js'
 import { fieldsBetween, record } from '../record.js'
@@ -14,8 +15,7 @@ import { askClash, valueText } from './clash.js'
 import { same } from './fields.js'
 import { privacyPart } from './privacy.js'
 import { movePart } from './move.js'
-import { retentionField } from './retention.js'
-import { retentionPreview } from './retention-preview.js'
+import { retentionField, ruleOptions } from './retention.js'
 import { layerSettings } from './settings.js'
 import { upstreamField } from './upstream.js'
 
@@ -24,14 +24,13 @@ const words = texts.layers
 export class LayerForm {
   #app
   #layer
-  #stop = new AbortController()
   /** The values from which the fields were filled. @type {any} */
   #base = null
   /** Field -> the state of its inputs when it was filled. @type {Map<string, string>} */
   #clean = new Map()
   /** @type {import('./fields.js').Field[]} */
   #fields = []
-  #preview
+  #prune = element('div')
   #isGone = false
   #isSaving = false
   #look = soon(() => this.#arrange())
@@ -47,7 +46,6 @@ export class LayerForm {
     this.#fields = [...settings.fields, upstream, retention]
     for (const field of this.#fields) this.#fill(field, undefined)
     this.#base = null
-    this.#preview = retentionPreview(app, layer, this.#stop.signal)
     this.head = element('h2', null, layer)
     this.facts = element('p', { class: 'hint' })
     this.privacy = privacyPart(app, layer)
@@ -77,7 +75,7 @@ export class LayerForm {
       card('area', settings.part('area')),
       card('tiles', settings.part('tiles')),
       card('upstream', element('p', { class: 'hint' }, words.upstream.lead), upstream.element),
-      card('retention', element('p', { class: 'hint' }, withCode(words.retention.lead)), retention.element, this.#preview.element),
+      card('retention', element('p', { class: 'hint' }, withCode(words.retention.lead)), retention.element, this.#prune),
       card('offline', settings.part('offline')),
       element('div', { class: 'save row' }, this.state, this.discarding, this.saving)),
       card('privacy', this.privacy.element),
@@ -89,10 +87,6 @@ export class LayerForm {
   /** Whether something stands here that is not saved. */
   get isTouched () {
     return !this.#isGone && this.#touched().length > 0
-  }
-
-  close () {
-    this.#stop.abort()
   }
 
   #touched () {
@@ -177,10 +171,21 @@ export class LayerForm {
     this.discarding.hidden = !touched.length
     const retention = this.#fields.find(({ name }) => name === 'retention')
     try {
-      this.#preview.show(retention?.read(), !touched.some(({ name }) => name === 'retention'))
+      this.#showPrune(retention?.read(), !touched.some(({ name }) => name === 'retention'))
     } catch {
       // said when it is saved
     }
+  }
+
+  /** The command that shows what a prune would remove by the rules of the form, saved or not. */
+  #showPrune (policy, isSaved) {
+    this.#prune.hidden = !policy
+    if (!policy) return
+    const line = shellLine('prune', this.#layer, ...(isSaved ? [] : ruleOptions(policy)), '--dry-run')
+    if (line === this.#prune.dataset.line) return
+    this.#prune.dataset.line = line
+    const hint = element('p', { class: 'hint' }, words.retention.command)
+    this.#prune.replaceChildren(hint, command(line, words.retention.copy))
   }
 
   #discard () {

@@ -18,14 +18,14 @@ export const layers = {
     const kept = unsaved.get(app) ?? new Map()
     unsaved.set(app, kept)
     const box = element('div')
-    /** @type {{element: HTMLElement, update: () => void, close: () => void}} */
+    /** @type {LayerForm | LayerList} */
     let view
     let place = ''
 
     function leave () {
       if (view instanceof LayerForm && view.isTouched) kept.set(place, view)
       else {
-        view?.close()
+        if (view instanceof LayerList) view.close()
         kept.delete(place)
       }
     }

@@ -1,10 +1,9 @@
-// Where missing tiles come from: the settings of an upstream, and a test that asks it for one tile.
+// Where missing tiles come from: the settings of an upstream.
 import { element } from '../../../client/timeline/dom.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { checkUpstream, isOfType, upstreamDefaults } from '../../../core/upstream.js'
 import { texts } from '../../words/admin/index.js'
 import { boundsForm, choiceField, inputField, listForm, numberForm, pairsForm, wholeForm } from './fields.js'
-import { upstreamTest } from './upstream-test.js'
 
 const words = texts.layers.upstream
 const TYPES = ['xyz', 'tms', 'wmts', 'wms']
@@ -61,7 +60,7 @@ const inputs = {
 }
 
 /**
- * @param {() => Record<string, any>} layerNow the layer as the form has it, for the test
+ * @param {() => Record<string, any>} layerNow the layer as the form has it
  * @param {string} prefix of the ids of inputs
  * @returns {import('./fields.js').Field}
  */
@@ -104,13 +103,11 @@ export function upstreamField (layerNow, prefix = 'upstream') {
     return found
   }
 
-  const given = () => ({ upstream: read(), layer: layerNow() })
-  const test = upstreamTest(given, error => field.complain(error.message, error.inner))
-  const field = {
+  return {
     name: 'upstream',
     label: words.head,
     element: element('div', { class: 'upstream', on: { change: arrange } },
-      element('div', { class: 'fields' }, nodes(FIRST)), more, noted, problem, test.element),
+      element('div', { class: 'fields' }, nodes(FIRST)), more, noted, problem),
     read,
     show (value) {
       const all = { type: upstreamDefaults.type, ...value }
@@ -130,7 +127,6 @@ export function upstreamField (layerNow, prefix = 'upstream') {
     note: node => noted.replaceChildren(...[node].flat().filter(Boolean)),
     focus: () => (fields.find(each => each.element.querySelector('[aria-invalid]')) ?? fields[1]).focus()
   }
-  return field
 }
 
 /** What it means, and what holds if it is empty. */

@@ -104,41 +104,5 @@ export const access = {
     insecure: 'Tokens are made only on a page that is encrypted (https) or on localhost: others could read this one on its way.',
     revoke: { action: 'Revoke', of: name => `Revoke the token for ${name}`, head: name => `Revoke the token for ${name}?`, lead: 'Every address with it stops working within two seconds. This cannot be taken back.' },
     remove: { action: 'Remove', of: name => `Remove the token for ${name} from the list` }
-  },
-  users: {
-    head: 'Users',
-    lead: 'Users of this CouchDB who may do something here by their name or a role. Admins of the server are in its configuration, and are not listed.',
-    embedded: 'The embedded store has one admin and no users. For users, keep the store in a CouchDB.',
-    none: 'No user of this CouchDB has a right here.',
-    name: 'Name',
-    may: 'May',
-    roles: 'Roles',
-    change: 'Change',
-    rights: { admins: 'administer', writers: 'write', readers: 'read' },
-    new: 'New user',
-    make: 'Make user',
-    made: name => `${name} can sign in now.`,
-    exists: name => `There is already a user ${name} on this server.`,
-    kind: 'May',
-    kinds: {
-      writer: 'write in this store',
-      reader: 'read this store',
-      role: 'write by the role tilecouch-writer, in all stores of this server without their own writers'
-    },
-    password: {
-      action: 'Change password',
-      of: name => `Change the password of ${name}`,
-      name: 'Password',
-      twice: 'Password again',
-      differ: 'The two passwords differ.',
-      changed: name => `${name} has a new password. Sessions that are open last until they end.`
-    },
-    take: {
-      action: 'Take rights away',
-      of: name => `Take the rights of ${name} away`,
-      head: name => `Take the rights of ${name} away?`,
-      lead: 'The name leaves the lists of this store, and the user loses the roles that count here, also for other stores. The user and the password stay.',
-      done: name => `${name} has no rights here any more.`
-    }
   }
 }

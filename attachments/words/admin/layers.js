@@ -170,23 +170,7 @@ export const layers = {
       maxzoom: 'Beyond it the upstream has nothing.'
     },
     yes: { transparent: 'yes', seed: 'allowed' },
-    no: { transparent: 'no', seed: 'forbidden by its terms' },
-    test: {
-      button: 'Test the upstream',
-      lead: 'Asks for one tile in the middle of the bounds. Nothing is stored.',
-      zoom: 'Zoom of the test',
-      nothing: 'Type the address of the upstream first.',
-      asking: place => `Asking for the tile ${place} …`,
-      alt: place => `Tile ${place} of the upstream`,
-      works: (place, width, height) => `It works: this is the tile ${place}, ${width} × ${height} pixels.`,
-      failed: place => `This browser could not load the tile ${place}.`,
-      blocked: 'The policy of this CouchDB does not let the page show images of other servers ([csp] attachments_header_value).',
-      open: 'Open the address to see the tile.',
-      late: seconds => `No answer within ${seconds} seconds.`,
-      gateway: 'The gateway might still be able to: it asks from another network, with its own keys. Open the address to see what the server says.',
-      headers: 'The gateway might still be able to: it sends the headers and keys that a browser cannot send. Open the address to see what the server says.',
-      vector: 'Vector tiles cannot be shown here. Open the address to see whether there is an answer:'
-    }
+    no: { transparent: 'no', seed: 'forbidden by its terms' }
   },
   retention: {
     head: 'Retention',
@@ -206,34 +190,8 @@ export const layers = {
     editions: { none: 'no rule for editions', all: 'keep all editions', some: 'keep editions of these times' },
     noTimes: 'Type the times of the editions that stay.',
     badTimes: 'Type times such as 2023, 2024-03 or 2024-03-01.',
-    short: { last: 'newest', hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year', within: 'last period', editions: 'edition', always: 'being loaded' },
-    preview: {
-      head: 'What a prune would remove now',
-      none: 'There is no rule: nothing goes.',
-      reading: 'Reading the past of the layer …',
-      nothing: number({ one: 'The only moment stays.', other: 'All # moments stay.' }),
-      going: (going, all) => `${number({ one: '# moment goes', other: '# moments go' })(going)} of ${all}.`,
-      editions: number({ one: '# of them is an edition.', other: '# of them are editions.' }),
-      exact: (versions, bytes) => `Versions that go: ${versions}. Freed: ${bytes}.`,
-      atMost: (versions, bytes) => `Versions that go, at most: ${versions}. Freed at most: ${bytes}. Versions that a kept moment shows stay, so it may be much less.`,
-      part: moments => `Only the newest ${moments} moments were looked at.`,
-      estimate: 'An estimate by the store of now. The disk gets the space back after a compaction.',
-      missing: times => `The rules name editions that do not exist: ${times}. A prune would stop.`,
-      empty: 'The layer has no moments yet.',
-      list: 'Moments, one by one',
-      moments: 'Moments of the layer',
-      time: 'Moment',
-      edition: 'Edition',
-      versions: 'Versions',
-      size: 'Size',
-      result: 'Result',
-      stays: rules => `stays: ${rules}`,
-      goes: 'goes',
-      untitled: 'untitled',
-      again: 'Look again',
-      command: 'See exactly what goes. The same command without --dry-run removes it.',
-      copy: 'Copy the command of the preview'
-    }
+    command: 'See what goes. The same command without --dry-run removes it.',
+    copy: 'Copy the command that shows what goes'
   },
   privacy: {
     open: 'Everybody can read this store, and so this layer.',

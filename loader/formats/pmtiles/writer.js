@@ -181,9 +181,9 @@ function * contents (entries) {
  * @param {Record<number, number>} types tiles of each type
  * @returns {{metadata: Record<string, any>, bounds: number[], center: number[]}}
  */
-function describe ({ layer, doc, time, named, area, metadata }, facts, types) {
+function describe ({ layer, doc, time, named, area }, facts, types) {
   const layerDoc = { ...doc, bounds: doc.bounds && widened(doc.bounds) }
-  const values = metadataOf(layerDoc, facts, { layer, time, named, area, metadata })
+  const values = metadataOf(layerDoc, facts, { layer, time, named, area })
   const { bounds, center, minzoom, maxzoom, json, ...fields } = values
   const type = commonestType(types)
   const mixed = Object.keys(types).length > 1
