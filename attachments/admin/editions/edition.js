@@ -1,52 +1,31 @@
-// One edition: its title and source, what it counted, where it is, what differs from the one before, how to remove it.
+// One edition: its title and source, what it counted, how to compare it with the one before, how to remove it.
 import { element, write } from '../../../client/timeline/dom.js'
 import { count, size, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { changedOf, editionsOf, stateOf } from './edition-list.js'
 import { editionForm } from './form.js'
-import { comparison, footprint, part, removal, viewerLink } from './parts.js'
+import { comparison, removal, viewerLink } from './parts.js'
 
 const words = texts.editions
 
-/** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void, close: () => void}} */
+/** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void}} */
 export function editionPage (app, layer, when) {
   const { docs } = app
   const title = element('h2')
-  const links = element('span', { class: 'row' }, viewerLink(words.view, layer, when, null))
+  const links = element('span', { class: 'row' }, viewerLink(words.view, layer, when))
   const facts = element('dl', { class: 'facts' })
   const gone = element('p', { class: 'problem', role: 'status' })
-  const place = part(words.footprint.head, 'footprint')
-  const compare = part(words.compare.head, 'compare')
+  const compare = element('div', { class: 'body' })
   const remove = element('div', { class: 'body' })
   const details = element('section', { class: 'card' }, element('h3', null, words.form.head))
   const cards = element('div', { class: 'edition', hidden: true },
     details,
     element('section', { class: 'card' }, element('h3', null, words.counts), facts),
-    place.element, compare.element,
+    element('section', { class: 'card compare' }, element('h3', null, words.compare.head), compare),
     element('section', { class: 'card remove' }, element('h3', null, words.remove.head), remove))
   /** @type {ReturnType<typeof editionForm> | undefined} */
   let form
-  let stop = new AbortController()
-  let read = '' // of what the parts show
   let drawn = ''
-
-  function readParts (doc, before) {
-    const description = docs.get(`layer:${layer}`) ?? { layer }
-    const { grid, format } = description
-    const wanted = JSON.stringify([doc.root, doc.run, doc.finished, before?.time, before?.root, grid, format])
-    if (wanted === read) return
-    read = wanted
-    stop.abort()
-    stop = new AbortController()
-    const { signal } = stop
-    const finding = footprint(app, description, doc, signal)
-    place.fill(async () => (await finding).nodes, signal)
-    compare.fill(async () => {
-      const extent = await finding.then(found => found.extent, () => undefined)
-      if (extent && !signal.aborted) links.replaceChildren(viewerLink(words.view, layer, when, extent))
-      return comparison(app, description, doc, before, signal, extent)
-    }, signal)
-  }
 
   return {
     element: element('div', null,
@@ -61,8 +40,6 @@ export function editionPage (app, layer, when) {
       if (!doc) {
         title.textContent = when
         cards.hidden = true
-        stop.abort()
-        read = ''
         return
       }
       cards.hidden = false
@@ -75,11 +52,10 @@ export function editionPage (app, layer, when) {
       if (text !== drawn) {
         drawn = text
         facts.replaceChildren(...factsOf(doc, work))
+        compare.replaceChildren(...comparison(layer, doc, before))
         remove.replaceChildren(...removal(layer, doc, before, after))
       }
-      readParts(doc, before)
-    },
-    close () { stop.abort() }
+    }
   }
 }
 

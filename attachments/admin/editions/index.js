@@ -16,7 +16,7 @@ export const editions = {
   needs: 'writer',
   open (app, place) {
     const box = element('div', { class: 'editions-section' })
-    /** @type {{element: HTMLElement, update: () => void, close?: () => void} | undefined} */
+    /** @type {{element: HTMLElement, update: () => void} | undefined} */
     let shown
     let wanted = ''
 
@@ -40,7 +40,6 @@ export const editions = {
 
     function show (next) {
       wanted = next
-      shown?.close?.()
       shown = undefined
       box.setAttribute('aria-busy', 'true')
       if (!isRead()) {
@@ -56,8 +55,7 @@ export const editions = {
       show (next) {
         show(next)
         scrollTo(0, 0)
-      },
-      close () { shown?.close?.() }
+      }
     }
   }
 }

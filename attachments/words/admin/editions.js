@@ -19,10 +19,7 @@ export const editions = {
   view: 'Show on the map',
   unknown: name => `There is no edition ${name}.`,
   removed: 'This edition has been removed.',
-  otherGrid: 'A small map is only drawn for layers in Web Mercator.',
   copy: line => `Copy: ${line}`,
-  tilesCounted: number({ one: '# tile', other: '# tiles' }),
-  blocksCounted: number({ one: '# block', other: '# blocks' }),
   time: 'Time',
   title: 'Title',
   state: 'State',
@@ -53,30 +50,12 @@ export const editions = {
     theirs: 'Keep theirs',
     mine: 'Write mine'
   },
-  footprint: {
-    head: 'Footprint',
-    none: 'It is not known which tiles this edition looked at: it has no manifest. Its load has not ended, or an older tilecouch made it.',
-    summary: (tiles, zooms) => zooms ? `${tiles} in ${zooms}.` : `${tiles}.`,
-    zoom: zoom => `zoom ${zoom}`,
-    zooms: (min, max) => `zooms ${min} to ${max}`,
-    bounds: (southWest, northEast) => `From ${southWest} (south-west) to ${northEast} (north-east).`,
-    tiles: zoom => `Shown are the tiles of zoom ${zoom}, over the map as it is now.`,
-    blocks: zoom => `Shown are blocks of 64 × 64 tiles of zoom ${zoom}, over the map as it is now.`,
-    area: 'The dashed line is the area for which it is complete.'
-  },
   compare: {
     head: 'Compared with the one before',
     lead: 'The edition before:',
     first: 'This is the first edition of the layer.',
-    none: 'One of the two has no manifest: only the command can compare them.',
-    added: 'Tiles added',
-    changed: 'Tiles changed',
-    removed: 'Tiles removed',
-    about: text => `about ${text}`,
-    blocks: (differing, all) => `By the manifests, of whole editions. ${differing} of ${all} differ (a block is 64 × 64 tiles). Tiles written one by one are not counted here.`,
-    map: 'Where tiles differ.',
     view: 'Compare on the map',
-    command: 'The command counts everything, by zoom:'
+    command: 'To count what differs, by zoom:'
   },
   remove: {
     head: 'Remove',
