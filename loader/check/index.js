@@ -27,7 +27,6 @@ import { sections } from './walk.js'
  * @typedef {object} CheckOptions
  * @property {string[]} [layers] of a store: only these, and nothing of the store as a whole
  * @property {boolean} [fix] repair the faults that have only one possible fix; of whole layers and stores
- * @property {Store} [from] a mirror, from which damaged bytes are replaced
  * @property {import('../../core/area.js').Area} [area] of a layer or file: only tiles that touch it
  * @property {import('../../core/grid.js').Zooms} [zooms] of a layer or file: only these
  * @property {'xyz' | 'tms'} [scheme] how a folder counts its rows
@@ -130,7 +129,7 @@ class StoreCheck {
   #hasTiles = new Set() // names of layers that have tiles
 
   /** @param {Store | {store: Store, layer: string, time?: string}} what @param {CheckOptions} options */
-  constructor (what, { layers, fix = false, from, onProgress, onFinding, ...options }) {
+  constructor (what, { layers, fix = false, onProgress, onFinding, ...options }) {
     this.one = 'store' in what ? what : undefined
     this.store = 'store' in what ? what.store : what
     this.couch = this.store.couch
@@ -140,7 +139,7 @@ class StoreCheck {
     this.signal = options.signal
     this.onProgress = onProgress
     this.designs = new DesignDocuments(this.store, this.signal)
-    this.#repairs = fix ? new RepairQueue(this.store, { signal: this.signal, from, tally: this.#outcome }) : undefined
+    this.#repairs = fix ? new RepairQueue(this.store, { signal: this.signal, tally: this.#outcome }) : undefined
     this.report = new Report({
       onFault: finding => {
         onFinding?.(finding)

@@ -11,14 +11,8 @@ const repairDefaults = {
   named: 100 // documents named in a report
 }
 
-/** Findings about one tile. */
-const OF_BYTES = new Set([
-  'empty-tile', 'unknown-format', 'truncated-tile', 'undecodable-tile', 'wrong-digest', 'wrong-length', 'unreadable-tile'
-])
-const OF_TILES = new Set([
-  'fields-disagree', 'wrong-current', 'time-disagrees', 'bad-time', 'not-a-tile', 'wrong-type', 'no-bytes', 'stray-attachment',
-  'conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'
-])
+/** Findings about the versions of one tile. */
+const OF_TILES = new Set(['conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'])
 
 /** @typedef {import('../verify/report.js').Finding} Finding */
 
@@ -30,17 +24,15 @@ export class RepairQueue {
   #others = new Map()
 
   /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, [option: string]: any}} options */
-  constructor (store, { signal, from, tally }) {
+  constructor (store, { signal, tally }) {
     this.tally = tally
-    this.from = from
-    this.tiles = new TileRepair(store, { signal, from, onLeft: (id, reason) => tally.explain(id, reason) })
+    this.tiles = new TileRepair(store, { signal, onLeft: (id, reason) => tally.explain(id, reason) })
   }
 
   /** @param {Finding} finding */
   note (finding) {
     const tile = tileOf(finding.where)
-    const isOurs = OF_TILES.has(finding.code) || (this.from && OF_BYTES.has(finding.code))
-    if (tile && isOurs) {
+    if (tile && OF_TILES.has(finding.code)) {
       this.#tiles.set(tile, [...this.#tiles.get(tile) ?? [], finding])
       this.#gathered++
     } else if (faults[finding.code].fix) {
@@ -60,17 +52,10 @@ export class RepairQueue {
     for (let at = 0; at < ids.length; at += repairDefaults.tiles) {
       const some = ids.slice(at, at + repairDefaults.tiles)
       const found = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
-      const isOfType = ({ code }) => code === 'wrong-type'
-      const isOfBytes = ({ code }) => OF_BYTES.has(code)
-      const whereOf = isOf => new Set(found.filter(isOf).map(({ where }) => where))
-      const wrong = await this.tiles.repair(some, { types: whereOf(isOfType), bytes: whereOf(isOfBytes) })
+      const wrong = await this.tiles.repair(some)
       for (const finding of found) {
-        const { code, where } = finding
-        const isRepaired = isOfType(finding) || isOfBytes(finding)
-          ? this.tiles.repaired.has(where)
-          : !wrong.has(`${code} ${where}`)
-        if (isRepaired) this.tally.repair(finding)
-        else this.tally.left(finding)
+        if (wrong.has(`${finding.code} ${finding.where}`)) this.tally.left(finding)
+        else this.tally.repair(finding)
       }
     }
     this.#tiles.clear()

@@ -5,10 +5,7 @@ import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
-import { resolveDatabase } from '../couchapp/environments.js'
-import { openSource } from '../mirror/sides.js'
 import { schemes } from '../sources/index.js'
-import { Store } from '../store/index.js'
 import { faults } from '../verify/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
@@ -27,7 +24,6 @@ export function addCheckCommand (program, run) {
     .description('look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix')
     .argument('[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)')
     .option('--fix')
-    .option('--from <env|url>')
     .option('--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs')
     .option('--live')
     .option('-z, --zoom <a-b>')
@@ -44,13 +40,11 @@ Examples:
   tilecouch check osm@2024-03-01 --zoom 0-10
   tilecouch check city.mbtiles --report found.jsonl
   tilecouch check --fix --report found.jsonl
-  tilecouch check --fix --from http://mirror.example.org:5984/tiles
   tilecouch check --only conflicts --fix --live
   tilecouch check --only upgrade --fix
 
 Without --fix nothing is changed. Readers and loads go on meanwhile; run a check that was stopped again. The exit code
-is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.
-The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
+is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.`)
     .action(run(checkCommand))
 }
 
@@ -73,20 +67,18 @@ async function checkCommand (context, options, names) {
   const checkIn = async (store, work) => {
     if (only === 'conflicts') return resolveWith(context, options, store, target.layers, work)
     if (only === 'upgrade') return upgradeWith(context, options, store, work)
-    const from = options.from === undefined ? undefined : await openMirror(options.from, store)
     const { layers = [], time } = target
     const what = layers.length === 1 ? { store, layer: layers[0], time } : store
     const several = layers.length > 1 ? layers : undefined
-    return checkWith(context, options, what, { ...settings, from, layers: several }, work)
+    return checkWith(context, options, what, { ...settings, layers: several }, work)
   }
   return withPatientStore(context, options, store =>
     withWork(context, store.couch, about, work => checkIn(store, work)))
 }
 
-function checkOptions ({ only, fix, live, from, scheme, report: file }) {
+function checkOptions ({ only, fix, live, scheme, report: file }) {
   if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
   if (only !== undefined && !ONLY.includes(only)) refuse('--only', only, `it is ${ONLY.join(' or ')}`)
-  if (from !== undefined && (!fix || only)) refuse('--from', from, 'it goes with --fix, and not with --only')
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
   if (file !== undefined && only) refuse('--report', file, 'it does not go with --only')
 }
@@ -104,13 +96,6 @@ async function targetOf (names) {
   const timed = references.find(({ time }) => time !== undefined)
   if (timed && names.length > 1) refuse('WHAT', names.join(' '), 'a layer with a time is checked by itself')
   return { layers: references.map(({ layer }) => layer), time: timed?.time }
-}
-
-async function openMirror (from, store) {
-  const mirror = new Store(openSource(await resolveDatabase(from, { side: 'TILECOUCH_FROM' }) ?? from, { retries: 3 }))
-  await mirror.checkIsStore()
-  if (mirror.url === store.url) throw new TilecouchError('SAME_DATABASE', { url: mirror.url, where: store.url })
-  return mirror
 }
 
 /** work: of a store */

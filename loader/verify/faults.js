@@ -15,6 +15,10 @@ const fault = (means, remedy) => ({ level: 'fault', means, ...remedy })
 /** @type {typeof fault} */
 const warning = (means, remedy) => ({ level: 'warning', means, ...remedy })
 
+// A document that is damaged is deleted first: a load skips bytes that the store has, and writes no tile of which it
+// does not understand a document.
+const LOAD_AGAIN = 'Delete the document (in Fauxton, or with `curl -X DELETE`), then load its edition again.'
+
 /** By code. @type {Record<string, ReturnType<typeof fault>>} */
 export const faults = {
   // tiles, wherever they lie
@@ -23,14 +27,10 @@ export const faults = {
   'truncated-tile': fault('the image or vector tile is cut off, or its frame is broken', { advice: 'Fetch or render it again.' }),
   'undecodable-tile': fault('the pixels or features cannot be decoded, although the image or tile is complete', { advice: 'Fetch or render it again.' }),
   'oversized-tile': fault('far more bytes or pixels than a tile has; it was not decoded'),
-  'unreadable-tile': fault('the tile is listed, but its bytes cannot be read', { advice: 'Its file on the disk is damaged: `tilecouch check --fix --from MIRROR`, or restore a backup.' }),
-  'wrong-type': fault('the bytes are of another type than the content type, format or extension says', {
-    cause: 'a program trusted the name of a file',
-    fix: 'the content type becomes that of the bytes',
-    reason: 'browsers and decoders read the bytes'
-  }),
+  'unreadable-tile': fault('the tile is listed, but its bytes cannot be read', { advice: 'Its file on the disk is damaged: take the store from a mirror or a backup.' }),
+  'wrong-type': fault('the bytes are of another type than the content type, format or extension says', { advice: `In a file: correct the format or the name. In a store: ${LOAD_AGAIN}` }),
   'wrong-length': fault('there are more or fewer bytes than the container says'),
-  'wrong-digest': fault('the bytes do not have the check sum that is stored with them', { advice: 'A disk or a copy damaged them: `tilecouch check --fix --from MIRROR`, or take the tile from a backup or another copy.' }),
+  'wrong-digest': fault('the bytes do not have the check sum that is stored with them', { advice: `A disk or a copy damaged them. ${LOAD_AGAIN}` }),
   'duplicate-tile': fault('one tile is there more than once', { advice: 'Readers show any of them: remove the others.' }),
   'outside-pyramid': fault('a column, row or zoom that no tile can have'),
   'outside-zooms': warning('the tile lies outside of the zooms that the layer or file says it has', {
@@ -51,42 +51,14 @@ export const faults = {
 
   // documents of a store
   'bad-id': fault('a document whose id begins like those of the tiles of the layer, but is not the id of a tile', { advice: 'No program reads it. Delete it, or store its content under the right id.' }),
-  'not-a-tile': fault('a document that has the id of a tile, but is not a tile', {
-    cause: 'another program left out the type',
-    fix: '`type: "tile"`, if there is none and the rest is that of a tile; another type is left',
-    reason: 'nothing else can have this id'
-  }),
-  'fields-disagree': fault('layer, z, x or y of a document are not those of its id', {
-    cause: 'another program wrote the document before there was a validation function',
-    fix: 'layer, z, x and y become those of the id',
-    reason: 'readers find a tile by its id: the map shows it there already'
-  }),
-  'bad-time': fault('a time that is not like 2024-03-01T00:00:00Z', {
-    cause: 'another program writes `2024-03-01T01:00:00+01:00`, or fractions of a second',
-    fix: 'it is written as UTC in whole seconds, if it names one second; otherwise it is left',
-    reason: 'the same moment, in the form that all programs read'
-  }),
-  'time-disagrees': fault('the time of a past version is not that of its id', {
-    cause: 'another program wrote the document before there was a validation function',
-    fix: 'the time of a past version becomes that of its id',
-    reason: 'requests as of a time read the id'
-  }),
-  'wrong-current': fault('a head that does not say it is current, or a past version that does', {
-    cause: 'another program wrote the document before there was a validation function',
-    fix: '`current` becomes true for a head, false for a past version',
-    reason: 'the id says which of the two it is'
-  }),
+  'not-a-tile': fault('a document that has the id of a tile, but is not a tile', { advice: LOAD_AGAIN }),
+  'fields-disagree': fault('layer, z, x or y of a document are not those of its id', { advice: LOAD_AGAIN }),
+  'bad-time': fault('a time that is not like 2024-03-01T00:00:00Z', { advice: LOAD_AGAIN }),
+  'time-disagrees': fault('the time of a past version is not that of its id', { advice: LOAD_AGAIN }),
+  'wrong-current': fault('a head that does not say it is current, or a past version that does', { advice: LOAD_AGAIN }),
   'gone-with-bytes': fault('a version that says "no tile here any more" and has one', { advice: 'Look at the image: remove that version, or load it again with a later time.' }),
-  'no-bytes': fault('a version without the attachment `tile` that does not say it is gone', {
-    cause: 'a program gave the tile another name',
-    fix: 'the only attachment becomes `tile`, if it is an image; otherwise it is left',
-    reason: 'it is the only image that the version can show'
-  }),
-  'stray-attachment': fault('an attachment that is not called `tile`', {
-    cause: 'a program attached something of its own',
-    fix: 'attachments that are not called `tile` are removed',
-    reason: 'nobody reads them, and the validation function refuses such a document'
-  }),
+  'no-bytes': fault('a version without the attachment `tile` that does not say it is gone', { advice: LOAD_AGAIN }),
+  'stray-attachment': fault('an attachment that is not called `tile`', { advice: LOAD_AGAIN }),
   conflict: fault('a document has conflicting revisions', {
     advice: '`tilecouch check --fix`; `--only conflicts` looks for nothing else.',
     cause: 'two stores were loaded independently and then replicated',

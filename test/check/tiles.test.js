@@ -1,8 +1,9 @@
 // Damaged tiles, found, repaired and found clean: nothing is lost of their bytes. In memory, where each can be killed after every
-// write, and on every store.
+// write, and on every store. Tiles with wrong fields or bytes are left until they are deleted and loaded again.
 import assert from 'node:assert/strict'
 import { parseTileId } from '../../core/index.js'
 import { check } from '../../loader/check/index.js'
+import { load } from '../../loader/index.js'
 import { TileRepair } from '../../loader/check/tile-repair.js'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
 import { push } from '../../loader/couchapp/push.js'
@@ -10,8 +11,9 @@ import { readTileLeaves } from '../../core/store/leaves.js'
 import { Store } from '../../loader/store/index.js'
 import { MemoryCouch } from '../resolve/memory-couch.js'
 import { onEachStore } from '../support/backends.js'
+import { memorySource } from '../support/memory-source.js'
 import { tile } from '../verify/helpers.js'
-import { damage, imagesOf, plant } from './damage.js'
+import { broken, damage, imagesOf, plant } from './damage.js'
 
 /** Versions as they stand, oldest first, with their images. */
 async function versionsOf (couch, id) {
@@ -34,11 +36,9 @@ const sorted = values => [...new Set(values)].sort()
 describe('a damaged tile in memory', () => {
   const id = 'osm:3:1:0'
 
-  for (const [what, { docs, found, after }] of Object.entries(damage)) {
+  for (const [what, { docs, after }] of Object.entries(damage)) {
     it(`is repaired when it is ${what}, wherever the repair is killed`, async () => {
       const planted = await Promise.all(docs(id))
-      const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
-      const damaged = { types: isTyped, bytes: new Set() }
       for (let lives = 0, isDone = false; !isDone; lives++) {
         assert.ok(lives < 30, 'it comes to an end')
         const couch = new MemoryCouch('m')
@@ -46,7 +46,7 @@ describe('a damaged tile in memory', () => {
         const store = new Store(couch)
         await plant(store, structuredClone(planted))
         couch.validates = true
-        const repair = () => new TileRepair(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).repair([id], { ...damaged })
+        const repair = () => new TileRepair(store, { onLeft: (at, why) => assert.fail(`${at}: ${why}`) }).repair([id])
         couch.lives = lives
         await repair().then(() => { isDone = true }, error => assert.equal(error.code, 'ABORTED'))
         couch.lives = Infinity
@@ -62,7 +62,6 @@ describe('a damaged tile in memory', () => {
 
     it(`is repaired when it is ${what}, and loads write to it meanwhile`, async () => {
       const planted = await Promise.all(docs(id))
-      const isTyped = new Set(found.includes('wrong-type') ? planted.map(({ _id }) => _id) : [])
       const loads = [['2024-01-01T00:00:00Z', 8], ['2021-12-01T00:00:00Z', 9]]
       for (let writes = 0, hasRun = true; hasRun && writes < 10; writes++) {
         const couch = new MemoryCouch('m')
@@ -81,11 +80,11 @@ describe('a damaged tile in memory', () => {
             }
           }
         }
-        const repair = types => new TileRepair(store, { onLeft: () => {} }).repair([id], { types, bytes: new Set() })
-        await repair(isTyped)
+        const repair = () => new TileRepair(store, { onLeft: () => {} }).repair([id])
+        await repair()
         hasRun = !couch.meanwhile
         couch.meanwhile = undefined
-        assert.deepEqual([...await repair(isTyped)], [], `nothing is wrong after a load at the write ${writes}`)
+        assert.deepEqual([...await repair()], [], `nothing is wrong after a load at the write ${writes}`)
         const { images } = await versionsOf(couch, id)
         assert.deepEqual(sorted(images), sorted([...imagesOf(planted), ...stored]), `every image is there after a load at the write ${writes}`)
       }
@@ -135,5 +134,56 @@ onEachStore('damaged tiles', backend => {
     const counted = [...found.values()].flat().length
     assert.deepEqual(report.repair?.remaining, {})
     assert.deepEqual([report.faults + report.warnings, Object.values(report.repair?.repaired ?? {}).reduce((a, b) => a + b)], [counted, counted])
+  })
+})
+
+onEachStore('tiles with wrong fields or bytes', backend => {
+  const layers = Object.keys(broken).map((_, at) => `broken${at}`)
+  const T1 = '2021-06-01T00:00:00Z'
+  /** @type {Store} */
+  let store
+
+  before(async function () {
+    this.timeout(60000)
+    store = await Store.create(await backend.database(), { public: false })
+    const planted = []
+    for (const [at, { docs }] of Object.values(broken).entries()) {
+      await store.defineLayer(layers[at], { minzoom: 0, maxzoom: 8 })
+      planted.push(...await Promise.all(docs(`${layers[at]}:3:1:0`)))
+    }
+    await plant(store, planted)
+    await push(store.couch, (await ownDesigns()).filter(({ _id }) => _id === '_design/tiles'))
+  })
+  after(() => store.destroy())
+
+  const look = async options => {
+    const found = new Map()
+    const note = ({ code, where }) => {
+      const [layer] = where.split(':')
+      found.set(layer, [...found.get(layer) ?? [], code].sort())
+    }
+    const report = await check(store, { layers, onFinding: note, ...options })
+    return { found, report }
+  }
+
+  it('are found and left', async function () {
+    this.timeout(60000)
+    const { found, report } = await look({ fix: true, decode: false })
+    const codes = Object.values(broken).map(({ found: own }) => own)
+    assert.deepEqual(layers.map(layer => found.get(layer)), codes)
+    assert.deepEqual(report.repair?.repaired, {})
+    assert.equal(report.repair?.faults, codes.flat().length)
+    assert.deepEqual((await look()).found, found, 'nothing was written')
+  })
+
+  it('are right after they were deleted and loaded again', async function () {
+    this.timeout(60000)
+    for (const layer of layers) {
+      const [{ heads, pasts }] = await readTileLeaves(store.couch, [`${layer}:3:1:0`])
+      const deletions = [...heads, ...pasts].map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
+      for (const { ok, id } of await store.couch.write(deletions)) assert.ok(ok, id)
+      await load(store, memorySource({ '3/1/0': 1 }), { layer, time: T1 })
+    }
+    assert.equal((await look({ decode: false })).report.faults, 0)
   })
 })
