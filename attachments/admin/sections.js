@@ -3,9 +3,8 @@ import { access } from './access/index.js'
 import { activity } from './activity/index.js'
 import { editions } from './editions/index.js'
 import { layers } from './layers/index.js'
-import { mirrors } from './mirrors/index.js'
 import { overview } from './overview/index.js'
 import { work } from './work/index.js'
 
 /** @type {import('./index.js').Section[]} */
-export const sections = [overview, layers, editions, work, mirrors, access, activity]
+export const sections = [overview, layers, editions, work, access, activity]

@@ -1,5 +1,5 @@
 /* global document -- of the page, in functions that run there */
-// Who follows whom, in the control room: mirrors and edges of tilecouch, replications of CouchDB.
+// Mirrors in the control room, under Work: those that wrote into this store, and those that other machines keep of it.
 import assert from 'node:assert/strict'
 import { end, until } from '../../bench/wait.js'
 import { workId } from '../../core/index.js'
@@ -8,13 +8,11 @@ import { startCommand } from '../support/command.js'
 import { square } from '../support/tiles.js'
 import { onAdmin } from './stage.js'
 
-const MIRRORS = 50
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'
 const runOf = (ms, number) => `${new Date(ms).toISOString().replace(/[-:.Z]/g, '')}-${number.toString(36).padStart(4, '0')}`
 
-const isRead = page => page.waitForFunction(() => document.querySelector('.mirrors') && !document.querySelector('.mirrors[aria-busy]'))
-const rowOf = (page, text) => page.locator('.mirrors tbody tr').filter({ hasText: text })
-const arrowOf = (page, state) => page.locator(`.mirrors .arrow.${state}`)
+const part = (page, head) => page.locator('.work .card').filter({ has: page.getByRole('heading', { name: head }) })
+const isRead = page => page.waitForFunction(() => document.querySelector('.work') && !document.querySelector('.work[aria-busy]'))
 
 onAdmin('mirrors', (stage, kind) => {
   /** @type {Store} */
@@ -37,94 +35,64 @@ onAdmin('mirrors', (stage, kind) => {
   }
   const works = async () => (await stage.store.couch.page({ startkey: 'work:', endkey: 'work;', include_docs: true })).map(({ doc }) => doc)
 
-  it('says when there are none, and fills in a command that makes one', async () => {
-    const page = await stage.enter('mirrors')
-    await isRead(page)
-    await page.getByText('This store copies no other one').first().waitFor()
-    await page.getByLabel('Address of the other store').fill('https://anna:secret@maps.example.org/tiles')
-    await page.getByLabel('Direction').selectOption('from')
-    await page.locator('.make code').filter({ hasText: /^tilecouch mirror https:\/\/maps\.example\.org\/tiles .* --live$/ }).waitFor()
-  })
-
-  it('shows a mirror that follows, with its lag and last success, and as interrupted when it is silent', async function () {
+  it('show from where to where they copy, and are interrupted when they are silent', async function () {
     this.timeout(90000)
-    const page = await stage.enter('mirrors')
+    const page = await stage.enter('work')
     await isRead(page)
     const { child } = startCommand(['mirror', urlOf(other), stage.backend.database, '--live', '--layer', 'osm'])
-    const row = rowOf(page, other.couch.db)
+    const running = part(page, 'Running now').locator('.run').filter({ hasText: other.couch.db })
     try {
-      await row.getByText('live', { exact: true }).waitFor({ timeout: 30000 })
-      const cells = await row.locator('td').allInnerTexts()
-      assert.match(cells[1], /^\d+ secs?$/, 'its lag')
-      assert.ok(Number(cells[3]) > 4, 'what it copied')
-      assert.match(cells[6], /^\d{1,2} \w+ 20\d\d/, 'when it last had everything')
-      assert.match(cells[7], /osm/, 'which part')
-      await arrowOf(page, 'live').getByText('live').waitFor()
+      await running.getByText(/^up to date · .* documents/).waitFor({ timeout: 30000 })
+      await running.getByText(`/${other.couch.db} → `).waitFor()
     } finally {
       await end(child, 'SIGKILL')
     }
     const doc = await until(async () => (await works()).find(({ command }) => command === 'mirror'), { timeout: 10000 })
     await stage.store.couch.update(doc._id, before => ({ ...before, seen: timeOf(Date.now() - 600_000) }))
-    await row.getByText('interrupted', { exact: true }).waitFor({ timeout: 4000 })
-    await arrowOf(page, 'interrupted').getByText('interrupted').waitFor()
-    await row.getByText('To go on:').click()
-    assert.doesNotMatch(await row.locator('code').innerText(), /:\/\/[^/]*@/)
+    const interrupted = part(page, 'Interrupted').locator('.run').filter({ hasText: other.couch.db })
+    await interrupted.getByText('To go on:').waitFor({ timeout: 10000 })
+    assert.doesNotMatch(await interrupted.innerText(), /:\/\/[^/]*@/)
   })
 
-  it('shows a mirror that another machine makes of this store, by its checkpoint', async function () {
-    this.timeout(60000)
-    assert.equal(await startCommand(['mirror', stage.backend.database, urlOf(other), '--layer', 'land']).ended, 0)
-    const page = await stage.enter('mirrors')
+  it('show how far they are behind, what was refused, and which store they wait for', async () => {
+    const now = Date.now()
+    const write = (number, about) => ({
+      _id: workId(runOf(now, number)), type: 'work', command: 'edge', args: ['edge', 'x'], state: 'running', user: stage.owner.name,
+      started: timeOf(now), seen: timeOf(now), every: 30, unit: 'documents', done: 100,
+      about: { source: `https://anna:secret@main-${number}.example.org/tiles`, target: 'embedded', state: 'following', lag: 1, refused: 0, ...about }
+    })
+    const docs = [write(1, { lag: 900 }), write(2, { refused: 3 }), write(3, { state: 'away' })]
+    assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
+    const page = await stage.enter('work')
     await isRead(page)
-    const row = rowOf(page, 'copied to').filter({ hasText: other.couch.db })
-    await row.getByText('complete', { exact: true }).waitFor()
+    const run = number => part(page, 'Running now').locator('.run').filter({ hasText: `https://main-${number}.example.org/tiles → embedded` })
+    await run(1).getByText(/^up to date · 15 mins? behind · 100 documents$/).waitFor()
+    await run(2).getByText(/^up to date · 100 documents · 3 refused$/).waitFor()
+    await run(3).getByText(/^waits for a store · 100 documents$/).waitFor()
+  })
+
+  it('of other machines show by their checkpoints: which part, and how far they are', async function () {
+    this.timeout(60000)
+    const mirror = ['mirror', stage.backend.database, urlOf(other), '--layer', 'land']
+    const page = await stage.enter('work')
+    await isRead(page)
+    const copies = part(page, 'Mirrors on other machines')
+    assert.equal(await copies.isVisible(), false, 'a mirror into this store is none of it')
+    assert.equal(await startCommand(mirror).ended, 0)
+    const row = copies.locator('tbody tr').filter({ hasText: other.couch.db })
+    await row.getByText(/^\d+ changes? behind$|^up to date$/).waitFor({ timeout: 20000 })
+    assert.match(await row.innerText(), /\bland\b/)
+    assert.match(await row.locator('td').last().innerText(), /^\d{1,2} \w+ 20\d\d/)
+    await stage.store.write(square({ layer: 'land', time: '2021-01-01T00:00:00Z', side: 3, seed: () => 1 }))
+    await row.getByText(/^\d+ changes behind$/).waitFor({ timeout: 20000 })
     assert.equal(await row.count(), 1)
   })
 
-  if (kind === 'CouchDB') {
-    it('shows a replication of CouchDB, without its password', async function () {
-      this.timeout(60000)
-      const server = new URL('/', stage.backend.database)
-      const { username, password } = server
-      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
-      const address = `${server.origin}/_replicator/tilecouch_test_${process.pid}`
-      const ask = (method, query = '', body = undefined) => fetch(address + query, { method, headers: { authorization, 'Content-Type': 'application/json' }, body: body && JSON.stringify(body) })
-      const source = urlOf(stage.store)
-      const target = `${urlOf(other)}_copy`
-      assert.equal((await ask('PUT', '', { source, target, create_target: true, continuous: true })).status, 201)
-      try {
-        const page = await stage.enter('mirrors')
-        const row = rowOf(page, `${other.couch.db}_copy`)
-        await row.getByText('live', { exact: true }).waitFor({ timeout: 30000 })
-        await row.getByText('CouchDB', { exact: true }).waitFor()
-        assert.ok(!(await page.locator('.mirrors').innerHTML()).includes(`:${password}@`))
-      } finally {
-        await ask('DELETE', `?rev=${(await (await ask('GET')).json())._rev}`)
-        await fetch(`${server.origin}${new URL(target).pathname}`, { method: 'DELETE', headers: { authorization } })
-      }
-    })
-  }
-
-  it('shows 50 mirrors at once, each with its arrow', async function () {
-    const now = Date.now()
-    const docs = Array.from({ length: MIRRORS }, (_, number) => ({
-      _id: workId(runOf(now - number * 1000, number)), type: 'work', command: number % 2 ? 'mirror' : 'edge',
-      args: ['mirror', `http://origin${number}/tiles`], state: number === 7 ? 'failed' : 'running', user: stage.owner.name, started: timeOf(now - 9e6),
-      seen: timeOf(now), every: 30, unit: 'documents', done: 100 * number, host: `edge-${number}`,
-      ...(number === 7 && { error: { code: 'UNREACHABLE', message: 'nobody answers' } }),
-      about: { source: `https://main-${number}.example.org/tiles`, target: 'embedded', state: number === 8 ? 'away' : 'following', lag: number === 9 ? 900 : 1, refused: number === 10 ? 3 : 0, success: timeOf(now) }
-    }))
-    assert.deepEqual((await stage.store.couch.bulk(docs)).filter(({ error }) => error), [])
-    const page = await stage.enter('mirrors')
-    await isRead(page)
-    for (const [number, state] of /** @type {[number, string][]} */ ([[7, 'failed'], [8, 'waiting'], [9, 'behind'], [11, 'live']])) {
-      await rowOf(page, `//main-${number}.example.org`).getByText(state, { exact: true }).waitFor()
-    }
-    assert.match((await rowOf(page, '//main-9.example.org').locator('td').allInnerTexts())[1], /^15 mins?$/)
-    assert.equal((await rowOf(page, '//main-10.example.org').locator('td').allInnerTexts())[4], '3')
-    await page.getByText('nobody answers').waitFor()
-    const rows = await page.locator('.mirrors tbody tr').count()
-    assert.ok(rows >= MIRRORS)
-    assert.equal(await page.locator('.mirrors .arrow').count(), rows)
+  it('are made by a command that the page fills in, without a password', async () => {
+    const page = await stage.enter('work')
+    const start = part(page, 'Start something')
+    await start.getByLabel('Command').selectOption('mirror')
+    await start.getByLabel('Folder, file or address').fill('https://anna:secret@maps.example.org/tiles')
+    await start.locator('code').filter({ hasText: /^tilecouch mirror \S+ https:\/\/maps\.example\.org\/tiles --live$/ }).waitFor()
   })
 })

@@ -4,7 +4,7 @@ import { button, fillSelect } from '../../dom.js'
 import { byName, count, time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { table } from '../table.js'
-import { amount, failures } from './figures.js'
+import { amount, failures, route } from './figures.js'
 import { lasted } from './runs.js'
 import { span, speed } from './spans.js'
 
@@ -75,7 +75,10 @@ export function ended ({ again, mayRemove, remove }) {
 
 const name = ({ command: of, layer }) => [of, layer].filter(Boolean).join(' ')
 
-const title = ({ command: of, layer }) => [of, layer && element('small', { class: 'layer' }, layer)]
+const title = doc => [
+  doc.command,
+  ...[doc.layer, route(doc)].filter(Boolean).map(text => element('small', { class: 'layer' }, text))
+]
 
 const person = ({ user, host }) => [user, host && element('small', { class: 'layer' }, host)]
 

@@ -1,5 +1,6 @@
 // What a document of work says, in words.
 import { element } from '../../../client/timeline/dom.js'
+import { scrub } from '../../../core/errors.js'
 import { count } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { fromNow } from '../overview/part.js'
@@ -7,6 +8,7 @@ import { follows, timeLeft } from './runs.js'
 import { span, speed } from './spans.js'
 
 const words = texts.work
+const LATE = 60 // seconds of lag that are not worth a word
 
 /** `12 of 90 tiles` */
 export function amount ({ done, total, unit = '' }) {
@@ -21,11 +23,19 @@ export function figures (doc) {
   const left = timeLeft(doc)
   return [
     follows(doc) && (words.follow[about.state] ?? about.state),
+    about?.lag > LATE && words.behind(span(about.lag * 1000)),
     amount(doc),
     rate > 0 && speed(rate),
     left !== undefined && words.left(span(left)),
-    failed > 0 && words.failures(failed)
+    failed > 0 && words.failures(failed),
+    about?.refused > 0 && words.refused(about.refused)
   ].filter(Boolean).join(' · ')
+}
+
+/** From which store a mirror copies to which. @returns {string} */
+export function route ({ about: { source, target } = /** @type {any} */ ({}) }) {
+  const isKnown = typeof source === 'string' && typeof target === 'string'
+  return isKnown ? words.route(scrub(source), scrub(target)) : ''
 }
 
 /** Who, where and since when. @returns {string} */

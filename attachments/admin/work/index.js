@@ -5,6 +5,7 @@ import { soon } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
 import { confirm } from '../confirm.js'
 import { offerAgain } from './again.js'
+import { copies } from './copies.js'
 import { ended } from './ended.js'
 import { Runs } from './runs.js'
 import { runList } from './run-list.js'
@@ -42,9 +43,11 @@ class Work {
       ended: ended(actions)
     }
     this.start = starter(app)
+    this.copies = copies(app)
     const { running, interrupted, ended: past } = this.parts
     this.element = element('div', { class: 'work', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.work), running.element, interrupted.element, past.element, this.start.element)
+      element('h2', null, texts.sections.work), running.element, interrupted.element, this.copies.element,
+      past.element, this.start.element)
     this.#timer = setInterval(this.#draw, LOOK)
     this.#show()
   }
@@ -57,6 +60,7 @@ class Work {
 
   close () {
     clearInterval(this.#timer)
+    this.copies.close()
   }
 
   #show () {

@@ -3,7 +3,7 @@ import { element, write } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
 import { fromNow } from '../overview/part.js'
-import { failures, figures, origin } from './figures.js'
+import { failures, figures, origin, route } from './figures.js'
 import { follows } from './runs.js'
 
 const words = texts.work
@@ -63,6 +63,7 @@ function item (doc, state, { again, now, mayRemove, remove }) {
   const bar = element('progress', { max: 1, 'aria-label': words.progress(title) })
   const far = element('p', { class: 'far' })
   const who = element('p', { class: 'hint' })
+  const way = element('p', { class: 'far' })
   const failed = element('div')
   const isInterrupted = state === 'interrupted'
   let named = ''
@@ -71,7 +72,7 @@ function item (doc, state, { again, now, mayRemove, remove }) {
       element('strong', { class: 'grow' }, title),
       element('span', { class: `state ${isInterrupted ? 'bad' : 'good'}` }, words.states[state]),
       isInterrupted && mayRemove(doc) && button(words.remove.button, () => remove(latest), { class: 'secondary', 'aria-label': words.remove.label(title) })),
-    bar, far, who, failed,
+    bar, way, far, who, failed,
     isInterrupted && again(doc, line => [element('p', null, words.goOn), line]))
   let latest = doc
 
@@ -84,6 +85,7 @@ function item (doc, state, { again, now, mayRemove, remove }) {
       bar.hidden = !hasBar
       if (hasBar) write(bar, { value: Math.min(1, (done ?? 0) / total) })
       const when = isInterrupted && words.lastSeen(fromNow(Date.parse(seen) - now()))
+      write(way, { text: route(next) })
       write(far, { text: figures(isInterrupted ? { ...next, rate: undefined, about: undefined } : next) })
       write(who, { text: [when, origin(next, now())].filter(Boolean).join(' · ') })
       const wanted = JSON.stringify(list ?? [])

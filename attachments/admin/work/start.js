@@ -1,5 +1,6 @@
 // Commands to start something: filled in, ready to copy. What needs Node is not done by this page.
 import { element } from '../../../client/timeline/dom.js'
+import { scrub } from '../../../core/errors.js'
 import { fillSelect } from '../../dom.js'
 import { byName } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
@@ -7,9 +8,9 @@ import { command, shellLine } from '../command.js'
 import { storeAddress } from './address.js'
 
 const words = texts.work.start
-const COMMANDS = ['load', 'export', 'seed', 'prune', 'check', 'backup']
+const COMMANDS = ['load', 'export', 'seed', 'prune', 'check', 'backup', 'mirror']
 const WITH_ALL = ['prune', 'check'] // work without a layer, too
-const FILES = { load: 'tiles/', export: 'tiles.pmtiles', backup: 'store.tcb' }
+const FILES = { load: 'tiles/', export: 'tiles.pmtiles', backup: 'store.tcb', mirror: 'https://maps.example.org/tiles' }
 
 /** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void}} */
 export function starter (app) {
@@ -34,7 +35,7 @@ export function starter (app) {
   function change () {
     purpose.textContent = words.commands[name]
     fields.other.hidden = name !== 'load'
-    fields.layer.hidden = name === 'load' || name === 'backup'
+    fields.layer.hidden = ['load', 'backup', 'mirror'].includes(name)
     fields.file.hidden = !(name in FILES)
     file.value = FILES[name] ?? ''
     update()
@@ -57,16 +58,17 @@ export function starter (app) {
 
   function lineOf () {
     const doc = app.docs.get(`layer:${layer}`)
-    const db = database ? ['--db', database] : []
+    const db = database && name !== 'mirror' ? ['--db', database] : []
     const of = layer || 'LAYER'
-    const target = file.value.trim() || FILES[name]
+    const target = scrub(file.value.trim()) || FILES[name]
     const given = {
       load: () => ['load', target, '--layer', other.value.trim() || 'LAYER'],
       export: () => ['export', of, target],
       seed: () => ['seed', of, '--bbox', doc?.bounds?.join(',') ?? 'W,S,E,N', '--zoom', `${doc?.minzoom ?? 0}-${doc?.maxzoom ?? 10}`],
       prune: () => layer ? ['prune', layer] : ['prune', '--all'],
       check: () => layer ? ['check', layer] : ['check'],
-      backup: () => ['backup', target]
+      backup: () => ['backup', target],
+      mirror: () => ['mirror', database ?? 'embedded', target, '--live']
     }
     return shellLine(...given[name](), ...db)
   }

@@ -3,7 +3,6 @@ import { access } from './access.js'
 import { activity } from './activity.js'
 import { editions } from './editions.js'
 import { layers } from './layers.js'
-import { mirrors } from './mirrors.js'
 import { overview } from './overview.js'
 import { work } from './work.js'
 
@@ -23,7 +22,6 @@ export const texts = {
     layers: 'Layers',
     editions: 'Editions',
     work: 'Work',
-    mirrors: 'Mirrors',
     access: 'Access',
     activity: 'Activity'
   },
@@ -42,7 +40,6 @@ export const texts = {
   layers,
   editions,
   work,
-  mirrors,
   access,
   activity
 }

@@ -23,8 +23,11 @@ export const work = {
   follow: { reading: 'copying', following: 'up to date', away: 'waits for a store', starting: 'starting', stopped: 'stopped', completed: 'complete' },
   ofTotal: (done, total, unit) => `${done} of ${total} ${unit}`.trim(),
   rate: rate => `${rate} a second`,
+  behind: span => `${span} behind`,
   left: span => `about ${span} left`,
   failures: number({ one: '# failure', other: '# failures' }),
+  refused: number({ one: '# refused', other: '# refused' }),
+  route: (source, target) => `${source} → ${target}`,
   started: when => `started ${when}`,
   lastSeen: when => `last sign of life ${when}`,
   by: user => `by ${user}`,
@@ -40,6 +43,15 @@ export const work = {
     text: 'Only the entry goes. What the command did stays.',
     action: 'Remove the entry'
   },
+  copies: {
+    head: 'Mirrors on other machines',
+    lead: 'They copy this store, and note here how far they are.',
+    columns: { other: 'Mirror', part: 'Part', pending: 'State', success: 'Last complete' },
+    parts: { all: 'everything', current: 'the present only', since: time => `since ${time}` },
+    upToDate: 'up to date',
+    pending: number({ one: '# change behind', other: '# changes behind' }),
+    unknown: '–'
+  },
   start: {
     head: 'Start something',
     lead: 'These commands need Node. Run them where tilecouch is installed; without --db they take the store that COUCHDB_URL names, or the embedded one of that folder.',
@@ -54,7 +66,8 @@ export const work = {
       seed: 'Fetches the tiles of an area from the upstream of the layer.',
       prune: 'Removes past versions by the rules of the layer. With --dry-run it only counts.',
       check: 'Finds faults. With --fix it repairs them.',
-      backup: 'Writes the whole store to one file.'
+      backup: 'Writes the whole store to one file.',
+      mirror: 'Copies this store into another one, and goes on with every change.'
     }
   }
 }

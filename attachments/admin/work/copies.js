@@ -1,0 +1,118 @@
+// Mirrors of this store that other machines keep. They write no document of work here, but a checkpoint, as CouchDB's
+// replicator does. No change tells of it: the page looks again every few seconds.
+import { element } from '../../../client/timeline/dom.js'
+import { scrub } from '../../../core/errors.js'
+import { time } from '../../format.js'
+import { texts } from '../../words/admin/index.js'
+import { table } from '../table.js'
+
+const words = texts.work.copies
+const { columns, parts } = words
+const PREFIX = '_local/tilecouch-mirror-' // as in core/mirror/checkpoint.js
+const MOST = 1000 // checkpoints
+const LOOK = 5000 // milliseconds between two looks
+const CANNOT = [400, 401, 403, 404, 405] // answers of a store that does not show its checkpoints to this user
+
+/** @typedef {{other: string, pending?: number, success?: string, selection?: any}} Copy */
+
+/** @param {import('../index.js').App} app @returns {{element: HTMLElement, close: () => void}} */
+export function copies ({ couch }) {
+  const rows = table(words.head, [
+    { label: columns.other, isHead: true, cell: ({ other }) => other },
+    { label: columns.part, cell: ({ selection }) => partOf(selection) },
+    { label: columns.pending, cell: ({ pending }) => stateOf(pending) },
+    { label: columns.success, cell: ({ success }) => success ? time(success) : words.unknown }
+  ])
+  const card = element('section', { class: 'card copies', hidden: true },
+    element('h3', null, words.head), element('p', { class: 'hint' }, words.lead), rows.element)
+  const stop = new AbortController()
+  const { signal } = stop
+  let timer
+  let drawn = ''
+
+  async function look () {
+    const found = document.hidden ? undefined : await readCopies(couch, signal).catch(() => undefined)
+    if (signal.aborted) return
+    const text = JSON.stringify(found)
+    if (found && text !== drawn) {
+      drawn = text
+      card.hidden = !found.length
+      rows.set(found)
+    }
+    timer = setTimeout(look, LOOK)
+  }
+
+  look()
+  return {
+    element: card,
+    close () {
+      stop.abort()
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** @param {import('../couch.js').Couch} couch @returns {Promise<Copy[]>} */
+async function readCopies (couch, signal) {
+  const query = { startkey: JSON.stringify(PREFIX), endkey: JSON.stringify(`${PREFIX}~`), include_docs: true, limit: MOST }
+  const [info, { rows }] = await Promise.all([
+    couch.ask('', { signal }),
+    couch.ask('_local_docs', { query, signal }).catch(error => {
+      if (CANNOT.includes(error.status)) return { rows: [] }
+      throw error
+    })
+  ])
+  const position = Number.parseInt(info.update_seq, 10) || 0
+  const likenessOf = likenessTo(couch.db, info.db_name)
+  return rows.map(({ doc }) => doc)
+    .filter(doc => isCheckpoint(doc) && likenessOf(doc.from) >= likenessOf(doc.to))
+    .map(doc => copyOf(doc, position))
+    .sort((a, b) => a.other < b.other ? -1 : 1)
+}
+
+/** Every reader of the store may write one, with anything in it. */
+const isCheckpoint = doc =>
+  typeof doc?.from === 'string' && typeof doc.to === 'string' && Boolean(doc.session_id || doc.noted)
+
+/** @param {any} doc a checkpoint @param {number} position the number of the newest change @returns {Copy} */
+function copyOf ({ to, selection, source_last_seq: read, noted, up_to_date: upToDate, history }, position) {
+  const seen = noted ?? history?.[0]?.end_time
+  const at = Number.parseInt(read, 10)
+  const pending = Number.isFinite(at) ? Math.max(0, position - at) : undefined
+  return { other: scrub(to), selection, pending, success: pending === 0 ? seen : upToDate }
+}
+
+const stateOf = pending =>
+  pending === undefined ? words.unknown : pending === 0 ? words.upToDate : words.pending(pending)
+
+function partOf (selection) {
+  const { layers, bbox, zooms, current, since } = selection ?? {}
+  const told = [
+    layers?.length && layers.join(', '),
+    bbox && bbox.join(', '),
+    zooms && `z${zooms.min}–${zooms.max}`,
+    current && parts.current,
+    since && parts.since(since)
+  ]
+  return told.filter(Boolean).join(' · ') || parts.all
+}
+
+/**
+ * How surely an address is the one of this store: 0 another one, 1 the same name, 2 the same place.
+ * @param {string} db address of the store @param {string} name of the database
+ */
+function likenessTo (db, name) {
+  const placeOf = address => {
+    if (!URL.canParse(address)) return { host: '', path: address.replace(/\/$/, '') }
+    const { hostname, port, pathname } = new URL(address)
+    const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(hostname)
+    return { host: `${isLoopback ? 'localhost' : hostname}:${port}`, path: pathname.replace(/\/$/, '') }
+  }
+  const own = placeOf(db)
+  return address => {
+    if (address === 'embedded') return 1
+    const asked = placeOf(address)
+    if (own.host === asked.host && own.path === asked.path) return 2
+    return asked.path.slice(asked.path.lastIndexOf('/') + 1) === encodeURIComponent(name) ? 1 : 0
+  }
+}
