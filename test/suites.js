@@ -38,7 +38,7 @@ export const deepGroups = {
   ],
   // commands in processes of their own, large editions, whole histories
   long: [
-    'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'diff/patch', 'deploy/nginx-cache',
+    'activity/commands', 'backup/cli', 'copy/beside', 'diff/cli', 'diff/diff', 'diff/manifests', 'deploy/nginx-cache',
     'edge/command', 'edge/edge', 'embedded/design-functions', 'embedded/owner', 'export/corrected', 'export/live',
     'export/pmtiles-resume', 'export/round-trip', 'export/select', 'gateway/http',
     'gateway/serve', 'gateway/workers', 'mirror/cli', 'mirror/private-layers', 'seed/cli', 'seed/trouble', 'settle/beside', 'sources/command',
@@ -47,7 +47,7 @@ export const deepGroups = {
   ],
   // random lives, models and damage
   random: [
-    'diff/history', 'embedded/fuzz', 'gateway/fuzz', 'gateway/tiles-model', 'mirror/partial',
+    'embedded/fuzz', 'gateway/fuzz', 'gateway/tiles-model', 'mirror/partial',
     'offline/transfer-model', 'resolve/apart', 'resolve/histories', 'settle/histories', 'settle/lives',
     'tree/model', 'years/sequences', 'years/year'
   ],

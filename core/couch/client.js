@@ -253,8 +253,7 @@ export class CouchClient extends Requester {
     if (!queries.length) return []
     const ask = () => askQueries(this, path, queries, { limits: this.#delays, ...options, signal })
     try {
-      // CouchDB ends an index with the staging document that it was built for, and answers "deleted" to its readers
-      return await ask().catch(error => isMissing(error) && error.details.reason === 'deleted' ? ask() : Promise.reject(error))
+      return await ask().catch(error => isReplaced(error) ? ask() : Promise.reject(error))
     } catch (error) {
       if (isMissing(error) && path.startsWith('_design/')) throw new TilecouchError('INDEX_MISSING', { view: path })
       throw error
@@ -370,5 +369,9 @@ export const encodeId = id =>
 
 /** Whether something is missing, in a database that exists. */
 const isMissing = ({ code, details }) => code === 'COUCHDB_ERROR' && details.status === 404
+
+/** What CouchDB answers to readers of an index whose design document, or the staging one before it, is replaced. */
+const REPLACED = ['deleted', 'Design document was updated or deleted.']
+const isReplaced = error => isMissing(error) && REPLACED.includes(error.details.reason)
 
 const jsonBody = (docs, { newEdits = true }) => JSON.stringify({ ...(!newEdits && { new_edits: false }), docs })

@@ -1,4 +1,4 @@
-/* global document, innerWidth, map, offline -- of the page, in functions that run there */
+/* global document, map, offline -- of the page, in functions that run there */
 // The wish list of Leaflet #2197, wish by wish, as somebody at the page goes through it; in the end without a network.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'

@@ -63,7 +63,7 @@ describe('a mistake on the command line', function () {
       const data = path.join(folder.dir, 'data')
       for (const argv of [
         ['info'], ['info', 'osm'], ['get', 'osm', '1/0/0', '-o', 'x.png'], ['check'], ['doctor'], ['access'], ['layer', 'osm'], ['push', '--dry-run'],
-        ['prune', '--all'], ['remove', 'osm', '--all', '--yes'], ['export', 'osm', 'out'], ['backup', 'b.tcb'], ['copy', 'a', 'b'], ['mirror', '--list'],
+        ['prune', '--all'], ['remove', 'osm', '--all', '--yes'], ['export', 'osm', 'out'], ['backup', 'b.tcb'], ['copy', 'a', 'b'],
         ['settings'], ['settings', '--title', 'Map'], ['diff', 'a', 'b'], ['seed', 'osm', '--bbox', '0,0,1,1', '--zoom', '1']
       ]) {
         const { code, err } = await runCommand(argv, { openEmbedded: async dir => assert.fail(`${argv} opens ${dir}`) })

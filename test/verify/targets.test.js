@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
-import { diff } from '../../loader/diff/index.js'
 import { exportLayer } from '../../loader/export/index.js'
 import { publish } from '../../loader/publish.js'
 import { exportTree } from '../../loader/tree/index.js'
@@ -65,15 +64,6 @@ onEachStore('verify of what was exported', backend => {
     const target = path.join(folder.dir, 'folder')
     await exportLayer(store, 'mixed', target)
     assert.deepEqual((await findings(target)).said, [], 'names say which')
-  })
-
-  it('finds nothing in what changed between two times, and counts what is gone', async () => {
-    for (const name of ['d.mbtiles', 'd']) {
-      const target = path.join(folder.dir, name)
-      const { tiles } = await diff(store, 'osm@2021', 'osm@2022', { target })
-      const { said, summary } = await findings(target)
-      assert.deepEqual([said, summary.checked.gone, summary.tiles], [[], 1, tiles.changed], name)
-    }
   })
 
   it('finds nothing in the trees that a web server serves', async () => {
