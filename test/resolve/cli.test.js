@@ -61,7 +61,7 @@ describe('tilecouch check --only conflicts', () => {
   })
 
   it('refuses options that do not go together', async () => {
-    for (const [argv, code] of [[['--from', 'elsewhere'], 'BAD_OPTION'], [['a b'], 'BAD_LAYER']]) {
+    for (const [argv, code] of [[['--live', '--report', 'x'], 'BAD_OPTION'], [['a b'], 'BAD_LAYER']]) {
       const answer = await run('check', '--only', 'conflicts', '--fix', ...argv, '--db', masters.urls[0])
       assert.equal(answer.code, 1)
       assert.ok(answer.err.includes(`[${code}]`), answer.err)
