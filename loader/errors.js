@@ -97,8 +97,6 @@ Object.assign(catalogue, /** @type {typeof catalogue} */ ({
   PORT_IN_USE: { status: 409, text: d => `port ${d.port} is taken`, advice: 'Choose another with --port.' },
   WORKER_FAILED: { status: 500, text: d => `a worker ${d.why}`, advice: 'See the log.' },
 
-  // mirrors
-
   // the couchapp
   COUCHAPP_INVALID: { status: 422, text: d => `${d.file}: ${d.why}` },
   PASSWORD_NOT_SENT: { status: 403, text: d => `the name and password of ${d.value} are not sent to ${d.url}, which only ${d.file} names`, advice: 'If you trust that server, type its address instead of its name (--db URL), or set COUCHDB_URL for the store.' },

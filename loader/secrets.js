@@ -41,7 +41,7 @@ function readSecret (file) {
  * Reads a file with a password or keys. Errors do not show its content.
  * @param {string} file @param {string} what it contains @param {number} [most] bytes
  */
-export function readSecretFile (file, what, most = MOST) {
+function readSecretFile (file, what, most = MOST) {
   const refuse = why => { throw new TilecouchError('CONFIG_INVALID', { file, why }) }
   let text, found, parent
   try {

@@ -108,17 +108,17 @@ export class OfflineSource {
    * @returns {Promise<LocalColumn[]>}
    */
   async local (layer, columns) {
-    const [found, databases, doc] = await Promise.all([
+    const [versions, databases, doc] = await Promise.all([
       this.#device.versions(layer, columns), this.#device.databases(layer), this.#device.layer(layer)
     ])
     const whole = databases.filter(({ isComplete, hasHistory }) => isComplete && hasHistory === true)
     return columns.map((column, at) => {
       const { z, x, y0, y1 } = column
-      let isWhole = !this.#pending.touches(column, found[at])
+      let isWhole = !this.#pending.touches(column, versions[at])
       for (let y = y0; y <= y1; y++) {
         isWhole &&= whole.some(({ holds }) => holds(z, x, y)) || !isInBounds(doc, z, x, y)
       }
-      return { versions: found[at], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
+      return { versions: versions[at], isWhole: (isWhole && this.read !== 'network') || !this.#couch }
     })
   }
 

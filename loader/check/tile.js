@@ -40,7 +40,7 @@ export function checkDocument (doc) {
 }
 
 /** Fields of a tile document with times, besides `time`. */
-export const TIMES = ['stored', 'expires', 'contested']
+const TIMES = ['stored', 'expires', 'contested']
 
 /**
  * @typedef {{time: string, digest: string | null, current: boolean, doc: any}} TileVersion digest: null when gone

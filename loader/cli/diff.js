@@ -38,17 +38,17 @@ A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 a
 async function diffCommand (context, options, from, to) {
   const { output, signal } = context
   checkOptions(options, output)
-  const wanted = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), signal }
+  const selection = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), signal }
   return withPatientStore(context, options, async store => {
     const { layer } = parseReference(from)
     const grid = await store.grid(layer)
     const reports = await openReports(options, { store, name: `${from} -> ${to}`, grid, signal }, output)
     const files = Object.values(reports)
-    const progress = new LayerProgress(output, store, layer, wanted)
+    const progress = new LayerProgress(output, store, layer, selection)
     try {
       const summary = await reportEnd(progress, async () => {
         const compared = await diff(store, from, to, {
-          ...wanted,
+          ...selection,
           onTile: async change => { for (const each of files) await each.add(change) },
           onProgress: ({ tiles, different }) => progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
         })

@@ -42,7 +42,7 @@ async function doctorCommand (context, options) {
   const { output, signal } = context
   const { fix = false, private: closed = false, cors, allowViewer, embed, gateway, metrics } = options
   if (closed && !fix) refuse('--private', true, 'it goes with --fix')
-  const wanted = {
+  const conditions = {
     cors,
     allowViewer,
     embed,
@@ -52,9 +52,9 @@ async function doctorCommand (context, options) {
   return withDatabase(context, options, async url => {
     if (closed) await closeExisting(url)
     const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {
-      const found = await doctor(url, { fix, closed, ...wanted, gateway, signal, folder: options.data })
-      work.show({ about: aboutOf(found) })
-      return found
+      const inspected = await doctor(url, { fix, closed, ...conditions, gateway, signal, folder: options.data })
+      work.show({ about: aboutOf(inspected) })
+      return inspected
     })
     if (metrics !== undefined) await writeMetrics(metrics, report)
     output.result(report, describe(report))

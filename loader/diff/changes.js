@@ -33,7 +33,7 @@ export async function * changesOf (store, pairs, { signal }) {
 function changeBySize ({ from, to }) {
   if (!from) return 'added'
   if (!to) return 'removed'
-  if (from === to || (from.id !== undefined && from.id === to.id && from.time === to.time)) return 'same'
+  if (from === to || (from.id === to.id && from.time === to.time)) return 'same'
   return from.size === to.size ? undefined : 'changed'
 }
 

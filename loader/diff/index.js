@@ -23,19 +23,19 @@ import { openSides } from './sides.js'
  * @returns {Promise<Summary>}
  */
 export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal } = {}) {
-  const wanted = { area, zooms, signal }
+  const selection = { area, zooms, signal }
   const tally = new Tally()
-  const [before, after] = await openSides(store, [from, to], wanted)
-  const known = await compareManifests(store, before, after, wanted)
-  if (known) {
-    for (const [z, tiles] of known.same) tally.addSame(z, tiles)
+  const [before, after] = await openSides(store, [from, to], selection)
+  const byManifests = await compareManifests(store, before, after, selection)
+  if (byManifests) {
+    for (const [z, tiles] of byManifests.same) tally.addSame(z, tiles)
     onProgress?.(tally)
   }
-  const pairs = known
-    ? withinLayer(store.listNamed(known.layer, known.differing(), { signal }), before, after)
-    : pairsOf(store, before, after, wanted)
+  const pairs = byManifests
+    ? withinLayer(store.listNamed(byManifests.layer, byManifests.differing(), { signal }), before, after)
+    : pairsOf(store, before, after, selection)
   try {
-    for await (const change of changesOf(store, pairs, wanted)) {
+    for await (const change of changesOf(store, pairs, selection)) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       tally.add(change)
       if (change.change !== 'same' && change.change !== 'missing') await onTile?.(change)

@@ -13,7 +13,7 @@ export const TILEJSON = 'tilejson.json'
 export const TILEMAP = 'tilemapresource.xml'
 
 /** Where an export of ours says when the map looked like this. */
-export const TIME_KEY = 'tilecouch:time'
+const TIME_KEY = 'tilecouch:time'
 
 // the names MBTiles has for formats; it wants media types for others
 const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/avif' }

@@ -7,13 +7,13 @@ const BATCH = 500 // versions asked for together
 /** @typedef {import('./list.js').Listed & {digest?: string}} Entry */
 
 /**
- * @param {any[]} entries listed; what knows its digest is not asked for
+ * @param {any[]} entries listed
  * @param {AbortSignal} [signal]
  * @returns {Promise<Map<any, string | undefined>>} nothing for what is nowhere any more
  */
 export async function digestsOf (store, entries, signal) {
-  const digests = new Map(entries.map(entry => [entry, entry.digest]))
-  await lookUp(entries.filter(({ digest }) => digest === undefined), ({ id }) => id)
+  const digests = new Map()
+  await lookUp(entries, ({ id }) => id)
   // a head that was overwritten since it was listed: its copy is in the past
   const moved = entries.filter(entry => digests.get(entry) === undefined && entry.current)
   await lookUp(moved, ({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))

@@ -10,7 +10,7 @@ import { BY_TIME } from '../../loader/store/reader.js'
 import { BY_ZOOM } from '../../loader/store/stats.js'
 import { copyError, ignoreRejection, readOnce, waitFor } from './shared-work.js'
 
-export const layerDefaults = {
+const layerDefaults = {
   page: 50, // layer documents a request: without validation they may be long
   named: 20, // invalid documents whose ids are logged
   times: 1000, // of the newest editions of a layer, or of the newest changes of one without

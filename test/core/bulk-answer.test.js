@@ -103,6 +103,7 @@ describe('what an answer to many queries says', () => {
     })
     const missing = reason => ({ status: 404, bytes: Buffer.from(JSON.stringify({ error: 'not_found', reason })) })
     assert.deepEqual(await client(missing('deleted')).view('_design/a/_view/b', {}), [])
+    assert.deepEqual(await client(missing('Design document was updated or deleted.')).view('_design/a/_view/b', {}), [])
     await assert.rejects(client(missing('deleted'), missing('deleted')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
     await assert.rejects(client(missing('missing')).view('_design/a/_view/b', {}), { code: 'INDEX_MISSING' })
   })

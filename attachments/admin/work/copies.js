@@ -2,13 +2,14 @@
 // replicator does. No change tells of it: the page looks again every few seconds.
 import { element } from '../../../client/timeline/dom.js'
 import { scrub } from '../../../core/errors.js'
+import { PREFIX } from '../../../core/mirror/checkpoint.js'
 import { time } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
 import { table } from '../table.js'
 
 const words = texts.work.copies
 const { columns, parts } = words
-const PREFIX = '_local/tilecouch-mirror-' // as in core/mirror/checkpoint.js
+const FIRST = `_local/${PREFIX}`
 const MOST = 1000 // checkpoints
 const LOOK = 5000 // milliseconds between two looks
 const CANNOT = [400, 401, 403, 404, 405] // answers of a store that does not show its checkpoints to this user
@@ -31,13 +32,13 @@ export function copies ({ couch }) {
   let drawn = ''
 
   async function look () {
-    const found = document.hidden ? undefined : await readCopies(couch, signal).catch(() => undefined)
+    const mirrors = document.hidden ? undefined : await readCopies(couch, signal).catch(() => undefined)
     if (signal.aborted) return
-    const text = JSON.stringify(found)
-    if (found && text !== drawn) {
+    const text = JSON.stringify(mirrors)
+    if (mirrors && text !== drawn) {
       drawn = text
-      card.hidden = !found.length
-      rows.set(found)
+      card.hidden = !mirrors.length
+      rows.set(mirrors)
     }
     timer = setTimeout(look, LOOK)
   }
@@ -54,7 +55,7 @@ export function copies ({ couch }) {
 
 /** @param {import('../couch.js').Couch} couch @returns {Promise<Copy[]>} */
 async function readCopies (couch, signal) {
-  const query = { startkey: JSON.stringify(PREFIX), endkey: JSON.stringify(`${PREFIX}~`), include_docs: true, limit: MOST }
+  const query = { startkey: JSON.stringify(FIRST), endkey: JSON.stringify(`${FIRST}~`), include_docs: true, limit: MOST }
   const [info, { rows }] = await Promise.all([
     couch.ask('', { signal }),
     couch.ask('_local_docs', { query, signal }).catch(error => {
@@ -108,11 +109,11 @@ function likenessTo (db, name) {
     const isLoopback = /^(localhost|127\..*|\[::1\])$/.test(hostname)
     return { host: `${isLoopback ? 'localhost' : hostname}:${port}`, path: pathname.replace(/\/$/, '') }
   }
-  const own = placeOf(db)
+  const storePlace = placeOf(db)
   return address => {
     if (address === 'embedded') return 1
     const asked = placeOf(address)
-    if (own.host === asked.host && own.path === asked.path) return 2
+    if (storePlace.host === asked.host && storePlace.path === asked.path) return 2
     return asked.path.slice(asked.path.lastIndexOf('/') + 1) === encodeURIComponent(name) ? 1 : 0
   }
 }

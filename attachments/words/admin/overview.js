@@ -34,7 +34,7 @@ export const overview = {
     fine: number({ one: '# check is fine', other: '# checks are fine' }),
     unknown: number({ one: '# check could not be made', other: '# checks could not be made' }),
     checked: (when, who) => `\`tilecouch doctor\` last looked ${when}${who ? ` (${who})` : ''}. What this page sees for itself is of now.`,
-    never: 'This page sees only a part. `tilecouch doctor` also looks at the server, its settings, the disk and the mirrors, and writes what it finds here.',
+    never: 'This page sees only a part. `tilecouch doctor` also looks at the server, its settings and the disk, and writes what it finds here.',
     again: 'To look again:',
     copy: line => `Copy: ${line}`,
     asked: 'CouchDB has begun. It shows under “Indexes and compaction” while it runs.',
@@ -61,7 +61,7 @@ export const overview = {
     conflicts: count => ({ found: number({ one: '# document has conflicts', other: '# documents have conflicts' })(count), why: 'Stores that were loaded independently disagree: which version readers see is chance.', advice: 'Resolve them.' }),
     interrupted: count => ({ found: number({ one: '# command was interrupted in the last week', other: '# commands were interrupted in the last week' })(count), why: 'What it did is only done in part.', advice: 'See under Work how to go on.' })
   },
-  areas: { server: 'Server', settings: 'Settings', database: 'Database', indexes: 'Indexes', access: 'Access', disk: 'Disk', clocks: 'Clocks', mirrors: 'Mirrors', layers: 'Layers', gateway: 'Gateway', work: 'Work' },
+  areas: { server: 'Server', settings: 'Settings', database: 'Database', indexes: 'Indexes', access: 'Access', disk: 'Disk', layers: 'Layers', gateway: 'Gateway', work: 'Work' },
   disk: {
     head: 'Disk',
     free: (free, size) => `${free} of ${size} free`,

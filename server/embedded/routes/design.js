@@ -113,7 +113,7 @@ export async function rewriteRequest (ex) {
 }
 
 /** What shows and lists see. @param {import('../exchange.js').Exchange} ex */
-export async function requestObject (ex, id) {
+async function requestObject (ex, id) {
   const request = await rewriteRequest(ex)
   const form = ex.hasForm ? await ex.form() : {}
   return { info: await describe(ex.db), uuid: newId(), id, ...request, form }

@@ -127,7 +127,7 @@ const stale = ({ stale: mode, update }) =>
 
 // Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
 
-export const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
+const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
 const booleans = new Set([
   'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts',
   'stable', 'sorted', 'update_seq', 'local_seq'

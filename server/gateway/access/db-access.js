@@ -23,9 +23,8 @@ const LONGEST_FEED = 3600 // seconds: then a feed has to be asked for again, and
  * @returns {Promise<Restricted>}
  */
 export async function restrict (visitor, request, body, res, list) {
-  if (request.names[0] === '_local') {
-    if (!visitor.mayAll) throw notFound() // checkpoints of mirrors, notes of writers: PouchDB needs none
-  }
+  // checkpoints of mirrors, notes of writers: PouchDB needs none
+  if (request.names[0] === '_local' && !visitor.mayAll) throw notFound()
   const scope = scopeOf(request, request.query, body)
   if (scope && 'layers' in scope) {
     for (const layer of scope.layers) visitor.requireAccess(res, layer)

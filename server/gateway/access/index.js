@@ -110,7 +110,7 @@ const withVisitor = (access, route) => (ctx, asked, req, res) => {
 }
 
 /** For answers about all layers. @returns {Route} */
-const ofAll = (access, route) => async (ctx, asked, req, res) => {
+const ofAll = (access, route) => (ctx, asked, req, res) => {
   access.visitorOf(req).requireAccess(res)
   return route(ctx, asked, req, res)
 }

@@ -22,7 +22,7 @@ import { parsePath, resolveLayer, resolveTile, timeOf } from './request.js'
 export async function ogc (ctx, { path, query, visitor }, req, res) {
   const request = parsePath(path)
   const time = timeOf(query)
-  if (request.layer !== undefined) await visitor?.requireAccess(res, request.layer)
+  if (request.layer !== undefined) visitor?.requireAccess(res, request.layer)
   else visitor?.requireSome(res)
   if (request.operation === 'tile') {
     const tile = await resolveTile(ctx.layers, request, time)

@@ -39,7 +39,7 @@ function tileJsonOf (doc, { base }, { time, visitor }) {
  */
 export async function index (ctx, { visitor }, req, res) {
   if (await ctx.layers.find('index')) {
-    await visitor?.requireAccess(res, 'index')
+    visitor?.requireAccess(res, 'index')
     return tilejson(ctx, { kind: 'tilejson', layer: 'index', visitor }, req, res)
   }
   visitor?.requireSome(res)

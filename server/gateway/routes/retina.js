@@ -15,9 +15,9 @@ export const hasRetina = ({ tileSize = USUAL, retina: other }) => tileSize >= LA
  *   there are private layers
  */
 export async function retina (ctx, { visitor, ...asked }, req, res) {
-  await visitor?.requireAccess(res, asked.layer)
+  visitor?.requireAccess(res, asked.layer)
   const layer = await layerOf(ctx.layers, asked.layer)
-  if (layer !== asked.layer) await visitor?.requireAccess(res, layer)
+  if (layer !== asked.layer) visitor?.requireAccess(res, layer)
   return ctx.answerTile({ ...asked, kind: 'tile', layer }, req, res)
 }
 

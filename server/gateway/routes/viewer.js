@@ -24,7 +24,7 @@ export const loadFiles = shared(() => load())
 
 async function load () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
-  const attachments = Object.entries(design?._attachments ?? {})
+  const attachments = Object.entries(design?._attachments ?? {}).filter(([name]) => !ADMIN_FILES.has(name))
   return new Map(await Promise.all(attachments.map(async ([name, { content_type: type, data }]) => {
     const bytes = Buffer.from(data, 'base64')
     return /** @type {[string, File]} */ ([name, { type, tag: tagOf(bytes), bodies: await codings(bytes, type) }])
@@ -65,8 +65,7 @@ function textFile (text) {
 export async function viewer (ctx, { name }, req, res) {
   if (name === 'robots.txt') return sendFile(req, res, ROBOTS, VIEWER_CSP)
   if (name === OLD_ICON) return sendFile(req, res, (await loadFiles()).get(ICON), VIEWER_CSP)
-  const isShown = ctx.options.viewer && !ADMIN_FILES.has(name)
-  const file = isShown ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
+  const file = ctx.options.viewer ? (await loadFiles()).get(name === OTHER ? LAYERS : name || PAGE) : undefined
   if (!file) throw new TilecouchError('NOT_FOUND')
   if (req.method !== 'GET' && req.method !== 'HEAD') throw new TilecouchError('READ_ONLY')
   sendFile(req, res, file, (name || PAGE) === PAGE ? await pagePolicy(ctx, req.url) : VIEWER_CSP)

@@ -7,7 +7,7 @@
 import { ignoreRejection } from '../shared-work.js'
 import { EPOCH } from './entry.js'
 
-export const guessDefaults = {
+const guessDefaults = {
   learn: 4, // answers for a layer and a time before anything is guessed
   share: 0.6, // of the latest answers that have to be alike
   weight: 1 / 4, // of an answer in that share

@@ -74,8 +74,7 @@ const TILE_PATH = 6 // segments of an address without a time
 const YEAR = /^\d{4}/
 
 /**
- * /wmts/1.0.0/WMTSCapabilities.xml,
- * or
+ * /wmts/1.0.0/WMTSCapabilities.xml or
  * /wmts/{layer}/{style}/[{Time}/]{TileMatrixSet}/{TileMatrix}/{TileRow}/{TileCol}.{ext}
  * @param {string[]} path segments after /wmts/, decoded
  * @returns {WmtsRequest}
