@@ -36,7 +36,7 @@ const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted 
 const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
 const MAX_POLL = 300000 // milliseconds: the longest of them
 const DATES = 200 // of another layer, that a comparison offers
-const THUMBNAIL = 12000 // bytes of a tile, on average, up to which one is a small picture of its layer
+const THUMBNAIL = 20000 // bytes of a tile, on average, up to which one is a small picture of its layer
 
 translate(document.documentElement)
 

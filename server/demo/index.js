@@ -1,15 +1,12 @@
 // The demo: small layers with a past, loaded once into an empty store. Two are images, one is vector tiles.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
+import { cities } from '../../loader/place/names.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
-import { countries } from './places.js'
+import { DAY } from './daylight.js'
 import { FIRST_YEAR, TOWN_BOUNDS, YEARS, townLayers, townSource } from './town.js'
-import { daylightSource, forgetTiles, landSource } from './tiles.js'
+import { daylightSource, landSource } from './tiles.js'
 
-// the northern summer solstice of 2024: no night in the north, only night in the south
-export const DAY = '2024-06-20T00:00:00Z'
-
-const HOURS = 24
 const world = { bounds: [-180, -85.0511287798066, 180, 85.0511287798066], center: [10, 25, 2] }
 const attribution = 'Natural Earth, public domain'
 
@@ -31,7 +28,7 @@ const SURVEYED = '2018-05-21T00:00:00Z'
  * The editions of the demo, in the order they are loaded.
  * @param {{zooms?: import('../../core/grid.js').Zooms, hours?: number, years?: number}} [size]
  */
-export function demoEditions ({ zooms = ZOOMS, hours = HOURS, years = YEARS } = {}) {
+export function demoEditions ({ zooms = ZOOMS, hours = 24, years = YEARS } = {}) {
   return [
     { layer: 'land', time: SURVEYED, title: 'Natural Earth 4.1', open: () => landSource(zooms) },
     ...Array.from({ length: hours }, (_, hour) => {
@@ -89,10 +86,9 @@ export async function loadDemo (store, { zooms, hours, years, signal, onProgress
       total.bytes += summary.bytes
       total.editions++
     }
-    const places = countries()
+    const places = cities.map(({ name, lon, lat }) => [name, lon, lat, ZOOMS.max])
     await store.couch.update(STORE_ID, doc => ({ ...doc, demo: now(), places: doc?.places ?? places }))
   } finally {
-    forgetTiles()
     forgetBasemap()
   }
   return total

@@ -1,10 +1,8 @@
-// The demo's tiles as sources for the loader: the plain map, and the same map in the light of an hour.
+// The demo's images as sources for the loader: the plain map, and the same map in the light of an hour.
+import sharp from 'sharp'
 import { compareInner, compareRows } from '../../core/index.js'
-import { sharePromise } from '../../core/shared-promise.js'
-import { TILE, ZOOMS, baseTile } from './basemap.js'
-import { Light } from './light.js'
-import { palette, shade } from './palette.js'
-import { encodeIndexed } from './png.js'
+import { TILE, ZOOMS, worldPixels } from './basemap.js'
+import { Light, NIGHT } from './daylight.js'
 
 /** Every tile of the zooms, in the order of their ids. */
 export function * pyramid ({ min, max } = ZOOMS) {
@@ -16,27 +14,46 @@ export function * pyramid ({ min, max } = ZOOMS) {
   }
 }
 
-/** @type {Map<string, Promise<Buffer>>} */
-const evenTiles = new Map()
+const NIGHT_INK = [36, 52, 76] // white by night: a dark blue
 
-/** A tile in one light, day or night: encoded once, for every hour in which it looks like that. */
-function evenTile (z, x, y, level) {
-  const draw = base => encodeIndexed(base.map(colour => shade(colour, level)), TILE, palette)
-  return sharePromise(evenTiles, `${z}/${x}/${y}/${level}`, () => baseTile(z, x, y).then(draw))
+/** What the red, green and blue of the map by day become in each level of light: 256 bytes for a colour of a level. */
+const shades = Uint8Array.from({ length: (NIGHT + 1) * 3 * 256 }, (_, at) => {
+  const [level, colour] = [Math.floor(at / 768), Math.floor(at / 256) % 3]
+  const byDay = (at % 256 & ~7) + 4 // smooth edges have fewer colours, and tiles fewer bytes
+  const byNight = NIGHT_INK[colour] * (byDay / 255) ** 3
+  const darkness = 1 - (1 - level / NIGHT) ** 1.25 // dusk falls a little faster at first
+  return Math.round(byDay + (byNight - byDay) * darkness)
+})
+
+/** @param {Uint8Array} levels of light, row by row */
+async function draw (z, x, y, levels) {
+  const pixels = shade(await worldPixels(z), TILE * 2 ** z, x * TILE, y * TILE, levels)
+  return sharp(pixels, { raw: { width: TILE, height: TILE, channels: 3 } }).png({ compressionLevel: 6 }).toBuffer()
 }
 
-async function litTile (light, z, x, y) {
-  const base = await baseTile(z, x, y)
-  const levels = light.levels(x, y)
-  const pixels = new Uint8Array(base.length)
-  for (let at = 0; at < base.length; at++) pixels[at] = shade(base[at], levels[at])
-  return encodeIndexed(pixels, TILE, palette)
+function shade (world, size, left, top, levels) {
+  const pixels = new Uint8Array(TILE * TILE * 3)
+  let to = 0
+  for (let row = 0; row < TILE; row++) {
+    let from = ((top + row) * size + left) * 3
+    for (let column = 0; column < TILE; column++) {
+      const shaded = levels[row * TILE + column] * 768
+      pixels[to++] = shades[shaded + world[from++]]
+      pixels[to++] = shades[shaded + 256 + world[from++]]
+      pixels[to++] = shades[shaded + 512 + world[from++]]
+    }
+  }
+  return pixels
 }
+
+/** A tile in one light, day or night. */
+const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).fill(level))
 
 /** @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/sources/index.js').Source} */
-export function landSource (zooms) {
+export function landSource (zooms = ZOOMS) {
   return source('tilecouch demo: land', async function * () {
-    for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => evenTile(z, x, y, 0) }
+    for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms
+    for (const { z, x, y } of pyramid(zooms)) yield { z, x, y, read: () => drawEven(z, x, y, 0) }
   })
 }
 
@@ -59,14 +76,14 @@ export function daylightSource (time, before, zooms) {
       }
       const now = /** @type {Light} */ (light)
       const level = now.uniform(x, y)
-      if (level === undefined) yield { z, x, y, read: () => litTile(now, z, x, y) }
-      else if (!earlier || earlier.uniform(x, y) !== level) yield { z, x, y, read: () => evenTile(z, x, y, level) }
+      if (level === undefined) {
+        yield { z, x, y, read: () => draw(z, x, y, now.levels(x, y)) }
+      } else if (!earlier || earlier.uniform(x, y) !== level) {
+        yield { z, x, y, read: () => drawEven(z, x, y, level) }
+      }
     }
   })
 }
 
 /** @returns {import('../../loader/sources/index.js').Source} */
 const source = (name, tiles) => ({ name, fields: {}, tiles, close () {} })
-
-/** Frees the tiles kept between editions. */
-export const forgetTiles = () => evenTiles.clear()

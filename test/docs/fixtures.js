@@ -3,8 +3,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { flipY } from '../../core/index.js'
-import { encodeIndexed } from '../../server/demo/png.js'
 import { writeMbtiles } from '../sources/mbtiles-writer.js'
+import { drawPixels } from '../support/tiles.js'
 
 const SIZE = 256 // pixels
 const PALETTE = Uint8Array.from([236, 240, 226, 205, 210, 195, 190, 92, 70]) // land, field, house
@@ -31,7 +31,7 @@ function draw (place, year, day = 0) {
   const left = 16 + (place.x + day) % 8 * 24
   const top = 16 + place.y % 8 * 24
   for (let row = top; row < top + 40; row++) pixels.fill(builtIn(place) <= year ? HOUSE : FIELD, row * SIZE + left, row * SIZE + left + 40)
-  return encodeIndexed(pixels, SIZE, PALETTE)
+  return drawPixels(pixels, SIZE, PALETTE)
 }
 
 /** @param {(place: {z: number, x: number, y: number}) => boolean} [isThere] */

@@ -1,4 +1,5 @@
 // Tiles for tests: small real PNGs, told apart by a number.
+import sharp from 'sharp'
 import { noiseTile } from '../../bench/tiles.js'
 
 const made = new Map()
@@ -7,6 +8,17 @@ const made = new Map()
 export function png (seed) {
   if (!made.has(seed)) made.set(seed, noiseTile(seed, 300))
   return made.get(seed)
+}
+
+/**
+ * A picture of few colours.
+ * @param {Uint8Array} pixels which colour each has, row by row @param {number} width
+ * @param {Uint8Array} palette red, green and blue of each colour
+ */
+export function drawPixels (pixels, width, palette) {
+  const bytes = new Uint8Array(pixels.length * 3)
+  for (const [at, colour] of pixels.entries()) bytes.set(palette.subarray(colour * 3, colour * 3 + 3), at * 3)
+  return sharp(bytes, { raw: { width, height: pixels.length / width, channels: 3 } }).png().toBuffer()
 }
 
 /**

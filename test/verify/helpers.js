@@ -1,16 +1,16 @@
 // What the tests of verify share: real tiles of every kind, and a check that tells everything it found.
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { encodeIndexed } from '../../server/demo/png.js'
 import { random } from '../../bench/tiles.js'
 import { check } from '../../loader/check/index.js'
 import { varint } from '../sources/pmtiles-writer.js'
+import { drawPixels } from '../support/tiles.js'
 
 const palette = Uint8Array.from({ length: 768 }, (_, index) => index % 256)
 
 /** A PNG of 256 x 256 pixels and some hundred bytes, told apart by a number. @param {number} seed @param {number} [side] */
 export const tile = (seed, side = 256) =>
-  encodeIndexed(Uint8Array.from({ length: side * side }, (_, at) => ((at >> 5) * (seed % 97 + 1) + seed) % 61), side, palette)
+  drawPixels(Uint8Array.from({ length: side * side }, (_, at) => ((at >> 5) * (seed % 97 + 1) + seed) % 61), side, palette)
 
 /** @param {'png' | 'jpeg' | 'webp' | 'avif'} format @param {number} [seed] */
 export async function image (format, seed = 1, side = 256) {

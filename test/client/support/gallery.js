@@ -1,8 +1,8 @@
 // Layers whose pictures say what they are: the colour of a tile names its place and its time, a quarter of it which
 // quarter it is.
 import { gridOf } from '../../../core/index.js'
-import { encodeIndexed } from '../../../server/demo/png.js'
 import { squareTile } from './vector-tile.js'
+import { drawPixels } from '../../support/tiles.js'
 
 const SIZE = 8 // pixels: they are enlarged without a blur where it matters, in the middle of a quarter
 
@@ -15,7 +15,7 @@ export function picture (step, z, x, y) {
   const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
   // the last pixel, which nobody looks at, tells it from the tile 32 further on
   if (x > 31 || y > 31) pixels[pixels.length - 1] = 4
-  return encodeIndexed(pixels, SIZE, palette)
+  return drawPixels(pixels, SIZE, palette)
 }
 
 /** The same as a vector tile: one square. */
