@@ -204,7 +204,7 @@ async function start (options, { log, mirror }) {
 }
 
 /** The addresses to print; couches: the store first. */
-async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, couches, layers) {
+async function addresses ({ url, port, opsUrl }, { publicUrl }, couches, layers) {
   const own = url.endsWith('/') ? url : `${url}/`
   const base = publicUrl ?? own
   const { layer, format, time } = await example(couches, layers)
@@ -216,7 +216,7 @@ async function addresses ({ url, port, opsUrl }, { publicUrl, publicMetrics }, c
     asOf: `${base}${layer}@${time}/{z}/{x}/{y}.${format}`,
     wmts: `${base}wmts/1.0.0/WMTSCapabilities.xml`,
     health: new URL('health', opsUrl ?? own).href,
-    metrics: opsUrl || publicMetrics ? new URL('metrics', opsUrl ?? own).href : null,
+    metrics: opsUrl && new URL('metrics', opsUrl).href,
     db: couches[0].url
   }
 }

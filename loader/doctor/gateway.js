@@ -67,7 +67,7 @@ async function metrics (inspection, base) {
   const { status, text } = await read(inspection, new URL('metrics', base))
   if (status !== 200) {
     return unknown('it does not show its metrics here',
-      'Name its port for monitoring (--ops-port); without such a port it shows them with the option publicMetrics.')
+      'Name its port for monitoring (--ops-port).')
   }
   const samples = parseMetrics(text)
   const valuesOf = name => samples.filter(sample => sample.name === name)

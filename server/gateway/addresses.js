@@ -59,27 +59,24 @@ export class AddressLimit {
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
 /** Whether a text is a host with or without a port, as in a Host header. */
-export const isHost = text => HOST.test(text) && URL.canParse(`http://${text}`)
+const isHost = text => HOST.test(text) && URL.canParse(`http://${text}`)
 
 /**
  * The base of the links in answers. Clients write the Host header, so it may be made up: a link from it is for the
- * client that
- * asked, and no shared cache may keep it.
+ * client that asked, and no shared cache may keep it.
  * @typedef {{base: string, isShared: boolean}} PublicUrl base: ends in a slash; isShared: the same for every client
  *
- * @param {{publicUrl?: string | null, publicHosts?: string[] | null, trustProxy?: boolean}} options
+ * @param {{publicUrl?: string | null}} options
  * @returns {(req: import('node:http').IncomingMessage) => PublicUrl}
  */
-export function publicUrlOf ({ publicUrl, publicHosts, trustProxy }) {
+export function publicUrlOf ({ publicUrl }) {
   if (publicUrl) return () => ({ base: publicUrl, isShared: true })
-  const known = publicHosts?.length ? publicHosts : undefined
   return ({ headers, socket }) => {
     const given = headers.host?.toLowerCase()
-    if (!known && given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
+    if (given && !isHost(given)) throw new TilecouchError('BAD_REQUEST', { why: 'the Host header is not a host name' })
     // HTTP/1.0 needs no Host
-    const host = known ? known.find(name => name === given) ?? known[0] : given || ownAddress(socket)
-    const protocol = trustProxy && /^https$/i.test(lastItem(headers['x-forwarded-proto'])) ? 'https' : 'http'
-    return { base: `${protocol}://${host}/`, isShared: false }
+    const host = given || ownAddress(socket)
+    return { base: `http://${host}/`, isShared: false }
   }
 }
 

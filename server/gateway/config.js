@@ -11,7 +11,6 @@ import { parseKeys } from '../../loader/token.js'
 import { Networks } from '../../loader/upstream/networks.js'
 import { originOf } from '../../loader/upstream/secrets.js'
 import { longFlag, options } from './options.js'
-import { isHost } from './addresses.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -45,7 +44,6 @@ const parsers = {
     choices.includes(String(value)) ? String(value) : refuse(`it takes one of ${choices.join(', ')}`),
   json: parseHeaders,
   layers: parseLayers,
-  hosts: parseHosts,
   origins: parseOriginList,
   networks: value => checked(parseNames(value), names => new Networks(names)),
   keys: value => orRefuse(() => parseKeys(value))
@@ -86,12 +84,6 @@ function parseNames (value) {
 }
 
 /** As in a Host header. */
-function parseHosts (value) {
-  const hosts = parseNames(value).map(name => name.toLowerCase())
-  if (hosts.every(isHost)) return hosts
-  return refuse('it takes hosts such as maps.example.org or maps.example.org:8443')
-}
-
 /** As browsers write them; `*` for all. */
 function parseOriginList (value) {
   const origins = parseNames(value).filter(origin => !/^none$/i.test(origin))
@@ -194,8 +186,8 @@ export function resolveOptions (
     }
     return [option.name, option.default]
   }))
-  if (values.trustProxy && !values.publicUrl && !values.publicHosts?.length) {
-    const why = 'a gateway behind a proxy needs the URL for clients: add --public-url, or publicHosts for several names'
+  if (values.trustProxy && !values.publicUrl) {
+    const why = 'a gateway behind a proxy needs the URL for clients: add --public-url'
     throw new TilecouchError('BAD_OPTION', { option: '--trust-proxy', value: true, why })
   }
   return values

@@ -60,11 +60,7 @@ const CLIENT_ROUTES = {
 const MONITORING_ROUTES = { health, metrics: metricsRoute }
 
 /** The routes of the port for clients. */
-const publicRoutes = ({ opsPort, publicMetrics }) => ({
-  ...CLIENT_ROUTES,
-  ...(opsPort === null && { health }),
-  ...(publicMetrics && { metrics: metricsRoute })
-})
+const publicRoutes = ({ opsPort }) => ({ ...CLIENT_ROUTES, ...(opsPort === null && { health }) })
 
 /**
  * @typedef {object} Gateway

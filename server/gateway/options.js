@@ -3,7 +3,7 @@
 
 /**
  * @typedef {'text' | 'names' | 'url' | 'port' | 'count' | 'bytes' | 'duration' | 'boolean' | 'choice' | 'json' |
- *   'layers' | 'keys' | 'hosts' | 'networks' | 'origins'} Type
+ *   'layers' | 'keys' | 'networks' | 'origins'} Type
  *
  * @typedef {object} Option
  * @property {string} name of the option in a program and in the file
@@ -36,11 +36,7 @@ export const table = [
   { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
-  { name: 'opsPort', type: 'port', default: null, text: 'port for /metrics and /health, instead of the public one' },
-  {
-    name: 'publicMetrics', flagless: true, type: 'boolean', default: false,
-    text: 'show /metrics on the public port too: it names layers and counts their requests'
-  },
+  { name: 'opsPort', type: 'port', default: null, text: 'port for /metrics, and for /health instead of the public one' },
   { name: 'opsHost', flagless: true, type: 'text', default: '127.0.0.1', text: 'address of that port' },
   {
     name: 'memory', type: 'bytes', default: 256e6, shown: '256MB',
@@ -52,13 +48,8 @@ export const table = [
   },
   { name: 'publicUrl', type: 'url', default: null, text: 'URL of the gateway for clients, used in TileJSON and WMTS' },
   {
-    name: 'publicHosts', flagless: true, type: 'hosts', default: null,
-    text: 'instead, if the gateway has several names: hosts, with their port if it is not 80 or 443, separated by ' +
-      'commas. Links use the Host of the request if it is listed, else the first'
-  },
-  {
     name: 'trustProxy', type: 'boolean', default: false,
-    text: 'trust X-Forwarded-Proto and X-Forwarded-For: only for a proxy that sets them; needs publicUrl or publicHosts'
+    text: 'trust the last address in X-Forwarded-For: only for a proxy that sets it; needs publicUrl'
   },
   {
     name: 'cors', flagless: true, type: 'text', default: '*',
@@ -98,10 +89,6 @@ export const table = [
     name: 'upstreamNetworks', type: 'networks', default: null,
     text: 'private networks, addresses and hosts that upstreams may have, separated by commas, such as ' +
       '10.0.0.0/8,127.0.0.1:8081,maps.intranet; * for all; default: only the public internet'
-  },
-  {
-    name: 'contact', flagless: true, type: 'text', default: null,
-    text: 'mail address or page for the User-Agent that upstreams see'
   },
   { name: 'viewer', flagless: true, type: 'boolean', default: true, text: 'serve the viewer at /' },
   {
@@ -146,7 +133,7 @@ const kebab = name => name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}
 /** What a flag takes, in --help: by the type of an option, or by its name. */
 const PLACEHOLDERS = {
   text: '<text>', names: '<names>', url: '<url>', port: '<n>', count: '<n>', bytes: '<size>', duration: '<time>',
-  choice: '<choice>', json: '<json>', layers: '<names>', hosts: '<hosts>', networks: '<list>', keys: '', boolean: '',
+  choice: '<choice>', json: '<json>', layers: '<names>', networks: '<list>', keys: '', boolean: '',
   db: '<env|url>', data: '<folder>', host: '<address>', opsHost: '<address>', cors: '<origins>', config: '<file>'
 }
 

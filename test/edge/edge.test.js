@@ -95,7 +95,7 @@ onEachStore('tilecouch serve --from, in this process', backend => {
       assert.ok(Math.abs(value('tilecouch_mirror_last_success_timestamp_seconds')[0] - Date.now() / 1000) < 5)
       await edge.close()
     }
-    const gateway = await serve(resolveOptions({ flags: { db: from, port: 0, logLevel: 'silent', publicMetrics: true } }))
+    const gateway = await serve(resolveOptions({ flags: { db: from, port: 0, logLevel: 'silent', opsPort: 0 } }))
     try {
       assert.doesNotMatch(await (await fetch(gateway.metrics)).text(), /mirror/)
       assert.equal((await (await fetch(gateway.health)).json()).mirror, undefined)

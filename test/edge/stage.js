@@ -37,7 +37,7 @@ export function useEdges () {
      */
     async start (from, flags) {
       const turns = /** @type {any[]} */ ([])
-      const options = resolveOptions({ table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', publicMetrics: true, ...flags } })
+      const options = resolveOptions({ table: mirrorOptions, flags: { from, port: 0, grace: 1, logLevel: 'silent', opsPort: 0, ...flags } })
       const running = /** @type {import('../../server/serve.js').Edge} */ (await serve(options, { onStateChange: turn => turns.push(turn) }))
       const close = () => (open.delete(close), running.close())
       open.add(close)
@@ -66,7 +66,7 @@ export class TestEdge {
 
   /** @param {string} address below that of the gateway */
   async get (address) {
-    const answer = await fetch(this.url + address)
+    const answer = await fetch(address === 'health' ? this.running.health : this.url + address)
     return { status: answer.status, headers: answer.headers, body: Buffer.from(await answer.arrayBuffer()) }
   }
 
@@ -76,7 +76,7 @@ export class TestEdge {
   }
 
   async metrics () {
-    return (await this.get('metrics')).body.toString()
+    return (await fetch(/** @type {string} */ (this.running.metrics))).text()
   }
 
   /** @param {string} [state] @param {number} [timeout] */

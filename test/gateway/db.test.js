@@ -103,8 +103,8 @@ onEachStore('the store at /db', backend => {
   })
 
   it('reads images that are asked for at the same time together, and once', async () => {
-    const another = await own.another({ publicMetrics: true })
-    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(another.url, '/metrics')).text)?.[1] ?? 0)
+    const another = await own.another({ opsPort: 0 })
+    const count = async name => +(new RegExp(`^${name}\\{[^}]*outcome="ok"[^}]*\\} (\\d+)`, 'm').exec((await ask(another.opsUrl, '/metrics')).text)?.[1] ?? 0)
     const names = (await direct('/_all_docs')).rows.filter(({ id }) => /^osm:.*[0-2]$/.test(id) || id.endsWith(`@${T1}`)).map(({ id, value }) => `${encodeURIComponent(id)}/tile?rev=${value.rev}`)
     const answers = () => Promise.all(names.map(name => ask(another.url, `/db/${name}`)))
     const first = await answers()

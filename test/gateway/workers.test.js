@@ -69,9 +69,9 @@ describe('a gateway of several processes', () => {
   })
 
   it('divides the memory, and tells workers all else', async () => {
-    await run({ memory: '3MB', contact: 'maps@example.org', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
+    await run({ memory: '3MB', cors: 'none', upstreamHeaders: { 'a.example': { 'X-Key': '1' } } })
     const options = JSON.parse(await ask('options'))
-    assert.deepEqual([options.memory, options.workers, options.opsPort, options.contact, options.upstreamHeaders], [1.5e6, 1, null, 'maps@example.org', { 'a.example': { 'X-Key': '1' } }])
+    assert.deepEqual([options.memory, options.workers, options.opsPort, options.cors, options.upstreamHeaders], [1.5e6, 1, null, 'none', { 'a.example': { 'X-Key': '1' } }])
   })
 
   it('has another worker when one dies, and serves meanwhile', async () => {
@@ -127,8 +127,8 @@ describe('a gateway of several processes', () => {
   it('says what kept the first worker from starting', async () => {
     const config = path.join(folder.write({ trouble: '' }), 'trouble')
     await assert.rejects(run({ config }), { code: 'DATABASE_NOT_FOUND' })
-    await assert.rejects(run({ config, contact: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
-    await assert.rejects(run({ config, contact: 'hang' }, { timeout: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
+    await assert.rejects(run({ config, cors: 'exit' }), { code: 'WORKER_FAILED', message: 'a worker ended with 3' })
+    await assert.rejects(run({ config, cors: 'hang' }, { timeout: 50 }), { code: 'WORKER_FAILED', message: 'a worker did not serve within 0.05 s' })
   })
 
   it('gives up when no worker starts any more', async () => {
@@ -194,7 +194,7 @@ describe('a gateway of several processes', () => {
   })
 
   it('kills a worker that does not end', async () => {
-    await run({ contact: 'never ends', grace: 0 })
+    await run({ cors: 'never ends', grace: 0 })
     const before = crew.pids
     await crew.close()
     assert.deepEqual(before.filter(isAlive), [])

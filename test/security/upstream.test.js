@@ -63,7 +63,7 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
   for (const [what, options, layers] of [['in an inner network that is named', { upstreamNetworks: LOOPBACK }, names], ['in an inner network', {}, [...names, 'well']]]) {
     it(`${what} gets one answer, however it failed`, async () => {
       lines.length = 0
-      gateway = await openGateway(url, { ...options, publicMetrics: true }, { log })
+      gateway = await openGateway(url, { ...options, opsPort: 0 }, { log })
       const answers = new Set()
       for (const layer of layers) {
         // more than the failures that open its circuit
@@ -76,9 +76,9 @@ onEachStore('a stranger who asks for tiles of an upstream', backend => {
       assert.equal(answers.size, 1, [...answers].join('\n'))
       const [answer] = answers
       assert.ok(!answer.includes(SECRET) && !/127\.0|inner/.test(answer), answer)
-      const metrics = await ask(gateway.url, '/metrics')
+      const metrics = await ask(gateway.opsUrl, '/metrics')
       assert.match(metrics.text, /tilecouch_upstream_requests_total\{layer="text",outcome="failed"\} [1-9]/)
-      for (const page of [metrics, await ask(gateway.url, '/health'), await ask(gateway.url, '/text.json'), await ask(gateway.url, '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities')]) {
+      for (const page of [metrics, await ask(gateway.opsUrl, '/health'), await ask(gateway.url, '/text.json'), await ask(gateway.url, '/wmts?SERVICE=WMTS&REQUEST=GetCapabilities')]) {
         assert.ok(!page.text.includes(SECRET) && !/UPSTREAM_|127\.0\.0\.1:(1|9)\b/.test(page.text), page.text.slice(0, 500))
       }
     })

@@ -109,12 +109,6 @@ const withVisitor = (access, route) => (ctx, asked, req, res) => {
   return route(ctx, asked, req, res)
 }
 
-/** For answers about all layers. @returns {Route} */
-const ofAll = (access, route) => (ctx, asked, req, res) => {
-  access.visitorOf(req).requireAccess(res)
-  return route(ctx, asked, req, res)
-}
-
 /** Pages, and where each is, as seen from itself. */
 const PAGES = Object.freeze({ 'index.html': './', layers: './layers' })
 
@@ -144,7 +138,6 @@ const PROTECTIONS = {
   retina: withVisitor,
   tms: withVisitor,
   db: withVisitor,
-  metrics: ofAll,
   file: ofPage,
   health: unprotected
 }

@@ -12,7 +12,7 @@ export class Upstreams {
   /**
    * @param {object} options
    * @param {{upstream?: boolean, upstreamHeaders?: Record<string, Record<string, string>>, upstreamNetworks?: string[]
-   *   | null, contact?: string | null}} [options.options] of the gateway
+   *   | null}} [options.options] of the gateway
    * @param {any} [options.log]
    * @param {typeof openUpstream} [options.open]
    */
@@ -42,9 +42,9 @@ export class Upstreams {
   }
 
   #openOne (layer) {
-    const { contact, upstreamHeaders, upstreamNetworks } = this.options
+    const { upstreamHeaders, upstreamNetworks } = this.options
     try {
-      const userAgent = userAgentOf(contact ?? undefined)
+      const userAgent = userAgentOf(process.env.TILECOUCH_CONTACT)
       return this.open(layer, { userAgent, secrets: upstreamHeaders ?? {}, networks: upstreamNetworks ?? [] })
     } catch (error) {
       const { code, message: reason } = error

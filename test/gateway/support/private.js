@@ -4,7 +4,7 @@ import { request } from '../../support/backends.js'
 import { png } from '../../support/tiles.js'
 
 export const KEYS = { kold: 'o'.repeat(40), knew: 'n'.repeat(40) }
-export const OPTIONS = { privateLayers: ['secret', 'draft-*'], accessKeys: KEYS, publicMetrics: true }
+export const OPTIONS = { privateLayers: ['secret', 'draft-*'], accessKeys: KEYS }
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']
 export const PRIVATE = ['secret', 'draft-a']
 

@@ -1,5 +1,5 @@
 // A worker for tests of the crew: a server that does as the address says, in the place of the gateway. Its options say what
-// goes wrong: `config` is a file; while it is there, nothing starts; `contact` says how.
+// goes wrong: `config` is a file; while it is there, nothing starts; `cors` says how.
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { TilecouchError } from '../../../core/index.js'
@@ -12,8 +12,8 @@ const listen = (server, port, host) => new Promise((resolve, reject) => {
 
 serveAsWorker(async (options, { metrics }) => {
   if (options.config && existsSync(options.config)) {
-    if (options.contact === 'exit') process.exit(3)
-    if (options.contact === 'hang') return new Promise(() => {})
+    if (options.cors === 'exit') process.exit(3)
+    if (options.cors === 'hang') return new Promise(() => {})
     throw new TilecouchError('DATABASE_NOT_FOUND', { db: 'http://localhost/tiles' })
   }
   const held = new Set()
@@ -40,7 +40,7 @@ serveAsWorker(async (options, { metrics }) => {
     port,
     opsUrl: ops && `http://${options.opsHost}:${opsPort}`,
     close: () => new Promise(resolve => {
-      if (options.contact === 'never ends') return
+      if (options.cors === 'never ends') return
       server.close(resolve)
       ops?.close()
       for (const res of held) res.end('done\n')
