@@ -119,17 +119,6 @@ export function tileRanges ([west, south, east, north], z) {
   return left.x1 >= right.x0 ? [{ x0: 0, x1: last, y0, y1 }] : [left, right]
 }
 
-/**
- * One inclusive range of rows for each column a box touches: what a view keyed by [z, x, y] is asked with.
- * @param {Bbox} bbox @param {number} z
- * @returns {Generator<{z: number, x: number, y0: number, y1: number}>}
- */
-export function * columnRanges (bbox, z) {
-  for (const { x0, x1, y0, y1 } of tileRanges(bbox, z)) {
-    for (let x = x0; x <= x1; x++) yield { z, x, y0, y1 }
-  }
-}
-
 /** Tiles in a box and a range of zooms, by arithmetic. Exact up to 2^53. */
 export function countTiles (bbox, zooms) {
   let count = 0

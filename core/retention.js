@@ -146,21 +146,6 @@ export class MomentSelector {
   }
 }
 
-/**
- * @param {Retention} policy
- * @param {Iterable<{time: string}>} times of versions, newest first, each once
- * @param {{now?: () => string, editions?: Iterable<string>}} [options] editions: their times, in any order
- * @returns {Kept}
- */
-export function keptMoments (policy, times, { now, editions = [] } = {}) {
-  const selector = new MomentSelector(policy, { now })
-  const named = new Set(editions)
-  const all = new Set([...named, ...Array.from(times, ({ time }) => time)])
-  for (const time of [...all].sort().reverse()) selector.take({ time, edition: named.has(time) })
-  const { moments, from } = selector.end()
-  return { moments, from }
-}
-
 /** Whether a moment is among those that are kept. @param {Kept} kept @param {string} time */
 export const isKept = ({ moments, from }, time) => (from !== null && time >= from) || firstFrom(moments, time) === time
 

@@ -18,16 +18,6 @@ export class Clash extends Error {
 }
 
 /**
- * What differs between two documents, leaving out what CouchDB adds.
- * @returns {Record<string, any>} undefined for a field that is not there any more
- */
-export function changesBetween (before, after) {
-  const fields = new Set([...Object.keys(before ?? {}), ...Object.keys(after)])
-  return Object.fromEntries([...fields].filter(field => !field.startsWith('_') && !same(before?.[field], after[field]))
-    .map(field => [field, after[field]]))
-}
-
-/**
  * @param {import('./couch.js').Couch} couch
  * @param {any} before the document as it was when it was shown; with only `_id` and `type`, it is made
  * @param {Record<string, any>} changes undefined: the field goes

@@ -378,9 +378,6 @@ export async function readState (db) {
   return { failed: [], held: { ...NO_COUNTS }, touched: [], ...note }
 }
 
-/** @param {TransferState} note */
-export const saveState = (db, note) => new PouchPeer(db).updateLocal(STATE, () => note)
-
 class ChangedTiles {
   /** @type {Map<string, {z: number, x: number, y: number}>} */
   tiles = new Map()

@@ -29,7 +29,6 @@ export class Database extends EventEmitter {
     this.dir = dir
     this.security = adminsOnly()
     this.started = '0' // what tells the database from others: see #open
-    this.revsLimit = 1000
     /** @type {any} the PouchDB while it is open */
     this.pouch = null
     this.users = 0 // requests that use the store now
@@ -69,22 +68,22 @@ export class Database extends EventEmitter {
 
   async #open () {
     await mkdir(this.dir, { recursive: true })
-    const load = async (name, otherwise) => {
-      try {
-        return JSON.parse(await readFile(join(this.dir, name), 'utf8'))
-      } catch (error) {
-        if (error.code === 'ENOENT') return otherwise
-        throw error
-      }
-    }
-    this.security = await load('security.json', adminsOnly())
-    this.revsLimit = await load('revs_limit.json', 1000)
-    this.pouch = await openPouch(join(this.dir, 'docs'), this.revsLimit, () => { this.failed = true })
+    this.security = await this.#readSecurity()
+    this.pouch = await openPouch(join(this.dir, 'docs'), () => { this.failed = true })
     // random since it was created: no other database has it, and a restart does not change it
     this.started = Number.parseInt(fingerprint(await this.pouch.id()).slice(0, 12), 16).toString()
     const { update_seq: seq } = await this.pouch.info()
     await this.views.removeAhead(seq)
     this.failed = false
+  }
+
+  async #readSecurity () {
+    try {
+      return JSON.parse(await readFile(join(this.dir, 'security.json'), 'utf8'))
+    } catch (error) {
+      if (error.code === 'ENOENT') return adminsOnly()
+      throw error
+    }
   }
 
   /** Removes the bodies of old revisions, in the background as CouchDB does. */
@@ -142,20 +141,10 @@ export class Database extends EventEmitter {
   }
 
   async setSecurity (security) {
-    await this.#save('security.json', security)
-    this.security = security
-  }
-
-  /** PouchDB takes the limit when it opens, so this opens it again. */
-  async setRevsLimit (limit) {
-    await this.#save('revs_limit.json', limit)
-    await this.#reopen()
-  }
-
-  async #save (name, value) {
-    const file = join(this.dir, name)
-    await writeFile(`${file}.new`, JSON.stringify(value), { flush: true })
+    const file = join(this.dir, 'security.json')
+    await writeFile(`${file}.new`, JSON.stringify(security), { flush: true })
     await rename(`${file}.new`, file)
+    this.security = security
   }
 
   /** Documents were written. */
@@ -170,9 +159,9 @@ const freeSpace = async dir => {
   return bavail * bsize
 }
 
-async function openPouch (path, revsLimit, onFailure) {
+async function openPouch (path, onFailure) {
   const db = guardedLevel(onFailure, { sync: true })
-  const pouch = new PouchDB(path, { adapter: 'leveldb', db, revs_limit: revsLimit })
+  const pouch = new PouchDB(path, { adapter: 'leveldb', db, revs_limit: 1000 })
   pouch.setMaxListeners(0) // one for each read of changes under way, and there are as many as feeds
   pouch.on('error', () => {}) // PouchDB also emits what it already rejects with
   await pouch.info()

@@ -11,7 +11,6 @@ import { rewrite } from './routes/rewrite.js'
 const inDatabase = {
   ...databaseRoutes,
   _all_docs: allDocs,
-  _design_docs: allDocs,
   _local_docs: localDocs,
   _bulk_docs: bulkDocs,
   _bulk_get: bulkGet,

@@ -156,9 +156,6 @@ export const fromRows = rows => rows.map(({ short, takes, flagless, ...option })
 
 export const options = fromRows(table)
 
-/** @type {Record<string, Option>} */
-export const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
-
 export const defaults = Object.fromEntries(options.map(option => [option.name, option.default]))
 
 /** The long flag, such as `--ops-port`; empty if there is none. @param {Option} option */

@@ -67,7 +67,7 @@ describe('the embedded server on a full disk', function () {
     }
     assert.equal(full.status, 507)
     assert.equal(full.json.error, 'insufficient_storage')
-    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], ['PUT', '/db/x/tile', 'abc'], ['PUT', '/full', undefined]]) {
+    for (const [method, path, body] of [['PUT', '/db/x', {}], ['PUT', '/db/_local/x', {}], ['PUT', '/db/y', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } }], ['PUT', '/full', undefined]]) {
       const { status, text } = await client(method, path, body)
       assert.ok([201, 507].includes(status), `${method} ${path} ${status} ${text}`)
     }

@@ -173,16 +173,6 @@ describe('the embedded server', function () {
     assert.equal(existsSync(elsewhere), false)
   })
 
-  it('keeps answering other databases while it reopens one', async () => {
-    const { client } = await open({ dir })
-    await client('PUT', '/db')
-    await client('PUT', '/db/a', { n: 1 })
-    const reopened = client('PUT', '/db/_revs_limit', '10')
-    const reads = Array.from({ length: 20 }, () => client('GET', '/db/a'))
-    assert.equal((await reopened).status, 200)
-    for (const { json } of await Promise.all(reads)) assert.equal(json.n, 1)
-  })
-
   it('is an admin party without admins', async () => {
     const { client } = await open({ dir })
     assert.deepEqual((await client('GET', '/_session')).json.userCtx, { name: null, roles: ['_admin'] })

@@ -6,8 +6,10 @@ import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
 import { loadOptions, resolveOptions } from '../../server/gateway/config.js'
 import { serveOptions } from '../../server/edge/options.js'
-import { defaults, longFlag, options, optionsByName } from '../../server/gateway/options.js'
+import { defaults, longFlag, options } from '../../server/gateway/options.js'
 import { memory, useFolder } from '../loader/helpers.js'
+
+const optionsByName = Object.fromEntries(options.map(option => [option.name, option]))
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const read = file => readFileSync(path.join(root, file), 'utf8')

@@ -1,13 +1,24 @@
 // The rules of retention by themselves: by example, and held against a naive reading of what restic and borg promise.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { addSeconds, asOf, checkRetention, versionsToPrune, isKept, keptMoments } from '../../core/index.js'
+import { MomentSelector, addSeconds, asOf, checkRetention, versionsToPrune, isKept } from '../../core/index.js'
 import { naiveKept, naiveStay } from './naive.js'
 
 const RUNS = process.env.TILECOUCH_LONG ? 20000 : 200
 const NOW = '2026-01-01T00:00:00Z'
 const SPAN = 3 * 365 * 24 // hours before and a little after NOW in which things happen
 const desc = times => [...new Set(times)].sort().reverse().map(time => ({ time }))
+
+/** What a policy keeps of these times and editions, as a plan of prune asks for it. */
+function keptMoments (policy, times, { now, editions = [] } = {}) {
+  const selector = new MomentSelector(policy, { now })
+  const named = new Set(editions)
+  const all = new Set([...named, ...Array.from(times, ({ time }) => time)])
+  for (const time of [...all].sort().reverse()) selector.take({ time, edition: named.has(time) })
+  const { moments, from } = selector.end()
+  return { moments, from }
+}
+
 const kept = (policy, times, options = {}) => keptMoments(policy, desc(times), { now: () => NOW, ...options })
 
 // times that crowd: often in one hour or day, sometimes years apart, at ends of periods, and after now

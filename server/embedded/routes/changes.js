@@ -11,8 +11,7 @@ const BATCH = 100 // changes a read
 const TIMEOUT = 60000 // ms without a change before a waiting feed ends, as in CouchDB
 const HEARTBEAT = 60000 // ms between newlines for heartbeat=true
 
-// answered as
-const feeds = { normal: 'normal', longpoll: 'longpoll', continuous: 'continuous', live: 'continuous' }
+const FEEDS = ['normal', 'longpoll', 'continuous']
 
 function integer (text, name) {
   if (!/^\d{1,9}$/.test(text)) throw badRequest(`invalid_integer: ${name}`)
@@ -36,10 +35,8 @@ function heartbeatOf (text) {
 async function parse (ex) {
   const { query } = ex
   const body = ex.method === 'POST' ? await postBody(ex) : {}
-  const feed = feeds[query.feed ?? 'normal']
-  if (!Object.hasOwn(feeds, query.feed ?? 'normal')) {
-    throw badRequest('Supported `feed` types: normal, continuous, live, longpoll')
-  }
+  const { feed = 'normal' } = query
+  if (!FEEDS.includes(feed)) throw badRequest(`Supported \`feed\` types: ${FEEDS.join(', ')}`)
   const { update_seq: now } = await ex.db.pouch.info()
   return {
     feed,
@@ -204,7 +201,6 @@ function docIdsOf (ex, body) {
 
 const builtIn = {
   _doc_ids: (ex, body) => ({ needsDocs: false, docIds: docIdsOf(ex, body), pass: all => all }),
-  _design: () => ({ needsDocs: false, pass: all => all.filter(({ id }) => id.startsWith('_design/')) }),
   _selector (ex, body) {
     if (body.selector === undefined) throw badRequest('Selector must be specified in POST payload')
     const fits = compileSelector(body.selector)
@@ -219,6 +215,6 @@ const builtIn = {
 function changeFilter (ex, body) {
   const { filter } = ex.query
   if (filter === undefined || filter === '') return everything
-  if (!Object.hasOwn(builtIn, filter)) throw badRequest('`filter` must be _doc_ids, _design or _selector')
+  if (!Object.hasOwn(builtIn, filter)) throw badRequest('`filter` must be _doc_ids or _selector')
   return builtIn[filter](ex, body)
 }

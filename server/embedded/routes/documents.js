@@ -5,7 +5,7 @@ import { gzip } from 'node:zlib'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
 import {
-  attachmentBytes, findDocument, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
+  attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
 import { SANDBOX, isObject, parseJson } from '../exchange.js'
@@ -35,8 +35,7 @@ const readOptions = ex => ({
   revs_info: ex.flag('revs_info'),
   conflicts: ex.flag('conflicts'),
   attachments: ex.flag('attachments'),
-  latest: ex.flag('latest'),
-  local_seq: ex.flag('local_seq')
+  latest: ex.flag('latest')
 })
 
 function askedRevisions (text) {
@@ -63,13 +62,11 @@ async function read (ex, id) {
     return ex.sendJson(200, found)
   }
   const doc = await getDocument(ex.db, id, options)
-  if (ex.flag('meta')) Object.assign(doc, await getDocument(ex.db, id, { conflicts: true, revs_info: true }))
   const etag = `"${doc._rev}"`
   if (!ex.unchanged(etag)) ex.sendJson(200, doc, { ETag: etag })
 }
 
 function answerWritten (ex, { id, rev }, status = 201) {
-  if (ex.query.batch === 'ok') return ex.sendJson(202, { ok: true, id })
   ex.sendJson(status, { ok: true, id, rev }, { ETag: `"${rev}"`, Location: ex.origin() + documentPath(ex.db, id) })
 }
 
@@ -164,29 +161,7 @@ async function sendBytes (ex, bytes, digest, headers) {
   ex.send(200, body, { ...headers, 'Content-Encoding': 'gzip' })
 }
 
-async function writeAttachment (ex, id, name) {
-  checkId(id)
-  const rev = namedRev(ex)
-  const data = (await ex.bytes()).toString('base64')
-  const doc = await (rev ? getDocument(ex.db, id, { rev }) : findDocument(ex.db, id)) ?? { _id: id }
-  const type = ex.headers['content-type'] ?? 'application/octet-stream'
-  const attachments = { ...doc._attachments, [name]: { content_type: type, data } }
-  const written = await save(ex, { ...doc, _id: id, _rev: rev, _attachments: attachments })
-  const location = `${ex.origin()}${documentPath(ex.db, id)}/${name.split('/').map(encodeURIComponent).join('/')}`
-  ex.sendJson(201, { ok: true, id, rev: written.rev }, { ETag: `"${written.rev}"`, Location: location })
-}
-
-async function removeAttachment (ex, id, name) {
-  checkId(id)
-  const rev = namedRev(ex)
-  const doc = await getDocument(ex.db, id, rev ? { rev } : {})
-  if (!Object.hasOwn(doc._attachments ?? {}, name)) throw notFound('Document is missing attachment')
-  const { [name]: removed, ...attachments } = doc._attachments
-  const written = await save(ex, { ...doc, _rev: rev, _attachments: attachments })
-  ex.sendJson(200, { ok: true, id, rev: written.rev })
-}
-
-const attachmentMethods = { DELETE: removeAttachment, GET: readAttachment, HEAD: readAttachment, PUT: writeAttachment }
+const attachmentMethods = { GET: readAttachment, HEAD: readAttachment }
 
 export const attachmentRoute = (ex, id, name) => ex.dispatch(attachmentMethods, id, name)
 

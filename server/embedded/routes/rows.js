@@ -1,4 +1,4 @@
-// Rows of the primary index (_all_docs, _design_docs, _local_docs) and of views (_view, /queries, _info).
+// Rows of the primary index (_all_docs, _local_docs) and of views (_view, /queries, _info).
 import { sizeOfFolder } from '../../../loader/system.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound, toHttpError } from '../errors.js'
@@ -8,21 +8,12 @@ import { seqText } from './server.js'
 
 const PAGE = 1000 // rows a read
 
-const ranges = { _all_docs: ['', undefined], _design_docs: ['_design/', '_design0'] }
-
 /** Ids of a range, page by page. CouchDB sorts anything but strings before every id. */
-async function * idsInRange (database, group, options) {
+async function * idsInRange (database, options) {
   const { startkey, endkey, key, descending = false, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
-  const [first, last] = ranges[group]
-  const asId = value => typeof value === 'string' ? value : value === undefined ? undefined : ''
-  let [start, end] = (descending ? [last, first] : [first, last])
-  const one = asId(key)
-  const from = one ?? asId(startkey)
-  const to = one ?? asId(endkey)
-  if (from !== undefined && (!start || (descending ? from < start : from > start))) start = from
-  let bounded = false // the end is of the caller and may be excluded; that of the group matches no id
-  if (to !== undefined && (!end || (descending ? to > end : to < end))) [end, bounded] = [to, true]
-  if ((end === '' && bounded && !descending) || (start === '' && from === '' && descending)) return
+  const asId = value => typeof value === 'string' || value === undefined ? value : ''
+  const [start, end] = key === undefined ? [asId(startkey), asId(endkey)] : [asId(key), asId(key)]
+  if (descending ? start === '' : end === '') return
   let left = limit
   let skipped = skip
   for (let after; left > 0;) {
@@ -30,7 +21,7 @@ async function * idsInRange (database, group, options) {
       startkey: after ?? (start || undefined),
       endkey: end || undefined,
       descending,
-      inclusive_end: bounded ? inclusive : true,
+      inclusive_end: end === undefined || inclusive,
       limit: Math.min(PAGE, left + skipped + 1)
     })
     const fresh = after !== undefined && rows[0]?.id === after ? rows.slice(1) : rows
@@ -60,17 +51,17 @@ async function * byKeys (database, { keys, skip = 0, limit = Infinity, descendin
   }
 }
 
-async function query (database, group, options) {
+async function query (database, options) {
   const { doc_count: total, update_seq: seq } = await database.pouch.info()
   const bounded = ['key', 'startkey'].some(name => options[name] !== undefined)
   const offset = options.keys || bounded ? null : Math.min(options.skip ?? 0, total)
   const head = { total_rows: total, offset, ...(options.update_seq && { update_seq: seqText(seq) }) }
-  return { head, rows: rowsOf(database, group, options) }
+  return { head, rows: rowsOf(database, options) }
 }
 
-function rowsOf (database, group, options) {
+function rowsOf (database, options) {
   if (!options.keys) {
-    const rows = idsInRange(database, group, options)
+    const rows = idsInRange(database, options)
     return options.include_docs ? withDocs(database, rows, options) : rows
   }
   return joined(database, byKeys(database, options), options)
@@ -88,10 +79,10 @@ async function * joined (database, rows, { include_docs: includeDocs, attachment
 
 export async function allDocs (ex) {
   ex.only('GET', 'HEAD', 'POST')
-  const [, group, extra] = ex.segments
+  const [, , extra] = ex.segments
   const isMany = extra === 'queries' && ex.method === 'POST'
   if (!isMany && extra !== undefined) throw notFound()
-  await answer(ex, isMany, options => query(ex.db, group, options))
+  await answer(ex, isMany, options => query(ex.db, options))
 }
 
 /** Answers a query, or those of a POST to `queries`. */
@@ -185,15 +176,14 @@ async function * batches (rows, size) {
 }
 
 /**
- * Rows with `doc`: the document of the row, or the one its value names.
+ * Rows with `doc`, the document of the row.
  * @param {import('../databases.js').Database} database
  */
 async function * withDocs (database, rows, options) {
   const read = { attachments: options.attachments === true, conflicts: options.conflicts === true }
   for await (const batch of batches(rows, batchSize(read))) {
     yield * await Promise.all(batch.map(async row => {
-      const linked = row.value?._id
-      const doc = await database.pouch.get(typeof linked === 'string' ? linked : row.id, read).catch(error => {
+      const doc = await database.pouch.get(row.id, read).catch(error => {
         if (error.status !== 404) throw error
         return null
       })

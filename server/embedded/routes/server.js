@@ -155,16 +155,5 @@ export const databaseRoutes = {
     ex.only('POST')
     ex.requireJson()
     ex.sendJson(201, { ok: true, instance_start_time: ex.db.started })
-  },
-  async _revs_limit (ex) {
-    ex.only('GET', 'HEAD', 'PUT')
-    if (ex.method !== 'PUT') return ex.sendJson(200, ex.db.revsLimit)
-    requireDatabaseAdmin(ex.userCtx, ex.db.security)
-    const limit = await ex.json()
-    if (!Number.isInteger(limit) || limit < 1) {
-      throw badRequest('`revs_limit` must be a positive integer')
-    }
-    await ex.db.setRevsLimit(limit)
-    ex.sendJson(200, { ok: true })
   }
 }

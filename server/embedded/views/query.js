@@ -25,13 +25,9 @@ function rangeOf (options) {
   if (key !== undefined) {
     return { from: encodeKey(key), to: Buffer.concat([encodeKey(key), AFTER]), reverse: descending }
   }
-  const after = (end, id, isInside) => {
-    const parts = [encodeKey(end)]
-    if (id !== undefined && isInside) parts.push(Buffer.from(id))
-    return Buffer.concat(isInside ? [...parts, AFTER] : parts)
-  }
-  const at = (end, id) => Buffer.concat([encodeKey(end), Buffer.from(id ?? '')])
-  const { startkey_docid: startId, endkey_docid: endId } = options
+  const after = (end, id = '') => Buffer.concat([encodeKey(end), Buffer.from(id), AFTER])
+  const at = (end, id = '') => Buffer.concat([encodeKey(end), Buffer.from(id)])
+  const { startkey_docid: startId } = options
   const hasBoth = startkey !== undefined && endkey !== undefined
   if (hasBoth && encodeKey(startkey).compare(encodeKey(endkey)) * (descending ? -1 : 1) > 0) {
     throw parseError('No rows can match your key range, reverse your start_key and end_key or set descending=true')
@@ -39,12 +35,12 @@ function rangeOf (options) {
   if (!descending) {
     return {
       from: startkey === undefined ? undefined : at(startkey, startId),
-      to: endkey === undefined ? undefined : after(endkey, endId, inclusive)
+      to: endkey === undefined ? undefined : inclusive ? after(endkey) : at(endkey)
     }
   }
   return {
-    from: endkey === undefined ? undefined : inclusive ? at(endkey, endId) : after(endkey, undefined, true),
-    to: startkey === undefined ? undefined : after(startkey, startId, true),
+    from: endkey === undefined ? undefined : inclusive ? at(endkey) : after(endkey),
+    to: startkey === undefined ? undefined : after(startkey, startId),
     reverse: true
   }
 }
@@ -111,8 +107,8 @@ export async function queryView (database, ddocName, viewName, options) {
   const reduces = checkOptions(view, options)
   const ranges = rangesOf(options)
   const index = await database.views.get(runtime)
-  if (!stale(options)) await index.update()
-  else if (options.stale === 'update_after' || options.update === 'lazy') index.update().catch(() => {})
+  if (options.update === 'lazy') index.update().catch(() => {})
+  else if (options.update !== 'false' && options.update !== false) await index.update()
   if (reduces) {
     return { head: {}, rows: slice(groups(index, viewName, view, ranges, options), options.skip, options.limit) }
   }
@@ -122,20 +118,14 @@ export async function queryView (database, ddocName, viewName, options) {
   return { head, rows: slice(mapped(index, viewName, ranges), options.skip, options.limit) }
 }
 
-const stale = ({ stale: mode, update }) =>
-  ['ok', 'update_after'].includes(mode) || ['lazy', false, 'false'].includes(update)
-
 // Parameters of views and _all_docs, from the URL, a POST body or one of many queries, checked as CouchDB does
 
 const jsonParameters = new Set(['key', 'startkey', 'start_key', 'endkey', 'end_key', 'keys'])
 const booleans = new Set([
-  'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'att_encoding_info', 'conflicts',
-  'stable', 'sorted', 'update_seq', 'local_seq'
+  'descending', 'reduce', 'group', 'include_docs', 'inclusive_end', 'attachments', 'conflicts', 'update_seq'
 ])
 const integers = new Set(['limit', 'skip', 'group_level'])
-const names = {
-  start_key: 'startkey', end_key: 'endkey', start_key_doc_id: 'startkey_docid', end_key_doc_id: 'endkey_docid'
-}
+const names = { start_key: 'startkey', end_key: 'endkey' }
 
 function fromText (name, text) {
   if (jsonParameters.has(name)) return parseJson(text)
@@ -180,26 +170,7 @@ export function manyOptions (query, body) {
 
 // CouchDB's built-in reducers, one group at a time: step takes a row, end gives the value
 
-const invalid = (name, value) =>
-  new HttpError(500, 'invalid_value', `non-numeric ${name} input: ${JSON.stringify(value)}`)
-
-function addTo (total, value) {
-  if (typeof value === 'number' && typeof total === 'number') return total + value
-  if (Array.isArray(value) || Array.isArray(total)) {
-    const a = Array.isArray(total) ? total : [total]
-    const b = Array.isArray(value) ? value : [value]
-    return Array.from({ length: Math.max(a.length, b.length) }, (_, i) => addTo(a[i] ?? 0, b[i] ?? 0))
-  }
-  if (typeof value === 'object' && value !== null && (total === 0 || typeof total === 'object')) {
-    const sums = { ...(total || {}) }
-    for (const [name, item] of Object.entries(value)) sums[name] = addTo(sums[name] ?? 0, item)
-    return sums
-  }
-  throw new HttpError(500, 'builtin_reduce_error', 'The _sum function requires that map values be numbers, arrays of ' +
-    'numbers, or objects. Objects cannot be mixed with other data structures. Objects can be arbitrarily nested, ' +
-    'provided that the values for all fields are themselves numbers, arrays of numbers, or objects. ' +
-    `The value was ${JSON.stringify(value)}`)
-}
+const invalid = value => new HttpError(500, 'invalid_value', `non-numeric _stats input: ${JSON.stringify(value)}`)
 
 const isStats = value => ['sum', 'count', 'min', 'max', 'sumsqr'].every(name => typeof value?.[name] === 'number')
 
@@ -208,7 +179,7 @@ function statsOf (value) {
   if (isStats(value)) {
     return { sum: value.sum, count: value.count, min: value.min, max: value.max, sumsqr: value.sumsqr }
   }
-  throw invalid('_stats', value)
+  throw invalid(value)
 }
 
 const merge = (a, b) => ({
@@ -221,17 +192,16 @@ const merge = (a, b) => ({
 
 function addStats (total, value) {
   if (!Array.isArray(value)) {
-    if (Array.isArray(total)) throw invalid('_stats', value)
+    if (Array.isArray(total)) throw invalid(value)
     return total === null ? statsOf(value) : merge(total, statsOf(value))
   }
   if (total === null) return value.map(statsOf)
-  if (!Array.isArray(total) || total.length !== value.length) throw invalid('_stats', value)
+  if (!Array.isArray(total) || total.length !== value.length) throw invalid(value)
   return total.map((stats, i) => merge(stats, statsOf(value[i])))
 }
 
 const builtIn = {
   _count: () => ({ value: 0, step () { this.value++ } }),
-  _sum: () => ({ value: /** @type {any} */ (0), step (row) { this.value = addTo(this.value, row.v) } }),
   _stats: () => ({ value: /** @type {any} */ (null), step (row) { this.value = addStats(this.value, row.v) } })
 }
 

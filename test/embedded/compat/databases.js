@@ -51,12 +51,6 @@ export const databases = target => describe('server and databases', () => {
 
   it('does not take a deletion with ?rev= for a document’s', async () => assert.equal((await admin('DELETE', `${db.path}?rev=1-a`)).status, 400))
 
-  it('keeps _revs_limit', async () => {
-    assert.equal((await admin('GET', `${db.path}/_revs_limit`)).json, 1000)
-    assert.equal((await admin('PUT', `${db.path}/_revs_limit`, '50')).status, 200)
-    assert.equal((await admin('GET', `${db.path}/_revs_limit`)).json, 50)
-  })
-
   it('does maintenance', async () => {
     assert.equal((await admin('POST', `${db.path}/_compact`)).status, 202)
     assert.equal((await admin('POST', `${db.path}/_view_cleanup`)).status, 202)

@@ -128,7 +128,8 @@ export const security = target => describe('security', () => {
   })
 
   it('lets pages among attachments and answers of functions run no scripts', async () => {
-    await admin('PUT', '/page/a.html', '<script></script>', { 'Content-Type': 'text/html' })
+    const script = Buffer.from('<script></script>').toString('base64')
+    await admin('PUT', '/page', { _attachments: { 'a.html': { content_type: 'text/html', data: script } } })
     const html = '(function () { return { headers: { "Content-Type": "text/html" }, body: "x" } })'
     await admin('PUT', '/_design/pages', { shows: { page: html }, lists: { page: '(function () { start({ headers: { "Content-Type": "text/html" } }); return "x" })' }, views: { v: { map: '(function (doc) {})' } } })
     for (const path of ['/page/a.html', '/_design/pages/_show/page', '/_design/pages/_list/page/v']) assert.equal((await admin('GET', path)).headers['content-security-policy'], 'sandbox', path)

@@ -74,8 +74,9 @@ export const validation = target => describe('validation', () => {
     const { rev } = (await admin('PUT', '/kept', { keep: 1 })).json
     refused(await admin('DELETE', `/kept?rev=${rev}`), 403, 'forbidden', 'kept')
     const made = (await admin('PUT', '/tiled', { needs: 1, _attachments: { t: { content_type: 'image/png', data: 'YWJj' } } })).json
-    refused(await admin('DELETE', `/tiled/t?rev=${made.rev}`), 403, 'forbidden', 'needs a tile')
-    assert.equal((await admin('PUT', `/tiled/u?rev=${made.rev}`, 'x', { 'Content-Type': 'image/png' })).status, 201)
+    refused(await admin('PUT', '/tiled', { needs: 1, _rev: made.rev }), 403, 'forbidden', 'needs a tile')
+    const more = { t: { stub: true }, u: { content_type: 'image/png', data: 'YWJj' } }
+    assert.equal((await admin('PUT', '/tiled', { needs: 1, _rev: made.rev, _attachments: more })).status, 201)
   })
 
   it('leaves local and design documents alone', async () => {

@@ -8,11 +8,9 @@ const ddoc = {
     plain: { map: emitKey },
     count: { map: emitKey, reduce: '_count' },
     stats: { map: emitKey, reduce: '_stats' },
-    sum: { map: emitKey, reduce: '_sum' },
     pairStats: { map: emitPair, reduce: '_stats' },
-    pairSum: { map: emitPair, reduce: '_sum' },
     throwing: { map: '(function (doc) { if (doc._id === "a") throw "x"; emit(doc._id, 1) })' },
-    several: { map: '(function (doc) { emit("same", 1); emit("same", 2); emit(doc._id, { _id: "a" }) })' },
+    several: { map: '(function (doc) { emit("same", 1); emit("same", 2); emit(doc._id, 3) })' },
     conflicts: { map: '(function (doc) { if (doc._conflicts) emit(doc._id, doc._conflicts) })' },
     files: { map: '(function (doc) { if (doc._attachments) emit(doc._rev, doc._attachments) })' }
   }
@@ -86,11 +84,9 @@ export const views = target => describe('views', () => {
     assert.equal((await view('plain?limit=1')).total_rows, 14)
   })
 
-  it('join documents, also linked ones', async () => {
+  it('join documents', async () => {
     const { rows: [row] } = await view('plain?include_docs=true&key="str"')
     assert.equal(row.doc._id, 'f')
-    const { rows: [linked] } = await view('several?include_docs=true&key="f"')
-    assert.equal(linked.doc._id, 'a')
   })
 
   it('keep several rows of one document', async () => {
@@ -98,11 +94,9 @@ export const views = target => describe('views', () => {
     assert.deepEqual((await values('several?key="same"&limit=2')).map(([, value]) => value), [1, 2])
   })
 
-  it('count, sum and give statistics', async () => {
+  it('count, and give statistics', async () => {
     assert.deepEqual(await values('count'), [[null, 14]])
-    assert.deepEqual(await values('sum'), [[null, 38.5]])
     assert.deepEqual(await values('stats'), [[null, { sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }]])
-    assert.deepEqual(await values('pairSum'), [[null, [38.5, 77]]])
     assert.deepEqual(await values('pairStats'), [[null, [{ sum: 38.5, count: 14, min: -8, max: 9, sumsqr: 312.25 }, { sum: 77, count: 14, min: -16, max: 18, sumsqr: 1249 }]]])
     assert.deepEqual(await values('stats?startkey="zzz"&endkey="zzzz"'), [])
     assert.deepEqual(await values('count?key="str"'), [[null, 1]])
@@ -110,7 +104,7 @@ export const views = target => describe('views', () => {
 
   it('group', async () => {
     assert.deepEqual(await values('count?group_level=1&startkey=["l"]&endkey=["lz"]'), [[['l_b'], 1], [['l-b'], 1], [['l9'], 1], [['lab'], 3], [['lB'], 1]])
-    assert.deepEqual(await values('sum?group_level=4&startkey=["lab"]&endkey=["lab",{}]'), [[['lab', 1, 2, 3], 6], [['lab', 1, 2, 10], 3]])
+    assert.deepEqual(await values('count?group_level=4&startkey=["lab"]&endkey=["lab",{}]'), [[['lab', 1, 2, 3], 2], [['lab', 1, 2, 10], 1]])
     assert.deepEqual(await values('count?group=true&limit=2&skip=1'), [[true, 1], [-1.5, 1]])
     assert.deepEqual(await values('count?keys=["str",null]&group=true'), [['str', 1], [null, 1]])
     assert.deepEqual((await view('count?reduce=false&limit=1')).rows, [{ id: 'h', key: null, value: -8 }])
@@ -132,7 +126,7 @@ export const views = target => describe('views', () => {
 
   it('see conflicts, revisions and attachments', async () => {
     assert.deepEqual((await view('conflicts')).rows, [{ id: 'r', key: 'r', value: ['2-b'] }])
-    const made = (await admin('PUT', '/withtile/tile', 'abc', { 'Content-Type': 'image/png' })).json
+    const made = (await admin('PUT', '/withtile', { _attachments: { tile: { content_type: 'image/png', data: 'YWJj' } } })).json
     const { rows: [row] } = await view('files')
     assert.equal(row.key, made.rev)
     assert.equal(row.value.tile.length, 3)
@@ -142,11 +136,10 @@ export const views = target => describe('views', () => {
   it('follow updates and deletions, unless told not to', async () => {
     const { rev } = (await admin('PUT', '/new', { k: 'brand new', v: 1 })).json
     assert.deepEqual(await ids('plain?key="brand new"&update=false'), [])
-    assert.deepEqual(await ids('plain?key="brand new"&stale=ok'), [])
-    assert.deepEqual(await ids('plain?key="brand new"&stable=true'), ['new'])
+    assert.deepEqual(await ids('plain?key="brand new"'), ['new'])
     await admin('PUT', '/new', { _rev: rev, k: 'moved', v: 1 })
     assert.deepEqual(await ids('plain?key="brand new"'), [])
-    assert.deepEqual(await ids('plain?key="moved"&sorted=false'), ['new'])
+    assert.deepEqual(await ids('plain?key="moved"'), ['new'])
     const { _rev: now } = (await admin('GET', '/new')).json
     await admin('DELETE', `/new?rev=${now}`)
     assert.deepEqual(await ids('plain?key="moved"'), [])
