@@ -60,9 +60,10 @@ export class Exchange {
   }
 
   /** The same exchange for another target. */
-  rewritten ({ method = this.method, target, headers = this.headers, body = this.bytes() }) {
+  rewritten ({ target, headers }) {
+    const body = this.bytes()
     body.catch(() => {}) // a failed upload is reported to the reader of the body
-    const { req, res, signal } = this
+    const { method, req, res, signal } = this
     return new Exchange({ method, target, headers, body, req, res, signal, rewrites: this.rewrites + 1 })
   }
 
@@ -87,28 +88,14 @@ export class Exchange {
     return body
   }
 
-  /** The fields of a form. @param {number} [most] bytes */
-  async form (most) {
-    return Object.fromEntries(new URLSearchParams((await this.bytes(most)).toString()))
-  }
-
   /** The same for a query, with a lower limit. */
   question () {
     return this.jsonObject(MAX_QUESTION)
   }
 
-  get hasForm () {
-    return /^application\/x-www-form-urlencoded\b/i.test(this.headers['content-type'] ?? '')
-  }
-
-  get hasJson () {
-    return /^application\/json\b/i.test(this.headers['content-type'] ?? '')
-  }
-
   requireJson () {
-    if (!this.hasJson) {
-      throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
-    }
+    if (/^application\/json\b/i.test(this.headers['content-type'] ?? '')) return
+    throw new HttpError(415, 'bad_content_type', 'Content-Type must be application/json')
   }
 
   /** Refuses other methods. @param {...string} methods */

@@ -4,7 +4,6 @@
 (text => {
   const ddoc = JSON.parse(text)
   const compiled = new Map()
-  const modules = new Map()
   let emitted, chunks, start, rows
 
   function define (name, value) {
@@ -22,34 +21,7 @@
     return compiled.get(source)
   }
 
-  // CommonJS modules kept in the design document itself
-  function requireFrom (base) {
-    return function (path) {
-      const parts = /^\.\.?\//.test(path) ? base.slice(0, -1) : []
-      for (const part of path.split('/')) {
-        if (part === '..') parts.pop()
-        else if (part !== '.' && part !== '') parts.push(part)
-      }
-      const source = parts.reduce((node, part) => node && typeof node === 'object' ? node[part] : undefined, ddoc)
-      const id = parts.join('/')
-      if (typeof source !== 'string') {
-        throw ['error', 'invalid_require_path', 'Object has no property ' + JSON.stringify(id)]
-      }
-      if (!modules.has(id)) {
-        const module = { id, exports: {} }
-        modules.set(id, module)
-        ;(0, eval)(`(function (module, exports, require) {${source}\n})`)(module, module.exports, requireFrom(parts))
-      }
-      return modules.get(id).exports
-    }
-  }
-
-  define('require', requireFrom([]))
   define('emit', (key, value) => { emitted.push([key === undefined ? null : key, value === undefined ? null : value]) })
-  define('sum', values => values.reduce((total, value) => total + value, 0))
-  define('log', () => {})
-  define('isArray', Array.isArray)
-  define('toJSON', JSON.stringify)
   define('start', response => { start = response || {} })
   define('send', chunk => { chunks.push(String(chunk)) })
   define('getRow', () => rows.length ? rows.pop() : null)

@@ -177,7 +177,7 @@ function functionsOf (name, view) {
     throw invalid(`\`views.${name}.reduce\` field must have string type`)
   }
   if (view.reduce && !isBuiltIn(view.reduce)) {
-    throw invalid(`\`${view.reduce}\` is not a supported reduce function: use _count, _sum or _stats.`)
+    throw invalid(`\`${view.reduce}\` is not a supported reduce function: use _count or _stats.`)
   }
   return view.map ? [{ name, source: view.map }] : []
 }

@@ -3,13 +3,12 @@
 import { functionOf } from '../design/runtime.js'
 import { findDocument } from '../documents.js'
 import { HttpError, notFound } from '../errors.js'
-import { SANDBOX, decode, mapValues, parseJson } from '../exchange.js'
+import { SANDBOX, mapValues, parseJson } from '../exchange.js'
 import { viewOptions } from '../views/query.js'
 import { viewRows } from './rows.js'
-import { describe, newId } from './server.js'
 
 const HTML = 'text/html; charset=utf-8'
-const allowed = new Set(['code', 'headers', 'body', 'base64', 'json', 'stop'])
+const allowed = new Set(['code', 'headers', 'body'])
 
 /** Sends what a show, list or rewrite function returned. */
 export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
@@ -19,14 +18,12 @@ export function sendDesignAnswer (ex, answer, defaultType, extra = {}) {
       throw new HttpError(500, 'external_response_error', `Invalid data from external server: ${field}`)
     }
   }
-  const { code = 200, headers = {}, body = '', base64, json } = answer
+  const { code = 200, headers = {}, body = '' } = answer
   if (!Number.isInteger(code) || code < 200 || code > 599) {
     throw new HttpError(500, 'render_error', `bad status code ${JSON.stringify(code)}`)
   }
-  const text = json !== undefined ? JSON.stringify(json) : String(body)
-  const bytes = base64 !== undefined ? Buffer.from(String(base64), 'base64') : text
-  const type = json !== undefined ? 'application/json' : defaultType
-  ex.send(code, bytes, { ...SANDBOX, ...extra, ...(type && { 'Content-Type': type }), ...cleanHeaders(headers) })
+  const type = defaultType && { 'Content-Type': defaultType }
+  ex.send(code, String(body), { ...SANDBOX, ...extra, ...type, ...cleanHeaders(headers) })
 }
 
 /** Headers that no design function sets: those that frame the answer, its sandbox, and sessions. */
@@ -55,7 +52,7 @@ export async function showRoute (ex, ddocName) {
   const source = functionOf(runtime.ddoc, 'shows', name)
   const id = idParts.length ? idParts.join('/') : null
   const doc = id === null ? null : await findDocument(ex.db, id, { revs: true })
-  const answer = await runtime.call('show', { source, doc, req: await requestObject(ex, id) })
+  const answer = await runtime.call('show', { source, doc, req: requestFor(ex) })
   sendDesignAnswer(ex, answer, HTML, { Vary: 'Accept' })
 }
 
@@ -70,7 +67,7 @@ export async function listRoute (ex, ddocName) {
   const { head, rows } = await viewRows(ex.db, viewDdoc, viewName, options)
   const all = []
   for await (const row of rows) all.push(row)
-  const answer = await runtime.call('list', { source, head, rows: all, req: await requestObject(ex, null) })
+  const answer = await runtime.call('list', { source, head, rows: all, req: requestFor(ex) })
   sendDesignAnswer(ex, answer, 'application/json')
 }
 
@@ -82,39 +79,12 @@ const withoutSecrets = headers => Object.fromEntries(Object.entries(headers)
   .filter(([name, value]) => value !== undefined && name !== 'authorization' && name !== 'cookie')
   .map(([name, value]) => [titled(name), String(value)]))
 
-function cookies (header = '') {
-  const pairs = header.split(';').map(pair => pair.trim()).filter(pair => pair.includes('='))
-  return Object.fromEntries(pairs.map(pair => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]))
-}
-
 /** The parameters that CouchDB decodes as JSON for a design function. */
 const jsonKeys = new Set(['startkey', 'endkey', 'start_key', 'end_key', 'key', 'descending'])
 
 const queryOf = query => mapValues(query, (text, name) => jsonKeys.has(name) ? parseJson(text) : text)
 
-const parts = path => path.split('/').filter(part => part !== '').map(part => decode(part))
-
-/** What a rewrite function sees. @param {import('../exchange.js').Exchange} ex */
-export async function rewriteRequest (ex) {
-  const body = (await ex.bytes()).toString('utf8')
-  return {
-    method: ex.method,
-    requested_path: parts(ex.target),
-    path: ex.segments,
-    raw_path: ex.target,
-    query: queryOf(ex.query),
-    headers: withoutSecrets(ex.headers),
-    body: body === '' ? 'undefined' : body,
-    peer: ex.req.socket.remoteAddress ?? '',
-    cookie: cookies(ex.headers.cookie),
-    userCtx: { db: ex.db.name, name: ex.userCtx.name, roles: ex.userCtx.roles },
-    secObj: ex.db.security
-  }
-}
-
-/** What shows and lists see. @param {import('../exchange.js').Exchange} ex */
-async function requestObject (ex, id) {
-  const request = await rewriteRequest(ex)
-  const form = ex.hasForm ? await ex.form() : {}
-  return { info: await describe(ex.db), uuid: newId(), id, ...request, form }
-}
+/** What design functions see of a request. @param {import('../exchange.js').Exchange} ex */
+export const requestFor = ({ method, target, segments, query, headers }) => (
+  { method, path: segments, raw_path: target, query: queryOf(query), headers: withoutSecrets(headers) }
+)

@@ -3,7 +3,7 @@
 import { renderError } from '../design/runtime.js'
 import { badRequest, HttpError } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { rewriteRequest, sendDesignAnswer } from './design.js'
+import { requestFor, sendDesignAnswer } from './design.js'
 
 const LIMIT = 100 // rewrites of one request, as in CouchDB
 
@@ -38,27 +38,21 @@ function checkedHeaders (ex, headers) {
 /** The exchange a rewrite function asks for, or null when it gave the answer itself. */
 function fromFunction (ex, prefix, value) {
   if (value === undefined || value === null) throw rewriteError(404, 'Invalid path.')
-  if (typeof value === 'string') {
-    return ex.rewritten({ target: normalizePath(`${prefix}/${value}`) + (ex.search && `?${ex.search}`) })
-  }
   if (!isObject(value)) throw rewriteError(500, 'bad rewrite')
   if (value.code !== undefined) {
     sendDesignAnswer(ex, { code: value.code, headers: value.headers, body: value.body ?? '' })
     return null
   }
-  const { path, query, method, headers, body } = value
-  const isText = field => field === undefined || typeof field === 'string'
-  if (path === undefined || ![path, method].every(isText) || (query !== undefined && !isObject(query))) {
+  const { path, query, headers } = value
+  if (typeof path !== 'string' || (query !== undefined && !isObject(query))) {
     throw rewriteError(500, 'bad rewrite')
   }
   const search = query === undefined ? ex.search : queryText(query)
   const [, plain, own] = /^([^?]*)(.*)$/s.exec(path) ?? []
   const target = normalizePath(`${prefix}/${plain}`) + own
   return ex.rewritten({
-    method: method?.toUpperCase(),
     target: target + (search && `?${search}`),
-    headers: checkedHeaders(ex, headers),
-    ...(body !== undefined && { body: Promise.resolve(Buffer.from(String(body))) })
+    headers: checkedHeaders(ex, headers)
   })
 }
 
@@ -69,7 +63,7 @@ export async function rewrite (ex, ddocName) {
   const { rewrites } = runtime.ddoc
   const prefix = `/${encodeURIComponent(ex.db.name)}/_design/${encodeURIComponent(ddocName)}`
   if (typeof rewrites !== 'string') throw rewriteError(404, 'Invalid path.')
-  const call = { source: rewrites, req: await rewriteRequest(ex) }
+  const call = { source: rewrites, req: requestFor(ex) }
   const { value } = await runtime.call('rewrite', call, error => renderError(error, 'rewrite_error'))
   return fromFunction(ex, prefix, value)
 }

@@ -99,18 +99,12 @@ export async function localDocs (ex) {
   await answer(ex, false, options => ({ head: { total_rows: null, offset: null }, rows: localRows(ex.db, options) }))
 }
 
-async function * localRows (database, options) {
-  const { key, keys, descending, inclusive_end: inclusive, skip = 0, limit = Infinity } = options
-  const { startkey = key, endkey = key } = options
-  const [first, last] = descending ? [endkey, startkey] : [startkey, endkey]
-  const wanted = keys && new Set(keys)
-  const isInside = id => (first === undefined || id >= first) && (last === undefined || id <= last) &&
-    (inclusive || id !== endkey) && (!wanted || wanted.has(id))
-  const docs = []
-  for await (const doc of localDocuments(database)) if (isInside(doc._id)) docs.push(doc)
-  if (descending) docs.reverse()
-  for (const doc of docs.slice(skip, skip + limit)) {
-    yield { id: doc._id, key: doc._id, value: { rev: doc._rev }, ...(options.include_docs && { doc }) }
+async function * localRows (database, { startkey, endkey, limit = Infinity, include_docs: includeDocs }) {
+  let left = limit
+  for await (const doc of localDocuments(database)) {
+    const id = doc._id
+    const isInside = (startkey === undefined || id >= startkey) && (endkey === undefined || id <= endkey)
+    if (isInside && left-- > 0) yield { id, key: id, value: { rev: doc._rev }, ...(includeDocs && { doc }) }
   }
 }
 

@@ -5,7 +5,6 @@ import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
-import { writeDocument } from '../writer.js'
 
 export const newId = () => randomUUID().replaceAll('-', '')
 
@@ -13,11 +12,7 @@ const MOST_LOGIN = 10000 // bytes of a name and password
 
 async function signIn (ex, sessions) {
   requireOwnPage(ex)
-  if (!ex.hasForm && !ex.hasJson) {
-    throw new HttpError(415, 'bad_content_type',
-      "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'")
-  }
-  const { name, password = '' } = await (ex.hasForm ? ex.form(MOST_LOGIN) : ex.jsonObject(MOST_LOGIN))
+  const { name, password = '' } = await ex.jsonObject(MOST_LOGIN)
   if (name === undefined) throw badRequest('request body must contain a username')
   if (typeof name !== 'string' || typeof password !== 'string') throw badRequest('name and password must be strings')
   const { roles } = sessions.signIn(name, password, ex.req.socket.remoteAddress ?? '')
@@ -108,18 +103,8 @@ export async function describe (database) {
   }
 }
 
-async function create (ex) {
-  ex.requireJson()
-  const doc = await ex.json()
-  if (!isObject(doc)) throw badRequest('Document must be a JSON object')
-  const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
-  const path = `${encodeURIComponent(ex.db.name)}/${encodeURIComponent(id)}`
-  ex.sendJson(201, { ok: true, id, rev }, { Location: `${ex.origin()}/${path}` })
-}
-
 export async function databaseRoot (ex) {
-  ex.only('DELETE', 'GET', 'HEAD', 'POST')
-  if (ex.method === 'POST') return create(ex)
+  ex.only('DELETE', 'GET', 'HEAD')
   const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
   ex.sendJson(200, { ...await describe(ex.db), sizes: { file: bytes, external: bytes, active: bytes } })
 }

@@ -7,11 +7,11 @@ const router = `(function (req) {
   if (last === "boom") throw "x"
   if (last === "tea") return { code: 418, headers: { "X-Own": "1" }, body: "tea" }
   if (last === "number") return 5
-  if (req.query.to) return { path: req.query.to, query: req.query.q ? JSON.parse(req.query.q) : undefined, method: req.query.m, body: req.query.b }
-  return { path: "_show/echo", method: "GET", query: {}, body: JSON.stringify(req) }
+  if (req.query.to) return { path: req.query.to, query: req.query.q ? JSON.parse(req.query.q) : undefined }
+  return { code: 200, headers: { "Content-Type": "application/json" }, body: JSON.stringify(req) }
 })`
 
-const shows = { echo: '(function (doc, req) { return { headers: { "Content-Type": "application/json" }, body: req.body } })', query: '(function (doc, req) { return { json: req.query } })' }
+const shows = { query: '(function (doc, req) { return { headers: { "Content-Type": "application/json" }, body: JSON.stringify(req.query) } })' }
 
 export const rewrites = target => describe('rewrites', () => {
   const db = freshDatabase(target)
@@ -31,12 +31,7 @@ export const rewrites = target => describe('rewrites', () => {
     assert.deepEqual(json.path, [db.path.slice(1), '_design', 'd', '_rewrite', 'e:1@x', 'a/b', 'a b', '€'])
     assert.deepEqual(json.query, { q: '%', z: '1 2' })
     assert.equal(json.raw_path, `${db.path}/_design/d/_rewrite/e%3A1%40x/a%2Fb/a%20b/%E2%82%AC?q=%25&z=1%202`)
-    assert.equal(json.body, 'undefined')
-    assert.equal(json.userCtx.name, 'admin')
     assert.equal(typeof json.headers.Host, 'string')
-    assert.equal(json.peer, '127.0.0.1')
-    assert.deepEqual(json.cookie, {})
-    assert.equal(typeof json.secObj, 'object')
     assert.deepEqual((await get('')).json.path, [db.path.slice(1), '_design', 'd', '_rewrite'])
     assert.deepEqual((await get('/a//b')).json.path.slice(4), ['a', 'b'])
   })
@@ -65,9 +60,6 @@ export const rewrites = target => describe('rewrites', () => {
     assert.equal(found.json.rows[0].id, 'a b')
     assert.equal((await admin('PUT', '/_design/d/_rewrite/x?to=../../put', { n: 3 })).status, 201)
     assert.equal((await admin('GET', '/put')).json.n, 3)
-    assert.equal((await to('../../made', '&m=PUT&b=%7B%22n%22:4%7D')).status, 201)
-    assert.equal((await admin('GET', '/made')).json.n, 4)
-    assert.equal((await admin('POST', '/_design/d/_rewrite/e', { z: 1 })).json.body, '{"z":1}')
   })
 
   it('answer themselves, or fail', async () => {
