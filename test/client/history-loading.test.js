@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
-import { T, stepAt } from './support/gallery.js'
+import { LENGTH, T, stepAt } from './support/gallery.js'
 import { call, expected, onStage } from './support/stage.js'
 
 const shows = (picture, step) => assert.deepEqual(picture, expected(picture, (...tile) => stepAt('steps', step, ...tile)))
@@ -52,12 +52,12 @@ onStage('how a history layer loads', { layers: ['steps', 'deep'] }, stage => {
   })
 
   it('fetches no more in advance than so many bytes', async () => {
-    const page = await stage.show('steps', { time: T(4), preload: 5, preloadSize: 300 })
+    const page = await stage.show('steps', { time: T(4), preload: 5, preloadSize: 3 * LENGTH + 1 })
     const count = Object.keys(await stage.rest(page)).length
     await until(() => stage.front.requests('tile').length >= count + 3)
     await call(page, 'layer.changes') // a turn of the page in between
     await until(() => stage.front.requests('tile').every(({ done }) => done))
-    assert.equal(stage.front.requests('tile').length, count + 3, 'three images of 98 bytes')
+    assert.equal(stage.front.requests('tile').length, count + 3, 'three images')
   })
 
   it('gives up what it fetches in advance when the clock moves', async () => {

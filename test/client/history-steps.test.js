@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { gate, seconds } from './support/front.js'
-import { T, stepAt } from './support/gallery.js'
+import { LENGTH, T, stepAt } from './support/gallery.js'
 import { UNHURRIED, call, expected, frames, onStage } from './support/stage.js'
 
 const STEPS = [1, 2, 3, 4, 5]
@@ -31,7 +31,7 @@ onStage('a step of the clock', { layers: ['steps'], everywhere: true }, stage =>
     assert.equal(await call(page, 'layer.title'), 'Steps')
     const changes = STEPS.map(step => {
       const tiles = differing(picture, step - 1, step).length
-      return { time: T(step), tiles, bytes: tiles * 98 }
+      return { time: T(step), tiles, bytes: tiles * LENGTH }
     })
     assert.deepEqual(await call(page, 'layer.changes'), changes)
     await page.waitForFunction(() => /** @type {any} */ (window).events.length === 4)

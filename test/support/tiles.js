@@ -14,11 +14,12 @@ export function png (seed) {
  * A picture of few colours.
  * @param {Uint8Array} pixels which colour each has, row by row @param {number} width
  * @param {Uint8Array} palette red, green and blue of each colour
+ * @param {import('sharp').PngOptions} [options]
  */
-export function drawPixels (pixels, width, palette) {
+export function drawPixels (pixels, width, palette, options) {
   const bytes = new Uint8Array(pixels.length * 3)
   for (const [at, colour] of pixels.entries()) bytes.set(palette.subarray(colour * 3, colour * 3 + 3), at * 3)
-  return sharp(bytes, { raw: { width, height: pixels.length / width, channels: 3 } }).png().toBuffer()
+  return sharp(bytes, { raw: { width, height: pixels.length / width, channels: 3 } }).png(options).toBuffer()
 }
 
 /**

@@ -15,8 +15,11 @@ export function picture (step, z, x, y) {
   const pixels = Uint8Array.from({ length: SIZE * SIZE }, (_, at) => +(at % SIZE >= SIZE / 2) + 2 * +(at >= SIZE * SIZE / 2))
   // the last pixel, which nobody looks at, tells it from the tile 32 further on
   if (x > 31 || y > 31) pixels[pixels.length - 1] = 4
-  return drawPixels(pixels, SIZE, palette)
+  return drawPixels(pixels, SIZE, palette, { compressionLevel: 0 })
 }
+
+/** Bytes of each picture. They are not compressed, so all have as many. */
+export const { length: LENGTH } = await picture(1, 3, 0, 0)
 
 /** The same as a vector tile: one square. */
 const square = (step, z, x, y) => squareTile(`rgb(${step * 8 + z}, ${x * 8}, ${y * 8})`)
