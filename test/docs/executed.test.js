@@ -41,7 +41,7 @@ const shape = line => line
   .replace(/\b20(2[5-9]|[3-9]\d)-\d\d-\d\dT[\d:.]+Z/g, 'NOW')
   .replace(/\d[\d,.]* (B|kB|MB|GB)\b/g, 'SIZE')
   .replace(/\d[\d,.]*\/s\b/g, 'RATE')
-  .replace(/\b\d+:\d\d\b(?!:)/g, 'TIME')
+  .replace(/\b\d+:\d\d\b(?!:\d)/g, 'TIME')
   .replace(/\b\d+(\.\d+)? s\b/g, 'TIME')
   .replace(/\b[\da-f]{16,}\b/g, 'DIGEST')
   .replace(/\s+/g, ' ').trim()

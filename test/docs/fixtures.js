@@ -31,7 +31,7 @@ function draw (place, year, day = 0) {
   const left = 16 + (place.x + day) % 8 * 24
   const top = 16 + place.y % 8 * 24
   for (let row = top; row < top + 40; row++) pixels.fill(builtIn(place) <= year ? HOUSE : FIELD, row * SIZE + left, row * SIZE + left + 40)
-  return drawPixels(pixels, SIZE, PALETTE)
+  return drawPixels(pixels, SIZE, PALETTE, { palette: true, dither: 0 })
 }
 
 /** @param {(place: {z: number, x: number, y: number}) => boolean} [isThere] */
