@@ -19,7 +19,9 @@ const styles = [
 
 export const ZOOMS = { min: 0, max: styles.length - 1 }
 
-export const colours = { sea: '#b7d3e2', grid: '#a9c8d9', coast: '#6f9cb5', land: '#f4f4ec', border: '#b9a98f', ice: '#fdfdfb' }
+export const colours = {
+  sea: '#b7d3e2', grid: '#a9c8d9', coast: '#6f9cb5', land: '#f4f4ec', border: '#b9a98f', ice: '#fdfdfb'
+}
 
 const ICE = new Set(['010', '304']) // Antarctica, Greenland
 

@@ -1,17 +1,15 @@
 // The demo's images as sources for the loader: the plain map, and the same map in the light of an hour.
 import sharp from 'sharp'
-import { compareInner, compareRows } from '../../core/index.js'
+import { parseArea } from '../../core/index.js'
+import { zoomsById } from '../../core/order.js'
 import { TILE, ZOOMS, worldPixels } from './basemap.js'
 import { Light, NIGHT } from './daylight.js'
 
+const WORLD = parseArea({ bbox: [-180, -90, 180, 90] })
+
 /** Every tile of the zooms, in the order of their ids. */
-export function * pyramid ({ min, max } = ZOOMS) {
-  const numbers = (count, compare, from = 0) => Array.from({ length: count }, (_, index) => from + index).sort(compare)
-  for (const z of numbers(max - min + 1, compareInner, min)) {
-    for (const x of numbers(2 ** z, compareInner)) {
-      for (const y of numbers(2 ** z, compareRows)) yield { z, x, y }
-    }
-  }
+export function * pyramid (zooms = ZOOMS) {
+  for (const z of zoomsById(zooms)) yield * WORLD.tiles(z)
 }
 
 const NIGHT_INK = [36, 52, 76] // white by night: a dark blue

@@ -2,7 +2,8 @@
 import { gzipSync } from 'node:zlib'
 import { GeoJSONVT } from '@maplibre/geojson-vt'
 import { fromGeojsonVt } from '@maplibre/vt-pbf'
-import { tileRanges } from '../../core/index.js'
+import { parseArea } from '../../core/index.js'
+import { zoomsById } from '../../core/order.js'
 
 const CENTER = [-30, 45] // longitude, latitude
 const BLOCK = [0.0024, 0.0017] // degrees of longitude and latitude: about 190 metres
@@ -17,7 +18,7 @@ export const YEARS = 20
 /** A place of the town, in blocks from the middle, as longitude and latitude. */
 const at = (x, y) => [CENTER[0] + x * BLOCK[0], CENTER[1] + y * BLOCK[1]]
 
-export const TOWN_BOUNDS = [...at(-15, -15), ...at(15, 15)]
+export const TOWN_BOUNDS = /** @type {import('../../core/grid.js').Bbox} */ ([...at(-15, -15), ...at(15, 15)])
 
 /** What TileJSON says of the source layers. */
 export const townLayers = Object.entries({
@@ -119,18 +120,15 @@ export const townSource = year => ({
     const zooms = { maxZoom: ZOOMS.max, indexMaxZoom: ZOOMS.max, indexMaxPoints: 0 }
     const cut = features => new GeoJSONVT({ type: 'FeatureCollection', features }, zooms)
     const layers = Object.entries(townIn(year)).map(([name, features]) => ({ name, tiles: cut(features) }))
-    for (let z = ZOOMS.min; z <= ZOOMS.max; z++) {
-      for (const { x0, x1, y0, y1 } of tileRanges(/** @type {any} */ (TOWN_BOUNDS), z)) {
-        for (let x = x0; x <= x1; x++) {
-          for (let y = y0; y <= y1; y++) yield { z, x, y, read: async () => encode(layers, z, x, y) }
-        }
-      }
+    const area = parseArea({ bbox: TOWN_BOUNDS })
+    for (const zoom of zoomsById(ZOOMS)) {
+      for (const { z, x, y } of area.tiles(zoom)) yield { z, x, y, read: async () => encode(layers, z, x, y) }
     }
   },
   close () {}
 })
 
 function encode (layers, z, x, y) {
-  const found = layers.map(({ name, tiles }) => [name, tiles.getTile(z, x, y)]).filter(([, tile]) => tile)
-  return gzipSync(fromGeojsonVt(Object.fromEntries(found), { version: 2 }))
+  const tilesByLayer = layers.map(({ name, tiles }) => [name, tiles.getTile(z, x, y)]).filter(([, tile]) => tile)
+  return gzipSync(fromGeojsonVt(Object.fromEntries(tilesByLayer), { version: 2 }))
 }

@@ -83,7 +83,6 @@ function parseNames (value) {
   return parts.flatMap(part => part.split(',')).map(name => name.trim()).filter(Boolean)
 }
 
-/** As in a Host header. */
 /** As browsers write them; `*` for all. */
 function parseOriginList (value) {
   const origins = parseNames(value).filter(origin => !/^none$/i.test(origin))

@@ -36,7 +36,10 @@ export const table = [
   { name: 'data', type: 'text', default: './data', text: 'folder of the embedded store' },
   { name: 'host', type: 'text', default: '127.0.0.1', text: 'address to listen on; 0.0.0.0 or :: for every interface' },
   { name: 'port', short: 'p', type: 'port', default: 8080, text: 'port to listen on; 0 for any free one' },
-  { name: 'opsPort', type: 'port', default: null, text: 'port for /metrics, and for /health instead of the public one' },
+  {
+    name: 'opsPort', type: 'port', default: null,
+    text: 'port for /metrics, and for /health instead of the public one'
+  },
   { name: 'opsHost', flagless: true, type: 'text', default: '127.0.0.1', text: 'address of that port' },
   {
     name: 'memory', type: 'bytes', default: 256e6, shown: '256MB',

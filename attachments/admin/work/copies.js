@@ -55,7 +55,8 @@ export function copies ({ couch }) {
 
 /** @param {import('../couch.js').Couch} couch @returns {Promise<Copy[]>} */
 async function readCopies (couch, signal) {
-  const query = { startkey: JSON.stringify(FIRST), endkey: JSON.stringify(`${FIRST}~`), include_docs: true, limit: MOST }
+  const [startkey, endkey] = [FIRST, `${FIRST}~`].map(id => JSON.stringify(id))
+  const query = { startkey, endkey, include_docs: true, limit: MOST }
   const [info, { rows }] = await Promise.all([
     couch.ask('', { signal }),
     couch.ask('_local_docs', { query, signal }).catch(error => {
