@@ -16,7 +16,8 @@ import { pastOf, shownBy, tileDocument, versionOf } from './documents.js'
 import { readPastIds } from './leaves.js'
 import { isRefusal } from '../couch/answers.js'
 import { StatementsByLayer, isOfTime } from './statements.js'
-import { seenIn, settleTiles, versionIn } from './settle.js'
+import { seenIn, versionIn } from './plan.js'
+import { settleTiles } from './settle.js'
 
 /**
  * @typedef {object} Tile a version on its way into the store
@@ -351,7 +352,7 @@ export class HeadWriter {
     }
   }
 
-  /** @returns {import('./settle.js').Incoming} */
+  /** @returns {import('./plan.js').Incoming} */
   #incomingOf (tile) {
     const document = this.#document(tile)
     const { inManifest } = this

@@ -13,7 +13,7 @@ const PAGE = 1000 // ids a request
 const DOCS = 50 // blocks a request
 
 /**
- * @typedef {import('./settle.js').Statement} Statement
+ * @typedef {import('./plan.js').Statement} Statement
  *
  * @typedef {object} Manifest the statements of one load, once they are complete
  * @property {string} id
@@ -182,7 +182,7 @@ export class LayerStatements {
    * What is known of some tiles.
    * @param {string[]} ids of heads
    * @param {{isFresh?: boolean}} [options] isFresh: what came since the last reading as well
-   * @returns {Promise<(id: string) => import('./settle.js').Known>}
+   * @returns {Promise<(id: string) => import('./plan.js').Known>}
    */
   async knownOf (ids, { isFresh = false } = {}) {
     await (isFresh ? this.refresh() : this.open())
@@ -349,7 +349,7 @@ export class StatementsByLayer {
   /**
    * What is known of tiles, with what came since the last reading.
    * @param {string[]} ids of heads
-   * @returns {Promise<(id: string) => import('./settle.js').Known>}
+   * @returns {Promise<(id: string) => import('./plan.js').Known>}
    */
   async knownOf (ids) {
     const knownById = new Map()

@@ -138,5 +138,5 @@ export async function * unsettled (couch, statements, signal) {
   }
 }
 
-/** @param {import('../../core/store/settle.js').Write} write */
+/** @param {import('../../core/store/plan.js').Write} write */
 const describe = ({ id, want, end }) => end ? `no statement says ${id}` : `${id} should show what was stated for ${want?.time}`

@@ -7,7 +7,8 @@ import { TilecouchError } from '../errors.js'
 import { batchesOf } from '../../core/batches.js'
 import { GONE } from '../../core/store/blocks.js'
 import { readTileLeaves } from '../../core/store/leaves.js'
-import { planTile, settleTiles, versionIn } from '../../core/store/settle.js'
+import { planTile, versionIn } from '../../core/store/plan.js'
+import { settleTiles } from '../../core/store/settle.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { peerOf } from '../mirror/peer.js'
 import { readTiles } from '../remove/documents.js'
@@ -137,7 +138,7 @@ async function endTiles (store, remover, from, to, { signal, onProgress }) {
  * Whether a tile says nothing that the new name does not say, and has no image that it lacks.
  * @param {import('../remove/documents.js').StoredTile} here
  * @param {{id: string, heads: any[], pasts: any[]}} there
- * @param {import('../../core/store/settle.js').Known} known of the tile under the new name
+ * @param {import('../../core/store/plan.js').Known} known of the tile under the new name
  */
 function isCopied ({ head, pasts }, there, known) {
   if (head && extensionOf(head, there.heads[0])) return false

@@ -8,7 +8,8 @@ import { batchesOf } from '../../core/batches.js'
 import { imageAnew, isSameVersion, shownBy } from '../../core/store/documents.js'
 import { isRefusal } from '../../core/couch/answers.js'
 import { LayerStatements } from '../../core/store/statements.js'
-import { settleTiles, versionIn } from '../../core/store/settle.js'
+import { versionIn } from '../../core/store/plan.js'
+import { settleTiles } from '../../core/store/settle.js'
 import { readTiles } from '../remove/documents.js'
 import { fieldsOf } from '../store/revisions.js'
 import { extendHeads } from '../store/extend.js'
@@ -24,7 +25,7 @@ export const copyDefaults = {
 /**
  * @typedef {import('../store/list.js').ListedTile} ListedTile
  * @typedef {import('../remove/documents.js').StoredTile} StoredTile
- * @typedef {import('../../core/store/settle.js').Incoming & {size: number, isNewest: boolean}} Incoming
+ * @typedef {import('../../core/store/plan.js').Incoming & {size: number, isNewest: boolean}} Incoming
  *
  * @typedef {object} TilesOptions
  * @property {string} to layer

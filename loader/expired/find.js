@@ -1,7 +1,7 @@
 // Finds expired tiles by the same rule as the gateway, to the second: two indexes say where to look, the documents
 // decide.
 import { addSeconds, expiryOf, hasTtl, isExactTime, isTileId, parseTileId, toSeconds } from '../../core/index.js'
-import { versionIn } from '../../core/store/settle.js'
+import { versionIn } from '../../core/store/plan.js'
 import { describe } from '../store/reader.js'
 
 const EXPIRING = '_design/versions/_view/expiring' // [expires, layer]
@@ -9,7 +9,7 @@ const STORED = '_design/versions/_view/stored' // [layer, stored], of tiles with
 const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**
- * @typedef {import('../../core/store/settle.js').Seen} Seen
+ * @typedef {import('../../core/store/plan.js').Seen} Seen
  * @typedef {import('../store/reader.js').StoredVersion & {expires: string, seen: Seen[]}} Expired a head; expires: by
  * its own field or by the ttl of its layer
  */

@@ -6,7 +6,7 @@ import { byLayer } from '../../core/ids.js'
 import { batchesOf } from '../../core/batches.js'
 import { newRun } from '../../core/runs.js'
 import { HeadWriter } from '../../core/store/head-writer.js'
-import { versionIn } from '../../core/store/settle.js'
+import { versionIn } from '../../core/store/plan.js'
 import { Remover } from '../remove/remover.js'
 import { describe } from '../store/reader.js'
 import { tileAccess } from '../store/settle.js'
@@ -134,7 +134,7 @@ export class RemoveExpired {
 /**
  * "No tile here any more", from when the head expired, or from when it was found unchanged after that. It has expired
  * itself, so that a gateway asks the upstream.
- * @param {import('./find.js').Expired} head @param {import('../../core/store/settle.js').Known} known
+ * @param {import('./find.js').Expired} head @param {import('../../core/store/plan.js').Known} known
  */
 function goneSince ({ layer, z, x, y, time, rev, expires, seen }, { statements, isRemoved }) {
   const all = [...statements, ...seen.map(([at, run]) => ({ time: at, run }))]

@@ -210,9 +210,9 @@ export class Remover {
 /**
  * What is known of a tile, without the versions that this run removes.
  * @param {Item} item
- * @param {import('../../core/store/settle.js').Known} known
+ * @param {import('../../core/store/plan.js').Known} known
  * @param {string} run
- * @returns {import('../../core/store/settle.js').Known}
+ * @returns {import('../../core/store/plan.js').Known}
  */
 function without ({ versions, removed }, { statements, isRemoved }, run) {
   const times = new Set(removed.map(({ time }) => time))

@@ -5,7 +5,7 @@ import { pMapIterable } from 'p-map'
 import { areaFrom, asOf, endOf, parseArea, startOf, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
-import { versionIn } from '../../core/store/settle.js'
+import { versionIn } from '../../core/store/plan.js'
 import { firstTileOf, placesIn } from '../../core/store/blocks.js'
 import { layerGrid } from './layers.js'
 
@@ -192,7 +192,7 @@ function touches (area, bbox, z) {
  * write, or by an upstream that had nothing new.
  * @param {{time: string}[]} versions of one tile, oldest first
  * @param {any[]} docs their documents
- * @param {import('../../core/store/settle.js').Known} known
+ * @param {import('../../core/store/plan.js').Known} known
  * @param {string} until
  * @returns {Map<string, string>} time of a version -> when
  */

@@ -1,7 +1,7 @@
 // What is to be done about a tile: the rules by themselves.
 import assert from 'node:assert/strict'
 import { contentOf } from '../../core/store/blocks.js'
-import { planTile, versionIn } from '../../core/store/settle.js'
+import { planTile, versionIn } from '../../core/store/plan.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { Store } from '../../loader/store/index.js'
 import { png } from '../support/tiles.js'

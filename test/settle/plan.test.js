@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { GONE, contentOf } from '../../core/store/blocks.js'
-import { planTile, versionIn } from '../../core/store/settle.js'
+import { planTile, versionIn } from '../../core/store/plan.js'
 
 const ID = 'osm:1:0:0'
 const T = year => `${year}-01-01T00:00:00Z`

@@ -1,0 +1,361 @@
+// Plans what is written to a tile next, so that its head and past versions are what all statements about it together
+// say. Nothing here reads or writes: settle.js carries a plan out, reads the tile again, and plans again, until nothing
+// is left to do.
+//
+// A statement is a time, a content and the run that made it: in the manifest of an edition, in a stored version, or in
+// what is being written. Example: an edition of 2020 says A, one of 2021 confirms A, one of 2022 says B. Two versions
+// are wanted, A of 2020 and B of 2022. B is the head and A is in the past.
+import { TILE_ATTACHMENT, compareIds } from '../ids.js'
+import { runAt } from '../runs.js'
+import { addSeconds, isExactTime } from '../times.js'
+import { GONE, contentOf } from './blocks.js'
+import { shownBy } from './documents.js'
+import { keptStatements } from './limits.js'
+
+/**
+ * @typedef {[time: string, run: string]} Seen a single write that found the version unchanged
+ *
+ * @typedef {object} Version
+ * @property {string} time
+ * @property {string} content as `contentOf` writes it
+ * @property {string} run
+ * @property {Seen[]} seen
+ * @property {string} [contested] the time that it was loaded for, which a greater run has
+ * @property {string} [id] of its document; none while it is not stored
+ * @property {string} [rev]
+ * @property {any} [doc]
+ * @property {() => any} [documentOf] its fields and bytes, while it is not stored
+ *
+ * @typedef {Version & {inManifest: boolean, documentOf: () => any}} Incoming a version on its way into the store.
+ * inManifest: a manifest says the same
+ *
+ * @typedef {{time: string, content: string, run: string}} Statement
+ *
+ * @typedef {object} Known
+ * @property {Statement[]} statements of manifests
+ * @property {(time: string, run: string, version?: Version) => boolean} isRemoved version: what makes the statement
+ * @property {import('./limits.js').Span[]} [dropped] times that the store does not keep
+ *
+ * @typedef {object} Wanted a version that must be stored
+ * @property {string} time
+ * @property {string} content
+ * @property {string} run
+ * @property {boolean} inManifest
+ * @property {Seen[]} seen
+ * @property {string} [contested]
+ *
+ * @typedef {object} Write
+ * @property {string} id
+ * @property {string} [rev] that is overwritten or ended
+ * @property {Wanted} [want] what is written
+ * @property {Version} [from] has the bytes of `want`
+ * @property {Version} [end] what is deleted
+ *
+ * @typedef {{writes: Write[], unknown: Statement[]}} Plan unknown: statements whose bytes are nowhere
+ */
+
+/** The single writes that a stored document names. @param {any} doc @returns {Seen[]} */
+export const seenIn = ({ seen }) => Array.isArray(seen) ? seen.filter(isSeen) : []
+
+const isSeen = entry => Array.isArray(entry) && isExactTime(entry[0]) && typeof entry[1] === 'string'
+
+/** A stored document, with or without bytes, as a version. Fields of the wrong type are ignored. @returns {Version} */
+export function versionIn (doc) {
+  const checked = doc.origin?.checked
+  // the upstream was asked again and had nothing new: the same as a single write that found no change
+  const isChecked = isExactTime(checked) && checked > doc.time
+  return {
+    id: doc._id,
+    rev: doc._rev,
+    doc,
+    time: doc.time,
+    content: contentOf(shownBy(doc)),
+    run: typeof doc.run === 'string' ? doc.run : runAt(doc.stored),
+    ...(isExactTime(doc.contested) && { contested: doc.contested }),
+    seen: isChecked ? [...seenIn(doc), [checked, runAt(checked)]] : seenIn(doc)
+  }
+}
+
+/**
+ * What a tile needs next: the writes of the first step that has any.
+ * @param {string} id of its head
+ * @param {Version[]} heads living leaves, CouchDB's winner first
+ * @param {Version[]} pasts living leaves
+ * @param {Known} known
+ * @param {Incoming[]} [incoming]
+ * @returns {Plan}
+ */
+export function planTile (id, heads, pasts, known, incoming = []) {
+  const tile = new PlannedTile(id, heads, pasts, known, incoming)
+  for (const step of STEPS) {
+    const writes = step(tile)
+    if (writes.length) return { writes, unknown: tile.unknown }
+  }
+  return { writes: [], unknown: tile.unknown }
+}
+
+/** A tile as it is stored, and the versions that must be stored of it. */
+class PlannedTile {
+  /** Statements whose bytes are nowhere. @type {Statement[]} */
+  unknown
+  /** Versions that must be stored, oldest first. @type {Wanted[]} */
+  wanted
+
+  constructor (id, heads, pasts, { statements, isRemoved, dropped = [] }, incoming) {
+    this.id = id
+    this.heads = heads
+    this.pasts = [...pasts].sort(firstOf)
+    this.stored = [...heads, ...this.pasts]
+    this.sources = [...this.stored, ...incoming]
+    const statementsHere = statementsByTime(statements, this.sources, isRemoved)
+    const byTime = keptStatements(statementsHere, this.sources, dropped)
+    Object.assign(this, wantedVersions(byTime, this.stored, this.sources, isRemoved))
+  }
+
+  /** The leaf of the head that CouchDB shows. */
+  get head () {
+    return this.heads.at(0)
+  }
+
+  /** The version that must be the head. */
+  get newest () {
+    return this.wanted.at(-1)
+  }
+
+  /** The versions that must be in the past, oldest first. */
+  get older () {
+    return this.wanted.slice(0, -1)
+  }
+
+  isInPast (version) {
+    return this.pasts.some(past => isSame(past, version))
+  }
+
+  isInHead (version) {
+    return this.heads.some(head => isSame(head, version))
+  }
+
+  /** The past version of a time, whatever it shows. */
+  pastOf (time) {
+    return this.pasts.find(past => past.time === time)
+  }
+
+  /** @param {string} [rev] that is overwritten @returns {Write} */
+  writeHead (version, rev) {
+    return this.#write(version, this.id, rev)
+  }
+
+  /** @param {string} [rev] that is overwritten @returns {Write} */
+  writePast (version, rev) {
+    return this.#write(version, `${this.id}@${version.time}`, rev)
+  }
+
+  #write (version, id, rev) {
+    return { id, ...(rev && { rev }), want: version, from: sourceOf(version, this.sources) }
+  }
+
+  /**
+   * Writes a past version. If that replaces another past version, whatever needs the replaced one is written first.
+   * Example: the past version of 2020 shows A and must show B. If A must also be stored for 2019 and stands nowhere
+   * else, A is written for 2019 first.
+   * @returns {Write}
+   */
+  replacePast (version) {
+    const replaced = this.pastOf(version.time)
+    const isDependent = other => other.time !== version.time && !this.isInHead(other) && !this.pastOf(other.time) &&
+      needs(other, replaced)
+    const dependent = replaced && replaced.content !== version.content ? this.wanted.find(isDependent) : undefined
+    if (!dependent) return this.writePast(version, replaced?.rev)
+    return dependent === this.newest && !this.head ? this.writeHead(dependent) : this.replacePast(dependent)
+  }
+}
+
+/** Each step has the writes that it still needs. A later step is taken when the earlier ones have none. */
+const STEPS = [saveHeads, endLaterPasts, writeNewest, addPasts, replacePasts, endOthers]
+
+/**
+ * Copies to the past what a leaf of the head has, before that leaf goes. Example: the head shows A of 2020 and must
+ * show B of 2022: A is written for 2020 first.
+ */
+function saveHeads (tile) {
+  const { heads, head, newest, older } = tile
+  if (!newest) return []
+  for (const leaf of heads) {
+    const isNewest = isSame(leaf, newest)
+    if (leaf === head && isNewest) continue
+    const dependent = older.findLast(version => needs(version, leaf) && !tile.isInPast(version))
+    if (dependent) return [tile.replacePast(dependent)]
+    // a leaf that lost the conflict has the newest version: CouchDB's winner gets it
+    if (isNewest && !isSame(head, newest)) return [tile.writeHead(newest, head.rev)]
+  }
+  return []
+}
+
+/**
+ * Ends past versions that are later than the newest one, before the head falls back to it: a head is never older than a
+ * past version. Those stay for now whose bytes or confirmations are still needed.
+ */
+function endLaterPasts (tile) {
+  const { pasts, newest, wanted } = tile
+  if (!newest) return []
+  const isStored = version => tile.isInPast(version) || tile.isInHead(version)
+  const isNeeded = past => wanted.some(version => !isStored(version) && needs(version, past))
+  return pasts.filter(past => past.time > newest.time && !isNeeded(past)).map(end)
+}
+
+/** Makes the newest version the head. */
+function writeNewest (tile) {
+  const { head, newest } = tile
+  if (!newest || (head && isSame(head, newest))) return []
+  return [tile.writeHead(newest, head?.rev)]
+}
+
+/** Adds past versions of times that have none. That destroys nothing, so all are written together. */
+function addPasts (tile) {
+  return missingPasts(tile).filter(({ time }) => !tile.pastOf(time)).map(version => tile.writePast(version))
+}
+
+/** Replaces one past version that shows something else. From new to old, so that no time changes twice. */
+function replacePasts (tile) {
+  const [version] = missingPasts(tile)
+  return version ? [tile.replacePast(version)] : []
+}
+
+/** Newest first. */
+const missingPasts = tile => tile.older.filter(version => !tile.isInPast(version)).reverse()
+
+/**
+ * Ends versions that no statement supports, and leaves that repeat another one. The head goes last: a tile has its
+ * head, or nothing at all.
+ */
+function endOthers ({ heads, pasts, head, newest, wanted }) {
+  const isAlike = (a, b) => a.time === b.time && a.content === b.content && a.contested === b.contested
+  const staying = wanted.map(version =>
+    pasts.find(past => isSame(past, version)) ?? pasts.find(past => isAlike(past, version)))
+  // of two leaves whose images differ only in their type, `check --fix` ends the wrong one
+  const isForCheck = version => staying.some(other =>
+    other && other.id === version.id && other.content === version.content && typeOf(other) !== typeOf(version))
+  const ended = [...heads.slice(1), ...pasts].filter(version => !staying.includes(version) && !isForCheck(version))
+  if (head && !newest && !ended.length) ended.push(head)
+  return ended.map(end)
+}
+
+/** @param {Version} version @returns {Write} */
+const end = version => ({ id: version.id, rev: version.rev, end: version })
+
+/** Whether a version needs the bytes or a confirmation of a stored one. */
+const needs = (version, stored) =>
+  version.content === stored.content || stored.seen.some(([time]) => time === version.time)
+
+/** Time -> the statement that counts: that of the greatest run. */
+function statementsByTime (statements, versions, isRemoved) {
+  /** @type {Map<string, {content: string, run: string, inManifest: boolean, contested?: string}>} */
+  const byTime = new Map()
+  const add = (time, content, run, inManifest, contested, version) => {
+    if (isRemoved(contested ?? time, run, version)) return
+    const before = byTime.get(time)
+    const isLater = !before || run > before.run || (run === before.run && inManifest)
+    // a version that was loaded for this time is preferred to one that had to move here, though both show the same
+    const original = before?.content !== content ? contested : earlierOf(before?.contested, contested)
+    if (isLater) byTime.set(time, { content, run, inManifest, contested: original })
+    else if (before?.content === content) before.contested = original
+  }
+  for (const { time, content, run } of statements) add(time, content, run, true)
+  for (const version of versions) {
+    const { time, content, run, seen, contested, inManifest = false } = version
+    add(time, content, run, inManifest, contested, version)
+    for (const [seenAt, seenBy] of seen) add(seenAt, content, seenBy, false, undefined, version)
+  }
+  return byTime
+}
+
+const earlierOf = (a, b) => !a || !b ? undefined : a < b ? a : b
+
+/**
+ * A version is wanted where the content changes from one statement to the next. A stored version may stay although it
+ * repeats.
+ */
+function wantedVersions (byTime, stored, sources, isRemoved) {
+  const isStored = (time, content) => stored.some(version => version.time === time && version.content === content)
+  const available = new Set([GONE, ...sources.map(({ content }) => content)])
+  /** @type {Wanted[]} */
+  const wanted = []
+  /** @type {Statement[]} */
+  const unknown = []
+  let shown = GONE
+  for (const time of [...byTime.keys()].sort(compareIds)) {
+    const { content, run, inManifest, contested } = byTime.get(time)
+    const last = wanted.at(-1)
+    // a single write that found a version unchanged is noted with the version that is shown then, whichever it met
+    const isThisWrite = ([seenAt, seenBy]) => seenAt === time && seenBy === run
+    const isConfirmed = sources.some(version => version.content === content && version.seen.some(isThisWrite))
+    const isRepeated = content === shown && (inManifest || (last && isConfirmed))
+    if (isRepeated && !isStored(time, content)) {
+      if (!inManifest && last && !last.seen.some(isThisWrite)) last.seen.push([time, run])
+    } else if (available.has(content)) {
+      const seen = confirmationsOf(time, content, sources, isRemoved)
+      wanted.push({ time, content, run, inManifest, seen, ...(contested && { contested }) })
+      shown = content
+    } else {
+      unknown.push({ time, content, run })
+    }
+  }
+  const sorted = [...wanted, ...displaced(byTime, stored, isRemoved)].sort((a, b) => compareIds(a.time, b.time))
+  return { wanted: sorted, unknown }
+}
+
+/** The single writes that found a version unchanged, each once. @returns {Seen[]} */
+function confirmationsOf (time, content, sources, isRemoved) {
+  const versions = sources.filter(version => version.time === time && version.content === content)
+  const distinct = new Map(versions.flatMap(({ seen }) => seen).map(entry => [`${entry}`, entry]))
+  const isValid = ([seenAt, seenBy]) => !isRemoved(seenAt, seenBy)
+  return [...distinct.values()].filter(isValid).sort(([a], [b]) => compareIds(a, b))
+}
+
+/** Versions whose time a greater run has taken: no image is lost, it moves to the first free second before. */
+function displaced (byTime, stored, isRemoved) {
+  const taken = new Set(byTime.keys())
+  /** @type {Wanted[]} */
+  const wanted = []
+  for (const version of [...stored].sort((a, b) => compareIds(b.time, a.time) || firstOf(a, b))) {
+    const { time, content, run, seen } = version
+    const loadedFor = loadTime(version)
+    const holder = byTime.get(time)
+    const isHolder = holder?.content === content && holder.contested === version.contested
+    if (isHolder || isRemoved(loadedFor, run, version)) continue
+    const hasMoved = other => other.content === content && other.time < time && loadTime(other) === loadedFor
+    const isThere = stored.some(other => byTime.get(other.time)?.content === content && hasMoved(other))
+    if (isThere || wanted.some(hasMoved)) continue
+    let free = addSeconds(time, -1)
+    while (taken.has(free)) free = addSeconds(free, -1)
+    if (!isExactTime(free)) continue // no second is left: it stays where it is
+    taken.add(free)
+    wanted.push({ time: free, content, run, inManifest: false, seen, contested: loadedFor })
+  }
+  return wanted
+}
+
+/** The time that a version was loaded for. */
+const loadTime = ({ contested, time }) => contested ?? time
+
+/** Whether a stored version is the wanted one. Its run matters where no manifest makes the statement. */
+const isSame = (version, want) =>
+  version.time === want.time && version.content === want.content && version.contested === want.contested &&
+  (want.inManifest || version.run === want.run) &&
+  want.seen.every(entry => version.seen.some(other => `${other}` === `${entry}`))
+
+/** What has the bytes of a version: itself where it is stored or incoming, else anything with the same content. */
+function sourceOf ({ time, content, run, contested }, sources) {
+  const same = sources.filter(version => version.content === content)
+  const ofTime = same.filter(version => version.time === time)
+  const ofRun = ofTime.filter(version => version.run === run)
+  return ofRun.find(version => version.contested === contested) ?? ofRun[0] ?? ofTime[0] ?? same[0]
+}
+
+const typeOf = version => version.doc?._attachments?.[TILE_ATTACHMENT]?.content_type
+
+/** Order of the leaves of one document: greater runs first, so that all writers end the same ones. */
+function firstOf (a, b) {
+  const rank = ({ time, content, seen, rev }) => JSON.stringify([time, content, seen, rev])
+  return compareIds(b.run, a.run) || b.seen.length - a.seen.length || compareIds(rank(a), rank(b))
+}
