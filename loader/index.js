@@ -1,7 +1,7 @@
 // The library for Node: everything the command line does, as functions that return values.
 import './proj4.js'
 export * from '../core/index.js'
-export { Store, WRITER_ROLE, PUBLIC_SECURITY, PRIVATE_SECURITY } from './store/index.js'
+export { Store, openStore, WRITER_ROLE, PUBLIC_SECURITY, PRIVATE_SECURITY } from './store/index.js'
 export { openSource } from './sources/index.js'
 export { load } from './load.js'
 export { openSet, loadSet } from './set.js'

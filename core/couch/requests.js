@@ -1,6 +1,5 @@
 // Requests to a CouchDB: each is repeated as long as it may succeed later, and every failure becomes an error of the
-// catalogue. Bytes are sent by a function that is given: with undici in Node (loader/store/couch.js), with fetch in
-// browsers.
+// catalogue. A function that is given sends them: nano or undici in Node (loader/store/couch.js), fetch in browsers.
 import { pause, timeoutSignal } from '../abort.js'
 import { TilecouchError } from '../errors.js'
 import { Refusal, failureOf, parseJson, whyOf } from './failure.js'
@@ -44,12 +43,19 @@ export const clientDefaults = {
  * @property {Record<string, string>} headers
  * @property {string | Uint8Array} [body]
  * @property {number} [most] bytes of the answer: rejects with ANSWER_TOO_LARGE
+ * @property {boolean} isJson the answer is JSON, and wanted as a value
  * @property {AbortSignal} [signal]
  * @property {(piece: Uint8Array, status: number) => boolean} onPiece called with every piece of the answer; true: the
  * piece is not collected
  *
- * @typedef {(request: HttpRequest) => Promise<{status: number, reason?: string, skew?: number, bytes: Uint8Array}>}
- *   Exchange reason: the text beside the status; skew: milliseconds that the clock of the server is ahead
+ * @typedef {object} HttpAnswer
+ * @property {number} status
+ * @property {string} [reason] the text beside the status
+ * @property {number} [skew] milliseconds that the clock of the server is ahead
+ * @property {Uint8Array} bytes
+ * @property {any} [json] the value of the bytes, if it is known
+ *
+ * @typedef {(request: HttpRequest) => Promise<HttpAnswer>} Exchange
  */
 
 export class Requester {
@@ -111,12 +117,13 @@ export class Requester {
     const isReady = body === undefined || typeof body === 'string' || body instanceof Uint8Array
     let received = 0
     try {
-      const { status, reason, skew, bytes } = await this.#exchange({
+      const { status, reason, skew, bytes, json } = await this.#exchange({
         method,
         url,
         headers: { accept, 'content-type': type, ...(!nobody && this.#headers()) },
         body: isReady ? body : JSON.stringify(body),
         most,
+        isJson: !raw && !onPiece,
         signal: waiting?.signal ?? signal,
         onPiece (piece, code) {
           received += piece.length
@@ -130,7 +137,7 @@ export class Requester {
       if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
       if (onPiece) return undefined
-      return raw ? parse ? parse(bytes) : bytes : this.#parse(bytes)
+      return raw ? parse ? parse(bytes) : bytes : this.#checked(json ?? parseJson(bytes))
     } catch (error) {
       const isSilent = waiting?.isOver && !signal?.aborted
       const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
@@ -145,8 +152,7 @@ export class Requester {
     }
   }
 
-  #parse (bytes) {
-    const answer = parseJson(bytes)
+  #checked (answer) {
     if (typeof answer === 'object' && answer !== null) return answer
     throw new TilecouchError('BAD_ANSWER', { url: this.url, why: 'not JSON, or cut off' })
   }

@@ -101,6 +101,10 @@ class PlannedTile {
   /** Versions that must be stored, oldest first. @type {Wanted[]} */
   wanted
 
+  /**
+   * @param {string} id @param {Version[]} heads @param {Version[]} pasts @param {Known} known
+   * @param {Incoming[]} incoming
+   */
   constructor (id, heads, pasts, { statements, isRemoved, dropped = [] }, incoming) {
     this.id = id
     this.heads = heads
@@ -109,7 +113,9 @@ class PlannedTile {
     this.sources = [...this.stored, ...incoming]
     const statementsHere = statementsByTime(statements, this.sources, isRemoved)
     const byTime = keptStatements(statementsHere, this.sources, dropped)
-    Object.assign(this, wantedVersions(byTime, this.stored, this.sources, isRemoved))
+    const { wanted, unknown } = wantedVersions(byTime, this.stored, this.sources, isRemoved)
+    this.wanted = wanted
+    this.unknown = unknown
   }
 
   /** The leaf of the head that CouchDB shows. */
@@ -241,7 +247,7 @@ function endOthers ({ heads, pasts, head, newest, wanted }) {
 }
 
 /** @param {Version} version @returns {Write} */
-const end = version => ({ id: version.id, rev: version.rev, end: version })
+const end = version => ({ id: /** @type {string} */ (version.id), rev: version.rev, end: version })
 
 /** Whether a version needs the bytes or a confirmation of a stored one. */
 const needs = (version, stored) =>

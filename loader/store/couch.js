@@ -1,5 +1,5 @@
-// A CouchDB database as Node asks it: the client of core/couch, sending with undici, with names and passwords from the
-// URL or the environment, and with tiles as buffers.
+// A CouchDB database as Node asks it: the client of core/couch, which sends JSON with nano and bytes with undici, takes
+// names and passwords from the URL or the environment, and has tiles as buffers.
 import { gunzipSync } from 'node:zlib'
 import { CouchClient, encodeId } from '../../core/couch/client.js'
 import { clientDefaults } from '../../core/couch/requests.js'
@@ -7,6 +7,7 @@ import { parseDatabaseUrl } from './address.js'
 import { bulkBody } from './bulk-body.js'
 import { beginAnew } from './deletions.js'
 import { exchange } from './exchange.js'
+import { jsonExchange } from './json-exchange.js'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { sharePromise } from '../../core/shared-promise.js'
 import { TilecouchError } from '../errors.js'
@@ -15,10 +16,18 @@ import { unpackDefaults } from '../unpack.js'
 export const retryDefaults = clientDefaults
 
 /** @typedef {import('../../core/couch/client.js').CouchRequest} CouchRequest */
+/** @typedef {{config: {url: string, db: string}}} NanoDatabase `nano(URL).use(NAME)` */
 /**
  * @typedef {{origin: string, base: string, path: string, user: string, headers: {authorization?: string}}} Access base,
  *   path: of the server and of the database; user: empty without a name
  */
+
+/** @param {string | NanoDatabase} database @returns {string} */
+function urlOf (database) {
+  if (typeof database === 'string') return database
+  const { url, db } = database.config
+  return `${url.replace(/\/$/, '')}/${encodeURIComponent(db)}`
+}
 
 /** No longer than it is said to be: whoever wrote it may have said less. */
 const inflate = (bytes, length) =>
@@ -33,14 +42,15 @@ export class Couch extends CouchClient {
   #access
 
   /**
-   * @param {string} url of a database, may hold a name and password
+   * @param {string | NanoDatabase} database its URL, which may hold a name and password; or what nano uses
    * @param {Partial<typeof clientDefaults> & {onRetry?: (error: Error) => void, ambient?: boolean}} [options] ambient:
    *   see parseDatabaseUrl
    */
-  constructor (url, { onRetry, ambient, ...options } = {}) {
-    const { authorised, ...parsed } = parseDatabaseUrl(url, { ambient })
+  constructor (database, { onRetry, ambient, ...options } = {}) {
+    const { authorised, ...parsed } = parseDatabaseUrl(urlOf(database), { ambient })
     const decode = text => Buffer.from(text, 'base64')
-    super({ ...parsed, exchange, bulkBody, headers: () => this.access.headers, decode, inflate, options })
+    const send = request => request.isJson ? jsonExchange(request) : exchange(request)
+    super({ ...parsed, exchange: send, bulkBody, headers: () => this.access.headers, decode, inflate, options })
     this.#authorised = authorised
     if (onRetry) this.retryListeners.add(onRetry)
   }

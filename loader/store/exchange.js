@@ -4,7 +4,9 @@ import { Agent } from 'undici'
 import { TilecouchError } from '../errors.js'
 
 // The global agent may be that of Node's own fetch, an older undici that knows other handlers.
-const agent = new Agent()
+export const agent = new Agent()
+
+export const aborted = () => new DOMException('This operation was aborted', 'AbortError')
 
 /** @type {import('../../core/couch/client.js').Exchange} */
 export const exchange = request => new Promise((resolve, reject) => {
@@ -21,7 +23,7 @@ export const exchange = request => new Promise((resolve, reject) => {
     reject(error)
     connection?.abort(error)
   }
-  const stop = () => fail(new DOMException('This operation was aborted', 'AbortError'))
+  const stop = () => fail(aborted())
   if (signal?.aborted) return stop()
   signal?.addEventListener('abort', stop, { once: true })
   const { origin, pathname, search } = url
@@ -29,7 +31,7 @@ export const exchange = request => new Promise((resolve, reject) => {
     onRequestStart (controller) {
       connection = controller
       // aborted while a connection was being opened
-      if (signal?.aborted) controller.abort(new DOMException('This operation was aborted', 'AbortError'))
+      if (signal?.aborted) controller.abort(aborted())
     },
     onResponseStart (_, statusCode, fields, statusMessage) {
       status = statusCode

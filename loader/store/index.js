@@ -44,9 +44,13 @@ export class Store {
     this.isNew = false
   }
 
-  /** Opens a store that is there. @param {string} url of the database @param {CouchOptions} [options] */
-  static async open (url, options) {
-    const store = new Store(new Couch(url, options))
+  /**
+   * Opens a store that is there.
+   * @param {string | import('./couch.js').NanoDatabase} database its URL, or what nano uses
+   * @param {CouchOptions} [options]
+   */
+  static async open (database, options) {
+    const store = new Store(new Couch(database, options))
     await store.checkIsStore()
     return store
   }
@@ -228,3 +232,6 @@ export class Store {
   /** @param {Iterable<string>} ids @param {{signal?: AbortSignal}} [options] */
   versionsById (ids, options) { return versionsById(this.couch, ids, options) }
 }
+
+/** Opens a store that is there. @type {typeof Store.open} */
+export const openStore = (database, options) => Store.open(database, options)

@@ -32,7 +32,7 @@ describe('the embedded store, sent too much', function () {
     for (const deep of [within(5000), within(5000, '{"a":', '}', '1'), within(100000)]) {
       const doc = `{"a":${deep}}`
       const wholly = /** @type {[string, string, string, Record<string, string>?][]} */ ([
-        ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc],
+        ['PUT', '/db/_local/z', doc], ['PUT', '/db/x', doc], ['POST', '/db', doc], ['POST', '/db/_bulk_docs', `{"docs":[${doc}]}`], ['PUT', '/db/_security', doc],
         ['POST', '/db/_changes?filter=_selector', `{"selector":${doc}}`], ['POST', '/db/_changes?filter=_doc_ids', `{"doc_ids":${deep}}`], ['POST', '/db/_all_docs', `{"startkey":${deep}}`], ['POST', '/db/_all_docs/queries', `{"queries":[{"key":${deep}}]}`],
         ['POST', '/db/_design/d/_view/v', `{"startkey":${deep}}`], ['POST', '/db/_design/d/_view/v/queries', `{"queries":${deep}}`], ['POST', '/db/_bulk_get', `{"docs":${deep}}`], ['POST', '/db/_revs_diff', doc], ['POST', '/db/_design/d/_list/l/v', `{"keys":${deep}}`], ['POST', '/db/_design/d/_rewrite/docs', `{"keys":${deep}}`],
         ['PUT', '/db/m', `--x\r\nContent-Type: application/json\r\n\r\n${doc}\r\n--x--`, { 'Content-Type': 'multipart/related; boundary=x' }]

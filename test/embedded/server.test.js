@@ -153,7 +153,7 @@ describe('the embedded server', function () {
     await client('PUT', '/victim/doc', { n: 1 })
     await client('PUT', '/victim/_local/lastSeq', { seq: 1e9 })
     await client('PUT', '/db')
-    for (const [method, path, body] of [['PUT', `/db/${notes}`, hostile], ['PUT', `/db/${encodeURIComponent(notes)}`, hostile], ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }]]) {
+    for (const [method, path, body] of [['PUT', `/db/${notes}`, hostile], ['PUT', `/db/${encodeURIComponent(notes)}`, hostile], ['PUT', `/db/${notes}?new_edits=false&rev=1-a`, { ...hostile, _rev: '1-a' }], ['POST', '/db', { _id: notes, ...hostile }]]) {
       assert.equal((await client(method, path, body)).status, 403, `${method} ${path}`)
     }
     const { status, text } = await client('POST', '/db/_bulk_docs', { docs: [{ _id: notes, ...hostile }] })

@@ -51,7 +51,7 @@ export const actions = {
   'write a `_local` document': { level: 'reads', act: x => ({ method: 'PUT', path: `_local/n${x}`, body: { note: 1 } }) },
 
   'write a tile: `PUT`': { level: 'writes', act: x => put(head(x)) },
-  'write a tile: `POST`': { couchOnly: true, level: 'writes', act: x => post('', head(x)) },
+  'write a tile: `POST`': { level: 'writes', act: x => post('', head(x)) },
   'write tiles: `_bulk_docs`': { level: 'writes', act: x => bulk([head(x), past(x)]) },
   'write a revision: `_bulk_docs` with `new_edits: false`': { level: 'writes', act: x => bulk([{ ...head(x), _rev: '1-abc' }], { new_edits: false }) },
   'write a revision: `PUT` with `new_edits=false`': { level: 'writes', act: x => ({ ...put({ ...head(x), _rev: '1-abc' }), path: `osm:10:${x}:1?new_edits=false` }) },

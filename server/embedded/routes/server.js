@@ -5,6 +5,7 @@ import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { HttpError, badRequest } from '../errors.js'
 import { isObject } from '../exchange.js'
+import { writeDocument } from '../writer.js'
 
 export const newId = () => randomUUID().replaceAll('-', '')
 
@@ -103,8 +104,16 @@ export async function describe (database) {
   }
 }
 
+/** Writes a document, as nano does where no id is given. */
+async function create (ex) {
+  const doc = await ex.jsonObject()
+  const { id, rev } = await writeDocument(ex.db, { ...doc, _id: doc._id ?? newId() }, { userCtx: ex.userCtx })
+  ex.sendJson(201, { ok: true, id, rev })
+}
+
 export async function databaseRoot (ex) {
-  ex.only('DELETE', 'GET', 'HEAD')
+  ex.only('DELETE', 'GET', 'HEAD', 'POST')
+  if (ex.method === 'POST') return create(ex)
   const bytes = await sizeOfFolder(ex.db.dir) // indexes included: LevelDB does not say what of it is live
   ex.sendJson(200, { ...await describe(ex.db), sizes: { file: bytes, external: bytes, active: bytes } })
 }

@@ -102,6 +102,12 @@ export const documents = target => describe('documents', () => {
     assert.equal((await admin('PUT', '/url', { _id: 'body' })).json.id, 'url')
   })
 
+  it('are made by POST', async () => {
+    const { json } = await answered(201, admin('POST', '', { a: 1 }))
+    assert.equal((await admin('GET', `/${json.id}`)).json.a, 1)
+    assert.equal((await admin('POST', '', { _id: 'posted' })).json.id, 'posted')
+  })
+
   it('may be local', async () => {
     assert.equal((await admin('GET', '/_local/x')).status, 404)
     const made = await answered(201, admin('PUT', '/_local/x', { a: 1 }))

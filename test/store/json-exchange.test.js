@@ -1,0 +1,114 @@
+// What nano does with bad answers must not reach the library.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { inspect, promisify } from 'node:util'
+import { until } from '../../bench/wait.js'
+import { Couch } from '../../loader/store/couch.js'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const couchFile = new URL('../../loader/store/couch.js', import.meta.url).href
+
+/** Answers that break off, by their content type. */
+const cut = type => (req, res) => {
+  res.writeHead(200, { 'content-type': type, 'content-length': 100 })
+  res.write('{"doc_count":', () => res.destroy())
+}
+
+describe('JSON requests, which nano sends', () => {
+  let server
+  let answer
+  let asked
+  let url
+
+  before(async () => {
+    server = createServer((req, res) => {
+      asked.push(req)
+      answer(req, res)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    url = `http://me:secret@127.0.0.1:${server.address().port}/db`
+  })
+  beforeEach(() => { asked = [] })
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  const couchWith = options => new Couch(url, { firstDelay: 1, longestDelay: 1, retries: 2, ...options })
+
+  for (const type of ['application/json', 'text/plain', 'image/png']) {
+    it(`are asked again after an answer of ${type} that breaks off, and the process lives on`, async () => {
+      answer = cut(type)
+      const program = `
+        const { Couch } = await import('${couchFile}')
+        const couch = new Couch('${url}', { firstDelay: 1, retries: 2 })
+        const { code } = await couch.info().catch(error => error)
+        await new Promise(resolve => setImmediate(resolve))
+        console.log(code)
+      `
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])
+      assert.deepEqual([stdout, asked.length], ['UNREACHABLE\n', 3])
+    })
+  }
+
+  it('are asked again after JSON that is cut off, for which nano has an empty text', async () => {
+    answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"doc_count":')
+    await assert.rejects(couchWith().info(), { code: 'BAD_ANSWER' })
+    assert.equal(asked.length, 3)
+  })
+
+  it('take JSON of another content type, as proxies send it', async () => {
+    answer = (req, res) => res.writeHead(200, { 'content-type': 'text/plain' }).end('{"doc_count":1}')
+    assert.deepEqual(await couchWith().info(), { doc_count: 1 })
+  })
+
+  it('follow no redirects', async () => {
+    answer = (req, res) => res.writeHead(302, { location: '/elsewhere' }).end()
+    await assert.rejects(couchWith({ retries: 0 }).info(), { code: 'BAD_ANSWER', message: /redirects are not followed/ })
+  })
+
+  it('end with errors that hold neither the password nor what was sent', async () => {
+    const failures = [
+      (req, res) => res.writeHead(409, JSON_TYPE).end('{"error":"conflict","reason":"Document update conflict."}'),
+      (req, res) => res.writeHead(500, JSON_TYPE).end('{"error":"x"}'),
+      cut('application/json')
+    ]
+    for (const failure of failures) {
+      answer = failure
+      const error = await couchWith().put({ _id: 'a', text: 'private words' }).catch(caught => caught)
+      const basic = Buffer.from('me:secret').toString('base64')
+      assert.doesNotMatch(inspect(error, { depth: 10, showHidden: true }), new RegExp(`secret|${basic}|private words`))
+    }
+  })
+
+  it('end when they are aborted, before and while there is an answer', async () => {
+    for (const begin of [() => {}, res => res.writeHead(200, JSON_TYPE).write('{')]) {
+      const stop = new AbortController()
+      let isClosed = false
+      answer = (req, res) => {
+        res.on('close', () => { isClosed = true })
+        begin(res)
+        stop.abort()
+      }
+      await assert.rejects(couchWith().info(stop.signal), { code: 'ABORTED' })
+      await until(() => isClosed, { what: 'the connection to be closed' })
+    }
+  })
+
+  it('stop at a limit of bytes', async () => {
+    answer = (req, res) => res.writeHead(200, JSON_TYPE).end(JSON.stringify({ text: 'x'.repeat(100000) }))
+    await assert.rejects(couchWith({ most: 1000 }).info(), { code: 'ANSWER_TOO_LARGE' })
+  })
+
+  it('send ids and queries as they are', async () => {
+    answer = (req, res) => res.writeHead(200, JSON_TYPE).end('{"rows":[]}')
+    await couchWith().page({ startkey: 'osm:1:ä/b', endkey: 'osm:1:~', limit: 3 })
+    await couchWith().get('layer:osm/ä %')
+    const [page, doc] = asked.map(req => req.url)
+    assert.deepEqual(Object.fromEntries(new URL(page, 'http://x').searchParams), { startkey: '"osm:1:ä/b"', endkey: '"osm:1:~"', limit: '3' })
+    assert.equal(doc, '/db/layer:osm%2F%C3%A4%20%25')
+    assert.equal(asked[0].headers.authorization, `Basic ${Buffer.from('me:secret').toString('base64')}`)
+  })
+})
