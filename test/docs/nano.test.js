@@ -10,7 +10,7 @@ import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { root, textOf } from './pages.js'
 
-const SHOWN = 'http://admin:password@localhost:5984'
+const SHOWN = 'localhost:5984'
 
 onEachStore('the page "With nano"', backend => {
   let database
@@ -28,18 +28,18 @@ onEachStore('the page "With nano"', backend => {
   after(() => rm(folder, { recursive: true, force: true }))
 
   it('reads, writes, follows and lists what it says', async () => {
-    const server = database.slice(0, database.lastIndexOf('/'))
-    const name = database.slice(server.length + 1)
+    const { host, username, password, pathname } = new URL(database)
+    const env = { ...process.env, COUCHDB_USER: username, COUCHDB_PASSWORD: password }
     const blocks = [...textOf('docs/nano.md').matchAll(/^```js\n([^]*?)^```$/gm)].map(([, code]) => code)
     assert.equal(blocks.length, 7)
     const program = `${blocks.join('\n')}
       const next = new Promise(resolve => feed.once('change', resolve))
-      await tiles.insert({ _id: 'layer:osm', type: 'layer', layer: 'osm', name: 'Streets' })
+      await store.defineLayer('osm', { name: 'Streets' })
       await next
       tiles.changesReader.stop()
       console.log(JSON.stringify({ bytes: bytes.length, time, type, image: image.length, changes }))`
-      .replaceAll(SHOWN, server).replace('tile.png', path.join(folder, 'tile.png')).replaceAll("use('tiles')", `use('${name}')`)
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root })
+      .replaceAll(SHOWN, host).replace('tile.png', path.join(folder, 'tile.png')).replaceAll("use('tiles')", `use('${pathname.slice(1)}')`)
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { cwd: root, env })
     const lines = stdout.trim().split('\n')
     const result = JSON.parse(String(lines.at(-1)))
     assert.deepEqual(lines.slice(0, -1), [
