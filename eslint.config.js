@@ -34,6 +34,10 @@ function zone (folder, allowed, ...more) {
   }
 }
 
+// Inside loader/, a folder imports only folders of its own line and of later ones.
+const loaderOrder = [['cli'], ['check', 'export', 'maintain', 'backup', 'load', 'couchapp'], ['store', 'formats']]
+const against = names => ({ regex: `^(\\.\\./)+(${names.join('|')})/`, message: `the folders of loader/ are in order: ${loaderOrder.join('; ')}` })
+
 // A promise that is kept for several callers has to be forgotten when it rejects: shared() and sharePromise() of core do that.
 const keptPromise = {
   create (context) {
@@ -130,6 +134,9 @@ export default [
   { files: ['client/build.js'], rules: { 'no-restricted-imports': 'off', 'no-restricted-syntax': 'off' } }, // runs in Node: it makes the package
   zone('attachments', ['core', 'client']),
   zone('loader', ['core']),
+  ...loaderOrder.map((names, level) => ({
+    ...zone('loader', ['core'], against(loaderOrder.slice(0, level).flat())), files: names.map(name => `loader/${name}/**/*.js`)
+  })),
   zone('server', ['core', 'loader']),
   zone('bench', ['core', 'loader', 'server', 'client']),
   { files: ['core/couch/*.js'], rules: { 'no-restricted-syntax': 'off' } } // the client itself

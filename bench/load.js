@@ -4,7 +4,7 @@
 import path from 'node:path'
 import pMap from 'p-map'
 import { load, openSource } from '../loader/index.js'
-import { publish } from '../loader/publish.js'
+import { publish } from '../loader/couchapp/publish.js'
 import { pastOf, tileDocument } from '../core/store/documents.js'
 import { prepareTile } from '../loader/store/tile.js'
 import { LAYER, placesOf, writeMbtiles } from './block.js'

@@ -1,5 +1,5 @@
 // The table of docs/troubleshooting.md that shows which settings of CouchDB the doctor looks at.
-import { settings } from '../loader/doctor/settings.js'
+import { settings } from '../loader/check/doctor/settings.js'
 
 /** @param {(head: string[], rows: any[][]) => string} table */
 export const doctorTables = table => ({

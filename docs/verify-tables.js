@@ -1,5 +1,5 @@
 // Tables of docs/checking.md: everything that can be found, and what is repaired of it.
-import { faults } from '../loader/verify/faults.js'
+import { faults } from '../loader/check/files/faults.js'
 
 const all = Object.entries(faults).map(([code, fault]) => ({ code: `\`${code}\``, ...fault }))
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { openedWords } from '../loader/cli/new-store.js'
 import { refuse } from '../loader/cli/options.js'
 import { IndexProgress } from '../loader/cli/progress.js'
-import { ADMIN, passwordFile } from '../loader/embedded.js'
+import { ADMIN, passwordFile } from '../loader/store/embedded.js'
 
 const DATA = './data' // the default of --data
 

@@ -1,6 +1,6 @@
 // Databases to write into: each new, not compacted by the server, and checked.
 import { isDeepStrictEqual } from 'node:util'
-import { compact } from '../../loader/compact.js'
+import { compact } from '../../loader/maintain/compact.js'
 import { Store } from '../../loader/store/index.js'
 import { newDatabase } from '../stoppable.js'
 

@@ -3,7 +3,7 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
 import { LAYER } from '../block.js'
 import * as diskcache from '../programs/diskcache.js'

@@ -2,7 +2,7 @@
 // Prints a JSON object.
 import { exportLayer } from '../../loader/export/index.js'
 import { Store } from '../../loader/store/index.js'
-import { exportTree } from '../../loader/tree/index.js'
+import { exportTree } from '../../loader/export/tree/index.js'
 
 const { url, layer, kind, target, time } = JSON.parse(process.argv[2])
 

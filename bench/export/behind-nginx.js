@@ -6,7 +6,7 @@ import { LAYER, LENGTH, NEW, OLD, placesOf, shuffled } from '../block.js'
 import { filesConf, findNginx, startNginx } from '../programs/nginx.js'
 import { measureRounds, ratio } from '../serve/rounds.js'
 import { findWrk, runWrk, writeList } from '../programs/wrk.js'
-import { nginxConfig } from '../../loader/tree/index.js'
+import { nginxConfig } from '../../loader/export/tree/index.js'
 import { edition } from './data.js'
 
 const SERVED = 10_000 // tiles at most: both folders fit into the page cache

@@ -1,6 +1,6 @@
 // What is taken out and put in: a block of tiles of which some are the same, as sea is, and a second edition in which a tenth differs.
-import { compact } from '../../loader/compact.js'
-import { publish } from '../../loader/publish.js'
+import { compact } from '../../loader/maintain/compact.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { LAYER, NEW, OLD, bytesOf, placesOf } from '../block.js'
 import { newStore } from '../stoppable.js'
 

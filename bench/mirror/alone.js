@@ -1,7 +1,7 @@
 // One replication in a process of its own, so that its memory is its own: node bench/mirror/alone.js '{"source": …, "target": …}'.
 // Prints a JSON object.
 import { Replication } from '../../core/mirror/index.js'
-import { peerOf } from '../../loader/mirror/peer.js'
+import { peerOf } from '../../loader/store/peer.js'
 import { Couch } from '../../loader/store/couch.js'
 
 const { source, target } = JSON.parse(process.argv[2])

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
 import { tileDocument } from '../../core/store/documents.js'
 import { exportTree, load } from '../../loader/index.js'
-import { compact } from '../../loader/compact.js'
+import { compact } from '../../loader/maintain/compact.js'
 import { Couch } from '../../loader/store/couch.js'
 import { prepareTile } from '../../loader/store/tile.js'
 import { deploy } from '../history/data.js'
@@ -45,7 +45,7 @@ async function writeSynced (file, bytes) {
   }
 }
 
-/** A source as any other, in the order of ids as all of them have it. @param {Tile[]} tiles @returns {import('../../loader/sources/index.js').Source} */
+/** A source as any other, in the order of ids as all of them have it. @param {Tile[]} tiles @returns {import('../../loader/load/sources/index.js').Source} */
 const sourceOf = tiles => ({
   name: 'tiles of a benchmark',
   fields: {},

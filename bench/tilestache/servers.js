@@ -9,7 +9,7 @@ import * as tileserver from '../programs/tileserver.js'
 import * as tilestache from '../programs/tilestache.js'
 import * as names from '../serve/names.js'
 import { xyz } from '../serve/servers.js'
-import { exportTree, nginxConfig } from '../../loader/tree/index.js'
+import { exportTree, nginxConfig } from '../../loader/export/tree/index.js'
 import { BESIDE_TILESTACHE, ORDER, TILESTACHE, TREE } from './names.js'
 
 const NGINX = "Debian's settings, a worker a core, access_log off"

@@ -131,3 +131,13 @@ function isArea (doc) {
     return error.code === 'NO_PROJ4' // it is one, for which this page lacks proj4js
   }
 }
+
+/** The name of the document that describes the area in its own database. It is not replicated. */
+export const AREA_METADATA = 'area'
+
+/** Writes into a database which area it is of. @param {import('./area.js').Area} area */
+export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
+  await new PouchPeer(db).updateLocal(
+    AREA_METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created }
+  )
+}

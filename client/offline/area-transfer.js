@@ -2,7 +2,7 @@
 // and the free space, runs the transfer, reports progress and saves the result in the registry.
 import { TilecouchError } from '../../core/index.js'
 import { withSignals } from '../source/wait.js'
-import { saveMetadata } from './areas.js'
+import { saveMetadata } from './area-registry.js'
 import { checkFits } from './storage.js'
 import { Transfer } from './transfer.js'
 

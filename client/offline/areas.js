@@ -3,7 +3,7 @@ import { TilecouchError, checkLayer, scrub } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
 import { PouchPeer } from '../mirror/pouch-peer.js'
 import { withinTime } from '../source/wait.js'
-import { AreaRegistry } from './area-registry.js'
+import { AREA_METADATA, AreaRegistry } from './area-registry.js'
 import { readName, readSpec, selectionOf } from './area-spec.js'
 import { Area } from './area.js'
 
@@ -188,15 +188,6 @@ function assumeThere (error) {
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(4))].map(byte => byte.toString(16).padStart(2, '0')).join('')
 
-const METADATA = 'area' // its name among the documents that are not replicated
-
-/** Writes into a database which area it is of. @param {import('./area.js').Area} area */
-export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
-  await new PouchPeer(db).updateLocal(
-    METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created }
-  )
-}
-
 /** @param {import('./offline-store.js').OfflineStore} store @param {Set<string>} known ids */
 export async function adoptOrphans (store, known) {
   const isOne = new RegExp(`^_pouch_${store.name.replace(/[^\w]/g, '\\$&')}-([0-9a-f]{8})$`)
@@ -209,7 +200,7 @@ async function adoptOrphan (store, id) {
   const { registry } = store
   if (await registry.get(id)) return // another tab has just made it
   if (await registry.wasRemoved(id)) return store.destroyDatabase(id)
-  const metadata = await new PouchPeer(store.open(id)).getLocal(METADATA)
+  const metadata = await new PouchPeer(store.open(id)).getLocal(AREA_METADATA)
   if (!metadata) return // not a database of this library
   const { name, spec, permission, created } = metadata
   await registry.add({ id, name, spec, ...(permission && { permission }), created, state: 'incomplete', tiles: 0, versions: 0, bytes: 0, failed: 0, live: false })

@@ -1,7 +1,6 @@
 // The tiles of a layer in one database on the device, by id and by ranges of columns, and counters for them.
 import { MAX_ZOOM, parseTileId } from '../../core/index.js'
 import { layerDocumentRanges } from './store-listing.js'
-import { NO_COUNTS } from './transfer.js'
 
 /**
  * @typedef {{id: string, rev: string, bytes: number, gone: boolean}} LocalVersion bytes, gone: only when its size was
@@ -103,10 +102,19 @@ const byteLength = data => typeof data === 'string' ? data.length / 4 * 3 - (dat
 
 /** @typedef {{z: number, x: number, y: number, bytes: number, gone: boolean}} CountedVersion a version of a tile */
 
+/**
+ * @typedef {object} TileCounts
+ * @property {number} tiles places with an image
+ * @property {number} versions documents of tiles
+ * @property {number} bytes of images
+ */
+
+export const NO_COUNTS = { tiles: 0, versions: 0, bytes: 0 }
+
 export class TileCounter {
   #withImage = new Set() // z/x/y of those that were counted with an image, until they are forgotten
 
-  /** @param {import('./transfer.js').TileCounts} [counts] */
+  /** @param {TileCounts} [counts] */
   constructor (counts = NO_COUNTS) {
     this.counts = { ...counts }
   }

@@ -7,7 +7,7 @@ import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { AreaStyles } from './area-styles.js'
 import { LetterReader } from './letter-reader.js'
-import { LocalTiles, TileCounter, imageSizeOf } from './local-tiles.js'
+import { LocalTiles, NO_COUNTS, TileCounter, imageSizeOf } from './local-tiles.js'
 import { LocalFirst, Reconciler } from './reconciler.js'
 import { StoreListing, eachPage, rangesBefore, rangesFrom, selectedRows } from './store-listing.js'
 
@@ -25,7 +25,7 @@ export const transferDefaults = {
 }
 
 /**
- * @typedef {TileCounts} Counts
+ * @typedef {import('./local-tiles.js').TileCounts} Counts
  * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device;
  *   received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
@@ -347,18 +347,13 @@ const NO_VERSIONS = /** @type {Map<string, import('./local-tiles.js').LocalVersi
 const STATE = 'tilecouch-area' // _local/tilecouch-area
 
 /**
- * @typedef {object} TileCounts
- * @property {number} tiles places with an image
- * @property {number} versions documents of tiles
- * @property {number} bytes of images
- *
  * @typedef {object} TransferState
  * @property {string | number} [since] place in the feed of the store; nothing until everything was there once
  * @property {string} [identity] of the store's database
  * @property {string} [purged] how often the store has forgotten documents
  * @property {string} [selection] what was taken
  * @property {import('../../core/mirror/peer.js').Refused[]} failed
- * @property {TileCounts} held
+ * @property {Counts} held
  * @property {import('../../core/feed-position.js').FeedPosition & {selection: string, next:
  *   import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as
  *   the store had it at `since`, or is among `failed`
@@ -369,8 +364,6 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  * @property {number} [styles] bytes of styles and their files; nothing while any may be missing
  * @property {string} [updated] when it lacked nothing
  */
-
-export const NO_COUNTS = { tiles: 0, versions: 0, bytes: 0 }
 
 /** @param {any} db a PouchDB @returns {Promise<TransferState>} */
 export async function readState (db) {

@@ -1,7 +1,7 @@
 // What a database has to hold after a restore: every document, revision and digest, from the newest page that names the
 // document. It is kept on disk, since it may not fit into memory, and the restored database is compared with it.
 import { isAdministrative, isTileId } from '../../core/index.js'
-import { TemporaryDatabase } from '../spool.js'
+import { TemporaryDatabase } from '../formats/spool.js'
 
 const PAGE = 1000 // documents compared at once
 const NAMED = 20 // differences that are reported

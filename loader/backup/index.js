@@ -6,12 +6,12 @@ import { now, tokenId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, isUnwritable, newCopyTally } from '../../core/mirror/index.js'
 import { feedPosition } from '../../core/feed-position.js'
-import { peerOf } from '../mirror/peer.js'
+import { peerOf } from '../store/peer.js'
 import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
 import { SnapshotReader } from './snapshot.js'
 import { BackupWriter, openFile, openStream } from './writer.js'
-import { version } from '../package.js'
+import { version } from '../store/package.js'
 
 export const backupDefaults = {
   page: 1000, // changes read at once

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { unpack } from '../unpack.js'
+import { unpack } from '../formats/unpack.js'
 import { Bytes, openBackup } from './file.js'
 import {
   CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts,

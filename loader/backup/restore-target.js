@@ -1,19 +1,17 @@
 // The database that a restore fills: it does not exist, or is empty, or was left by the same restore when it was
 // killed. `TargetWriter` writes documents into it, several batches at once; `settleUnfinished` completes what a load
 // had half done when the backup was made.
-import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { RevisionCopier, newCopyTally } from '../../core/mirror/index.js'
-import { peerOf } from '../mirror/peer.js'
-import { ValidatingPeer } from '../mirror/validating-peer.js'
+import { ValidatingPeer, peerOf } from '../store/peer.js'
 import { versions } from '../store/columns.js'
 import { CLOSED_SECURITY, PRIVATE_SECURITY, Store } from '../store/index.js'
 import { settleAll } from '../store/settle.js'
+import { readValidation } from '../store/validation.js'
 import { walk } from '../store/walk.js'
 
-const VALIDATION = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
 const BLOCKS = 4 // of a file that are written at once
 // while it is filled: the ids of the backups are in its rights, which only admins write. Opening it takes them out
 const filledFrom = chain => ({ ...CLOSED_SECURITY, tilecouch: { ...CLOSED_SECURITY.tilecouch, restoring: chain } })
@@ -87,7 +85,7 @@ export class TargetWriter {
    * @param {(written: number) => void} options.onProgress
    */
   static async open (couch, options) {
-    return new TargetWriter(couch, await readFile(VALIDATION, 'utf8'), options)
+    return new TargetWriter(couch, await readValidation(), options)
   }
 
   constructor (couch, validation, { signal = new AbortController().signal, resumed, onRefused, onProgress }) {

@@ -2,7 +2,7 @@
 // before they are made.
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../errors.js'
-import { isOpen, lists, readersOf, writersOf } from '../access.js'
+import { isOpen, lists, readersOf, writersOf } from '../store/access.js'
 
 /**
  * @typedef {object} Change

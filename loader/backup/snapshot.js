@@ -4,7 +4,7 @@
 // one moment; the empty next answer shows that none of them changed in between.
 import { headId, isAdministrative, isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { TemporaryDatabase } from '../spool.js'
+import { TemporaryDatabase } from '../formats/spool.js'
 
 /** @typedef {import('../../core/mirror/peer.js').Row} Row */
 

@@ -6,7 +6,7 @@ import { formats } from '../../core/index.js'
 import { batchesOf } from '../../core/batches.js'
 import { noAnswer } from '../../core/couch/answers.js'
 import { digestOf } from '../store/tile.js'
-import { decodeDefaults } from '../verify/decode.js'
+import { decodeDefaults } from './files/decode.js'
 
 const BATCH = { most: 100, bytes: 4e6 } // documents, and bytes of tiles, in a request
 const CONCURRENCY = 2 // requests at a time
@@ -19,7 +19,7 @@ const OF_ONE_DOCUMENT = new Set(['BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'UN
  * @param {import('../store/couch.js').Couch} couch
  * @param {AsyncIterable<any>} docs without their bytes
  * @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<import('../verify/tiles.js').Job>}
+ * @returns {AsyncGenerator<import('./files/tiles.js').Job>}
  */
 export async function * readBytes (couch, docs, signal) {
   const batches = batchesOf(docs, { ...BATCH, sizeOf: doc => isTooLong(doc) ? 0 : lengthOf(doc) })
@@ -97,7 +97,7 @@ export function plainBytes ({ data = '', encoding }) {
 }
 
 function compare ({ length: stated, content_type: type, digest }, listed, found, bytes) {
-  /** @type {import('../verify/decode.js').Problems} */
+  /** @type {import('./files/decode.js').Problems} */
   const problems = []
   const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
   const length = stated ?? listed ?? bytes.length

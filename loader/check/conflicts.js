@@ -4,12 +4,12 @@
 import { byLayer } from '../../core/ids.js'
 import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, soundOf } from '../../core/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
-import { lostStatements } from '../prune/mark.js'
-import { changesOf, repeat } from '../repeat.js'
+import { lostStatements } from '../maintain/prune/mark.js'
+import { changesOf, repeat } from '../maintain/repeat.js'
 import { editionDocuments } from '../store/layers.js'
 import { tombstone } from '../store/revisions.js'
 import { everyTile, settleAll, deterministicAccess, tilesOf } from '../store/settle.js'
-import { Tally } from '../tally.js'
+import { Tally } from '../maintain/tally.js'
 import { isMergeable, mergeDocuments } from './merge.js'
 import { LastCheck } from './last.js'
 import { checkDocument } from './tile.js'
@@ -48,7 +48,7 @@ const MOST_SEEN = 10_000 // documents that are remembered, so that each is count
  * @property {AbortSignal} [signal]
  * @property {(tally: ResolveSummary) => void} [onProgress]
  * @property {(state: {state: 'following' | 'away', error?: any}) => void} [onState] of a live run
- * @property {Partial<typeof resolveDefaults & typeof import('../repeat.js').repeatDefaults>} [limits]
+ * @property {Partial<typeof resolveDefaults & typeof import('../maintain/repeat.js').repeatDefaults>} [limits]
  */
 
 /**

@@ -1,11 +1,11 @@
 // Checks the design documents of a store: missing and outdated ones, those of others, and what a push left behind.
 import { ownDesigns } from '../couchapp/compose.js'
 import { STAGING, push } from '../couchapp/push.js'
-import { isPublic } from '../mirror/sides.js'
-import { peerOf } from '../mirror/peer.js'
+import { isPublic } from '../maintain/mirror/sides.js'
+import { peerOf } from '../store/peer.js'
 import { tombstone } from '../store/revisions.js'
 import { encodeId } from '../../core/couch/client.js'
-import { isPublished } from '../publish.js'
+import { isPublished } from '../couchapp/publish.js'
 
 const VALIDATION = '_design/tiles'
 
@@ -41,7 +41,7 @@ export class DesignDocuments {
     return this.couch.find({ path: encodeId(id), qs: { conflicts: true } })
   }
 
-  /** @param {import('../verify/report.js').Report} report @param {string[]} ids all in the store */
+  /** @param {import('./files/report.js').Report} report @param {string[]} ids all in the store */
   async check (report, ids) {
     await this.#open()
     const own = this.#own.map(({ _id }) => _id)

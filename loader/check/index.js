@@ -9,19 +9,20 @@ import { encodeId } from '../../core/couch/client.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { TilecouchError } from '../errors.js'
 import { BY_TILE } from '../store/reader.js'
-import { verifyFile } from '../verify/index.js'
-import { Report } from '../verify/report.js'
+import { verifyFile } from './files/index.js'
+import { Report } from './files/report.js'
 import { Settler } from './conflicts.js'
+import { mark } from '../store/marker.js'
 import { DesignDocuments } from './design-documents.js'
 import { countContents, repairLayer, verifyLayer } from './layer.js'
 import { unsettled } from './manifests.js'
 import { isMergeable, mergeDocuments } from './merge.js'
 import { RepairQueue, RepairTally } from './repairs.js'
-import { checkMark, mark } from './upgrade.js'
+import { checkMark } from './upgrade.js'
 import { sections } from './walk.js'
 
 /**
- * @typedef {import('../verify/report.js').Finding} Finding
+ * @typedef {import('./files/report.js').Finding} Finding
  * @typedef {import('../store/index.js').Store} Store
  *
  * @typedef {object} CheckOptions

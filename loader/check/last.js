@@ -3,9 +3,9 @@
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
 import { tilesOfPlace } from '../../core/store/blocks.js'
-import { lastRun, noteRun } from '../store/last-run.js'
-import { changeDefaults, readChanges } from '../tree/changes.js'
-import { version } from '../package.js'
+import { lastRun, noteRun } from '../load/last-run.js'
+import { changeDefaults, readChanges } from '../export/tree/changes.js'
+import { version } from '../store/package.js'
 
 const NAME = 'settled'
 

@@ -9,8 +9,8 @@ import { Extent, union, widen } from '../../core/store/extent.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { fieldsOf } from '../store/revisions.js'
 import { BY_ZOOM } from '../store/stats.js'
-import { Report } from '../verify/report.js'
-import { examineAll } from '../verify/tiles.js'
+import { Report } from './files/report.js'
+import { examineAll } from './files/tiles.js'
 import { readBytes } from './bytes.js'
 import { IndexCheck } from './indexes.js'
 import { checkManifests } from './manifests.js'
@@ -21,7 +21,7 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
 
 /**
  * @typedef {object} LayerOptions
- * @property {import('../verify/report.js').Report} report
+ * @property {import('./files/report.js').Report} report
  * @property {string} [time] decode only what the layer showed then
  * @property {import('../../core/area.js').Area} [area]
  * @property {import('../../core/grid.js').Zooms} [zooms]

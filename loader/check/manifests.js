@@ -9,7 +9,7 @@ import { Block } from '../../core/store/blocks.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { nameOf, rootOf } from '../load/manifest.js'
-import { lostStatements } from '../prune/mark.js'
+import { lostStatements } from '../maintain/prune/mark.js'
 import { everyTile, tileAccess, settleDefaults } from '../store/settle.js'
 import { plainBytes, readEach } from './bytes.js'
 
@@ -21,7 +21,7 @@ const BAD = { manifest: 'bad-manifest', removed: 'bad-removal', limits: 'bad-lim
  * @param {object} options
  * @param {any[]} options.editions
  * @param {any} options.doc of the layer
- * @param {import('../verify/report.js').Report} options.report
+ * @param {import('./files/report.js').Report} options.report
  */
 export async function checkManifests (statements, { editions, doc, report }) {
   const { couch, layer, signal } = statements

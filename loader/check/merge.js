@@ -4,8 +4,8 @@ import { STORE_ID, compareIds, faultIn, settingsOf, styleKinds } from '../../cor
 import { union } from '../../core/store/extent.js'
 import { faultInRecord } from '../../core/store/records.js'
 import { winnerFirst } from '../../core/mirror/index.js'
-import { peerOf } from '../mirror/peer.js'
-import { pruneMarks } from '../prune/mark.js'
+import { peerOf } from '../store/peer.js'
+import { pruneMarks } from '../maintain/prune/mark.js'
 import { canonical, fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
 
 const least = (a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b)

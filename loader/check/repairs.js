@@ -2,7 +2,7 @@
 // repaired a few at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and
 // of the store are repaired at the end.
 import { headId, isTileId } from '../../core/index.js'
-import { faults } from '../verify/faults.js'
+import { faults } from './files/faults.js'
 import { TileRepair } from './tile-repair.js'
 
 const repairDefaults = {
@@ -14,7 +14,7 @@ const repairDefaults = {
 /** Findings about the versions of one tile. */
 const OF_TILES = new Set(['conflict', 'head-too-old', 'two-at-one-time', 'no-head', 'version-twice'])
 
-/** @typedef {import('../verify/report.js').Finding} Finding */
+/** @typedef {import('./files/report.js').Finding} Finding */
 
 export class RepairQueue {
   /** Tile -> its findings. @type {Map<string, Finding[]>} */

@@ -5,7 +5,7 @@ import { leafOf, tombstone } from '../store/revisions.js'
 
 /**
  * @param {any} doc
- * @returns {{address?: import('../../core/ids.js').VersionAddress, problems: import('../verify/decode.js').Problems}}
+ * @returns {{address?: import('../../core/ids.js').VersionAddress, problems: import('./files/decode.js').Problems}}
  * address: unless it is no tile
  */
 export function checkDocument (doc) {
@@ -17,7 +17,7 @@ export function checkDocument (doc) {
   }
   const show = (...fields) => fields.map(field => `${field} ${JSON.stringify(doc[field])}`).join(', ')
   if (doc.type !== 'tile') return { problems: [['not-a-tile', show('type')]] }
-  /** @type {import('../verify/decode.js').Problems} */
+  /** @type {import('./files/decode.js').Problems} */
   const problems = []
   const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
 
@@ -91,7 +91,7 @@ export const versionOf = (doc, time) => ({
 /**
  * What is wrong with the versions of one tile.
  * @param {Pick<Tile, 'versions'>} tile
- * @returns {import('../verify/decode.js').Problems}
+ * @returns {import('./files/decode.js').Problems}
  */
 export function checkTimeline ({ versions }) {
   const head = versions.find(version => version.current)
@@ -99,7 +99,7 @@ export function checkTimeline ({ versions }) {
   const newest = past.at(-1)
   if (!versions.length) return []
   if (!head) return [['no-head', `${past.length} in the past, the newest of ${newest?.time}`]]
-  /** @type {import('../verify/decode.js').Problems} */
+  /** @type {import('./files/decode.js').Problems} */
   const problems = []
   if (newest && newest.time > head.time) problems.push(['head-too-old', `head of ${head.time}, past of ${newest.time}`])
   const twin = past.find(({ time }) => time === head.time)

@@ -1,55 +1,16 @@
 // Brings a store that an earlier program wrote to the schema and design documents of this one, and checks the document
 // that marks a database as a store. Readers are served meanwhile: documents are changed one at a time, each to a form
 // that both programs read, and indexes are built beside the old ones.
-import { STORE_ID, isExactTime, now, formatReference, parseDocumentId } from '../../core/index.js'
-import { SCHEMA, newMarker } from '../../core/store/marker.js'
+import { STORE_ID, formatReference, parseDocumentId } from '../../core/index.js'
 import { ownDesigns } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
+import { SCHEMA, mark, markerFaults, schemaOf } from '../store/marker.js'
 
 export async function checkMark (couch, report) {
   const doc = await couch.find({ path: STORE_ID, qs: { conflicts: true } })
   if (!doc) return report.add('no-mark', STORE_ID)
   if (doc._conflicts?.length) report.add('conflict', STORE_ID, `${doc._rev} and ${doc._conflicts}`)
-  for (const why of faultsIn(doc)) report.add('bad-mark', STORE_ID, why)
-}
-
-/** @param {any} doc */
-function faultsIn ({ type, schema, uuid, created, published, _attachments: { logo } = {} }) {
-  return [
-    ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),
-    ...(isSchema(schema) ? [] : [`schema ${JSON.stringify(schema)}`]),
-    ...(uuid === undefined || isUuid(uuid) ? [] : [`uuid ${JSON.stringify(uuid)}`]),
-    ...(logo?.length > LOGO ? [`a logo of ${logo.length} bytes`] : []),
-    ...[created, published].filter(time => time !== undefined && !isExactTime(time))
-      .map(time => `time ${JSON.stringify(time)}`)
-  ]
-}
-
-const LOGO = 262_144 // bytes, as validate_doc_update.js has it
-const isUuid = uuid => typeof uuid === 'string'
-const isSchema = schema => Number.isInteger(schema) && schema >= 1
-
-/** The schema of a store's documents; 0 if it is unknown. */
-const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.schema : 0
-
-/**
- * Marks a store, or corrects its mark. A store with design documents has been published, even if it is private now: a
- * push that finds the mark does not open it.
- * @param {import('../store/couch.js').Couch} couch
- * @param {number} [schema]
- * @returns {Promise<boolean>} whether it is valid now
- */
-export async function mark (couch, schema) {
-  const isPublished = Boolean(await couch.get('_design/tiles'))
-  const doc = await couch.update(STORE_ID, stored => {
-    const hasUuid = stored?.uuid === undefined || isUuid(stored.uuid)
-    if (stored?.type === 'store' && isSchema(stored.schema) && hasUuid) return undefined
-    const fresh = newMarker(schema)
-    if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
-    const schemaNow = isSchema(stored.schema) ? stored.schema : fresh.schema
-    return { ...stored, type: fresh.type, schema: schemaNow, ...(!hasUuid && { uuid: fresh.uuid }) }
-  })
-  return faultsIn(doc).length === 0
+  for (const why of markerFaults(doc)) report.add('bad-mark', STORE_ID, why)
 }
 
 /**
@@ -65,7 +26,7 @@ export async function mark (couch, schema) {
  *   - it may be run again over documents that it has changed, and while the earlier program writes more of them
  *   - it walks the documents in pages (loader/check/walk.js) and overwrites each at the revision it has read
  *   - where the program of before could not read what it writes, it marks the store first: that program then refuses it
- * The next one goes to the end of this list, and SCHEMA of core/store/marker.js is raised by one.
+ * The next one goes to the end of this list, and SCHEMA of loader/store/marker.js is raised by one.
  */
 
 /** @type {Step[]} */

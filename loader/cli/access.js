@@ -1,8 +1,8 @@
 // tilecouch access
 import { Option } from 'commander'
 import { fieldsBetween } from '../../core/index.js'
-import { accessOf, setAccess } from '../access.js'
-import { recordActivity } from '../activity.js'
+import { accessOf, setAccess } from '../store/access.js'
+import { recordActivity } from '../store/activity.js'
 import { withStore } from './connect.js'
 import { collect, refuse } from './options.js'
 
@@ -79,7 +79,7 @@ function groupOf (names = [], option, text) {
   return { names: [...new Set(names)], roles: [...new Set(roles)] }
 }
 
-/** @param {import('../access.js').Access} access */
+/** @param {import('../store/access.js').Access} access */
 function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
   const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
   const own = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }

@@ -1,9 +1,9 @@
 // tilecouch diff
 import path from 'node:path'
 import { parseReference, some } from '../../core/index.js'
-import { diff } from '../diff/index.js'
-import { FeatureChanges } from '../diff/features.js'
-import { FeatureReport, GeoJsonReport, ListReport } from '../diff/reports.js'
+import { diff } from '../export/diff/index.js'
+import { FeatureChanges } from '../export/diff/features.js'
+import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'

@@ -1,6 +1,6 @@
 // tilecouch doctor
-import { doctor } from '../doctor/index.js'
-import { writeMetrics } from '../doctor/metrics.js'
+import { doctor } from '../check/doctor/index.js'
+import { writeMetrics } from '../check/doctor/metrics.js'
 import { withDatabase } from './connect.js'
 import { closeExisting, openedWords } from './new-store.js'
 import { refuse, wholeNumber } from './options.js'
@@ -65,7 +65,7 @@ async function doctorCommand (context, options) {
 
 /**
  * What the document of the work keeps of a report. The worst first: what does not fit is left out from the end.
- * @param {import('../doctor/index.js').Report} report
+ * @param {import('../check/doctor/index.js').Report} report
  */
 function aboutOf ({ state, counts, findings }) {
   const { free, size } = findings.find(({ area, check }) => area === 'disk' && check === 'room')?.figures ?? {}
@@ -77,7 +77,7 @@ function aboutOf ({ state, counts, findings }) {
   }
 }
 
-/** Whether everybody reads what was published just now. @param {import('../doctor/index.js').Report} report */
+/** Whether everybody reads what was published just now. @param {import('../check/doctor/index.js').Report} report */
 const isOpened = ({ findings }) =>
   findings.some(({ check, fixed }) => fixed && ['published', 'deployed'].includes(check)) &&
   findings.some(({ check, found }) => check === 'access' && found.startsWith('everybody may read'))
@@ -85,7 +85,7 @@ const isOpened = ({ findings }) =>
 const MARK = { bad: 'BAD', warning: 'WARNING', unknown: 'UNKNOWN' } // the worst first
 const INDENT = ' '.repeat(9)
 
-/** Problems in full, what is right in one line per area. @param {import('../doctor/index.js').Report} report */
+/** Problems in full, what is right in one line per area. @param {import('../check/doctor/index.js').Report} report */
 export function describe ({ url, server, counts, findings, seconds }) {
   const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
   const fixable = findings.filter(one => one.fixable).map(({ check }) => check)
@@ -104,7 +104,7 @@ export function describe ({ url, server, counts, findings, seconds }) {
 
 const titleOf = ({ area, check }) => `${area}: ${check === area ? '' : `${check}: `}`
 
-/** @param {import('../doctor/index.js').Finding} finding */
+/** @param {import('../check/doctor/index.js').Finding} finding */
 function full ({ state, area, check, found, why, advice }) {
   return [
     ...wrap(`${MARK[state].padEnd(9)}${titleOf({ area, check })}${found}`, INDENT),

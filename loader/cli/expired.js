@@ -1,8 +1,8 @@
 // Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with
 // --dry-run both list them.
 import { now } from '../../core/index.js'
-import { recordActivity, removedFields } from '../activity.js'
-import { expire } from '../expired/index.js'
+import { recordActivity, removedFields } from '../store/activity.js'
+import { expire } from '../maintain/expired/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { refuse, timeOrAgo, wholeNumber } from './options.js'
@@ -20,7 +20,7 @@ export const addExpiredOptions = command => command
     'ago than 7d; with --dry-run also a time to come')
   .option('--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`)
 
-/** @param {Pick<import('../expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action */
+/** @param {Pick<import('../maintain/expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action */
 export async function expiredCommand (context, options, names, action) {
   const { output, signal } = context
   if (options.all ? names.length : !names.length) {

@@ -7,9 +7,9 @@ import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { explain, formatOf } from '../export/target.js'
 import { namesIn } from '../formats/names.js'
-import { schemes } from '../sources/index.js'
-import { exportTree, nginxConfig } from '../tree/index.js'
-import { HIDDEN } from '../tree/paths.js'
+import { schemes } from '../load/sources/index.js'
+import { exportTree, nginxConfig } from '../export/tree/index.js'
+import { HIDDEN } from '../export/tree/paths.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
@@ -327,7 +327,7 @@ class TreeMessages {
 class TreeProgress extends LayerProgress {
   quiet = false // true while single changes are followed
 
-  /** @param {import('../tree/tiles.js').Tally} tally */
+  /** @param {import('../export/tree/tiles.js').Tally} tally */
   show ({ tiles, written, linked, kept, bytes: size }) {
     if (this.quiet) return
     this.draw(tiles, this.total && tiles <= this.total ? this.total : undefined, () => [

@@ -1,7 +1,7 @@
 // Findings for people: a table of their kinds, and all of them in a file.
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { TilecouchError } from '../errors.js'
-import { faults } from '../verify/faults.js'
+import { faults } from '../check/files/faults.js'
 import { table } from './output.js'
 
 /**

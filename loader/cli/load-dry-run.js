@@ -1,7 +1,7 @@
 // tilecouch load --dry-run
-import { checkComplete } from '../load.js'
+import { checkComplete } from '../load/index.js'
 import { planLoad } from '../load/plan.js'
-import { openSource } from '../sources/index.js'
+import { openSource } from '../load/sources/index.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 import { timeWords, warningLines } from './load-report.js'

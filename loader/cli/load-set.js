@@ -1,5 +1,5 @@
 // tilecouch load --dated: sources with times in their names, each as an edition.
-import { loadSet, openSet } from '../set.js'
+import { loadSet, openSet } from '../load/set.js'
 import { countLines, failureLines, howEnded, loadFigures, rates, spentSince, warningLines } from './load-report.js'
 import { fillStore } from './new-store.js'
 import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'

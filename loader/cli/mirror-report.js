@@ -8,7 +8,7 @@ const KINDS = {
   others: 'other document'
 }
 
-/** @typedef {import('../mirror/index.js').MirrorStatus} Status */
+/** @typedef {import('../maintain/mirror/index.js').MirrorStatus} Status */
 
 export class MirrorProgress extends ProgressLine {
   quiet = false // while it follows: single changes are not shown
@@ -137,7 +137,7 @@ export class MirrorReport {
 }
 
 /**
- * @param {import('../mirror/target.js').Ready} ready
+ * @param {import('../maintain/mirror/target.js').Ready} ready
  * @param {string} to address of the target, or the options that name it
  */
 function describeReady ({ designs, skipped, access }, to) {

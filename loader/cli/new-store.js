@@ -1,9 +1,9 @@
 // The store of a command that may create it. Who will read it is said when it is created, and when it is opened.
 import { editionId, layerId } from '../../core/index.js'
-import { isOpen, isUntouched } from '../access.js'
-import { counted, recordActivity } from '../activity.js'
-import { asking } from '../administrative.js'
-import { isPublished, publish, warmIndexes } from '../publish.js'
+import { isOpen, isUntouched } from '../store/access.js'
+import { counted, recordActivity } from '../store/activity.js'
+import { asking } from '../store/administrative.js'
+import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'
 import { howEnded } from './load-report.js'
@@ -79,7 +79,7 @@ export async function publishNew ({ output, signal }, store, folder) {
  * ends when the map can be asked, so its report comes after the index.
  * @param {Context} context
  * @param {any} options of the command
- * @param {import('../work.js').About} about what it does
+ * @param {import('../store/work.js').About} about what it does
  * @param {(store: Store, url: string, work: import('./work.js').Shown) =>
  *   Promise<{result: any, report: (ended?: string) => void}>} action result: of load or loadSet; ended: how, when the
  *   index was not built

@@ -83,7 +83,7 @@ export const countWords = counts =>
 
 /**
  * The space that a compaction freed.
- * @param {import('../compact.js').Compaction} [compaction] @param {string} [when] of --compact
+ * @param {import('../maintain/compact.js').Compaction} [compaction] @param {string} [when] of --compact
  */
 export function diskWords (compaction, when) {
   if (!compaction || when === 'never') return []

@@ -2,7 +2,7 @@
 // result may be piped.
 import { createInterface } from 'node:readline'
 import { TilecouchError } from '../errors.js'
-import { readableSecretFiles, useDataFolder, usePrompt, withPassword } from '../secrets.js'
+import { readableSecretFiles, useDataFolder, usePrompt, withPassword } from '../store/secrets.js'
 
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE, CTRL_U] = ['\u0003', '\u0004', '\b', '\u007f', '\u0015']
 const LACKS_PASSWORD = /^https?:\/\/[^/@:]+@/i

@@ -26,7 +26,7 @@ import { addSeedCommand } from './seed.js'
 import { addSettingsCommand } from './settings.js'
 import { addTokenCommand } from './token.js'
 import { typedArguments } from './work.js'
-import { version, description } from '../package.js'
+import { version, description } from '../store/package.js'
 
 const FIRST = 'Get started:'
 

@@ -184,7 +184,7 @@ export class LoadProgress extends ProgressLine {
 
   /**
    * @param {import('./output.js').Output} output
-   * @param {import('../sources/index.js').Source} source its tiles are counted during the load
+   * @param {import('../load/sources/index.js').Source} source its tiles are counted during the load
    * @param {string} [title] of one load among several
    */
   constructor (output, source, title) {
@@ -251,7 +251,7 @@ export class LayerProgress extends ProgressLine {
 
 /**
  * Notes how many tiles a command is about to fetch.
- * @param {import('./output.js').Output} output @param {string} layer @param {import('../seed/plan.js').Plan} plan
+ * @param {import('./output.js').Output} output @param {string} layer @param {import('../load/seed/plan.js').Plan} plan
  */
 export function announce (output, layer, { tiles, bytes: size, zooms }) {
   const rows = zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])
@@ -268,7 +268,7 @@ export function announce (output, layer, { tiles, bytes: size, zooms }) {
  * Messages of commands that keep running (--live): the store is away, or back.
  * @param {import('./output.js').Output} output
  * @param {string} waiting the first message
- * @returns {(state: {state: 'following' | 'away', error?: any}) => void} for `onState` of loader/repeat.js
+ * @returns {(state: {state: 'following' | 'away', error?: any}) => void} for `onState` of loader/maintain/repeat.js
  */
 export function reportStates (output, waiting) {
   let wasAway = false

@@ -1,7 +1,7 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { checkLayer, now, parseDuration } from '../../core/index.js'
-import { recordActivity, removedFields } from '../activity.js'
-import { prune, pruneAll } from '../prune/index.js'
+import { recordActivity, removedFields } from '../store/activity.js'
+import { prune, pruneAll } from '../maintain/prune/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
@@ -126,7 +126,7 @@ async function pruneEvery ({ output, signal }, store, settings) {
   }
 }
 
-/** @param {import('../store/index.js').Store} store @param {import('../prune/index.js').PruneSummary[]} layers */
+/** @param {import('../store/index.js').Store} store @param {import('../maintain/prune/index.js').PruneSummary[]} layers */
 async function recordRemoved ({ couch }, layers) {
   for (const { layer, tiles, versions, editions } of layers) {
     const fields = removedFields({ tiles, versions, editions })
@@ -198,7 +198,7 @@ function roundWords (round, dryRun) {
 
 const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`)
 
-/** @param {import('../prune/index.js').PruneSummary} summary @param {boolean} dryRun */
+/** @param {import('../maintain/prune/index.js').PruneSummary} summary @param {boolean} dryRun */
 function report (summary, dryRun) {
   const { layer, moments, tiles, versions, bytes: size, heads, editions, changed, refused, named, missing } = summary
   const removed = `${plural(versions, 'version')} of ${plural(tiles, 'tile')} (${bytes(size)})`

@@ -2,7 +2,7 @@
 import { composeFolder } from '../couchapp/folder.js'
 import { compose } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
-import { publish } from '../publish.js'
+import { publish } from '../couchapp/publish.js'
 import { Couch } from '../store/couch.js'
 import { withDatabase } from './connect.js'
 import { createStore, openedWords } from './new-store.js'

@@ -2,11 +2,11 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { checkLayer, endOf, parseTilePath, startOf, styleId } from '../../core/index.js'
-import { recordActivity, removedFields } from '../activity.js'
+import { recordActivity, removedFields } from '../store/activity.js'
 import { TilecouchError } from '../errors.js'
-import { compact } from '../compact.js'
-import { openRegular } from '../regular-file.js'
-import { removeEdition, removeLayer, removeStyle, removeTiles } from '../remove/index.js'
+import { compact } from '../maintain/compact.js'
+import { openRegular } from '../formats/regular-file.js'
+import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintain/remove/index.js'
 import { confirmation } from './confirm.js'
 import { withPatientStore } from './connect.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
@@ -145,7 +145,7 @@ async function whichOf (options) {
   return { all, edition, file: tiles, area, zooms, since, until }
 }
 
-/** @returns {Promise<(options: import('../remove/remover.js').RemoverOptions) => Promise<any>>} */
+/** @returns {Promise<(options: import('../maintain/remove/remover.js').RemoverOptions) => Promise<any>>} */
 async function removalOf (store, layer, { all, edition, file, area, zooms, since, until }) {
   if (all) return options => removeLayer(store, layer, options)
   if (edition !== undefined) return options => removeEdition(store, layer, edition, options)
@@ -184,13 +184,13 @@ async function readTiles (file) {
   return tiles
 }
 
-/** @param {import('../remove/remover.js').Removed} tally */
+/** @param {import('../maintain/remove/remover.js').Removed} tally */
 const sums = ({ tiles, versions, bytes: size, fallen }) => [
   `${plural(versions, 'version')} of ${plural(tiles, 'tile')}, ${bytes(size)}`,
   ...(fallen ? [`${plural(fallen, 'tile')} fall${fallen === 1 ? 's' : ''} back to the version before`] : [])
 ].join('; ')
 
-/** @param {import('../remove/remover.js').Removed & {editions: number, left?: number}} summary */
+/** @param {import('../maintain/remove/remover.js').Removed & {editions: number, left?: number}} summary */
 const words = summary => [
   `Removed ${sums(summary)}`,
   ...(summary.editions ? [`  with ${plural(summary.editions, 'edition document')}`] : []),

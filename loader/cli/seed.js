@@ -1,9 +1,9 @@
 // tilecouch seed: fetch tiles from the upstream of a layer in advance, or expired tiles again.
 import path from 'node:path'
 import { checkLayer, parseZooms } from '../../core/index.js'
-import { seed } from '../seed/index.js'
-import { FailureList, readFailures } from '../seed/failures.js'
-import { userAgentOf } from '../upstream/index.js'
+import { seed } from '../load/seed/index.js'
+import { FailureList, readFailures } from '../load/seed/failures.js'
+import { userAgentOf } from '../load/upstream/index.js'
 import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'

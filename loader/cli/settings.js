@@ -1,8 +1,9 @@
 // tilecouch settings: what the viewer shows of its operator, and how long activity is kept.
 import { fieldsBetween } from '../../core/index.js'
-import { recordActivity } from '../activity.js'
-import { LARGEST_LOGO, changeSettings, readSettings } from '../settings.js'
-import { isUrl } from '../sources/index.js'
+import { recordActivity } from '../store/activity.js'
+import { LARGEST_LOGO } from '../store/marker.js'
+import { changeSettings, readSettings } from '../store/settings.js'
+import { isUrl } from '../load/sources/index.js'
 import { withStore } from './connect.js'
 import { readBytes, wholeNumber } from './options.js'
 import { bytes, count } from './output.js'
@@ -62,7 +63,7 @@ function changeOf (before, after) {
   return Object.keys(fields).length ? { what: 'store', done: 'changed', fields } : undefined
 }
 
-/** What was typed; null takes a setting back. @returns {import('../settings.js').Changes} */
+/** What was typed; null takes a setting back. @returns {import('../store/settings.js').Changes} */
 function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
   const colours = given({ light: colourLight, dark: colourDark })
   return given({
@@ -84,11 +85,11 @@ function baseOf (text) {
   return /\.json$/i.test(text) ? readJson(text) : text
 }
 
-/** Whether the viewer would read from another origin. @param {import('../settings.js').Changes} changes */
+/** Whether the viewer would read from another origin. @param {import('../store/settings.js').Changes} changes */
 const leadsElsewhere = ({ base, gazetteer }) =>
   [typeof base === 'object' ? base?.url : undefined, gazetteer].some(address => address && isUrl(address))
 
-/** @param {import('../settings.js').Described} settings */
+/** @param {import('../store/settings.js').Described} settings */
 function lines ({ title, logo, colours, opens, base, gazetteer, places, activityDays, ignored = [] }) {
   const rows = [
     ['title', title],

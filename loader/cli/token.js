@@ -1,6 +1,6 @@
 // tilecouch token
 import { endOf, fromSeconds, parseDuration } from '../../core/index.js'
-import { newKey, parseKeys, readKeys, signToken } from '../token.js'
+import { newKey, parseKeys, readKeys, signToken } from '../store/token.js'
 import { refuse } from './options.js'
 
 const LOCAL = 'http://127.0.0.1:8080/'
@@ -48,7 +48,7 @@ function printKey (output, options, layers) {
 /** From a file or the environment: everybody on the machine can see the command line. */
 async function keysOf ({ accessKeysFile }, env) {
   const file = accessKeysFile ?? env.TILECOUCH_ACCESS_KEYS_FILE
-  /** @type {import('../token.js').Keys} */
+  /** @type {import('../store/token.js').Keys} */
   const keys = {}
   if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parsed(env.TILECOUCH_ACCESS_KEYS))
   if (file) Object.assign(keys, await readKeys(file))

@@ -1,8 +1,8 @@
 // Options of the commands that fetch from tile servers.
 import { checkUpstream } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { wmsForTemplate } from '../sources/services.js'
-import { Networks } from '../upstream/networks.js'
+import { wmsForTemplate } from '../load/sources/services.js'
+import { Networks } from '../load/upstream/networks.js'
 import { readTextFile, refuse, wholeNumber } from './options.js'
 
 const MOST_AT_ONCE = 64 // requests, as in an upstream

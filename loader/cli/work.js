@@ -1,6 +1,6 @@
-// Long commands say in the store what they do: see loader/work.js.
+// Long commands say in the store what they do: see loader/store/work.js.
 import { TilecouchError, scrub, workDefaults } from '../../core/index.js'
-import { Work } from '../work.js'
+import { Work } from '../store/work.js'
 
 /** @typedef {Pick<Work, 'show'>} Shown */
 
@@ -11,7 +11,7 @@ const NOWHERE = { show () {} }
  * @template T
  * @param {{args?: string[], signal: AbortSignal}} context
  * @param {import('../store/couch.js').Couch | undefined} couch undefined: a command that changes nothing says nothing
- * @param {import('../work.js').About & {follows?: boolean}} about follows: it goes on until it is stopped
+ * @param {import('../store/work.js').About & {follows?: boolean}} about follows: it goes on until it is stopped
  * @param {(work: Shown) => Promise<T>} task
  * @returns {Promise<T>}
  */

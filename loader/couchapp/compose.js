@@ -8,6 +8,7 @@ import path from 'node:path'
 import vm from 'node:vm'
 import { fileURLToPath } from 'node:url'
 import { shared } from '../../core/shared-promise.js'
+import { withoutComments } from '../store/validation.js'
 import { adminBundles, besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles } from './bundle.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -161,9 +162,6 @@ function isOneFunction (source) {
     return false
   }
 }
-
-// Query servers put "return" or a parenthesis before the source: a comment at its start would break that
-export const withoutComments = text => text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')
 
 const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
 

@@ -1,12 +1,12 @@
 // Which database a command means: an environment of .couchapprc, a URL, or a database on this machine, as in couchapp.
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { findEmbedded } from '../embedded.js'
+import { findEmbedded } from '../store/embedded.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../regular-file.js'
-import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../secrets.js'
+import { readSmallFile } from '../formats/regular-file.js'
+import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../store/secrets.js'
 import { parseDatabaseUrl } from '../store/address.js'
-import { LOOPBACK } from '../system.js'
+import { LOOPBACK } from '../formats/system.js'
 
 const PORT = '5984' // of CouchDB, and of `tilecouch up` unless it is taken
 const LOCAL = `http://127.0.0.1:${PORT}/`
@@ -19,7 +19,7 @@ const DATABASE = 'tiles' // of an embedded store
  * @property {string} [cwd]
  * @property {string} [home]
  * @property {NodeJS.ProcessEnv} [env]
- * @property {import('../secrets.js').Side | null} [side] whose name and password to use; null: none
+ * @property {import('../store/secrets.js').Side | null} [side] whose name and password to use; null: none
  * @property {string} [data] folder of the embedded store
  *
  * @typedef {object} FoundDatabase

@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { checkLayer } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { nameTime } from '../dated.js'
+import { nameTime } from '../load/dated.js'
 import { checkTerms, exportLayer } from './index.js'
 import { find, formatOf } from './target.js'
 

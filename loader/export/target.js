@@ -7,7 +7,7 @@ import path from 'node:path'
 import { extensionOf, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
-import { isDiskFull } from '../system.js'
+import { isDiskFull } from '../formats/system.js'
 import { lock } from './lock.js'
 
 /**

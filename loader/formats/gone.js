@@ -3,7 +3,7 @@
 // without bytes.
 import { compareIds, gridOf, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { Spool } from '../spool.js'
+import { Spool } from './spool.js'
 
 export const GONE_LIST = 'gone.txt'
 
@@ -62,10 +62,10 @@ function parse (line, number, file) {
 
 /**
  * Tiles and gone tiles together, in the order of ids. A tile that is both fails when it is read.
- * @param {AsyncIterable<import('../sources/index.js').SourceTile>} tiles
+ * @param {AsyncIterable<import('../load/sources/index.js').SourceTile>} tiles
  * @param {(z: number, x: number, y: number) => boolean} selected
  * @param {string} file the list, as a message names it
- * @returns {AsyncGenerator<import('../sources/index.js').SourceTile>}
+ * @returns {AsyncGenerator<import('../load/sources/index.js').SourceTile>}
  */
 export async function * withGone (tiles, spool, selected, file) {
   const list = spool.tiles()[Symbol.asyncIterator]()

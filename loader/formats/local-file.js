@@ -1,7 +1,7 @@
 // A file on this machine, read in pieces.
 import { closeSync, fstatSync } from 'node:fs'
-import { readAllSync } from '../file-bytes.js'
-import { openRegular } from '../regular-file.js'
+import { readAllSync } from './file-bytes.js'
+import { openRegular } from './regular-file.js'
 
 export class LocalFile {
   #file

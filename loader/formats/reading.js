@@ -1,7 +1,7 @@
 // What reading every format needs: errors that name the file, faults as errors, and breaks for others.
 //
-// Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/verify/faults.js, and go
-// on. Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
+// Readers report faults to a callback `onFault(code, where, why)`, with the codes of loader/check/files/faults.js, and
+// go on. Verifying lists all of them; loading stops at the first that could cost a tile: see `throwFaults`.
 import { setImmediate } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 

@@ -6,7 +6,7 @@
 import { headId, isTileId, parseTileId } from '../../core/index.js'
 import { identityOf } from '../../core/mirror/index.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
-import { peerOf } from '../mirror/peer.js'
+import { peerOf } from '../store/peer.js'
 
 export const baselineDefaults = {
   page: 10_000, // changes a request

@@ -4,7 +4,7 @@ import { extensionOf, formats } from '../../core/index.js'
 import { formatOf, imageSize } from '../../core/images.js'
 import { Extent } from '../../core/store/extent.js'
 import { TilecouchError } from '../errors.js'
-import { placeOf } from '../place/index.js'
+import { placeOf } from '../store/place/index.js'
 import { count as inWords } from '../text.js'
 import { orientation, turned } from './orientation.js'
 
@@ -17,7 +17,7 @@ export const georeferenceDefaults = {
 
 /**
  * @typedef {import('../../core/grid.js').Bbox} Bbox
- * @typedef {import('../sources/index.js').Source} Source
+ * @typedef {import('./sources/index.js').Source} Source
  *
  * @typedef {object} Where
  * @property {string} place as people call it

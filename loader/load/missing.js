@@ -5,9 +5,9 @@ import { TilecouchError } from '../errors.js'
 /**
  * Walks what the source has beside what the layer has. Both come in the order of their ids, so that it needs no memory.
  * @param {import('../store/index.js').Store} store
- * @param {import('../sources/index.js').Source} source
+ * @param {import('./sources/index.js').Source} source
  * @param {{layer: string, isSelected: (z: number, x: number, y: number) => boolean, absent?:
- *   import('../spool.js').Spool,
+ *   import('../formats/spool.js').Spool,
  *   signal?: AbortSignal}} options
  * absent: tiles that the source named, and had none when it was asked
  * @returns {AsyncGenerator<{z: number, x: number, y: number}>}

@@ -20,8 +20,8 @@ import { missingTiles } from './missing.js'
 
 /**
  * @param {import('../store/index.js').Store | undefined} store undefined: there is none yet
- * @param {import('../sources/index.js').Source} source
- * @param {Pick<import('../load.js').LoadOptions, 'layer' | 'time' | 'complete' | 'area' | 'zooms' | 'signal'>} options
+ * @param {import('./sources/index.js').Source} source
+ * @param {Pick<import('./index.js').LoadOptions, 'layer' | 'time' | 'complete' | 'area' | 'zooms' | 'signal'>} options
  * @returns {Promise<LoadPlan>}
  */
 export async function planLoad (store, source, { layer, time, complete, area: given, zooms, signal }) {

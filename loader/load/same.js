@@ -7,8 +7,8 @@ import { TilecouchError } from '../errors.js'
 import { readListed } from '../store/fetch.js'
 import { describe } from '../store/reader.js'
 import { digestOf } from '../store/tile.js'
-import { isGzip, unpack } from '../unpack.js'
-import { checkVectorTile } from '../verify/vector-tile.js'
+import { isGzip, unpack } from '../formats/unpack.js'
+import { checkVectorTile } from '../check/files/vector-tile.js'
 
 export const sameDefaults = {
   concurrency: 4, // tiles decoded at once: as many as libuv has threads

@@ -2,8 +2,8 @@
 // default style is made of them. Only a sample of the tiles is decoded, and a hostile tile cannot make the list long.
 import { formatOf } from '../../core/images.js'
 import { object } from '../../core/values.js'
-import { insideOf, isGzip } from '../unpack.js'
-import { readSourceLayers } from '../verify/vector-tile.js'
+import { insideOf, isGzip } from '../formats/unpack.js'
+import { readSourceLayers } from '../check/files/vector-tile.js'
 
 export const sourceLayersDefaults = {
   growth: 1.1, // a tile is decoded each time that a zoom has this many times as many tiles, or one is so much larger

@@ -1,9 +1,9 @@
 // The tiles of a source on their way into the store: as versions of one time, with what is learnt of them on the way.
 import { gridOf, tileId, versionId } from '../../core/index.js'
-import { Spool } from '../spool.js'
+import { Spool } from '../formats/spool.js'
 import { sourceLimits } from '../formats/limits.js'
 import { invalid } from '../formats/reading.js'
-import { pack } from '../unpack.js'
+import { pack } from '../formats/unpack.js'
 import { TileSizes } from './tile-sizes.js'
 
 const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
@@ -15,10 +15,10 @@ export class SourceReader {
   /** Of tiles that an earlier run has stored. @type {Map<string, string | undefined>} */
   #digests = new Map()
   /**
-   * @type {AsyncIterator<import('../sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow
+   * @type {AsyncIterator<import('./sources/index.js').SourceTile> | undefined} from `begin` on, as the two that follow
    */
   #tiles
-  /** @type {Promise<IteratorResult<import('../sources/index.js').SourceTile>> | undefined} */
+  /** @type {Promise<IteratorResult<import('./sources/index.js').SourceTile>> | undefined} */
   #first
   /** @type {TileSizes | undefined} */
   #sizes

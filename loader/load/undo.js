@@ -1,6 +1,6 @@
 // A load or copy that stores no tile leaves no layer: an empty one would be listed, and shown, as if there were a map.
-import { endLeaves } from '../remove/documents.js'
-import { recordPrefixes, revisionsFrom, singleIds } from '../remove/index.js'
+import { endLeaves } from '../maintain/remove/documents.js'
+import { recordPrefixes, revisionsFrom, singleIds } from '../maintain/remove/index.js'
 import { isEmptyLayer } from '../store/layers.js'
 
 /**

@@ -1,6 +1,6 @@
 // Addresses of databases.
 import { TilecouchError } from '../errors.js'
-import { passwordOf, secretOf } from '../secrets.js'
+import { passwordOf, secretOf } from './secrets.js'
 
 const DATABASE = /^[a-z][a-z0-9_$()+/-]{0,235}$/
 

@@ -11,7 +11,7 @@ import { jsonExchange } from './json-exchange.js'
 import { TILE_ATTACHMENT } from '../../core/index.js'
 import { sharePromise } from '../../core/shared-promise.js'
 import { TilecouchError } from '../errors.js'
-import { unpackDefaults } from '../unpack.js'
+import { unpackDefaults } from '../formats/unpack.js'
 
 export const retryDefaults = clientDefaults
 

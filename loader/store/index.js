@@ -1,7 +1,7 @@
 // The store: one database of tiles that remember. Everything the project does with a database goes through here.
-import '../proj4.js'
+import './proj4.js'
 import { STORE_ID, checkLayer } from '../../core/index.js'
-import { hasMarker, newMarker, refuseForeign } from '../../core/store/marker.js'
+import { hasMarker, newMarker, refuseForeign } from './marker.js'
 import { StatementsByLayer } from '../../core/store/statements.js'
 import { Couch } from './couch.js'
 import { countListed } from './count.js'

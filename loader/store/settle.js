@@ -7,7 +7,7 @@ import { checkDigests, compareRevs } from '../../core/mirror/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
 import { settleTiles } from '../../core/store/settle.js'
 import { TileSet } from '../../core/store/blocks.js'
-import { peerOf } from '../mirror/peer.js'
+import { peerOf } from './peer.js'
 import { tombstone, written, readLeaves } from './revisions.js'
 import { digestOf } from './tile.js'
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { checkLayer, checkTile, isExactTime, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { inspectWhole } from '../unpack.js'
+import { inspectWhole } from '../formats/unpack.js'
 
 /**
  * What a caller gives: `bytes`, or `read` to fetch them late, or `gone`. A `read` that answers null says that there is

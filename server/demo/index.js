@@ -1,7 +1,7 @@
 // The demo: small layers with a past, loaded once into an empty store. Two are images, one is vector tiles.
 import { STORE_ID, addSeconds, now } from '../../core/index.js'
 import { load } from '../../loader/index.js'
-import { cities } from '../../loader/place/names.js'
+import { cities } from '../../loader/store/place/names.js'
 import { ZOOMS, forgetBasemap } from './basemap.js'
 import { DAY } from './daylight.js'
 import { FIRST_YEAR, TOWN_BOUNDS, YEARS, townLayers, townSource } from './town.js'

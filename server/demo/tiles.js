@@ -47,7 +47,7 @@ function shade (world, size, left, top, levels) {
 /** A tile in one light, day or night. */
 const drawEven = (z, x, y, level) => draw(z, x, y, new Uint8Array(TILE * TILE).fill(level))
 
-/** @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/sources/index.js').Source} */
+/** @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/load/sources/index.js').Source} */
 export function landSource (zooms = ZOOMS) {
   return source('tilecouch demo: land', async function * () {
     for (let z = zooms.min; z <= zooms.max; z++) worldPixels(z) // beside the writing of the first zooms
@@ -59,7 +59,7 @@ export function landSource (zooms = ZOOMS) {
  * The tiles whose light at `time` differs from `before`: an hour leaves most of the world as bright or as dark as it
  * was.
  * @param {string | undefined} before nothing: every tile
- * @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/sources/index.js').Source}
+ * @param {import('../../core/grid.js').Zooms} [zooms] @returns {import('../../loader/load/sources/index.js').Source}
  */
 export function daylightSource (time, before, zooms) {
   return source('tilecouch demo: daylight', async function * () {
@@ -83,5 +83,5 @@ export function daylightSource (time, before, zooms) {
   })
 }
 
-/** @returns {import('../../loader/sources/index.js').Source} */
+/** @returns {import('../../loader/load/sources/index.js').Source} */
 const source = (name, tiles) => ({ name, fields: {}, tiles, close () {} })

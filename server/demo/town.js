@@ -112,7 +112,7 @@ export function townIn (year) {
   return town
 }
 
-/** @param {number} year @returns {import('../../loader/sources/index.js').Source} */
+/** @param {number} year @returns {import('../../loader/load/sources/index.js').Source} */
 export const townSource = year => ({
   name: 'tilecouch demo: town',
   fields: { format: 'pbf' },

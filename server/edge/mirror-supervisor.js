@@ -4,9 +4,9 @@ import { pause, timeoutSignal } from '../../core/abort.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection } from '../../core/mirror/index.js'
 import { TilecouchError } from '../../loader/errors.js'
-import { Mirror, isTemporary } from '../../loader/mirror/index.js'
-import { peerOf } from '../../loader/mirror/peer.js'
-import { isPublic, openSource } from '../../loader/mirror/sides.js'
+import { Mirror, isTemporary } from '../../loader/maintain/mirror/index.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { isPublic, openSource } from '../../loader/maintain/mirror/sides.js'
 import { Couch } from '../../loader/store/couch.js'
 
 export const supervisorDefaults = {

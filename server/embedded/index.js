@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
-import { ADMIN, asAdmin, proofOf } from '../../loader/embedded.js'
+import { ADMIN, asAdmin, proofOf } from '../../loader/store/embedded.js'
 import { allowReaders, createAccounts, isLocalName, isLoopback } from './access.js'
 import { Databases } from './databases.js'
 import { DesignThreads } from './design/threads.js'
@@ -15,7 +15,7 @@ import { lockFolder, passwordOf } from './lock.js'
 import { route } from './router.js'
 import { Sessions } from './sessions.js'
 
-export { findEmbedded } from '../../loader/embedded.js'
+export { findEmbedded } from '../../loader/store/embedded.js'
 
 /**
  * Starts a server on a folder.

@@ -1,13 +1,13 @@
 // One process owns a data folder. The lock is a small LevelDB, whose file lock the system releases however a process
 // ends: there are no stale locks and no process ids to compare. server.json tells other processes of the same user
-// where the owner listens (loader/embedded.js). No other user may read the folder.
+// where the owner listens (loader/store/embedded.js). No other user may read the folder.
 import { randomBytes } from 'node:crypto'
 import {
   accessSync, chmodSync, constants, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync
 } from 'node:fs'
 import { join } from 'node:path'
 import { TilecouchError } from '../../loader/errors.js'
-import { passwordFile, readPassword } from '../../loader/embedded.js'
+import { passwordFile, readPassword } from '../../loader/store/embedded.js'
 import { Level, isDiskFull } from './level.js'
 
 const OTHERS = 0o077 // rights of other users

@@ -4,7 +4,7 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { plainJson, plainJsonText, plainText, scrub } from '../../core/index.js'
-import { secretOf } from '../../loader/secrets.js'
+import { secretOf } from '../../loader/store/secrets.js'
 
 const HIDDEN = '(hidden)'
 

@@ -1,7 +1,7 @@
 /* global document -- of the page, in functions that run there */
 // The section "access" of the control room: who may read and write, what a stranger sees, users.
 import assert from 'node:assert/strict'
-import { accessOf, setAccess } from '../../loader/access.js'
+import { accessOf, setAccess } from '../../loader/store/access.js'
 import { activityOf, hashOf, parseToken } from '../../core/index.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'

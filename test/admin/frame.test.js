@@ -1,6 +1,6 @@
 // Signing in to the control room, and what it shows to whom.
 import assert from 'node:assert/strict'
-import { setAccess } from '../../loader/access.js'
+import { setAccess } from '../../loader/store/access.js'
 import { onAdmin } from './stage.js'
 
 onAdmin('signing in', stage => {

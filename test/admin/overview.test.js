@@ -2,7 +2,7 @@
 // The overview of the control room: figures, growth, findings, tiles that expire, disk and layers.
 import assert from 'node:assert/strict'
 import { editionId, workId } from '../../core/index.js'
-import { load } from '../../loader/load.js'
+import { load } from '../../loader/load/index.js'
 import { Store } from '../../loader/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { png, square } from '../support/tiles.js'

@@ -1,7 +1,7 @@
 // What tests of backups begin with: a store with everything in it that a store may hold, and files to write.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { json, post } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'
 

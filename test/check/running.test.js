@@ -2,7 +2,7 @@
 // and again, over everything that can be damaged (TILECOUCH_LONG).
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { TilecouchError } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'

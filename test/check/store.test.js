@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
 import { rebuiltWhile } from './rebuilding.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'

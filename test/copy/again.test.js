@@ -1,8 +1,8 @@
 // A copy that is made again, of what was edited and put back, or into a store that has the same version.
 import assert from 'node:assert/strict'
-import { copyLayer } from '../../loader/copy/index.js'
-import { load } from '../../loader/load.js'
-import { publish } from '../../loader/publish.js'
+import { copyLayer } from '../../loader/maintain/copy/index.js'
+import { load } from '../../loader/load/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants } from '../support/invariants.js'

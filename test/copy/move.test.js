@@ -1,6 +1,6 @@
 // Another name for a layer: nothing is lost on the way, whoever loads meanwhile and whenever it is killed.
 import assert from 'node:assert/strict'
-import { moveLayer } from '../../loader/copy/move.js'
+import { moveLayer } from '../../loader/maintain/copy/move.js'
 import { openService } from '../gateway/support/service.js'
 import { end, until } from '../../bench/wait.js'
 import { json, onEachStore } from '../support/backends.js'

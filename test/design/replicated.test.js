@@ -1,8 +1,8 @@
 // Documents that a writer brings as a replicator does: the function that validates does not see what they replace.
 import assert from 'node:assert/strict'
 import { Store } from '../../loader/store/index.js'
-import { mirror } from '../../loader/mirror/index.js'
-import { publish } from '../../loader/publish.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { as, post, put, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'
 

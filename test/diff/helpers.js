@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { asOf, compareIds } from '../../core/index.js'
 import { Store } from '../../loader/store/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { png } from '../support/tiles.js'
 
 export const TIMES = ['2021-01-01T00:00:00Z', '2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, readdirSync, symlinkSync, writeFileSync } fro
 import { PassThrough } from 'node:stream'
 import path from 'node:path'
 import { tileBounds } from '../../core/index.js'
-import { GeoJsonReport, ListReport } from '../../loader/diff/reports.js'
+import { GeoJsonReport, ListReport } from '../../loader/export/diff/reports.js'
 import { useFolder } from '../support/folder.js'
 import { ogrinfo, skip } from '../support/tools.js'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { couchPolicy } from '../../loader/couchapp/policy.js'
-import { doctor } from '../../loader/doctor/index.js'
+import { doctor } from '../../loader/check/doctor/index.js'
 import { Store } from '../../loader/store/index.js'
 import { as, backends, json, request } from '../support/backends.js'
 import { png } from '../support/tiles.js'

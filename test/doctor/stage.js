@@ -2,9 +2,9 @@
 import http from 'node:http'
 import { once } from 'node:events'
 import { ownDesigns } from '../../loader/couchapp/compose.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
-import { doctor } from '../../loader/doctor/index.js'
+import { doctor } from '../../loader/check/doctor/index.js'
 import { square } from '../support/tiles.js'
 
 export const [T1, T2] = ['2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

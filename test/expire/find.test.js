@@ -1,6 +1,6 @@
 // What has expired, and when: the command and the gateway have to say the same, to the second.
 import assert from 'node:assert/strict'
-import { expire } from '../../loader/expired/index.js'
+import { expire } from '../../loader/maintain/expired/index.js'
 import { entryOf } from '../../server/gateway/tiles/entry.js'
 import { request, onEachStore } from '../support/backends.js'
 import { HOUR, T, at, useExpiry } from './helpers.js'

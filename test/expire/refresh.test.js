@@ -1,7 +1,7 @@
 // Refreshing what has expired: from the upstream of its layer, as a seed does it, and for ever where it is asked to.
 import assert from 'node:assert/strict'
 import { addSeconds, now } from '../../core/index.js'
-import { expire } from '../../loader/expired/index.js'
+import { expire } from '../../loader/maintain/expired/index.js'
 import { openService } from '../gateway/support/service.js'
 import { until } from '../../bench/wait.js'
 import { QUICK } from '../seed/helpers.js'

@@ -1,9 +1,9 @@
 // Removing what has expired loses no history, and takes nothing from whoever else is at work.
 import assert from 'node:assert/strict'
 import { check } from '../../loader/check/index.js'
-import { expire } from '../../loader/expired/index.js'
-import { load } from '../../loader/load.js'
-import { removeEdition } from '../../loader/remove/index.js'
+import { expire } from '../../loader/maintain/expired/index.js'
+import { load } from '../../loader/load/index.js'
+import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'

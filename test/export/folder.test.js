@@ -4,7 +4,7 @@ import {
 } from 'node:fs'
 import path from 'node:path'
 import { exportLayer } from '../../loader/export/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { onEachStore } from '../support/backends.js'
 import { useFolder } from '../support/folder.js'
 import { png } from '../support/tiles.js'

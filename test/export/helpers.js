@@ -5,7 +5,7 @@ import path from 'node:path'
 import Database from 'libsql'
 import { PMTiles } from 'pmtiles'
 import { flipY } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { png } from '../support/tiles.js'
 

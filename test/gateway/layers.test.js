@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { Layers } from '../../server/gateway/layers.js'

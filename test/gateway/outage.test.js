@@ -1,7 +1,7 @@
 // After an outage of CouchDB, a gateway answers again whatever it answered before: nothing keeps the failure.
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
-import { publish } from '../../loader/publish.js'
+import { load } from '../../loader/load/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { startFront } from '../client/support/front.js'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
-import { openSource } from '../../loader/sources/index.js'
+import { openSource } from '../../loader/load/sources/index.js'
 import { tilesOf, useFolder } from './helpers.js'
 
 const files = (tiles, ext = 'png') => Object.fromEntries(tiles.map(tile => [`${tile}.${ext}`, tile]))

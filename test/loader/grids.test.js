@@ -9,12 +9,12 @@ import sharp from 'sharp'
 import {
   backup, checkUpstream, copyLayer, diff, exportLayer, gridOf, load, mirror, parseArea, publish, restore
 } from '../../loader/index.js'
-import { openSource } from '../../loader/sources/index.js'
+import { openSource } from '../../loader/load/sources/index.js'
 import { Store } from '../../loader/store/index.js'
 import { getMapAddress, tileAddress } from '../../core/upstream-address.js'
-import { rectangleOf } from '../../loader/upstream/image.js'
-import { verifyFile } from '../../loader/verify/index.js'
-import { Report } from '../../loader/verify/report.js'
+import { rectangleOf } from '../../loader/load/upstream/image.js'
+import { verifyFile } from '../../loader/check/files/index.js'
+import { Report } from '../../loader/check/files/report.js'
 import { onEachStore } from '../support/backends.js'
 
 const TIMES = ['2022-01-01T00:00:00Z', '2023-01-01T00:00:00Z', '2024-01-01T00:00:00Z']

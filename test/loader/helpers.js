@@ -5,7 +5,7 @@ export { random as seeded } from '../../bench/tiles.js'
 export { memory } from '../support/cli.js'
 export { useFolder } from '../support/folder.js'
 
-/** @param {import('../../loader/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
+/** @param {import('../../loader/load/sources/index.js').Source} source @returns {Promise<string[]>} z/x/y of its tiles, in its order */
 export async function tilesOf (source) {
   const found = []
   for await (const { z, x, y } of source.tiles()) found.push(`${z}/${x}/${y}`)

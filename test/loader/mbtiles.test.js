@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'libsql'
 import { compareIds, flipY, tileId } from '../../core/index.js'
-import { openSource } from '../../loader/sources/index.js'
+import { openSource } from '../../loader/load/sources/index.js'
 import { childrenOf, filesOf } from '../support/processes.js'
 import { tilesOf, useFolder } from './helpers.js'
 

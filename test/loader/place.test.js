@@ -1,6 +1,6 @@
 // What people call a box on the map, without a network.
 import assert from 'node:assert/strict'
-import { placeOf } from '../../loader/place/index.js'
+import { placeOf } from '../../loader/store/place/index.js'
 
 describe('the place of a box', () => {
   const places = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { STORE_ID, tileJson } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { json, onEachStore, request } from '../support/backends.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
 import { Store } from '../../loader/index.js'
-import { publish, warmIndexes } from '../../loader/publish.js'
+import { publish, warmIndexes } from '../../loader/couchapp/publish.js'
 import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 import { differences } from './compare.js'

@@ -1,6 +1,6 @@
 // Mirrors over lines that are slow, far, lossy, cut or dead: what arrives is right, and the replication knows how it is.
 import assert from 'node:assert/strict'
-import { mirror } from '../../loader/mirror/index.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
 import { PUBLIC_SECURITY } from '../../loader/store/index.js'
 import { until } from '../../bench/wait.js'
 import { random } from '../../bench/tiles.js'

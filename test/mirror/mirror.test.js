@@ -1,7 +1,7 @@
 // A store and its mirror: made, filled, made ready, and gone on with.
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store } from '../../loader/index.js'
-import { Mirror, mirror } from '../../loader/mirror/index.js'
+import { Mirror, mirror } from '../../loader/maintain/mirror/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
 import { as, json, onEachPair, onEachStore, put, request } from '../support/backends.js'

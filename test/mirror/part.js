@@ -2,8 +2,8 @@
 import { parseArea } from '../../core/index.js'
 import { Replication, Selection, visiblePastOf } from '../../core/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
-import { peerOf } from '../../loader/mirror/peer.js'
-import { initialFill } from '../../loader/mirror/initial-fill.js'
+import { peerOf } from '../../loader/store/peer.js'
+import { initialFill } from '../../loader/maintain/mirror/initial-fill.js'
 import { json, request } from '../support/backends.js'
 import { until } from '../../bench/wait.js'
 
@@ -12,7 +12,7 @@ export const selectionOf = ({ bbox, polygon, ...rest }) => new Selection({ ...re
 /**
  * @param {string} from @param {string} to a database, made if it is not there
  * @param {Parameters<typeof selectionOf>[0]} wanted
- * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/mirror/initial-fill.js').initialFillDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
+ * @param {{live?: boolean, signal?: AbortSignal, shortcut?: Partial<import('../../loader/maintain/mirror/initial-fill.js').initialFillDefaults>, limits?: any, onRequest?: (request: any) => void}} [options]
  */
 export async function replicationOf (from, to, wanted, { shortcut, onRequest, ...options } = {}) {
   await request(to, { method: 'PUT' })

@@ -1,7 +1,7 @@
 // Security does not get weaker on the way: who may read, who may write, and where names and passwords go.
 import assert from 'node:assert/strict'
 import { PRIVATE_SECURITY, PUBLIC_SECURITY, Store, WRITER_ROLE } from '../../loader/index.js'
-import { mirror } from '../../loader/mirror/index.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
 import { useServer } from '../loader/helpers.js'
 import { as, json, onEachStore } from '../support/backends.js'
 import { runCommand } from '../support/cli.js'

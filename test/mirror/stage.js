@@ -1,7 +1,7 @@
 // What tests of mirrors over bad lines begin with: a store with a past, and a replication that is told of trouble soon.
 import { Replication } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
-import { peerOf } from '../../loader/mirror/peer.js'
+import { peerOf } from '../../loader/store/peer.js'
 import { Couch } from '../../loader/store/couch.js'
 import { noiseTile } from '../../bench/tiles.js'
 import { json } from '../support/backends.js'

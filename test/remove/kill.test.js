@@ -1,6 +1,6 @@
 // A removal that is killed before any of its requests to write, and run again: done, and nothing is lost that was not to go.
 import assert from 'node:assert/strict'
-import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
+import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { HISTORY, STEP, T, dyingStore, historyOf, useStage, without } from './stage.js'
 

@@ -1,7 +1,7 @@
 // Purging on a real CouchDB: nothing is left, indexes follow, and whoever was away knows that it does not know.
 import assert from 'node:assert/strict'
-import { compact, sizesOf } from '../../loader/compact.js'
-import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
+import { compact, sizesOf } from '../../loader/maintain/compact.js'
+import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
 import { Follower } from '../../loader/store/follow.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'

@@ -1,6 +1,6 @@
 // Loads and other removals that come in between: no version is lost that was not to go, and every invariant holds.
 import assert from 'node:assert/strict'
-import { removeEdition, removeTiles } from '../../loader/remove/index.js'
+import { removeEdition, removeTiles } from '../../loader/maintain/remove/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { HISTORY, STEP, T, Z, docsOf, historyOf, interruptedStore, useStage, without } from './stage.js'

@@ -1,8 +1,8 @@
 // What goes and what stays, on a small layer with a past of every kind.
 import assert from 'node:assert/strict'
 import { parseArea, tileBounds } from '../../core/index.js'
-import { removeEdition, removeLayer, removeTiles } from '../../loader/remove/index.js'
-import { Remover } from '../../loader/remove/remover.js'
+import { removeEdition, removeLayer, removeTiles } from '../../loader/maintain/remove/index.js'
+import { Remover } from '../../loader/maintain/remove/remover.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 import { HISTORY, T, Z, historyOf, useStage, without } from './stage.js'

@@ -1,6 +1,6 @@
 // What tests of removal share: a layer with a past of every kind, a model of it, a couch that dies or lets others in between.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { checkInvariants } from '../support/invariants.js'
 import { png } from '../support/tiles.js'

@@ -1,7 +1,7 @@
 // Pruning on real stores: what is left is what a naive reading leaves, whatever is killed, loaded or pruned meanwhile.
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
-import { prune, pruneAll } from '../../loader/prune/index.js'
+import { load } from '../../loader/load/index.js'
+import { prune, pruneAll } from '../../loader/maintain/prune/index.js'
 import { check } from '../../loader/check/index.js'
 import { json, onEachStore } from '../support/backends.js'
 import { png } from '../support/tiles.js'

@@ -2,7 +2,7 @@
 // names, nor to where a server sends on.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { openSource } from '../../loader/sources/index.js'
+import { openSource } from '../../loader/load/sources/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { addServerCommands } from '../../server/commands.js'

@@ -1,9 +1,9 @@
 // A source that means harm: its documents look like ours, and some are more than that. None of its code gets in, by whichever way.
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
-import { mirror } from '../../loader/mirror/index.js'
-import { publish } from '../../loader/publish.js'
-import { openSource } from '../../loader/sources/index.js'
+import { load } from '../../loader/load/index.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
+import { publish } from '../../loader/couchapp/publish.js'
+import { openSource } from '../../loader/load/sources/index.js'
 import { Store } from '../../loader/store/index.js'
 import { Mirror } from '../../client/mirror/index.js'
 import { blobOf } from '../../client/offline/database-reader.js'

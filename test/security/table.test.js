@@ -1,8 +1,8 @@
 // Every cell of the table of SECURITY.md: who may do what, over HTTP.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { setAccess } from '../../loader/access.js'
-import { publish } from '../../loader/publish.js'
+import { setAccess } from '../../loader/store/access.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { as, json, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'

@@ -1,5 +1,5 @@
 // What the tests of seeding share: a store and an upstream for each test, and a layer between them.
-import { seed as run } from '../../loader/seed/index.js'
+import { seed as run } from '../../loader/load/seed/index.js'
 import { parseArea } from '../../core/index.js'
 import { json } from '../support/backends.js'
 import { useStore } from '../support/store.js'

@@ -2,7 +2,7 @@
 // test is about the seed itself.
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
-import { seed } from '../../loader/seed/index.js'
+import { seed } from '../../loader/load/seed/index.js'
 import { measureHeap } from '../support/heap.js'
 import { png } from '../support/tiles.js'
 import { counts } from './helpers.js'

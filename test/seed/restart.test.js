@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { findCouchDb, startCouchDb } from '../../bench/couchdb.js'
 import { parseArea } from '../../core/index.js'
-import { seed } from '../../loader/seed/index.js'
+import { seed } from '../../loader/load/seed/index.js'
 import { Store } from '../../loader/store/index.js'
 import { startEmbeddedProcess } from '../support/embedded-process.js'
 import { checkInvariants } from '../support/invariants.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addSeconds, compareIds, now, parseArea, tileId } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { json, onEachStore } from '../support/backends.js'
 import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { checkInvariants } from '../support/invariants.js'

@@ -1,7 +1,7 @@
 // What an edition is compared with: the manifest before it where nobody else has written since, else the heads.
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
-import { mirror } from '../../loader/mirror/index.js'
+import { load } from '../../loader/load/index.js'
+import { mirror } from '../../loader/maintain/mirror/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'

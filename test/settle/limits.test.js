@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { parseArea } from '../../core/index.js'
 import { check, copyLayer, load, mirror, moveLayer, prune, removeLayer, resolve } from '../../loader/index.js'
-import { peerOf } from '../../loader/mirror/peer.js'
+import { peerOf } from '../../loader/store/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { json, onEachStore } from '../support/backends.js'

@@ -1,8 +1,8 @@
 // Random lives of a layer, in memory, with all that ships: loads, single writes, removals, two masters; overlapping, killed
 // and repeated. After each, every tile shows at every time what was said of it, whatever the order.
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
-import { removeEdition } from '../../loader/remove/index.js'
+import { load } from '../../loader/load/index.js'
+import { removeEdition } from '../../loader/maintain/remove/index.js'
 import { resolve } from '../../loader/check/conflicts.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { png } from '../support/tiles.js'

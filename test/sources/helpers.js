@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, parseArea, selectorOf, tileId } from '../../core/index.js'
-import * as mbtiles from '../../loader/sources/mbtiles.js'
-import * as pmtiles from '../../loader/sources/pmtiles.js'
+import * as mbtiles from '../../loader/load/sources/mbtiles.js'
+import * as pmtiles from '../../loader/load/sources/pmtiles.js'
 import { useFolder } from '../support/folder.js'
 
 const kinds = { mbtiles: mbtiles.open, pmtiles: pmtiles.open }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { IdTemplate, MAPPROXY_TEMPLATE } from '../../loader/sources/id-template.js'
+import { IdTemplate, MAPPROXY_TEMPLATE } from '../../loader/load/sources/id-template.js'
 
 /** What Python makes of `template % names`, and what we make of {name}. */
 const fill = (template, names) => template.replace(/%\((\w+)\)(0?)(\d*)[sdi]|%%|\{(\w+)\}/g, (match, python, zero, width, own) => (

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
-import { pmtilesDefaults } from '../../loader/sources/pmtiles.js'
+import { pmtilesDefaults } from '../../loader/load/sources/pmtiles.js'
 import { parseDirectory } from '../../loader/formats/pmtiles/directory.js'
 import { useArchive } from './helpers.js'
 import { directory, varint, writeArchive } from './pmtiles-writer.js'

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statfsSync, utimesSync } from 'node:fs'
 import path from 'node:path'
 import { compareIds, tileId } from '../../core/index.js'
-import { Spool, spoolDefaults } from '../../loader/spool.js'
+import { Spool, spoolDefaults } from '../../loader/formats/spool.js'
 import { seeded, useFolder } from '../loader/helpers.js'
 import { skip } from '../support/tools.js'
 import { runMeasured } from './helpers.js'
 
-const module = new URL('../../loader/spool.js', import.meta.url).href
+const module = new URL('../../loader/formats/spool.js', import.meta.url).href
 const YEAR = 365 * 86400
 
 describe('a spool', () => {

@@ -1,6 +1,6 @@
 // The description of a WMTS with many tile matrix sets.
 import assert from 'node:assert/strict'
-import { openWmts } from '../../loader/sources/wmts.js'
+import { openWmts } from '../../loader/load/sources/wmts.js'
 
 const WHERE = { name: 'wmts.xml' }
 const FEW = 200

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import { peerOf } from '../../loader/mirror/peer.js'
+import { peerOf } from '../../loader/store/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { readListed } from '../../loader/store/fetch.js'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { checkInvariants, checkLoaded } from '../support/invariants.js'

@@ -1,6 +1,6 @@
 // Listing and fetching while somebody writes: no tile is lost, none comes twice, and what was listed is what is fetched.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { asOf, endOf, parseArea, tileId } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { listDefaults } from '../../loader/store/ranges.js'
 import { tileDocument } from '../../core/store/documents.js'

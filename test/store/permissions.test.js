@@ -1,6 +1,6 @@
 // Who may do what, over HTTP: the security object and validate_doc_update together.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store, PRIVATE_SECURITY } from '../../loader/store/index.js'
 import { as, json, request } from '../support/backends.js'
 import { withPeople } from '../support/people.js'

@@ -1,6 +1,6 @@
 // The URLs of DESIGN.md 4, asked over HTTP of the couchapp itself.
 import assert from 'node:assert/strict'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 import { as, onEachStore, request } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'

@@ -1,5 +1,5 @@
 // A store with its design documents, on either kind of server.
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 
 /** @param {{database: () => Promise<string>}} backend */

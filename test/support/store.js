@@ -1,5 +1,5 @@
 // A store of its own for each test of a suite, or for the suite.
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Store } from '../../loader/store/index.js'
 
 /**

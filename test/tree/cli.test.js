@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { nginxConfig } from '../../loader/tree/index.js'
+import { nginxConfig } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { memory, runCommand } from '../support/cli.js'

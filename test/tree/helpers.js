@@ -4,7 +4,7 @@ import { lstatSync, readFileSync, readdirSync, readlinkSync, statSync } from 'no
 import path from 'node:path'
 import { asOf, endOf, inspectTile, isExactTime } from '../../core/index.js'
 import { until } from '../../bench/wait.js'
-import { exportTree } from '../../loader/tree/index.js'
+import { exportTree } from '../../loader/export/tree/index.js'
 import { useFolder } from '../support/folder.js'
 import { readWholeStore } from '../support/invariants.js'
 import { useStore } from '../support/store.js'

@@ -1,7 +1,7 @@
 // Comparing trees with a layer while somebody else sees to what changes.
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { CHUNK, Comparison } from '../../loader/tree/comparison.js'
+import { CHUNK, Comparison } from '../../loader/export/tree/comparison.js'
 import { useFolder } from '../support/folder.js'
 
 describe('comparing everything', () => {

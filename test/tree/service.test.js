@@ -5,7 +5,7 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createProgram } from '../../loader/cli/program.js'
-import { nginxDefaults } from '../../loader/tree/nginx.js'
+import { nginxDefaults } from '../../loader/export/tree/nginx.js'
 import { useFolder } from '../support/folder.js'
 import { skip } from '../support/tools.js'
 

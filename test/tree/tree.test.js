@@ -4,7 +4,7 @@ import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:
 import path from 'node:path'
 import { parseArea } from '../../core/index.js'
 import { Store, publish, removeEdition } from '../../loader/index.js'
-import { exportTree } from '../../loader/tree/index.js'
+import { exportTree } from '../../loader/export/tree/index.js'
 import { until } from '../../bench/wait.js'
 import { onEachStore } from '../support/backends.js'
 import { png, square } from '../support/tiles.js'

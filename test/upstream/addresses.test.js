@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { checkUpstream, tileBounds } from '../../core/index.js'
-import { openUpstream } from '../../loader/upstream/index.js'
-import { blockOf, rectangleOf, tilesOf } from '../../loader/upstream/image.js'
+import { openUpstream } from '../../loader/load/upstream/index.js'
+import { blockOf, rectangleOf, tilesOf } from '../../loader/load/upstream/image.js'
 import { tileAddress, exceptionText, getMapAddress } from '../../core/upstream-address.js'
 
 const address = (upstream, z, x, y, size = 256) => tileAddress(checkUpstream(upstream), { z, x, y }, size)

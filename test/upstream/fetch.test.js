@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { userAgentOf } from '../../loader/upstream/index.js'
+import { userAgentOf } from '../../loader/load/upstream/index.js'
 import { until } from '../../bench/wait.js'
 import { codeOf, useUpstream } from './support.js'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../loader/upstream/freshness.js'
+import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from '../../loader/load/upstream/freshness.js'
 
 const NOW = '2024-03-01T12:00:00Z'
 const later = seconds => new Date(Date.parse(NOW) + seconds * 1000).toISOString().slice(0, 19) + 'Z'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../../core/index.js'
-import { Limiter } from '../../loader/upstream/limiter.js'
-import { ExpiringMap } from '../../loader/upstream/index.js'
+import { Limiter } from '../../loader/load/upstream/limiter.js'
+import { ExpiringMap } from '../../loader/load/upstream/index.js'
 import { until } from '../../bench/wait.js'
 import { codeOf, useUpstream } from './support.js'
 

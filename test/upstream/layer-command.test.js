@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createProgram } from '../../loader/cli/program.js'
 import { Store } from '../../loader/store/index.js'
-import { isPublished } from '../../loader/publish.js'
+import { isPublished } from '../../loader/couchapp/publish.js'
 import { memory, useFolder } from '../loader/helpers.js'
 import { onEachStore } from '../support/backends.js'
 

@@ -3,7 +3,7 @@ import sharp from 'sharp'
 import { inspectTile } from '../../core/index.js'
 import { pixelsOf, tilePixels } from '../support/drawing.js'
 import { until } from '../../bench/wait.js'
-import { Secrets } from '../../loader/upstream/secrets.js'
+import { Secrets } from '../../loader/load/upstream/secrets.js'
 import { startUpstream } from '../support/upstream-server.js'
 import { codeOf, useUpstream } from './support.js'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { Networks } from '../../loader/upstream/networks.js'
+import { Networks } from '../../loader/load/upstream/networks.js'
 import { LOOPBACK } from '../support/upstream-server.js'
 import { codeOf, useUpstream } from './support.js'
 

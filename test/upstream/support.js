@@ -1,6 +1,6 @@
 // What the tests of upstreams share: a server for each suite, and upstreams of it that are closed after each test.
 import assert from 'node:assert/strict'
-import { openUpstream } from '../../loader/upstream/index.js'
+import { openUpstream } from '../../loader/load/upstream/index.js'
 import { LOOPBACK, startUpstream } from '../support/upstream-server.js'
 
 /**
@@ -12,7 +12,7 @@ export function useUpstream (options) {
   const given = /** @type {any} */ ({ open })
   const opened = []
 
-  /** @param {Record<string, any>} [settings] @param {Record<string, any>} [layer] @param {import('../../loader/upstream/index.js').UpstreamOptions} [more] */
+  /** @param {Record<string, any>} [settings] @param {Record<string, any>} [layer] @param {import('../../loader/load/upstream/index.js').UpstreamOptions} [more] */
   function open (settings = {}, layer = {}, more = {}) {
     const { url } = given.server
     const addresses = {

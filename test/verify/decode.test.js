@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { crc32, gzipSync } from 'node:zlib'
-import { unpack } from '../../loader/unpack.js'
-import { examine } from '../../loader/verify/decode.js'
+import { unpack } from '../../loader/formats/unpack.js'
+import { examine } from '../../loader/check/files/decode.js'
 import { collectGarbage } from '../support/garbage.js'
 import { field, flipped, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
 

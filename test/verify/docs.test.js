@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { faults } from '../../loader/verify/faults.js'
-import { Report, reportDefaults } from '../../loader/verify/report.js'
+import { faults } from '../../loader/check/files/faults.js'
+import { Report, reportDefaults } from '../../loader/check/files/report.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Texts of files of a folder. @param {string} folder @param {(name: string) => boolean} isMeant */
 const textsOf = (folder, isMeant) => readdirSync(path.join(root, folder), { recursive: true }).map(String).filter(isMeant).map(name => readFileSync(path.join(root, folder, name), 'utf8'))
-const sources = ['loader/verify', 'loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
-sources.push(readFileSync(path.join(root, 'loader/check/index.js'), 'utf8'))
+const sources = ['loader/formats', 'loader/check'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^faults\.js$/.test(name)))
 const tests = ['test/verify', 'test/check', 'test/settle'].flatMap(folder => textsOf(folder, name => /\.js$/.test(name) && !/^docs\.test/.test(name))).join('\n')
 const page = readFileSync(path.join(root, 'docs/checking.md'), 'utf8')
 

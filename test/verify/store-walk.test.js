@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { compareIds, parseArea, tileId, versionId } from '../../core/index.js'
-import { publish } from '../../loader/publish.js'
+import { publish } from '../../loader/couchapp/publish.js'
 import { Couch } from '../../loader/store/couch.js'
 import { Store } from '../../loader/store/index.js'
 import { walkDefaults } from '../../loader/check/walk.js'

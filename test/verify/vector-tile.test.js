@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { checkVectorTile, readSourceLayers } from '../../loader/verify/vector-tile.js'
+import { checkVectorTile, readSourceLayers } from '../../loader/check/files/vector-tile.js'
 import { seeded } from '../loader/helpers.js'
 import { varint } from '../sources/pmtiles-writer.js'
 import { encodeTile } from '../support/vector-tile.js'

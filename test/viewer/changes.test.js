@@ -2,7 +2,7 @@
 // Only what changed here: editions of the view, how much of it they changed, small pictures, and how often places did.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
-import { load } from '../../loader/load.js'
+import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { tilesOf } from '../client/support/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'

@@ -2,7 +2,7 @@
 // Stores that were loaded apart disagree: the page says so in passing, and what to do about it.
 import assert from 'node:assert/strict'
 import { resolve } from '../../loader/check/conflicts.js'
-import { peerOf } from '../../loader/mirror/peer.js'
+import { peerOf } from '../../loader/store/peer.js'
 import { startGateway } from '../../server/gateway/index.js'
 import { until } from '../../bench/wait.js'
 import { drawnTiles, openPage, screens } from './browser.js'

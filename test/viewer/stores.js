@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Store } from '../../loader/index.js'
 import { VIEWER_CSP } from '../../loader/couchapp/policy.js'
-import { findEmbedded } from '../../loader/embedded.js'
+import { findEmbedded } from '../../loader/store/embedded.js'
 import { up } from '../../server/index.js'
 
 export const SMALL = { zooms: { min: 0, max: 2 }, hours: 5, years: 0 }

@@ -1,7 +1,7 @@
 /* global document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { T } from '../client/support/gallery.js'
-import { load } from '../../loader/load.js'
+import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { onViewer } from './stage.js'

@@ -1,6 +1,6 @@
 /* global document -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
-import { load } from '../../loader/load.js'
+import { load } from '../../loader/load/index.js'
 import { memorySource } from '../support/memory-source.js'
 import { T, layers, tilesOf } from '../client/support/gallery.js'
 import { drawnTiles, shownAt } from './browser.js'

@@ -4,7 +4,7 @@ import { mock } from 'node:test'
 import { TilecouchError, faultIn, offeredOptions, typedAgain, typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
 import { typedArguments } from '../../loader/cli/work.js'
-import { Work } from '../../loader/work.js'
+import { Work } from '../../loader/store/work.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')
 const settled = async () => { for (let at = 0; at < 50; at++) await Promise.resolve() }

@@ -3,7 +3,7 @@
 import { workState } from '../../../core/work.js'
 import { pendingOf } from './figures.js'
 
-export const findingDefaults = { // as the doctor has them, see loader/doctor/inspection.js
+export const findingDefaults = { // as the doctor has them, see loader/check/doctor/inspection.js
   waste: 2, // file size / data in use
   waits: 536_870_912, // wasted bytes at which CouchDB compacts by itself
   little: 100e6, // wasted bytes that do not matter

@@ -3,7 +3,7 @@
 import { gzipSync } from 'node:zlib'
 import { readVarint } from 'pmtiles'
 import { TilecouchError } from '../../errors.js'
-import { canUnpack, unpack } from '../../unpack.js'
+import { canUnpack, unpack } from '../unpack.js'
 import { FIRST_BYTES, HEADER_BYTES, cannotUnpack } from './header.js'
 import { ID_LIMIT } from './ids.js'
 

@@ -1,7 +1,7 @@
 // The 127 bytes that a PMTiles archive begins with, and its metadata: where the sections are, what they are packed
 // with, what the map is like.
 import { formats } from '../../../core/index.js'
-import { canUnpack, unpack } from '../../unpack.js'
+import { canUnpack, unpack } from '../unpack.js'
 import { sourceLimits } from '../limits.js'
 
 export const HEADER_BYTES = 127

@@ -1,5 +1,5 @@
 // Rows of the primary index (_all_docs, _local_docs) and of views (_view, /queries, _info).
-import { sizeOfFolder } from '../../../loader/system.js'
+import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound, toHttpError } from '../errors.js'
 import { signatureOf } from '../views/index.js'

@@ -1,6 +1,6 @@
 // The server outside its databases, and a database as a whole: create, describe, delete, security, maintenance.
 import { randomUUID } from 'node:crypto'
-import { sizeOfFolder } from '../../../loader/system.js'
+import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { HttpError, badRequest } from '../errors.js'

@@ -1,6 +1,6 @@
 // Parses the credentials of a request: tokens in the address, in a header or in cookies. Nothing is checked here.
 import { createHash } from 'node:crypto'
-import { looksLikeToken } from '../../../loader/token.js'
+import { looksLikeToken } from '../../../loader/store/token.js'
 
 const COOKIE = 'tilecouch'
 const MOST_TOKENS = 8 // in cookies

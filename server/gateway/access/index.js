@@ -2,7 +2,7 @@
 // layers are public.
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet } from '../../../core/layer-set.js'
-import { parseKeys, readKeys, readToken } from '../../../loader/token.js'
+import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
 import { looksLikeStoreToken } from '../../../core/tokens.js'
 import { tokenIn, tokenToCookie, tokensOf } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
@@ -26,14 +26,14 @@ export async function openAccess (options, { couch, log, signal }) {
 }
 
 export class Access {
-  /** @type {Map<string, import('../../../loader/token.js').Claim>} */
+  /** @type {Map<string, import('../../../loader/store/token.js').Claim>} */
   #known = new Map()
   #layers
   #keys
 
   /**
    * @param {any} privateLayers
-   * @param {import('../../../loader/token.js').Keys} keys
+   * @param {import('../../../loader/store/token.js').Keys} keys
    * @param {StoreTokens} tokens of the store
    */
   constructor (privateLayers, keys, tokens) {

@@ -2,14 +2,14 @@
 import { TilecouchError } from '../../../loader/errors.js'
 
 export class Visitor {
-  /** @type {import('../../../loader/token.js').Claim[]} */
+  /** @type {import('../../../loader/store/token.js').Claim[]} */
   #claims = []
   /** @type {TilecouchError | undefined} what was wrong with the first invalid token */
   #problem
 
   /**
    * @param {import('./index.js').Access} access @param {object} found in the request
-   * @param {import('../../../loader/token.js').Claim[]} found.claims
+   * @param {import('../../../loader/store/token.js').Claim[]} found.claims
    * @param {TilecouchError} [found.problem]
    * @param {string} [found.link] the token of the address, when it is valid
    */

@@ -1,6 +1,6 @@
 // What monitoring reads: /health and /metrics.
 import { sendBody, sendJson } from '../responses.js'
-import { version } from '../../../loader/package.js'
+import { version } from '../../../loader/store/package.js'
 
 const STORE_TIMEOUT = 2000 // milliseconds
 const KEPT = 1000 // milliseconds for which an answer of the store is used again

@@ -3,7 +3,7 @@
 // allow. A fetch goes on when its clients have left, since the upstream has done the work.
 import { now as currentTime, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'
-import { saveAnswer } from '../../../loader/upstream/save.js'
+import { saveAnswer } from '../../../loader/load/upstream/save.js'
 import { ThrottledLog } from '../log.js'
 import { ignoreRejection, waitAtMost, waitFor } from '../shared-work.js'
 import { Entry } from './entry.js'

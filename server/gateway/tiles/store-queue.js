@@ -1,5 +1,5 @@
 // The store for writers of single tiles: their writes, extensions and look-ups are sent together. It has the
-// methods of Store that loader/upstream/save.js uses.
+// methods of Store that loader/load/upstream/save.js uses.
 import { copyError } from '../shared-work.js'
 import { Batches } from './batches.js'
 

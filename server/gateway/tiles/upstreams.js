@@ -1,8 +1,8 @@
 // The upstreams of the layers, each opened when it is first needed and again when its layer changes.
 import { isDeepStrictEqual } from 'node:util'
-import { openUpstream, userAgentOf } from '../../../loader/upstream/index.js'
+import { openUpstream, userAgentOf } from '../../../loader/load/upstream/index.js'
 
-/** @typedef {import('../../../loader/upstream/index.js').Upstream} Upstream */
+/** @typedef {import('../../../loader/load/upstream/index.js').Upstream} Upstream */
 /** @typedef {import('../layers.js').Layer} Layer */
 
 export class Upstreams {

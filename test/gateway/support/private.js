@@ -1,5 +1,5 @@
 // A store with an open and two private layers, whose every byte is known, a gateway before it, and visitors of all kinds.
-import { readToken, signToken } from '../../../loader/token.js'
+import { readToken, signToken } from '../../../loader/store/token.js'
 import { request } from '../../support/backends.js'
 import { png } from '../../support/tiles.js'
 

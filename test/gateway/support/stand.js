@@ -1,5 +1,5 @@
 // Gateways for suites, before a store with a published couchapp.
-import { publish } from '../../../loader/publish.js'
+import { publish } from '../../../loader/couchapp/publish.js'
 import { Store } from '../../../loader/store/index.js'
 import { startGateway } from '../../../server/gateway/index.js'
 import { ask, closeConnections } from './wire.js'

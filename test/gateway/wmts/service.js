@@ -1,7 +1,7 @@
 // The WMTS alone behind a server of its own: layers are objects, and a tile is answered with what was asked for.
 import { TilecouchError } from '../../../core/errors.js'
 import { wmts } from '../../../server/gateway/wmts/index.js'
-import '../../../loader/proj4.js'
+import '../../../loader/store/proj4.js'
 import { startServer } from '../../support/server.js'
 
 export const layers = {

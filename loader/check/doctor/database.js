@@ -1,0 +1,54 @@
+// The database: whether it exists, its documents, and what of its files is waste.
+import { CONFLICTS } from '../conflicts.js'
+import { Store } from '../../store/index.js'
+import { count, plural } from '../../text.js'
+import { ifIndexed, wasteOf } from './indexes.js'
+import { bad, ok, warning } from './inspection.js'
+
+export const databaseConditions = [
+  { area: 'database', check: 'database', needs: 'a member', server: true, fixable: true, look: existence },
+  { area: 'database', check: 'documents', needs: 'a member', look: documents },
+  { area: 'database', check: 'compaction', needs: 'a member', couchOnly: true, look: compaction },
+  {
+    area: 'database', check: 'conflicts', needs: 'a member',
+    look: async inspection => ifIndexed(inspection, await conflicts(inspection))
+  }
+]
+
+/** Finds nothing when the database is there. */
+async function existence (inspection) {
+  const { url, q, n, closed } = inspection.subject
+  try {
+    await inspection.info()
+  } catch (error) {
+    if (error.code !== 'DATABASE_NOT_FOUND') throw error
+    const fix = () => Store.create(url, { public: false, closed, q, n })
+    return bad(error.message, 'There is no store. A load creates it as well.', 'tilecouch doctor --fix creates it', { fix })
+  }
+}
+
+async function documents (inspection) {
+  const { doc_count: docs, doc_del_count: deleted = 0 } = await inspection.info()
+  const { tombstones, fewTombstones } = inspection.limits
+  const share = deleted / Math.max(1, docs + deleted)
+  const figures = { documents: docs, deleted }
+  const found = `${count(docs)}${deleted ? `, and ${plural(deleted, 'tombstone')} (${Math.round(100 * share)} %)` : ''}`
+  if (deleted <= fewTombstones || share <= tombstones) return ok(found, figures)
+  return warning(found, 'Tombstones are never removed. Every new mirror or follower reads all of them.',
+    'Use --purge with prune and remove: it leaves no tombstones. See docs/removing.md.', { figures })
+}
+
+async function compaction (inspection) {
+  const { sizes: { file = 0, active = 0 } = {}, compact_running: running } = await inspection.info()
+  return wasteOf(inspection, { file, active, running, what: 'compact' })
+}
+
+async function conflicts (inspection) {
+  const rows = await inspection.couch.view(CONFLICTS, { group_level: 1 })
+  const total = rows.reduce((sum, { value }) => sum + value, 0)
+  const figures = { conflicts: total }
+  if (!total) return ok('none', figures)
+  const named = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
+  const why = 'Stores that were loaded independently disagree: which version readers see is chance.'
+  return warning(`${plural(total, 'document')} (${named})`, why, 'tilecouch check --only conflicts --fix', { figures })
+}

@@ -1,0 +1,55 @@
+// A gateway, by its /health.
+import { raceAbort, timeoutSignal } from '../../../core/abort.js'
+import { TilecouchError } from '../../errors.js'
+import { duration } from '../../text.js'
+import { bad, ok, unknown } from './inspection.js'
+
+export const gatewayConditions = [
+  { area: 'gateway', check: 'health', needs: 'anybody', look: health }
+]
+
+/** The URL that /health follows. @param {string} address */
+export function baseOf (address) {
+  if (!/^https?:/.test(address) || !URL.canParse(address)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--gateway', value: address, why: 'it takes an http(s) URL' })
+  }
+  return address.replace(/\/*$/, '/')
+}
+
+async function read (inspection, url) {
+  const waiting = timeoutSignal(inspection.limits.timeout, inspection.signal)
+  try {
+    const answer = await raceAbort(fetch(url, { signal: waiting.signal }), waiting.signal)
+    const text = await raceAbort(answer.text(), waiting.signal)
+    return { status: answer.status, text }
+  } catch {
+    return { status: 0, text: '' }
+  } finally {
+    waiting.end()
+  }
+}
+
+/** Looks only when a gateway was named. */
+async function health (inspection) {
+  const base = inspection.subject.gateway
+  if (!base) return
+  const { status, text } = await read(inspection, new URL('health', base))
+  if (!status) {
+    return bad(`${base} does not answer`, 'It serves nobody.', 'systemctl status tilecouch; journalctl -u tilecouch')
+  }
+  let answer
+  try {
+    answer = JSON.parse(text)
+  } catch {
+    return unknown(`${base}health answers ${status}, but is not a gateway's`,
+      'If it has a port for monitoring (--ops-port), name that.')
+  }
+  const { status: state = 'unknown', version, mirror, error } = answer
+  const lag = mirror && (mirror.lag === null ? 'never complete' : `${duration(mirror.lag)} behind`)
+  const found = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${lag}` : ''}`
+  if (state === 'ok') return ok(found)
+  const why = state === 'behind'
+    ? 'It is further behind than --max-lag allows.'
+    : `Its store does not answer${error ? ` (${error})` : ''}.`
+  return bad(found, why, 'Check its store, and the network.')
+}

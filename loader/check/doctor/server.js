@@ -1,0 +1,121 @@
+// The server: its version and the known faults of it, its nodes, its system databases.
+import { TilecouchError } from '../../errors.js'
+import { Couch } from '../../store/couch.js'
+import { plural } from '../../text.js'
+import { bad, ok, unknown, warning } from './inspection.js'
+
+export const serverConditions = [
+  { area: 'server', check: 'version', needs: 'anybody', server: true, look: version },
+  { area: 'server', check: 'nodes', needs: 'a server admin', server: true, couchOnly: true, look: nodes },
+  { area: 'server', check: '_up', needs: 'anybody', server: true, couchOnly: true, look: maintenance },
+  ...['_users', '_replicator'].map(name => ({
+    area: 'server', check: `database ${name}`, needs: 'a server admin', server: true, couchOnly: true, fixable: true,
+    look: inspection => systemDatabase(inspection, name)
+  }))
+]
+
+/**
+ * Faults of CouchDB versions that concern tiles: attachments, compaction, replication, purging, design functions. From
+ * the release notes of 3.3 to 3.5, with the number of the issue there.
+ * @type {{fixed: string, issue: string, what: string, only?: 'purged' | 'quickjs'}[]}
+ */
+export const faults = [
+  { fixed: '3.3.1', issue: '#4353', what: 'no more than one replication is started' },
+  { fixed: '3.3.2', issue: 'CVE-2023-26268', what: 'design functions of one database may see data that those of another left' },
+  { fixed: '3.3.3', issue: 'CVE-2023-45725', what: 'design functions see the headers with which admins log in' },
+  { fixed: '3.3.3', issue: '#4679', what: 'the replicator sometimes loses an attachment' },
+  { fixed: '3.3.3', issue: '#4821', what: 'the compaction of a busy index fails at its end and starts again' },
+  { fixed: '3.3.3', issue: '#4626', what: 'splitting a shard applies purges to the wrong shards', only: 'purged' },
+  { fixed: '3.4.3', issue: '#5347', what: 'attachments are counted wrongly, so that shards are compacted too late' },
+  { fixed: '3.4.3', issue: '#5437', what: 'the replicator copies the bytes of a tile again whenever its document changes' },
+  { fixed: '3.4.3', issue: '#5440', what: 'purges beyond purged_infos_limit are listed wrongly', only: 'purged' },
+  { fixed: '3.5.2', issue: '#5827, #5912', what: 'indexes may lose their position among purges and are built again', only: 'purged' },
+  { fixed: '3.5.2', issue: '#5751', what: 'QuickJS leaks memory and may crash', only: 'quickjs' }
+]
+
+/**
+ * Who answers; asked before everything else.
+ * @param {import('./inspection.js').Inspection} inspection
+ * @returns {Promise<string>} in words
+ */
+export async function identify (inspection) {
+  const answer = await inspection.couch.find({ server: true }).catch(error => {
+    if (error.code === 'BAD_ANSWER') return undefined // a gateway shows a page there
+    throw error
+  })
+  if (!answer?.couchdb) return 'a server that does not say what it is'
+  if (typeof answer.version !== 'string') {
+    throw new TilecouchError('BAD_ANSWER', { url: inspection.couch.serverUrl, why: 'it has no version' })
+  }
+  inspection.embedded = /embedded/i.test(answer.vendor?.name ?? '')
+  inspection.version = answer.version
+  inspection.uuid = answer.uuid
+  return inspection.embedded ? `embedded CouchDB (PouchDB) ${answer.version}` : `CouchDB ${answer.version}`
+}
+
+async function version (inspection) {
+  const { version: running, embedded } = inspection
+  if (running === undefined) {
+    return unknown('the server does not say that it is CouchDB', 'Name the database itself, not a gateway.')
+  }
+  if (embedded) return ok(running)
+  const [major, minor] = numbersOf(running)
+  if (major !== 3 || minor < 3) {
+    return bad(running, 'Other versions are not tested; CouchDB 4 has no rewrites, lists and shows.',
+      'Use CouchDB 3.3 to 3.5.')
+  }
+  const { purge_seq: purges } = await inspection.info().catch(() => ({ purge_seq: 0 }))
+  // only admins may see which JavaScript engine runs
+  const engine = await inspection.ask({ path: '_node/_local/_versions', server: true })
+    .then(answer => answer?.javascript_engine?.name, () => undefined)
+  const known = faultsOf(running, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
+  if (!known.length) return ok(running)
+  const concern = known.length === 1 ? 'concerns' : 'concern'
+  return warning(`${running} has ${plural(known.length, 'known fault')} that ${concern} tiles`,
+    known.map(({ what, issue }) => `${what} (${issue})`).join('; '),
+    `Upgrade to CouchDB ${known.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
+    { figures: { faults: known.length } })
+}
+
+const numbersOf = text => (/^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []).slice(1).map(part => +(part ?? 0))
+
+/** @param {string} one version @param {string} other */
+export function isBefore (one, other) {
+  const [left, right] = [numbersOf(one), numbersOf(other)]
+  if (!left.length) return false
+  const at = left.findIndex((part, index) => part !== right[index])
+  return at >= 0 && left[at] < right[at]
+}
+
+/** @param {string} running version @param {Partial<Record<'purged' | 'quickjs', boolean>>} server what applies to it */
+export const faultsOf = (running, server) =>
+  faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
+
+async function nodes (inspection) {
+  const { all_nodes: reached, cluster_nodes: wanted } = await inspection.membership()
+  const away = wanted.filter(node => !reached.includes(node))
+  const figures = { nodes: wanted.length, away: away.length }
+  if (!away.length) return ok(plural(wanted.length, 'node'), figures)
+  return bad(`${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
+    'Data that only these nodes have can be neither read nor written.',
+    'Start them again, or remove them from _nodes.', { figures })
+}
+
+async function maintenance (inspection) {
+  const answer = await inspection.couch.find({ path: '_up', server: true })
+  if (answer?.status === 'ok') return ok('ok')
+  return bad(answer?.status ?? 'not found', 'Load balancers send no requests there.', 'couchdb/maintenance_mode = false')
+}
+
+/** Finds nothing when the database is there. */
+async function systemDatabase ({ couch, subject }, name) {
+  const info = await couch.find({ path: name, server: true }).catch(error => {
+    if (error.code === 'DATABASE_NOT_FOUND') return undefined
+    if (['FORBIDDEN', 'UNAUTHORIZED'].includes(error.code)) return true
+    throw error
+  })
+  if (info) return
+  return warning('does not exist', 'Users and replication need it.', 'tilecouch doctor --fix', {
+    fix: () => new Couch(subject.url, { retries: 2 }).request({ method: 'PUT', path: name, server: true })
+  })
+}

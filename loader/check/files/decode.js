@@ -1,0 +1,71 @@
+// One tile, decoded: the pixels of an image, the features of a vector tile. Whatever a hostile tile claims, memory is
+// bounded: by pixels before an image is decoded, by unpacked bytes as a vector tile is, and what is large waits until
+// it is alone.
+import { formats, inspectTile } from '../../../core/index.js'
+import { unpack, unpackDefaults } from '../../formats/unpack.js'
+import { checkVectorTile } from './vector-tile.js'
+
+export const decodeDefaults = {
+  bytes: unpackDefaults.bytes, // a tile of more, packed or unpacked, is not decoded; the loader's limit
+  side: 2048 // pixels: images up to this are decoded whatever the tile size is
+}
+
+let sharp // loaded when it is needed: other commands need not wait for it
+
+/** @typedef {[code: string, why?: string][]} Problems */
+
+/**
+ * @param {Buffer} bytes
+ * @param {{decode?: boolean, tileSize?: number, unpacked?: boolean}} [options] tileSize: pixels; unpacked: a vector
+ *   tile need not be gzipped
+ * @returns {Promise<{type?: string, ext?: string, width?: number, height?: number, problems: Problems}>}
+ */
+export async function examine (bytes, { decode = true, tileSize = 0, unpacked = false } = {}) {
+  if (!bytes?.length) return { problems: [['empty-tile']] }
+  if (bytes.length > decodeDefaults.bytes) return { problems: [['oversized-tile', `${bytes.length} bytes`]] }
+  const isRaw = unpacked && isProtobuf(bytes)
+  let format
+  try {
+    format = isRaw ? formats.mvt : inspectTile(bytes)
+  } catch (error) {
+    return { problems: [[CODES[error.code] ?? 'truncated-tile', error.details?.why ?? error.message]] }
+  }
+  if (format === formats.mvt) return { ...format, problems: await vectorProblems(bytes, isRaw, decode) }
+  return decode ? { ...format, ...await decodeImage(bytes, format, tileSize) } : { ...format, problems: [] }
+}
+
+const CODES = { EMPTY_IMAGE: 'empty-tile', UNKNOWN_IMAGE: 'unknown-format', TRUNCATED_IMAGE: 'truncated-tile' }
+
+const isProtobuf = bytes => bytes[0] === 0x1a // field 3, a layer: what a vector tile begins with
+
+/** @returns {Promise<Problems>} */
+async function vectorProblems (bytes, isRaw, decode) {
+  let content = bytes
+  try {
+    if (!isRaw) content = await unpack(bytes)
+  } catch (error) {
+    return [error.code === 'ERR_BUFFER_TOO_LARGE' ? ['oversized-tile', `more than ${decodeDefaults.bytes} bytes unpacked`] : ['truncated-tile', error.message]]
+  }
+  if (!decode) return []
+  const { damage, odd } = checkVectorTile(content)
+  return [
+    ...(damage ? [/** @type {[string, string]} */ (['undecodable-tile', damage])] : []),
+    ...odd.map(why => /** @type {[string, string]} */ (['odd-vector-tile', why]))
+  ]
+}
+
+async function decodeImage (bytes, format, tileSize) {
+  sharp ??= (await import('sharp')).default
+  const side = Math.max(2 * tileSize, decodeDefaults.side)
+  try {
+    // one channel is enough to have every pixel decoded, and a third of the memory
+    const { info } = await sharp(bytes, {
+      // what libjpeg warns of is damage; what libpng warns of is mostly a colour profile
+      failOn: format === formats.jpeg ? 'warning' : 'error', limitInputPixels: side * side, sequentialRead: true
+    }).extractChannel(0).raw().toBuffer({ resolveWithObject: true })
+    return { width: info.width, height: info.height, problems: [] }
+  } catch (error) {
+    const isLarge = /exceeds pixel limit/i.test(error.message)
+    return { problems: [/** @type {[string, string]} */ ([isLarge ? 'oversized-tile' : 'undecodable-tile', error.message.replace(/^unknown error$/i, 'the decoder does not say why')])] }
+  }
+}

@@ -1,0 +1,91 @@
+// Examines tiles, whatever they come from: each is read, decoded and compared with its container. Several at
+// once, reported in the order in which they came.
+import { pMapIterable } from 'p-map'
+import { isTileSize } from '../../../core/images.js'
+import { TilecouchError } from '../../errors.js'
+import { decodeDefaults, examine } from './decode.js'
+
+export const tilesDefaults = {
+  concurrency: 4 // tiles decoded at once: as many as libuv has threads
+}
+
+const USUAL = 256 // pixels
+
+/**
+ * @typedef {object} Job
+ * @property {string} where
+ * @property {number} [size] bytes, when known before they are read
+ * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws what makes it unreadable; nothing: it
+ *   is not there after all
+ * @property {(found: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] with
+ *   what the container says
+ */
+
+/**
+ * @param {AsyncIterable<Job> | Iterable<Job>} jobs
+ * @param {{report: import('./report.js').Report, decode?: boolean, tileSize?: number, unpacked?: boolean,
+ *   signal?: AbortSignal, onTile?: (done: {tiles: number, bytes: number}) => void}} options
+ *   tileSize: pixels, else as the images show; unpacked: vector tiles need not be gzipped
+ * @returns {Promise<{tiles: number, bytes: number, decoded: number, types: Record<string, number>}>}
+ */
+export async function examineAll (jobs, { report, decode = true, tileSize, unpacked, signal, onTile }) {
+  const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
+  const sizes = new Sizes(tileSize)
+  const { concurrency } = tilesDefaults
+  const examined = pMapIterable(jobs, job => examineJob(job, { decode, tileSize, unpacked }), { concurrency })
+  for await (const { where, missing, size, type, width, height, problems } of examined) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (missing) continue
+    report.addAll(where, problems)
+    if (width && !sizes.isUsual(width, height)) report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${sizes.expected} x ${sizes.expected}`)
+    done.tiles++
+    done.bytes += size
+    if (type) done.types[type] = (done.types[type] ?? 0) + 1
+    if (decode && type && !problems.some(([code]) => UNDECODED.has(code))) done.decoded++
+    onTile?.(done)
+  }
+  if (signal?.aborted) throw new TilecouchError('ABORTED')
+  return done
+}
+
+/** Which sizes of images are usual: that of the tiles, and twice that for sharp screens. */
+class Sizes {
+  #isKnown
+
+  /** @param {number} [tileSize] nothing: as the first image that has the size of a tile */
+  constructor (tileSize) {
+    this.#isKnown = tileSize !== undefined
+    this.expected = tileSize ?? USUAL
+  }
+
+  isUsual (width, height) {
+    if (width !== height) return false
+    if (!this.#isKnown && isTileSize(width, height)) {
+      this.#isKnown = true
+      this.expected = width
+    }
+    return width === this.expected || width === 2 * this.expected
+  }
+}
+
+const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
+
+/**
+ * @param {Job} job
+ * @param {{decode: boolean, tileSize?: number, unpacked?: boolean}} options
+ * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number,
+ *   problems: import('./decode.js').Problems}>}
+ */
+async function examineJob ({ where, size = 0, read, compare }, options) {
+  if (size > decodeDefaults.bytes) return { where, size: 0, problems: [['oversized-tile', `${size} bytes`]] }
+  let bytes
+  try {
+    bytes = await read()
+  } catch (error) {
+    if (error.code === 'ABORTED') throw error
+    return { where, size: 0, problems: [['unreadable-tile', error.message]] }
+  }
+  if (!bytes) return { where, missing: true, size: 0, problems: [] }
+  const { problems, ...found } = await examine(bytes, options)
+  return { where, size: bytes.length, ...found, problems: [...problems, ...(compare?.({ ...found, bytes }) ?? [])] }
+}

@@ -1,0 +1,119 @@
+// Compares two times of a layer, or two layers: counts the differences by zoom, and lists them tile by tile. Memory
+// does not grow with the number of tiles.
+import { TilecouchError } from '../../errors.js'
+import { changesOf, pairsOf, withinLayer } from './changes.js'
+import { compareManifests } from './manifests.js'
+import { openSides } from './sides.js'
+
+/**
+ * @typedef {object} DiffOptions
+ * @property {import('../../../core/area.js').Area} [area]
+ * @property {import('../../../core/grid.js').Zooms} [zooms]
+ * @property {AbortSignal} [signal]
+ * @property {(change: import('./changes.js').Change) => void | Promise<void>} [onTile] of every tile that differs, in
+ * the order of ids; awaited
+ * @property {(tally: Tally) => void} [onProgress] after every tile
+ */
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} from `osm@2023`, or `osm` as it is now
+ * @param {string} to
+ * @param {DiffOptions} [options]
+ * @returns {Promise<Summary>}
+ */
+export async function diff (store, from, to, { onTile, onProgress, area, zooms, signal } = {}) {
+  const selection = { area, zooms, signal }
+  const tally = new Tally()
+  const [before, after] = await openSides(store, [from, to], selection)
+  const byManifests = await compareManifests(store, before, after, selection)
+  if (byManifests) {
+    for (const [z, tiles] of byManifests.same) tally.addSame(z, tiles)
+    onProgress?.(tally)
+  }
+  const pairs = byManifests
+    ? withinLayer(store.listNamed(byManifests.layer, byManifests.differing(), { signal }), before, after)
+    : pairsOf(store, before, after, selection)
+  try {
+    for await (const change of changesOf(store, pairs, selection)) {
+      if (signal?.aborted) throw new TilecouchError('ABORTED')
+      tally.add(change)
+      if (change.change !== 'same' && change.change !== 'missing') await onTile?.(change)
+      onProgress?.(tally)
+    }
+    return tally.summary(before, after)
+  } catch (error) {
+    throw Object.assign(error, { summary: tally.summary(before, after) })
+  }
+}
+
+/**
+ * @typedef {object} Counts
+ * @property {{added: number, removed: number, changed: number, same: number}} tiles
+ * @property {{added: number, removed: number, changed: number}} bytes of changed tiles, those of the later side
+ *
+ * @typedef {Counts & {
+ *   from: {name: string, layer?: string, time?: string},
+ *   to: {name: string, layer?: string, time?: string},
+ *   missing: number,
+ *   zooms: (Counts & {z: number})[]
+ * }} Summary missing: tiles of which a version was deleted while they were compared
+ */
+
+/** @returns {Counts} */
+const empty = () => ({
+  tiles: { added: 0, removed: 0, changed: 0, same: 0 }, bytes: { added: 0, removed: 0, changed: 0 }
+})
+
+export class Tally {
+  tiles = 0 // looked at
+  different = 0
+  missing = 0
+  /** @type {Map<number, Counts>} */
+  #zooms = new Map()
+
+  /** @param {import('./changes.js').Change} change */
+  add ({ z, change, from, to }) {
+    this.tiles++
+    if (change === 'missing') {
+      this.missing++
+      return
+    }
+    const counts = this.#at(z)
+    counts.tiles[change]++
+    if (change === 'same') return
+    this.different++
+    counts.bytes[change] += /** @type {import('./sides.js').Entry} */ (to ?? from).size
+  }
+
+  /** Tiles that need not be looked at one by one. @param {number} z @param {number} tiles */
+  addSame (z, tiles) {
+    this.tiles += tiles
+    if (tiles) this.#at(z).tiles.same += tiles
+  }
+
+  /** @param {number} z @returns {Counts} */
+  #at (z) {
+    if (!this.#zooms.has(z)) this.#zooms.set(z, empty())
+    return /** @type {Counts} */ (this.#zooms.get(z))
+  }
+
+  /**
+   * @param {import('./sides.js').Side} from @param {import('./sides.js').Side} to
+   * @returns {Summary}
+   */
+  summary (from, to) {
+    const zooms = [...this.#zooms].sort(([a], [b]) => a - b).map(([z, counts]) => ({ z, ...counts }))
+    return { from: nameOf(from), to: nameOf(to), ...zooms.reduce(total, empty()), missing: this.missing, zooms }
+  }
+}
+
+/** @param {import('./sides.js').Side} side */
+const nameOf = ({ name, layer, time }) => ({ name, ...(layer && { layer }), ...(time && { time }) })
+
+/** @param {Counts} sum @param {Counts} part @returns {Counts} */
+const total = (sum, part) => ({ tiles: plus(sum.tiles, part.tiles), bytes: plus(sum.bytes, part.bytes) })
+
+/** @template {Record<string, number>} T @param {T} a @param {T} b @returns {T} */
+const plus = (a, b) =>
+  /** @type {any} */ (Object.fromEntries(Object.entries(a).map(([kind, value]) => [kind, value + b[kind]])))

@@ -1,0 +1,98 @@
+// Compares two times of a layer by the manifests of its editions: versions are read only where tiles differ, and blocks
+// that an edition repeats are not read at all.
+//
+// This needs manifests that know everything. They are applied from the first edition on, and make so many versions of
+// each time and zoom. If the index has exactly as many, there are no others: the first single write of a place is one
+// version too many at its time, and nothing else can compensate for it there. Otherwise all versions are compared.
+import { pMapIterable } from 'p-map'
+import { compareInner, compareRows } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { BLOCK_SIDE } from '../../../core/store/blocks.js'
+import { comparePlace, editionOf } from '../../../core/store/place-diff.js'
+import { LayerStatements } from '../../../core/store/statements.js'
+
+export const manifestDiffDefaults = {
+  versions: 20, // in the index for each block that must be read: with fewer, comparing all versions is faster
+  concurrency: 4 // places at once
+}
+
+/**
+ * @typedef {object} Compared
+ * @property {string} layer
+ * @property {Map<number, number>} same zoom -> tiles that exist at both times and are the same
+ * @property {() => Generator<{z: number, x: number, ys: number[]}>} differing in the order of ids
+ */
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {import('./sides.js').Side} from
+ * @param {import('./sides.js').Side} to
+ * @param {import('./sides.js').Wanted} wanted without an area
+ * @returns {Promise<Compared | undefined>} nothing if all versions must be compared
+ */
+export async function compareManifests (store, from, to, { area, zooms, signal }) {
+  const { layer } = from
+  if (layer !== to.layer || area) return undefined
+  try {
+    return await compare(store, layer, [from.time ?? '~', to.time ?? '~'], zooms, signal)
+  } catch (error) {
+    if (!['INDEX_MISSING', 'NOT_FOUND'].includes(error.code)) throw error // a part of a manifest has not come yet
+  }
+}
+
+async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, signal) {
+  const statements = new LayerStatements(store.couch, layer, signal)
+  await statements.open()
+  const last = times[0] > times[1] ? times[0] : times[1]
+  const manifests = statements.manifests.filter(({ time }) => time <= last)
+  if (!manifests.length || statements.isBeingRemoved) return undefined
+  const isWanted = z => z >= zooms.min && z <= zooms.max
+  const rows = (await store.timesByZoom(layer, last === '~' ? undefined : last)).filter(({ z }) => isWanted(z))
+  const editions = []
+  const [places, names] = [new Set(), new Set()]
+  for (const manifest of manifests) {
+    const blocks = await statements.blocksOf(manifest)
+    for (const [place, own] of Object.entries(blocks)) {
+      if (!isWanted(parseInt(place))) continue
+      places.add(place)
+      for (const name of own) names.add(`${place} ${name}`)
+    }
+    editions.push(editionOf(statements, manifest, blocks))
+  }
+  const total = rows.reduce((sum, { versions }) => sum + versions, 0)
+  if (names.size * manifestDiffDefaults.versions > total) return undefined
+  const written = new Map()
+  const same = new Map()
+  /** @type {Map<number, {x: number, y: number, tiles: Uint16Array}[]>} */
+  const differing = new Map()
+  const { concurrency } = manifestDiffDefaults
+  const compared = pMapIterable(places, place => comparePlace(statements, place, editions, times), { concurrency })
+  for await (const one of compared) {
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (!one) return undefined // a block has not been replicated yet
+    const { z, x, y } = one
+    for (const [time, versions] of one.written) {
+      const key = `${time} ${z}`
+      written.set(key, (written.get(key) ?? 0) + versions)
+    }
+    same.set(z, (same.get(z) ?? 0) + one.same)
+    const tiles = Uint16Array.from(one.differing)
+    if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
+  }
+  const isAll = rows.length === written.size && rows.every(({ time, z, versions }) => written.get(`${time} ${z}`) === versions)
+  return isAll ? { layer, same, differing: () => inOrder(differing) } : undefined
+}
+
+function * inOrder (differing) {
+  for (const z of [...differing.keys()].sort(compareInner)) {
+    const columns = new Map()
+    for (const { x, y, tiles } of differing.get(z)) {
+      for (const tile of tiles) {
+        const column = x + tile % BLOCK_SIDE
+        if (!columns.has(column)) columns.set(column, [])
+        columns.get(column).push(y + Math.floor(tile / BLOCK_SIDE))
+      }
+    }
+    for (const x of [...columns.keys()].sort(compareInner)) yield { z, x, ys: columns.get(x).sort(compareRows) }
+  }
+}

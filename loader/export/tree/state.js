@@ -1,0 +1,106 @@
+// What is kept beside a tree from one run to the next: up to where the changes of the store are in it (it may be behind
+// the files, never ahead of them), and which times no new file may have.
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import { toSeconds } from '../../../core/index.js'
+
+const MOST = 2000 // spent times that are remembered; beyond those files have the moment at which they are written
+
+/**
+ * @typedef {object} TreeState
+ * @property {import('../../store/follow.js').FeedPosition} place
+ * @property {boolean} whole every tree is what the store was at that place
+ * @property {string} selection what of the layer is in the trees
+ * @property {string} store which one it is of; empty: unknown
+ * @property {number[]} [spent] times that no new file may have, in seconds since 1970
+ * @property {string} boot the start of the system that this was written in
+ */
+
+/** @returns {Promise<TreeState | undefined>} nothing when it is missing or damaged */
+export async function readState (file) {
+  try {
+    const state = JSON.parse(await readFile(file, 'utf8'))
+    const { since, identity } = state?.place ?? {}
+    return since !== undefined && typeof identity === 'string' && typeof state.selection === 'string' ? state : undefined
+  } catch (error) {
+    if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** @param {TreeState} state @param {string} tmp a folder of the same file system */
+export async function writeState (file, state, tmp) {
+  const temporary = `${tmp}/place-${process.pid}`
+  await writeFile(temporary, JSON.stringify(state, null, 2) + '\n')
+  await rename(temporary, file)
+}
+
+/** What of a layer is exported, as a text that is the same for the same. */
+export function selectionOf ({ area, zooms, editions }) {
+  return JSON.stringify({ zooms: zooms ?? null, area: area?.key ?? null, editions })
+}
+
+/** Which start of the system this is. What was written under another one may not have reached the disk. */
+export async function bootOf () {
+  try {
+    return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+  } catch {
+    return new Date(Math.round((Date.now() / 1000 - os.uptime()) / 60) * 60000).toISOString()
+  }
+}
+
+/**
+ * The times of files. A file has that of its version, and web servers compare nothing else to know whether a cached
+ * image is still valid. So the time of a replaced image is spent: a new file gets the next second.
+ */
+export class FileTimes {
+  /** Seconds since 1970. @type {Set<number>} */
+  #spent = new Set()
+  /** Whether there is anything to write. */
+  isChanged = false
+
+  /** @param {unknown} list as it was kept */
+  open (list) {
+    for (const second of Array.isArray(list) ? list : []) if (Number.isInteger(second)) this.#spent.add(second)
+  }
+
+  get list () {
+    return [...this.#spent]
+  }
+
+  get #isFull () {
+    return this.#spent.size >= MOST
+  }
+
+  /** The time of a new file of a version. @param {string} time of the version */
+  next (time) {
+    let second = this.#isFull ? Math.max(toSeconds(time), Math.floor(Date.now() / 1000)) : toSeconds(time)
+    while (this.#spent.has(second)) second++
+    return new Date(second * 1000).toISOString()
+  }
+
+  /** Whether a file may be a version. @param {number} mtime in milliseconds @param {string} time of the version */
+  fits (mtime, time) {
+    const since = toSeconds(time)
+    if (mtime === since * 1000) return true
+    if (mtime < since * 1000 || mtime % 1000) return false
+    if (this.#isFull) return true
+    for (let second = mtime / 1000 - 1; second >= since; second--) if (!this.#spent.has(second)) return false
+    return true
+  }
+
+  /** Whether a file is surely of a version later than a time. */
+  isLater (mtime, time) {
+    let second = mtime / 1000
+    while (this.#spent.has(second - 1)) second--
+    return !this.#isFull && second > toSeconds(time)
+  }
+
+  /** @param {number} mtime of a file whose image is no more */
+  spend (mtime) {
+    const second = mtime / 1000
+    if (!Number.isInteger(second) || this.#spent.has(second) || this.#isFull) return
+    this.#spent.add(second)
+    this.isChanged = true
+  }
+}

@@ -1,0 +1,267 @@
+// Writes tiles into trees as the store has them: files that are right stay, what another tree has is linked, the rest
+// is fetched once. It may be stopped at any moment and run again.
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import pMap from 'p-map'
+import { asOf, inspectTile } from '../../../core/index.js'
+import { digestOf } from '../../store/tile.js'
+import { EXTENSIONS } from '../../formats/names.js'
+import { look } from './files.js'
+import { FileTimes } from './state.js'
+
+const AT_ONCE = { concurrency: 16 } // tiles whose files are looked at, or written
+const FIRST_SURE = '1980-01-01T00:00:00Z' // earlier times become later ones on some file systems
+const MOST_FAILURES = 100 // that are kept; all are counted
+
+/**
+ * @typedef {import('./trees.js').Tree} Tree
+ * @typedef {import('../../store/list.js').Listed & {time: string, digest?: string}} Version
+ * @typedef {{id: string, z: number, x: number, y: number, versions: Version[]}} Tile versions: oldest first
+ * @typedef {{file: string, stat: import('node:fs').Stats}} Found
+ * @typedef {(tree: Tree, tile: Tile) => Promise<string[]>} Names the files that a tile has in a tree
+ * @typedef {{tile: Tile, version: Version, lacking: Tree[], extra: [Tree, string][], holder?: string}} Job
+ *
+ * @typedef {object} Tally
+ * @property {number} tiles looked at, in all trees together
+ * @property {number} kept files that were right
+ * @property {number} written files that were fetched
+ * @property {number} bytes of them
+ * @property {number} linked names that others of these files got
+ * @property {number} copied files that could not be linked
+ * @property {number} removed
+ * @property {number} failed tiles that are no image a file server could give
+ */
+
+/** What a tree shows of a tile. @returns {Version | undefined} */
+export function shownIn ({ versions }, { time }) {
+  const newest = versions[versions.length - 1]
+  const version = time === undefined ? (newest?.current ? newest : undefined) : asOf(versions, time)
+  return version?.gone ? undefined : version
+}
+
+/** The files that a tile may have, where its folder was not listed. @type {Names} */
+export async function candidates ({ root }, { z, x, y }) {
+  return EXTENSIONS.map(ext => path.join(root, `${z}`, `${x}`, `${y}.${ext}`))
+}
+
+export class TileWriter {
+  /** @type {Tally} */
+  tally = { tiles: 0, kept: 0, written: 0, bytes: 0, linked: 0, copied: 0, removed: 0, failed: 0 }
+  /** @type {{id: string, time?: string, reason: string}[]} the first of them */
+  failures = []
+
+  /**
+   * @param {import('../../store/index.js').Store} store @param {import('./files.js').Files} files
+   * @param {{signal?: AbortSignal}} [options]
+   */
+  constructor (store, files, { signal } = {}) {
+    this.store = store
+    this.files = files
+    this.signal = signal
+    this.times = new FileTimes()
+    /** Saves the spent times, before a file gets another. */
+    this.saveTimes = async () => {}
+    /** Whether time and size identify a version where its digest is not known: not while everything is compared. */
+    this.trust = true
+  }
+
+  /**
+   * @param {Tile[]} tiles each once
+   * @param {Tree[]} trees all there are
+   * @param {object} [options]
+   * @param {Tree[]} [options.check] those that may be wrong
+   * @param {Names} [options.names]
+   * @param {boolean} [options.heads] the tiles come without their past
+   * @returns {Promise<string[]>} ids of tiles that changed meanwhile and have to be read again
+   */
+  async update (tiles, trees, { check = trees, names = candidates, heads = false } = {}) {
+    if (!this.trust) await this.#learnDigests(tiles, check, names)
+    const jobs = (await pMap(tiles, tile => this.#compare(tile, trees, check, names, heads), AT_ONCE)).flat()
+    this.tally.tiles += tiles.length
+    const again = await this.#fetch(jobs.filter(job => job.lacking.length && !job.holder))
+    const linked = jobs.filter(job => job.holder)
+    await pMap(linked, job => this.#place(job, /** @type {string} */ (job.holder), job.lacking), AT_ONCE)
+    return again
+  }
+
+  /**
+   * Whether a change of a tile leaves the past in the trees as it is, judged by the times of the files: a version that
+   * came has no part in a tree that shows a later one, or that very one.
+   * @param {Tile} tile with its head @param {import('./changes.js').Change} change
+   * @param {Tree[]} past
+   * @param {Map<string, {digest?: string}>} stored versions that came, by their ids
+   */
+  async isPastRight (tile, { times, deleted }, past, stored) {
+    const [head] = tile.versions
+    if (deleted || !head || !this.trust) return false
+    const came = [...times, head.time]
+    const digestAt = time => time === head.time ? head.digest : stored.get(`${tile.id}@${time}`)?.digest
+    const isThat = async ({ file, stat }, time) =>
+      this.times.fits(stat.mtimeMs, time) && digestOf(await readFile(file)) === digestAt(time)
+    for (const tree of past) {
+      const within = came.filter(time => time <= /** @type {string} */ (tree.time))
+      if (!within.length) continue
+      const found = await this.#find(tree, tile, candidates)
+      if (found.length !== 1) return false
+      for (const time of within) {
+        if (time <= FIRST_SURE) return false
+        if (!this.times.isLater(found[0].stat.mtimeMs, time) && !await isThat(found[0], time)) return false
+      }
+    }
+    return true
+  }
+
+  /** A job for each version of a tile that is shown anywhere. Files that nothing shows are removed at once. */
+  async #compare (tile, trees, check, names, heads) {
+    /** @type {Map<string, Job>} */
+    const jobs = new Map()
+    for (const tree of check) {
+      const version = shownIn(tile, tree)
+      const found = await this.#find(tree, tile, names)
+      if (!version) {
+        for (const one of found) await this.#retire(one, tile, heads)
+        for (const { file } of found) await this.remove(file, tree)
+        continue
+      }
+      let job = jobs.get(version.time)
+      if (!job) jobs.set(version.time, job = { tile, version, lacking: [], extra: [] })
+      let right = false
+      for (const one of found) {
+        if (!right && await this.#is(one, version)) {
+          right = true
+          job.holder ??= one.file
+          this.tally.kept++
+        } else {
+          await this.#retire(one, tile, heads)
+          job.extra.push([tree, one.file])
+        }
+      }
+      if (!right) job.lacking.push(tree)
+    }
+    for (const job of jobs.values()) {
+      if (job.lacking.length) job.holder ??= await this.#search(job, trees.filter(tree => !check.includes(tree)), names)
+    }
+    return [...jobs.values()].filter(job => job.lacking.length || job.extra.length)
+  }
+
+  /** Before a file is removed: where its image is no more, its time is spent. */
+  async #retire ({ file, stat }, { versions }, heads) {
+    const own = versions.find(({ time }) => this.times.fits(stat.mtimeMs, time))
+    if (own ? own.digest === undefined || own.digest === digestOf(await readFile(file)) : heads) return
+    await this.#spend(stat)
+  }
+
+  async #spend ({ mtimeMs }) {
+    this.times.spend(mtimeMs)
+    await this.saveTimes()
+  }
+
+  /** Before the tree of an edition is removed. */
+  async endEdition (time) {
+    await this.#spend({ mtimeMs: Date.parse(this.times.next(time)) })
+  }
+
+  /** Removes a file whose tile the store does not have. */
+  async removeUnknown (file, tree) {
+    const stat = await look(file)
+    if (stat) await this.#spend(stat)
+    await this.remove(file, tree)
+  }
+
+  async #find (tree, tile, names) {
+    /** @type {Found[]} */
+    const found = []
+    for (const file of await names(tree, tile)) {
+      const stat = await look(file)
+      if (stat) found.push({ file, stat })
+    }
+    return found
+  }
+
+  async #search ({ tile, version }, trees, names) {
+    for (const tree of trees) {
+      if (shownIn(tile, tree)?.time !== version.time) continue
+      for (const found of await this.#find(tree, tile, names)) if (await this.#is(found, version)) return found.file
+    }
+    return undefined
+  }
+
+  /**
+   * Whether a file is a version. Files with times that the file system cannot store are written every time.
+   * @param {Found} found @param {Version} version
+   */
+  async #is ({ file, stat }, { time, size, digest }) {
+    if (!stat.isFile() || stat.size !== size || !this.times.fits(stat.mtimeMs, time)) return false
+    return digest === undefined ? this.trust : digestOf(await readFile(file)) === digest
+  }
+
+  /** Of tiles that have files. */
+  async #learnDigests (tiles, trees, names) {
+    const hasFiles = async tile => (await Promise.all(trees.map(tree => names(tree, tile)))).flat().length > 0
+    const listed = await pMap(tiles, hasFiles, AT_ONCE)
+    const versions = tiles.filter((_, at) => listed[at]).flatMap(tile => tile.versions)
+      .filter(({ digest, gone }) => !digest && !gone)
+    const found = await this.store.versionsById(versions.map(({ id }) => id), { signal: this.signal })
+    for (const version of versions) {
+      const stored = found.get(version.id)
+      if (stored && stored.time === version.time) version.digest = stored.digest
+    }
+  }
+
+  /** @param {Job[]} jobs */
+  async #fetch (jobs) {
+    const again = new Set()
+    const fetched = this.store.fetch(jobs.map(job => ({ ...job.version, job })), {
+      signal: this.signal,
+      onMissing: ({ job }) => again.add(job.tile.id)
+    })
+    await pMap(/** @type {AsyncIterable<{job: Job, bytes: Buffer}>} */ (fetched), async ({ job, bytes }) => {
+      const ext = this.#extensionOf(job, bytes)
+      if (ext === undefined) {
+        for (const [tree, file] of job.extra) await this.remove(file, tree)
+        return
+      }
+      const [first, ...others] = job.lacking
+      const target = fileOf(first, job.tile, ext)
+      await this.files.move(await this.files.write(bytes, this.times.next(job.version.time)), target)
+      this.tally.written++
+      this.tally.bytes += bytes.length
+      await this.#place(job, target, others, first)
+    }, AT_ONCE)
+    return [...again]
+  }
+
+  /** The end of its name, from its bytes; nothing for what a file server could not give. */
+  #extensionOf ({ tile, version }, bytes) {
+    try {
+      return inspectTile(bytes).ext
+    } catch (error) {
+      this.fail({ id: tile.id, time: version.time, reason: error.message })
+      return undefined
+    }
+  }
+
+  /** @param {{id: string, time?: string, reason: string}} failure */
+  fail (failure) {
+    this.tally.failed++
+    if (this.failures.length < MOST_FAILURES) this.failures.push(failure)
+  }
+
+  /** @param {Tree[]} trees that are to have it @param {Tree} [first] has it */
+  async #place (job, holder, trees, first) {
+    const name = path.extname(holder).slice(1)
+    for (const tree of trees) {
+      if (await this.files.link(holder, fileOf(tree, job.tile, name))) this.tally.linked++
+      else this.tally.copied++
+    }
+    const placed = new Set([first, ...trees].flatMap(tree => tree ? fileOf(tree, job.tile, name) : []))
+    for (const [tree, file] of job.extra) if (!placed.has(file)) await this.remove(file, tree)
+  }
+
+  async remove (file, tree) {
+    await this.files.remove(file, tree.root)
+    this.tally.removed++
+  }
+}
+
+const fileOf = ({ root }, { z, x, y }, ext) => path.join(root, `${z}`, `${x}`, `${y}.${ext}`)

@@ -1,0 +1,213 @@
+// A list of tiles that need not fit into memory: entered in any order, read in the order of their ids, as often as
+// wanted and by several readers at once. It lies in temporary files, with the bytes of the tiles beside it when they
+// have no other place. The files lose their names as soon as they are open, so that nothing is left of a process that
+// is killed.
+import { closeSync, ftruncateSync, openSync } from 'node:fs'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import Database from 'libsql'
+import { TilecouchError } from '../errors.js'
+import { readAllSync, writeAllSync } from './file-bytes.js'
+import { isDiskFull, isRunning } from './system.js'
+
+export const spoolDefaults = {
+  page: 1000 // tiles read from the index at once
+}
+
+const FIELDS = 2 // that a tile may have beside its address
+const GROUP = 100 // tiles entered by one statement
+const COLUMNS = ['a', 'b'].slice(0, FIELDS)
+const insertion = tiles => `INSERT INTO tiles VALUES ${Array(tiles).fill(`(?, ${COLUMNS.map(() => '?')})`)}
+  ON CONFLICT DO UPDATE SET ${COLUMNS.map(name => `${name} = excluded.${name}`)}`
+const PAGE = 'SELECT * FROM tiles WHERE id > ? ORDER BY id LIMIT ?'
+
+/** @typedef {string | number | null | undefined} Field */
+/** @typedef {{z: number, x: number, y: number, fields: any[]}} SpooledTile */
+
+export class Spool {
+  #scratch
+  #insert
+  #insertOne
+  #page
+  /** @type {(string | number | null)[]} */
+  #rows = []
+  #data
+
+  /** @param {{folder?: string}} [options] folder: where the temporary files lie */
+  static open (options) {
+    return TemporaryDatabase.open((scratch, own) => new Spool(scratch, own), options)
+  }
+
+  /** Use `Spool.open`. @param {string} folder of its own */
+  constructor (scratch, folder) {
+    this.#scratch = scratch
+    scratch.db.exec(`CREATE TABLE tiles (id TEXT PRIMARY KEY, ${COLUMNS}) WITHOUT ROWID; BEGIN`)
+    this.#insert = this.#scratch.db.prepare(insertion(GROUP))
+    this.#insertOne = this.#scratch.db.prepare(insertion(1))
+    this.#page = this.#scratch.db.prepare(PAGE).raw()
+    this.#data = openSync(path.join(folder, 'data'), 'wx+', 0o600)
+  }
+
+  /**
+   * Enters a tile. One that is there already is replaced.
+   * @param {...Field} fields up to two, given back as they are
+   */
+  add (z, x, y, ...fields) {
+    if (fields.length > FIELDS) throw new TilecouchError('INTERNAL', { why: `more than ${FIELDS} fields of a tile` })
+    this.#rows.push(`${z}:${x}:${y}`)
+    for (let index = 0; index < FIELDS; index++) this.#rows.push(fields[index] ?? null)
+    if (this.#rows.length === GROUP * (FIELDS + 1)) {
+      this.#work(() => this.#insert.run(this.#rows))
+      this.#rows = []
+    }
+  }
+
+  /**
+   * The tiles in the order of their ids. What is added meanwhile comes too, where it lies ahead.
+   * @returns {AsyncGenerator<SpooledTile>}
+   */
+  async * tiles () {
+    let last = ''
+    while (true) {
+      this.#flush()
+      const rows = this.#work(() => this.#page.all(last, spoolDefaults.page))
+      for (const [id, ...fields] of rows) {
+        const [z, x, y] = id.split(':')
+        yield { z: +z, x: +x, y: +y, fields }
+      }
+      if (rows.length < spoolDefaults.page) return
+      last = rows.at(-1)[0]
+    }
+  }
+
+  /** How many tiles there are. */
+  count () {
+    this.#flush()
+    return /** @type {any} */ (this.#work(() => this.#scratch.db.prepare('SELECT count(*) FROM tiles').raw().get()))[0]
+  }
+
+  #flush () {
+    if (!this.#rows.length) return
+    const rows = this.#rows
+    this.#rows = []
+    this.#work(() => {
+      for (let at = 0; at < rows.length; at += FIELDS + 1) this.#insertOne.run(rows.slice(at, at + FIELDS + 1))
+    })
+  }
+
+  /** Keeps bytes at a place that the caller chooses. Gaps need no room. */
+  place (offset, bytes) {
+    this.#work(() => writeAllSync(this.#data, bytes, offset))
+  }
+
+  /** Bytes that were kept. */
+  slice (offset, length) {
+    const bytes = Buffer.allocUnsafe(length)
+    const read = this.#work(() => readAllSync(this.#data, bytes, offset))
+    if (read < length) throw new TilecouchError('INTERNAL', { why: `the spool has no ${length} bytes at ${offset}` })
+    return bytes
+  }
+
+  #work (work) {
+    return this.#scratch.work(work)
+  }
+
+  /** Removes everything. */
+  async close () {
+    if (await this.#scratch.close()) closeSync(this.#data)
+  }
+}
+
+/* A temporary folder with a small database, for what does not fit into memory. */
+
+export const temporaryDefaults = {
+  cache: 32e6, // bytes of the database that are kept in memory
+  page: 8192 // bytes of its pages
+}
+
+const PREFIX = 'tilecouch-spool-'
+const STALE = 3600e3 // milliseconds: folders younger than this may belong to a process that cannot be seen from here
+
+export class TemporaryDatabase {
+  #folder
+  #index
+  #closed = false
+
+  /**
+   * @template T
+   * @param {(scratch: TemporaryDatabase, folder: string) => T} open may open other files in the folder
+   * @param {{folder?: string}} [options] folder: where the temporary files lie
+   */
+  static async open (open, { folder = tmpdir() } = {}) {
+    await removeStale(folder)
+    let own
+    try {
+      own = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
+      return open(new TemporaryDatabase(own), own)
+    } catch (error) {
+      throw explain(error, folder)
+    } finally {
+      if (own) await remove(own) // where open files keep their names it stays until close()
+    }
+  }
+
+  /** Use `TemporaryDatabase.open`. @param {string} folder of its own */
+  constructor (folder) {
+    this.#folder = folder
+    this.db = new Database(path.join(folder, 'index'))
+    const { cache, page } = temporaryDefaults
+    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', `page_size = ${page}`, `cache_size = -${cache / 1000}`]) {
+      this.db.exec(`PRAGMA ${setting}`)
+    }
+    this.db.exec('CREATE TABLE opened (once)') // the file exists only when it has content
+    this.#index = openSync(path.join(folder, 'index'), 'r+')
+  }
+
+  /**
+   * @template T
+   * @param {() => T} work with the files
+   * @returns {T}
+   */
+  work (work) {
+    if (this.#closed) throw new TilecouchError('INTERNAL', { why: 'the spool is closed' })
+    try {
+      return work()
+    } catch (error) {
+      throw explain(error, path.dirname(this.#folder))
+    }
+  }
+
+  /** Removes everything. @returns {Promise<boolean>} false: it was closed already */
+  async close () {
+    if (this.#closed) return false
+    this.#closed = true
+    this.db.close()
+    // libsql keeps a database open until its statements are collected as garbage, and the file is large
+    ftruncateSync(this.#index)
+    closeSync(this.#index)
+    await remove(this.#folder)
+    return true
+  }
+}
+
+const remove = folder => rm(folder, { recursive: true, force: true }).catch(() => {}) // it is found by removeStale
+
+// what a process left that was killed where files in use keep their names, or in its very first moment
+async function removeStale (folder) {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names) {
+    const pid = name.startsWith(PREFIX) ? parseInt(name.slice(PREFIX.length)) : NaN
+    if (!pid || isRunning(pid)) continue
+    const own = path.join(folder, name)
+    const { mtimeMs } = await stat(own).catch(() => ({ mtimeMs: Infinity }))
+    if (Date.now() - mtimeMs > STALE) await remove(own)
+  }
+}
+
+function explain (error, folder) {
+  if (error instanceof TilecouchError) return error
+  const where = `the folder for temporary files ${folder}`
+  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where }, { cause: error })
+  return new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: error.message }, { cause: error })
+}

@@ -1,0 +1,79 @@
+// Unpacks bytes of others: tiles, parts of files, answers of servers. A few kilobytes may become a gigabyte, so it
+// stops at a limit. It works beside the main thread, and large contents are unpacked one after the other.
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
+import { inspectTile } from '../../core/index.js'
+import { Semaphore } from '../../core/semaphore.js'
+import { sourceLimits } from './limits.js'
+
+export const unpackDefaults = {
+  bytes: sourceLimits.tile, // of a tile at most, packed or unpacked
+  alone: 4e6, // unpacked bytes from which on a content waits for others of its size
+  small: 1e6 // unpacked bytes up to which another thread costs more than unpacking
+}
+
+const zstd = /** @type {any} */ (zlib).zstdDecompress // from Node 22.15 on
+
+/** @type {Record<string, (bytes: Uint8Array, options: object) => Promise<Buffer>>} */
+const decoders = {
+  gzip: promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  brotli: promisify(zlib.brotliDecompress),
+  ...(zstd && { zstd: promisify(zstd) })
+}
+const large = new Semaphore(1)
+
+export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, coding)
+
+/**
+ * @param {Uint8Array} bytes
+ * @param {{limit?: number, coding?: string}} [options] limit: bytes; coding: see `decoders`, or none
+ * @returns {Promise<Buffer>} rejects with ERR_BUFFER_TOO_LARGE beyond the limit
+ */
+export async function unpack (bytes, { limit = unpackDefaults.bytes, coding = 'gzip' } = {}) {
+  const tooLarge = cause => Object.assign(new Error(`it unpacks to more than ${limit} bytes`, { cause }), { code: 'ERR_BUFFER_TOO_LARGE' })
+  if (coding === 'none') {
+    if (bytes.length > limit) throw tooLarge()
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+  try {
+    return await decode(decoders[coding], bytes, limit)
+  } catch (error) {
+    if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(error)
+    throw Object.assign(new Error(`it is no ${coding}: ${error.message}`, { cause: error }), { code: error.code })
+  }
+}
+
+async function decode (decoder, bytes, limit) {
+  try {
+    return await decoder(bytes, { maxOutputLength: Math.min(limit, unpackDefaults.alone) })
+  } catch (error) {
+    if (error.code !== 'ERR_BUFFER_TOO_LARGE' || limit <= unpackDefaults.alone) throw error
+    return large.run(() => decoder(bytes, { maxOutputLength: limit, chunkSize: 2 ** 20 }))
+  }
+}
+
+/** Vector tiles are stored in gzip. */
+export const pack = promisify(zlib.gzip)
+
+export const isGzip = bytes => bytes[0] === 0x1f && bytes[1] === 0x8b
+
+/**
+ * The format of a tile, as inspectTile says it, with the inside of a vector tile looked at.
+ * @returns {Promise<{type: string, ext: string}>}
+ */
+export async function inspectWhole (bytes) {
+  if (!isGzip(bytes)) return inspectTile(bytes)
+  const inside = await insideOf(bytes).then(content => () => content, error => () => { throw error })
+  return inspectTile(bytes, { gunzip: inside })
+}
+
+/** Unpacks gzip that is mostly small: without another thread, up to a limit. */
+export async function insideOf (bytes) {
+  try {
+    return zlib.gunzipSync(bytes, { maxOutputLength: unpackDefaults.small })
+  } catch (error) {
+    if (error.code !== 'ERR_BUFFER_TOO_LARGE') throw error
+    return unpack(bytes)
+  }
+}

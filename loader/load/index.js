@@ -1,0 +1,282 @@
+// Loads a source as one edition of a layer. May be killed at any moment and run again: what is there is skipped.
+//
+//   1. what is known before is read: the manifests of other editions, and what was written since
+//   2. the tiles are written; whatever is later than all that is known takes the quick way (core/store/head-writer.js)
+//   3. the manifest is written: from now on it counts
+//   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
+//      manifests of both
+import { checkLayer, gridOf, layerId, now, parseArea, removedId, selectorOf, startOf } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { newRun } from '../../core/runs.js'
+import { widen } from '../../core/store/extent.js'
+import { StatementsByLayer } from '../../core/store/statements.js'
+import { Comparison } from './comparison.js'
+import { futureWarnings } from './future.js'
+import { Georeference, whyEmpty } from './georeference.js'
+import { ManifestWriter } from './manifest.js'
+import { missingTiles } from './missing.js'
+import { feedPositionOf } from './baseline.js'
+import { SameTiles, checkSame } from './same.js'
+import { SourceLayers } from './source-layers.js'
+import { SourceReader } from './source-reader.js'
+import { dropEmptyLayer } from './undo.js'
+import { editionDocuments } from '../store/layers.js'
+import { counters, writeDefaults } from '../store/writer.js'
+
+const WITHDRAWN = 5000 // tiles in one document
+
+/**
+ * @typedef {object} LoadOptions
+ * @property {string} layer
+ * @property {string} [time] when the map looked like this; a partial time is the start of its period; unless given what
+ *   the source says, else now
+ * @property {string} [title] of the edition
+ * @property {number} [ttl] seconds until a tile of the layer expires
+ * @property {boolean} [complete] the source is the whole layer at that time: what it lacks is gone
+ * @property {import('../../core/grid.js').Bbox} [bbox] what the source was opened with, for `complete`
+ * @property {import('../../core/area.js').Area} [area] the same
+ * @property {import('../../core/grid.js').Zooms} [zooms] the same
+ * @property {Record<string, any>} [fields] of the layer document
+ * @property {string} [of] the state of the source, for the next load of it
+ * @property {number} [batch]
+ * @property {number} [concurrency]
+ * @property {string} [same] which tiles are no change, beside those of equal bytes: pixels, pixels:N (channels may
+ *   differ by N), features; kept in the layer document, until it is bytes
+ * @property {boolean} [anySize] tiles may have another number of pixels than those of the layer
+ * @property {AbortSignal} [signal]
+ * @property {(edition: {layer: string, time: string, timeFrom: TimeFrom, warnings: TilecouchError[]}) => void}
+ *   [onBegin] warnings: what is loaded, or was before, is dated in the future
+ * @property {(first: {layer: string, time: string, where: import('./georeference.js').Where,
+ *   warnings: TilecouchError[]}) => void} [onFirstTiles] where the first tiles lie, and what looks wrong with them
+ * @property {(summary: import('../store/writer.js').WriteSummary, tuner: import('../store/tuner.js').Tuner) => void}
+ *   [onProgress]
+ * @property {(failure: {id: string, code: string, reason: string}) => void} [onFailure]
+ *
+ * @typedef {'option' | 'source' | 'clock'} TimeFrom who says the time: the caller, the source, or neither
+ */
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {import('./sources/index.js').Source} source
+ * @param {LoadOptions} options
+ */
+export async function load (store, source, {
+  layer, time, title, ttl, complete = false, bbox, area: given = bbox && parseArea({ bbox }), zooms, fields, of, same,
+  anySize,
+  onBegin, onFirstTiles, ...writing
+}) {
+  checkLayer(layer)
+  const { name } = source
+  const setting = same === undefined ? {} : { same: checkSame(same) }
+  checkComplete(source, complete)
+  if (!source.diff && await isEmpty(source)) throw emptySource(source)
+  await refuseOutdated(store)
+  const begun = now()
+  const when = time ? startOf(time) : source.time ?? begun
+  const timeFrom = /** @type {TimeFrom} */ (time ? 'option' : source.time ? 'source' : 'clock')
+  // fields of the source fill gaps; those of the operator count
+  const own = /** @type {Record<string, any>} */ ({ ...fields, ...(ttl !== undefined && { ttl }) })
+  const isNew = !await store.couch.get(layerId(layer))
+  /** @type {Record<string, any>} */
+  let stored = {}
+  const { grid } = source.fields ?? {}
+  const doc = await store.defineLayer(layer, found => (
+    // a layer that has tiles does not change its grid: defineLayer refuses it
+    { ...source.fields, ...(stored = found), ...(grid !== undefined && { grid }), ...own }
+  ))
+  const { signal, onProgress } = writing
+  const layers = new StatementsByLayer(store.couch, signal)
+  const statements = layers.of(layer)
+  const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
+  const before = editions.find(edition => edition.time === when)
+  const run = newRun([statements.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
+  // an earlier run may have been killed after its manifest, before it looked at what others did meanwhile
+  const isPublished = statements.manifests.some(manifest => manifest.time === when)
+  const from = before && !before.finished && isPublished ? before.from ?? {} : undefined
+  const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
+  const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
+  const area = given?.in(gridOf(doc))
+  const layerBounds = hasOthers ? stored.bounds : undefined
+  const georeference = new Georeference(source, { grid: gridOf(doc), layerBounds })
+  const how = same === undefined ? doc.same : setting.same
+  const sameTiles = how ? await SameTiles.open(store, {
+    layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)
+  }) : undefined
+  const isListed = (own.vector_layers ?? source.fields?.vector_layers)?.length && doc.vector_layers?.length
+  const sourceLayers = isListed ? undefined : new SourceLayers()
+  const reader = new SourceReader(store, source, {
+    same: sameTiles,
+    sourceLayers,
+    layer: doc,
+    time: when,
+    complete,
+    again: Boolean(before),
+    anySize,
+    signal,
+    georeference,
+    onKnown: tile => manifest.add(tile)
+  })
+  const isSelected = selectorOf(area, zooms)
+  let comparison = /** @type {any} */ (undefined)
+  try {
+    await reader.begin()
+    if (same !== undefined) await store.defineLayer(layer, setting)
+    const position = from ?? await feedPositionOf(store.couch, signal)
+    await store.putEdition(layer, when, {
+      ...(title && { title }), source: name, complete, started: begun, finished: undefined, run, of, from: position
+    })
+    comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
+    const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
+    onBegin?.({ layer, time: when, timeFrom, warnings })
+    let areFirst = Boolean(onFirstTiles)
+    const options = {
+      ...writing,
+      onProgress (done, tuner) {
+        const first = areFirst && done.tiles > done.failed ? georeference.describe(done.types) : undefined
+        if (first) {
+          areFirst = false
+          onFirstTiles?.({ layer, time: when, where: first, warnings: georeference.warnings({ layer, time: when }) })
+        }
+        onProgress?.(done, tuner)
+      },
+      stored: begun,
+      run,
+      statements: layers,
+      ready: () => manifest.ready(),
+      ...(comparison.trusted && { isKnown: tile => comparison.isKnown(tile) }),
+      onWritten: (id, rev) => comparison.noteRevision(id, rev),
+      onStored (tile, outcome) {
+        manifest.add(tile)
+        comparison.note(tile, outcome)
+      }
+    }
+    const summary = reader.count(await store.write(reader.versions(), options))
+    if (!summary.tiles && !source.diff) throw emptySource(source)
+    // a source of which nothing can be read is in trouble, not empty
+    const removes = complete && summary.failed < summary.tiles
+    if (removes) {
+      const { absent } = reader
+      await remove(store, source, { layer, time: when, isSelected, absent: await absent, summary, options })
+    }
+    const known = statements.manifests.filter(comparison.isWhole)
+    const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known })
+    const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
+    const { baseline, taken } = await comparison.end({
+      run: published.run,
+      documents: summary.documents + manifest.writes,
+      isSelected,
+      withdraw: tiles => withdraw(statements, { time: when, run: published.run, tiles }),
+      again: async (only, tiles) => {
+        if (!sameTiles) return store.write(reader.versions(only), settling)
+        const later = await withdraw(statements, { time: when, run, tiles })
+        return store.write(reader.versions(only), { ...settling, run: later, onStored: undefined })
+      }
+    })
+    for (const tile of taken) refuse(tile, { time: when, summary, onFailure: writing.onFailure })
+    const { types, failures, documents, ...counts } = summary
+    await store.defineLayer(layer, found => {
+      const widened = widen(found, georeference.extent, summary)
+      return sourceLayers?.complete(widened) ?? widened
+    }, { isThere: true })
+    const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
+    if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
+    const { ignored } = source
+    const where = georeference.describe(types)
+    warnings.push(...georeference.warnings({ layer, time: when, types }))
+    return {
+      ...summary,
+      ...(ignored && { ignored }),
+      ...(sameTiles && { reencoded: sameTiles.count }),
+      ...(where && { where }),
+      ...(warnings.length && { warnings }),
+      layer,
+      time: when,
+      timeFrom,
+      edition
+    }
+  } catch (error) {
+    if (error.summary) reader.count(error.summary)
+    if (isNew) await dropEmptyLayer(store, layer, run).catch(() => {}) // the first error is the one to report
+    throw error
+  } finally {
+    await reader.close()
+  }
+}
+
+/**
+ * Withdraws what this load said of tiles: it named the bytes of versions that were removed meanwhile, and the source
+ * has others that mean the same.
+ * @param {import('../../core/store/statements.js').LayerStatements} statements
+ * @param {{time: string, run: string, tiles: string[]}} said
+ * @returns {Promise<string>} the run that may say something of them again
+ */
+async function withdraw (statements, { time, run, tiles }) {
+  const { couch, layer } = statements
+  for (let at = 0; at < tiles.length; at += WITHDRAWN) {
+    const own = newRun(statements.lastRun)
+    const what = { runs: [run], since: time, until: time, tiles: tiles.slice(at, at + WITHDRAWN), finished: now() }
+    await couch.update(removedId(layer, own), () => ({ type: 'removed', layer, run: own, ...what }))
+    await statements.refresh()
+  }
+  return newRun(statements.lastRun)
+}
+
+/** Counts a tile as failed that another load at the same time has another image for. */
+function refuse ({ id, outcome, isGone }, { time, summary, onFailure }) {
+  const { code, message: reason } = new TilecouchError('VERSION_TAKEN', { id, time })
+  summary[counters[outcome]]--
+  if (isGone && outcome !== 'unchanged') summary.gone--
+  summary.failed++
+  if (summary.failures.length < writeDefaults.maxFailures) summary.failures.push({ id, code, reason })
+  onFailure?.({ id, code, reason })
+}
+
+/** An edition that was loaded again without any change keeps its counts and times. */
+function editionOf (before, counts, begun, published) {
+  const isRepeated = before?.tiles !== undefined && !counts.created && !counts.advanced && !counts.backfilled
+  const { started = begun, finished = now() } = isRepeated ? before : {}
+  return { ...(!isRepeated && counts), ...published, started, finished, from: undefined }
+}
+
+/** A store that was published by an older tilecouch would refuse the manifest, after all tiles. */
+async function refuseOutdated ({ couch, url }) {
+  const design = await couch.get('_design/tiles')
+  const validation = String(design?.validate_doc_update)
+  if (validation.includes('edition:LAYER@TIME') && !validation.includes('manifest')) {
+    throw new TilecouchError('STORE_OUTDATED', { url, what: 'manifests of editions' })
+  }
+}
+
+/** The error for a source without tiles. @param {import('./sources/index.js').Source} source */
+export function emptySource (source) {
+  const { why, advice } = whyEmpty(source) ?? {}
+  const error = new TilecouchError('SOURCE_EMPTY', { value: source.name, ...(why && { why }) })
+  return advice ? Object.assign(error, { advice }) : error
+}
+
+/** Refuses a diff as a complete source. @param {import('./sources/index.js').Source} source @param {boolean} complete */
+export function checkComplete ({ name, diff }, complete) {
+  if (!complete || !diff) return
+  const why = 'it is a diff: what it lacks has not changed'
+  throw new TilecouchError('BAD_OPTION', { option: '--complete', value: name, why })
+}
+
+/** Whether a source has no tiles at all of what was selected. @param {import('./sources/index.js').Source} source */
+export async function isEmpty (source) {
+  if (source.total) return false
+  for await (const _ of source.tiles()) return false
+  return true
+}
+
+/** Tiles of the layer that a complete source no longer has become gone. */
+async function remove (store, source, { layer, time, isSelected, absent, summary, options }) {
+  const versions = async function * () {
+    const missing = missingTiles(store, source, { layer, isSelected, absent, signal: options.signal })
+    for await (const tile of missing) yield { layer, time, ...tile, gone: true }
+  }
+  const removed = await store.write(versions(), options)
+  for (const field of ['advanced', 'backfilled', 'failed', 'gone', 'documents']) summary[field] += removed[field]
+  summary.tiles += removed.tiles - removed.unchanged // what was gone before is no news
+  summary.failures.push(...removed.failures)
+}

@@ -1,0 +1,142 @@
+// Plans a seed: how many tiles and about how many bytes it will fetch, and which tiles one request fetches.
+import { setImmediate as breathe } from 'node:timers/promises'
+import { compareIds, tileId } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { batchesOf } from '../../../core/batches.js'
+import { zoomsById } from '../../../core/order.js'
+
+/**
+ * @typedef {object} Plan
+ * @property {number} tiles
+ * @property {number | null} bytes estimated; null if the layer has no tiles yet
+ * @property {{z: number, tiles: number, bytes: number | null}[]} zooms
+ */
+
+/**
+ * The part of an area and of a range of zooms that the upstream of a layer has.
+ * @param {Record<string, any>} doc the layer
+ * @param {Record<string, any>} settings its upstream
+ * @param {{area: import('../../../core/area.js').Area, zooms: import('../../../core/grid.js').Zooms}} wanted
+ */
+export function clip (doc, settings, { area, zooms }) {
+  const min = Math.max(zooms.min, doc.minzoom ?? 0, settings.minzoom ?? 0)
+  const max = Math.min(zooms.max, doc.maxzoom ?? 30, settings.maxzoom ?? 30)
+  const inside = [doc.bounds, settings.bounds].filter(Boolean).reduce((rest, bounds) => rest.within(bounds), area)
+  if (min > max) throw new TilecouchError('BAD_AREA', { why: `the upstream has no tiles of zoom ${zooms.min} to ${zooms.max}` })
+  return { area: inside, zooms: { min, max } }
+}
+
+/**
+ * @param {{area: import('../../../core/area.js').Area, zooms: import('../../../core/grid.js').Zooms, signal?: AbortSignal}}
+ * what
+ * @returns {Promise<Map<number, number>>} tiles by zoom
+ */
+export async function countByZoom ({ area, zooms, signal }) {
+  const counts = new Map()
+  for (let z = zooms.min; z <= zooms.max; z++) {
+    await breathe() // a deep zoom takes a while to count: let Ctrl-C through
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    counts.set(z, area.count({ min: z, max: z }))
+  }
+  return counts
+}
+
+/**
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Map<number, number>} counts tiles by zoom
+ * @returns {Promise<Plan>}
+ */
+export async function estimate (store, layer, counts) {
+  const means = await meanSizes(store, layer)
+  const zooms = [...counts].sort(([a], [b]) => a - b).map(([z, tiles]) => {
+    const mean = nearest(means, z)
+    return { z, tiles, bytes: mean === undefined ? null : Math.round(tiles * mean) }
+  })
+  const tiles = zooms.reduce((sum, zoom) => sum + zoom.tiles, 0)
+  return { tiles, bytes: means.size ? zooms.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) : null, zooms }
+}
+
+/** Mean bytes of a tile, by zoom; none without indexes or tiles. */
+async function meanSizes (store, layer) {
+  try {
+    const { zooms } = await store.stats(layer)
+    return new Map(zooms.filter(zoom => zoom.tiles).map(zoom => [zoom.z, zoom.currentBytes / zoom.tiles]))
+  } catch (error) {
+    if (error.code === 'INDEX_MISSING' || error.code === 'LAYER_NOT_FOUND') return new Map()
+    throw error
+  }
+}
+
+/** The mean of the nearest zoom with tiles; of two, the deeper. */
+function nearest (means, z) {
+  const [best] = [...means.keys()].sort((a, b) => Math.abs(a - z) - Math.abs(b - z) || b - a)
+  return means.get(best)
+}
+
+/** @typedef {{z: number, x: number, y: number}} Address */
+/** @typedef {Address[]} Group tiles that one request fetches; the first is what the upstream is asked for */
+
+/**
+ * The tiles of an area, in the order of their ids, grouped by metatile, without keeping them in memory: a metatile is
+ * fetched once, with its first tile.
+ * @param {import('../../../core/area.js').Area} area
+ * @param {import('../../../core/grid.js').Zooms} zooms
+ * @param {import('../upstream/index.js').Upstream} upstream
+ * @returns {Generator<Group>}
+ */
+export function * groupsOf (area, zooms, upstream) {
+  for (const z of zoomsById(zooms)) {
+    for (const tile of area.tiles(z)) {
+      const { tiles } = upstream.groupOf(tile.z, tile.x, tile.y)
+      if (tiles.length === 1) {
+        yield [tile]
+        continue
+      }
+      const wanted = tiles.filter(({ x, y }) => area.has(z, x, y)).sort(byId)
+      if (wanted[0].x === tile.x && wanted[0].y === tile.y) yield wanted
+    }
+  }
+}
+
+const idOf = ({ z, x, y }) => tileId('', z, x, y)
+const byId = (a, b) => compareIds(idOf(a), idOf(b))
+
+/**
+ * Tiles of a list, grouped by metatile if they are near each other, as in a list of failures.
+ * @param {AsyncIterable<Address> | Iterable<Address>} tiles
+ * @param {import('../upstream/index.js').Upstream} upstream
+ * @param {number} size tiles grouped together
+ * @returns {AsyncGenerator<Group>}
+ */
+export async function * groupsOfList (tiles, upstream, size) {
+  /** @type {Map<string, Map<string, Address>>} */
+  let groups = new Map()
+  let count = 0
+  const flush = function * () {
+    for (const group of groups.values()) yield [...group.values()]
+    groups = new Map()
+    count = 0
+  }
+  for await (const tile of tiles) {
+    const { key } = upstream.groupOf(tile.z, tile.x, tile.y)
+    if (!groups.has(key)) groups.set(key, new Map())
+    groups.get(key)?.set(idOf(tile), tile)
+    if (++count >= size) yield * flush()
+  }
+  yield * flush()
+}
+
+/**
+ * Groups together, with so many tiles at most, to be looked up in one request.
+ * @param {AsyncIterable<Group> | Iterable<Group>} groups
+ * @param {number} size tiles
+ * @param {AbortSignal} [signal] ends it
+ * @returns {AsyncGenerator<Group[]>}
+ */
+export async function * chunks (groups, size, signal) {
+  for await (const chunk of batchesOf(groups, { most: Infinity, bytes: size, sizeOf: group => group.length })) {
+    if (signal?.aborted) return
+    yield chunk
+  }
+}

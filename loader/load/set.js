@@ -1,0 +1,237 @@
+// A dated set: sources with times in their names, loaded as editions of one layer, the oldest first. All of them are
+// found, opened and looked at before the first is loaded; what an earlier run has loaded is not loaded again.
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { checkLayer, compareIds } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { nameTime, timeInName } from './dated.js'
+import { FolderReader } from '../formats/folder/reader.js'
+import { GONE_LIST } from '../formats/gone.js'
+import { recognise } from '../formats/recognise.js'
+import { emptySource, isEmpty, load } from './index.js'
+import { isUrl, openSource } from './sources/index.js'
+import { otherScheme } from './sources/services.js'
+
+const ZOOM = /^([12]?\d|30)$/
+const PATTERN = /[*?]/
+
+// hidden files; what programs keep beside a database or leave of unfinished work
+const BESIDE = /^\.|-(wal|shm|journal)$|\.(part|tmp|lock|bak)$|\.part-|~$/
+const ENDING = /\.(mbtiles|pmtiles|sqlite|db)$/i
+const COUNTS = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'missing', 'gone', 'bytes']
+
+/**
+ * @typedef {object} Dated
+ * @property {string} path or address
+ * @property {string} name without the folders before it, and without the ending of a file
+ * @property {string} time exact
+ * @property {boolean} [diff] it holds only what has changed
+ *
+ * @typedef {object} DatedSet
+ * @property {Dated[]} members oldest first
+ * @property {string[]} passedOver what lay among them, and is no source
+ * @property {SetOptions} options they are opened with
+ *
+ * @typedef {NonNullable<Parameters<typeof openSource>[1]> & {onProblem?: (error: TilecouchError) => void}} SetOptions
+ * onProblem: called with all errors but the first, which is thrown
+ */
+
+/**
+ * Finds the sources of a set, and looks at each of them.
+ * @param {string[]} names files, folders, addresses; a folder of them; a pattern with * and ? in its last part
+ * @param {SetOptions} [options]
+ * @returns {Promise<DatedSet>}
+ */
+export async function openSet (names, { onProblem, ...options } = {}) {
+  const { paths, passedOver } = await findSources(names)
+  /** @type {Dated[]} */
+  const members = paths.map(one => ({ path: one, name: baseOf(one).replace(ENDING, ''), time: '' }))
+  /** Thrown when all were found, so that they can be repaired together. @type {TilecouchError | undefined} */
+  let first
+  const collect = async action => {
+    try {
+      await action()
+    } catch (error) {
+      if (error.code === 'ABORTED' || !(error instanceof TilecouchError)) throw error
+      if (first) onProblem?.(error)
+      first ??= error
+    }
+  }
+  for (const member of members) await collect(() => { member.time = timeInName(baseOf(member.path)) ?? '' })
+  await collect(() => refuseTwins(members))
+  if (first) throw first // before anything is opened
+  for (const member of members) await collect(() => lookInto(member, options))
+  await collect(() => refuseTwins(members)) // the time of some is known only now
+  if (first) throw first
+  return { members: members.sort((a, b) => compareIds(a.time, b.time)), passedOver, options }
+}
+
+const baseOf = name => path.posix.basename(isUrl(name) ? new URL(name).pathname : path.resolve(name).replaceAll(path.sep, '/'))
+
+/** @param {Dated} member @param {SetOptions} options */
+async function lookInto (member, options) {
+  if (options.signal?.aborted) throw new TilecouchError('ABORTED')
+  const source = await openSource(member.path, options)
+  try {
+    member.time ||= source.time ?? '' // an export of ours says it itself
+    if (!member.time) throw new TilecouchError('NO_TIME_IN_NAME', { value: baseOf(member.path) })
+    member.diff = Boolean(source.diff)
+    if (!source.diff && await isEmpty(source)) throw emptySource({ ...source, name: member.path })
+  } finally {
+    await source.close()
+  }
+}
+
+/** @param {Dated[]} members */
+function refuseTwins (members) {
+  const byTime = new Map()
+  for (const { time, path: one } of members) {
+    if (byTime.has(time)) throw new TilecouchError('BAD_OPTION', { option: '--dated', value: time, why: `both ${byTime.get(time)} and ${one} are of that time` })
+    if (time) byTime.set(time, one)
+  }
+}
+
+/**
+ * The result of one member: that of `load`, or that it was loaded before.
+ * @typedef {{path: string, name: string, time: string, skipped: true, edition: Record<string, any>} |
+ *   ({path: string, name: string, skipped: false} & Awaited<ReturnType<typeof load>>)} SetEdition
+ *
+ * @typedef {Omit<import('./index.js').LoadOptions, 'time' | 'onBegin' | 'of'> & {
+ *   onBegin?: (member: Dated, index: number, source: import('./sources/index.js').Source) => void, onEdition?:
+ * (edition: SetEdition) => void }} SetLoadOptions title: may hold {name} and {time}; the name unless given
+ */
+
+/** @param {import('../store/index.js').Store} store @param {DatedSet} set @param {SetLoadOptions} options */
+export async function loadSet (store, { members, options: opening }, { layer, title = '{name}', onBegin, onEdition, ...options }) {
+  checkLayer(layer)
+  const { area, zooms } = opening
+  const diff = options.complete && members.find(member => member.diff)
+  if (diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: diff.path, why: 'it is a diff: what it lacks has not changed' })
+  const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
+  const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
+  const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
+  try {
+    for (const [index, member] of members.entries()) {
+      if (options.signal?.aborted) throw new TilecouchError('ABORTED')
+      const { path: one, name, time } = member
+      const of = await identify(one, { opening, complete: Boolean(options.complete) })
+      const before = await store.edition(layer, time)
+      /** @type {SetEdition} */
+      let edition
+      if (of && before?.finished && !before.failed && before.of === of) {
+        edition = { path: one, name, time, skipped: true, edition: before }
+      } else {
+        const source = await openSource(one, { ...opening, usualGrid: (await store.grid(layer)).field })
+        try {
+          if (isDated(source.fields?.name)) delete source.fields.name // of this edition, and not of the layer
+          onBegin?.(member, index, source)
+          const own = { layer, time, title: titleOf(title, member), of }
+          const result = await load(store, source, { area, zooms, ...options, ...own })
+          add(result)
+          edition = { path: one, name, skipped: false, ...result }
+        } finally {
+          await source.close()
+        }
+      }
+      total.editions.push(edition)
+      onEdition?.(edition)
+    }
+  } catch (error) {
+    if (error.summary) add(error.summary)
+    throw Object.assign(error, { summary: total })
+  }
+  return total
+}
+
+/** Whether a name says one time or several. @param {string} [name] of a layer */
+function isDated (name = '') {
+  try {
+    return timeInName(name) !== undefined
+  } catch {
+    return true
+  }
+}
+
+const titleOf = (title, { name, time }) => title.replace(/\{(name|time)\}/g, (_, field) => field === 'name' ? name : nameTime(time))
+
+/**
+ * Recognises a source that was loaded before and has not changed; nothing for folders and areas: then the tiles are
+ * compared, which takes longer.
+ * @param {string} name
+ * @param {{opening: SetOptions, complete: boolean}} options
+ */
+async function identify (name, { opening: { area, zooms, scheme, bbox, polygon }, complete }) {
+  if (isUrl(name) || area || bbox || polygon) return undefined
+  const stats = await stat(name)
+  if (!stats.isFile()) return undefined
+  const { size, mtime } = stats
+  return JSON.stringify({ name: baseOf(name), size, modified: mtime.toISOString(), zooms, scheme, complete })
+}
+
+/** @returns {Promise<{paths: string[], passedOver: string[]}>} passedOver: lay among them, and is no source */
+async function findSources (names) {
+  /** @type {Map<string, string>} by where they are: two patterns may name the same */
+  const paths = new Map()
+  const passedOver = new Set()
+  for (const name of names) {
+    const found = await expand(name)
+    for (const one of found.paths) paths.set(isUrl(one) ? one : path.resolve(one), one)
+    for (const one of found.passedOver) passedOver.add(one)
+  }
+  return { paths: [...paths.values()], passedOver: [...passedOver] }
+}
+
+async function expand (name) {
+  if (isUrl(name)) return { paths: [name], passedOver: [] }
+  const foreign = otherScheme(name)
+  if (foreign) throw foreign
+  const stats = await statOf(name)
+  if (!stats && PATTERN.test(path.basename(name))) return among(path.dirname(name), matching(name), name)
+  if (!stats) throw new TilecouchError('SOURCE_NOT_FOUND', { value: name })
+  if (stats.isDirectory() && !await isTileFolder(name)) return among(name, () => true, name)
+  return { paths: [name], passedOver: [] }
+}
+
+async function statOf (name) {
+  try {
+    return await stat(name)
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: error.message })
+  }
+}
+
+/** The test of a pattern such as surveys/*.mbtiles, for shells that have none. */
+function matching (pattern) {
+  const source = path.basename(pattern).replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.')
+  const test = new RegExp(`^${source}$`, 's')
+  return name => test.test(name)
+}
+
+/** What lies in a folder and is a source. */
+async function among (folder, matches, name) {
+  const paths = []
+  const passedOver = []
+  if (!await statOf(folder)) throw new TilecouchError('SOURCE_NOT_FOUND', { value: folder })
+  const tree = new FolderReader(folder)
+  const entries = []
+  for await (const entry of tree.list('', matches)) entries.push(entry)
+  for (const entry of entries.sort((a, b) => compareIds(a.name, b.name))) {
+    const one = path.join(folder, entry.name)
+    if (BESIDE.test(entry.name) || !await tree.isHere('', entry) || !await isSource(one)) passedOver.push(one)
+    else paths.push(one)
+  }
+  if (!paths.length) throw new TilecouchError(passedOver.length ? 'SOURCE_EMPTY' : 'SOURCE_NOT_FOUND', { value: name })
+  return { paths, passedOver }
+}
+
+const isSource = async name => (await statOf(name))?.isDirectory() ? isTileFolder(name) : Boolean(await recognise(name))
+
+/** Whether there are zooms in a folder, or it is a diff, which may do nothing but take tiles away. */
+async function isTileFolder (name) {
+  const tree = new FolderReader(name)
+  for await (const entry of tree.list('', child => child === GONE_LIST || ZOOM.test(child))) {
+    if (entry.name === GONE_LIST || (await statOf(path.join(name, entry.name)))?.isDirectory()) return true
+  }
+  return false
+}

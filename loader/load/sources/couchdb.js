@@ -1,0 +1,136 @@
+// A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes
+// them. Ids hold the places of tiles; they come in another order than ours, so that the list is put into a spool first.
+import { flipY } from '../../../core/index.js'
+import { shared } from '../../../core/shared-promise.js'
+import { TilecouchError } from '../../errors.js'
+import { Spool } from '../../formats/spool.js'
+import { readAhead } from './ahead.js'
+import { openDatabase, readWithin } from './database.js'
+import { IdTemplate, MAPPROXY_TEMPLATE } from './id-template.js'
+
+const PAGE = 5000 // ids a request
+const SHOWN = 3 // ids named in an error
+const ATTACHMENT = 'tile' // as MapProxy calls it
+const GUESS = 32e3 // bytes of a tile before any was read
+
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
+export const recognisesUrl = (url, { idTemplate }) => idTemplate !== undefined
+
+/** @type {import('./index.js').OpenSource} */
+export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, selected, home, signal }) {
+  const template = new IdTemplate(idTemplate)
+  const couch = await openDatabase(name, { home, signal })
+  const list = new TileList(couch, template, { tms: scheme === 'tms', selected, signal })
+  await list.begin()
+  return {
+    name: `${template.text} of ${couch.url}`,
+    fields: {},
+    scheme: scheme ?? 'xyz',
+    get ignored () { return list.ignored },
+    tiles: () => readAhead(list.tiles(), found => readWithin(found, async tiles => {
+      const docs = await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })
+      const images = docs.map(({ doc }) => imageOf(doc))
+      list.learn(images)
+      return images
+    })),
+    close: () => list.close()
+  }
+}
+
+/** The attachment `tile`, or the only one. @returns {Buffer | null} */
+function imageOf (doc) {
+  const attachments = doc?._attachments ?? {}
+  const [only, ...others] = Object.values(attachments)
+  return (attachments[ATTACHMENT] ?? (others.length ? undefined : only))?.data ?? null
+}
+
+/** Where the tiles are, read from the ids once and kept in a spool. */
+class TileList {
+  #spool = shared(async () => (this.#listed = await this.#list()))
+  /** @type {Spool | undefined} to be closed */
+  #listed
+  #first = /** @type {string[]} */ ([])
+  #names = /** @type {string[] | undefined} */ (undefined)
+  #matched = 0
+  #average = GUESS
+  ignored = 0
+
+  /**
+   * @param {import('../../store/couch.js').Couch} couch @param {IdTemplate} template
+   * @param {{tms: boolean, selected: (z: number, x: number, y: number) => boolean, signal?: AbortSignal}} options
+   */
+  constructor (couch, template, { tms, selected, signal }) {
+    this.couch = couch
+    this.template = template
+    this.tms = tms
+    this.selected = selected
+    this.signal = signal
+  }
+
+  /** Refuses a template that fits none of the first ids. */
+  async begin () {
+    this.#first = await this.#page(this.template.prefix)
+    if (this.#first.length < PAGE && !this.#first.some(id => this.template.read(id))) throw await this.#nothing()
+  }
+
+  async * tiles () {
+    const spool = await this.#spool()
+    for await (const { z, x, y, fields: [id] } of spool.tiles()) yield { z, x, y, id, size: this.#average }
+  }
+
+  async #list () {
+    const spool = await Spool.open()
+    try {
+      this.#matched = this.ignored = 0
+      for (let ids = this.#first; ; ids = await this.#page(`${ids[ids.length - 1]}\u0000`)) {
+        for (const id of ids) this.#enter(spool, id)
+        if (ids.length < PAGE) break
+      }
+      if (!this.#matched) throw await this.#nothing()
+      return spool
+    } catch (error) {
+      await spool.close()
+      throw error
+    }
+  }
+
+  #enter (spool, id) {
+    const tile = id.startsWith('_') ? undefined : this.template.read(id)
+    if (!tile) {
+      if (!id.startsWith('_')) this.ignored++
+      return
+    }
+    this.#matched++
+    const other = tile.names.findIndex((name, index) => name !== (this.#names ??= tile.names)[index])
+    if (other >= 0) {
+      const why = `the documents have both ${JSON.stringify(this.#names?.[other])} and ${JSON.stringify(tile.names[other])} for ${this.template.names[other]}: write the one that is meant instead`
+      throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
+    }
+    const { z, x } = tile
+    const y = this.tms ? flipY(z, tile.y) : tile.y
+    if (this.selected(z, x, y)) spool.add(z, x, y, id)
+  }
+
+  async #page (startkey) {
+    const rows = await this.couch.page({ startkey, endkey: `${this.template.prefix}\ufff0`, limit: PAGE }, this.signal)
+    return rows.map(({ id }) => id)
+  }
+
+  /** None of the documents is called like that: what are they called? */
+  async #nothing () {
+    const rows = await this.couch.page({ limit: 100 }, this.signal)
+    const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_')).slice(0, SHOWN)
+    const why = ids.length ? `no document is called like ${this.template.text}: they are called ${ids.map(id => JSON.stringify(id)).join(', ')}` : 'there are no documents'
+    return new TilecouchError('SOURCE_UNREADABLE', { value: this.couch.url, why })
+  }
+
+  /** How large the tiles are is known when some were read: so many are read at once. */
+  learn (images) {
+    const sizes = images.flatMap(image => image ? [image.length] : [])
+    if (sizes.length) this.#average = sizes.reduce((sum, size) => sum + size, 0) / sizes.length
+  }
+
+  async close () {
+    await this.#listed?.close()
+  }
+}

@@ -1,0 +1,194 @@
+// A document that says where tiles are: a TileJSON, a MapLibre style with one source of tiles, or the capabilities of a
+// WMTS, at an address or in a file. The tiles are loaded as from any tile server, with the zooms, bounds, rows and
+// attribution of the document.
+// Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
+import { parseBbox, plainNameOf } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { sourceLimits } from '../../formats/limits.js'
+import { layerFieldsOf } from '../../formats/metadata.js'
+import {
+  kindOfBytes, kindOfFile, kindOfName, loadCommand, notTiles, refusal, rootOf, serverCommand
+} from '../../formats/other-kinds.js'
+import { readRegular } from '../../formats/regular-file.js'
+import { isGzip, unpack } from '../../formats/unpack.js'
+import { Requester, userAgentOf } from '../upstream/http.js'
+import { Networks } from '../upstream/networks.js'
+import { Secrets } from '../upstream/secrets.js'
+import { otherXml } from './capabilities.js'
+import { arcgis, wmsSettings } from './services.js'
+import { absolute, withoutSecrets } from './templates.js'
+import * as upstream from './upstream.js'
+import { isWmts, openWmts } from './wmts.js'
+
+export const descriptionDefaults = {
+  timeout: 30 // seconds until the whole document is there
+}
+
+const GEOJSON = new Set([
+  'Feature', 'FeatureCollection', 'GeometryCollection', 'Point', 'MultiPoint', 'LineString', 'MultiLineString',
+  'Polygon', 'MultiPolygon'
+])
+const GEOJSON_BEGIN = new RegExp(`"type"\\s*:\\s*"(?:${[...GEOJSON].join('|')})"`)
+const ACCEPT = 'application/json,application/xml,*/*;q=0.5'
+const TILED = ['raster', 'vector', 'raster-dem'] // types of sources of a style
+
+/**
+ * Where a document came from.
+ * @typedef {object} Where
+ * @property {string} name for messages
+ * @property {URL} [base] its address, if it has one
+ * @property {boolean} [isNested] another document led to it
+ *
+ * @typedef {import('./index.js').SourceOptions & import('./upstream.js').Asking} Options
+ */
+
+/**
+ * @param {string} name an address @param {Options} options @param {Partial<Where>} [where]
+ * @returns {Promise<import('./index.js').Source>}
+ */
+export async function open (name, options, where) {
+  const base = new URL(name)
+  // an inner network may be asked if the user named it, and not because a document did
+  const named = where?.isNested ? options.named ?? [] : upstream.hostsOf({ url: base.href })
+  const shown = `${base.origin}${base.pathname}` // the query may be a key
+  const bytes = await fetchDocument(base, { ...options, networks: [...options.networks ?? [], ...named] })
+  const kind = kindOfBytes(bytes.subarray(0, 512))
+  if (kind) throw notTiles(kind, name)
+  return openText(String(bytes), { ...where, name: shown, base }, { ...options, named })
+}
+
+/**
+ * A file that holds no tiles itself.
+ * @param {string} name @param {Buffer} begin its first bytes @param {Options} options
+ * @returns {Promise<import('./index.js').Source | undefined>} nothing if it describes none either
+ */
+export async function openFile (name, begin, options) {
+  const kind = kindOfBytes(begin) && kindOfFile(name, begin)
+  if (kind) throw notTiles(kind, name)
+  const text = String(begin)
+  if (/^\ufeff?\s*[{[]/.test(text) || rootOf(text)) {
+    const whole = await readRegular(name, { most: sourceLimits.metadata }).then(String, () => text)
+    return openText(whole, { name }, { ...options, named: [] })
+  }
+  const other = kindOfName(name)
+  if (other) throw notTiles(other, name)
+}
+
+/** @param {URL} url @param {Options} options @returns {Promise<Buffer>} */
+async function fetchDocument (url, { secrets, networks, userAgent = userAgentOf(), signal }) {
+  const requester = new Requester({
+    secrets: new Secrets(secrets),
+    networks: new Networks(networks),
+    headers: { 'user-agent': userAgent, accept: ACCEPT, 'accept-encoding': 'identity' },
+    timeout: descriptionDefaults.timeout,
+    connections: 1,
+    maxBytes: sourceLimits.metadata
+  })
+  try {
+    const { status, bytes } = await requester.get(url.href, { signal })
+    const value = `${url.origin}${url.pathname}`
+    if (status === 404 || status === 410) throw new TilecouchError('SOURCE_NOT_FOUND', { value })
+    if (status !== 200) throw new TilecouchError('SOURCE_UNREADABLE', { value, why: `the server answered ${status}` })
+    return isGzip(bytes) ? await unpack(bytes, { limit: sourceLimits.metadata }).catch(() => bytes) : bytes
+  } finally {
+    await requester.close()
+  }
+}
+
+/**
+ * @param {string} text @param {Where} where @param {Options} options
+ * @returns {Promise<import('./index.js').Source>}
+ */
+async function openText (text, where, options) {
+  const root = rootOf(text)
+  if (root && isWmts(root, text)) return openWmts(text, where, options)
+  if (root) throw otherXml(root, text, where)
+  const json = parsed(text)
+  if (json) return openJson(json, where, options)
+  if (GEOJSON_BEGIN.test(text.slice(0, 4096))) throw notTiles('geojson', where.name)
+  throw unknown(where)
+}
+
+function parsed (text) {
+  try {
+    const json = JSON.parse(text.replace(/^\ufeff/, ''))
+    return typeof json === 'object' && json !== null ? json : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const unknown = ({ name }) =>
+  new TilecouchError('SOURCE_UNKNOWN', { value: name, why: 'it is neither a TileJSON nor a map style' })
+
+/** @param {any} json @param {Where} where @param {Options} options */
+async function openJson (json, where, options) {
+  if (hasTiles(json)) return openTiles(json, where, options)
+  if (isObject(json.sources) && Array.isArray(json.layers)) return openStyle(json, where, options)
+  if (GEOJSON.has(json.type)) throw notTiles('geojson', where.name)
+  if (where.base && json.tileInfo) throw arcgis(where.base, where.name)
+  throw unknown(where)
+}
+
+const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+const hasTiles = ({ tiles }) => Array.isArray(tiles) && typeof tiles[0] === 'string'
+
+/**
+ * The tile server of a TileJSON, or of a source of a style.
+ * @param {any} json @param {Where} where @param {Options} options
+ */
+function openTiles (json, where, options) {
+  const { url, secrets } = withoutSecrets(absolute(json.tiles[0], where), options.secrets)
+  const scheme = options.scheme ?? json.scheme
+  const zoom = value => Number.isInteger(value) && value >= 0 && value <= 30 ? value : undefined
+  const [minzoom, maxzoom] = [zoom(json.minzoom), zoom(json.maxzoom)]
+  // styles show a WMS as tiles
+  const server = /\{bbox/i.test(url) ? wmsSettings(new URL(url)) : { type: scheme === 'tms' ? 'tms' : 'xyz', url }
+  const settings = { ...server, minzoom, maxzoom, bounds: boundsOf(json.bounds) }
+  const { description, attribution, legend, version, encoding, vector_layers: layers } = json
+  const format = json.format ?? (layers ? 'pbf' : undefined)
+  const fields = layerFieldsOf({
+    name: plainNameOf(json), description, attribution, legend, version, format, encoding, vector_layers: layers
+  })
+  return upstream.open(url, { ...options, upstream: settings, secrets, fields, isAnnounced: true })
+}
+
+/** Nothing for what is not valid. */
+function boundsOf (bounds) {
+  try {
+    return parseBbox(bounds)
+  } catch {
+    return undefined
+  }
+}
+
+/** @param {any} style @param {Where} where @param {Options} options */
+async function openStyle (style, where, options) {
+  const sources = Object.values(style.sources)
+    .filter(source => TILED.includes(source?.type) && (hasTiles(source) || typeof source.url === 'string'))
+  const images = sources.filter(({ type }) => type === 'raster')
+  const chosen = images.length ? images : sources
+  if (chosen.length === 1 && hasTiles(chosen[0])) {
+    const [source] = chosen
+    const format = source.type === 'vector' ? { format: 'pbf' } : {}
+    const encoding = source.type === 'raster-dem' ? { encoding: source.encoding ?? 'mapbox' } : {} // as styles default
+    return openTiles({ name: style.name, ...source, ...format, ...encoding }, where, options)
+  }
+  const addresses = chosen.map(source => hasTiles(source) ? '' : addressOf(source.url, where))
+  if (chosen.length === 1 && !where.isNested && /^https?:\/\/[^?]*(?<!\.pmtiles)(?:\?|$)/i.test(addresses[0])) {
+    return open(addresses[0], options, { isNested: true })
+  }
+  const lines = chosen.map((source, index) => hasTiles(source)
+    ? serverCommand(withoutSecrets(absolute(source.tiles[0], where)).url)
+    : loadCommand(addresses[index]))
+  throw refusal(where.name, chosen.length ? 'a map style, which shows tiles of others' : 'a map style without tiles', {
+    how: chosen.length > 1 ? 'Load one of its sources' : 'Load the tiles themselves',
+    lines: lines.length ? lines : [serverCommand('https://HOST/{z}/{x}/{y}.png')]
+  })
+}
+
+/** @param {string} url of a source of a style @param {Where} where */
+function addressOf (url, where) {
+  const [, inner] = /^pmtiles:\/\/(.*)$/is.exec(url) ?? []
+  return absolute(inner ?? url, where)
+}

@@ -1,0 +1,128 @@
+// Folders as sources: files z/x/y.ext, as gdal2tiles, mbutil and most tile tools write them, with metadata and the list
+// of a diff beside them.
+import path from 'node:path'
+import { MAX_ZOOM } from '../../../core/index.js'
+import { FolderReader, MARK } from '../../formats/folder/reader.js'
+import { GONE_LIST, withGone } from '../../formats/gone.js'
+import { sourceLimits } from '../../formats/limits.js'
+import {
+  METADATA, TILEJSON, TILEMAP, layerFieldsOf, otherGridOf, parseObject, readTileMap, timeOf
+} from '../../formats/metadata.js'
+import { kindOfName, loadCommand, notTiles, quoted, refusal } from '../../formats/other-kinds.js'
+import { invalid, unreadable } from '../../formats/reading.js'
+
+/** @type {import('./index.js').OpenSource} */
+export async function open (folder, { selected, zooms, scheme = 'xyz', grid, signal }) {
+  const reader = new FolderReader(folder, { scheme, grid, signal })
+  const list = path.join(folder, GONE_LIST)
+  const metadata = parseObject(await reader.text(METADATA) ?? await reader.text(TILEJSON) ?? '')
+  const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
+  const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata })
+  const gone = await reader.gone(list)
+  if (!gone && await isDiff(reader)) throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
+  const other = gone ? undefined : await otherFolder(folder, reader)
+  if (other) throw other
+  return {
+    name: path.basename(path.resolve(folder)),
+    fields,
+    bounds: fields.bounds ?? tileMap.bounds,
+    profile: tileMap.profile ?? otherGridOf(metadata),
+    scheme,
+    time: timeOf(metadata),
+    diff: Boolean(gone),
+    tiles: gone ? () => withGone(tiles(), gone, selected, list) : tiles,
+    close: async () => gone?.close()
+  }
+
+  async function * tiles () {
+    for (const z of await reader.numbers()) {
+      if (zooms && (z < zooms.min || z > zooms.max)) continue
+      for (const x of await reader.numbers(`${z}`)) {
+        for (const { y, ext, path: file } of await reader.tiles(z, x)) {
+          if (selected(z, x, y)) yield { z, x, y, ext, read: () => reader.read(file) }
+        }
+      }
+    }
+  }
+}
+
+const TILE_NAME = /^\d+(?:@2x)?\.(?:png|jpe?g|webp|avif|pbf|mvt)$/i
+const LISTED = 1000 // names in a folder without zooms that are looked at
+
+/**
+ * The error for a folder without zooms, if something else is in it: a folder of tiles, or files of another kind.
+ * @param {string} folder @param {FolderReader} reader
+ */
+async function otherFolder (folder, reader) {
+  const inner = []
+  let other
+  try {
+    const deep = await tooDeep(folder, reader)
+    if (deep) return deep
+    if (await hasZooms(reader)) return undefined
+    let count = 0
+    for await (const entry of reader.list('', name => !name.startsWith('.'))) {
+      if (entry.isFile()) other ??= kindOfName(entry.name) && entry.name
+      else if (entry.isDirectory() && await hasZooms(reader, entry.name)) inner.push(entry.name)
+      if (++count >= LISTED) break
+    }
+  } catch (error) {
+    if (error.code === 'ABORTED') throw error
+    return undefined // it is met again when the tiles are listed
+  }
+  if (inner.length > 1) {
+    return refusal(folder, `a folder with ${inner.length} folders of tiles in it`, {
+      how: 'Load one of them; or, if their names hold times, all of them as editions',
+      lines: [loadCommand(path.join(folder, inner.sort()[0])), loadCommand(folder, ' --dated')]
+    })
+  }
+  if (inner.length) {
+    const lines = [loadCommand(path.join(folder, inner[0]))]
+    return refusal(folder, `not the folder with the zooms: that is ${inner[0]}, in it`, { how: 'Load that one', lines })
+  }
+  if (!other) return undefined
+  const kind = kindOfName(other) ?? ''
+  const inside = path.join(folder, other)
+  if (kind !== 'tiff' && kind !== 'raster') return notTiles(kind, folder, { inside })
+  const made = `${path.basename(path.resolve(folder))}.vrt` // all of them as one
+  const before = [`gdalbuildvrt ${quoted(made)} ${quoted(folder)}/*${path.extname(other)}`]
+  return notTiles(kind, folder, { inside, made, before })
+}
+
+/** The error for the folder of one zoom or one column. @param {string} folder @param {FolderReader} reader */
+async function tooDeep (folder, reader) {
+  const [column, zoom] = ['.', '..'].map(up => path.basename(path.resolve(folder, up)))
+  if (!/^\d+$/.test(column)) return undefined
+  if (/^\d+$/.test(zoom) && await hasTiles(reader, '')) {
+    const above = path.join(folder, '../../..')
+    return refusal(folder, `one column of zoom ${zoom}: the zooms are in ${above}`, { how: 'Load that', lines: [loadCommand(above)] })
+  }
+  const [first] = await reader.numbers()
+  if (first === undefined || !await hasTiles(reader, String(first))) return undefined
+  const above = path.join(folder, '..')
+  const lines = [loadCommand(above, ` --zoom ${column}`)]
+  return refusal(folder, `only zoom ${column}: the zooms are in ${above}`, { how: 'Load that, for this zoom or without --zoom', lines })
+}
+
+/** Whether there are files of tiles. @param {FolderReader} reader @param {string} below */
+async function hasTiles (reader, below) {
+  for await (const entry of reader.list(below, name => TILE_NAME.test(name))) return Boolean(entry)
+  return false
+}
+
+/** Whether there are folders of zooms. @param {FolderReader} reader @param {string} [below] */
+const hasZooms = async (reader, below) => (await reader.numbers(below)).some(zoom => zoom <= MAX_ZOOM)
+
+/**
+ * Whether the folder is marked as a diff: an export writes the list of what is gone last.
+ * @param {FolderReader} reader
+ */
+async function isDiff (reader) {
+  if (!await reader.has(MARK)) return false
+  const text = await reader.read(MARK, sourceLimits.metadata)
+  try {
+    return JSON.parse(String(text))?.diff !== undefined
+  } catch (error) {
+    throw unreadable(MARK, error)
+  }
+}

@@ -1,0 +1,203 @@
+// PMTiles 3 as a source: one file, here or on a web server. Its tiles lie along a Hilbert curve and many of them may
+// share their bytes. When the source is opened its directories are read, and its tiles put into the order of ids.
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gridOf, inspectTile } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { sourceLimits } from '../../formats/limits.js'
+import { LocalFile } from '../../formats/local-file.js'
+import { layerFieldsOf, otherGridOf, parseObject, timeOf } from '../../formats/metadata.js'
+import { Directories } from '../../formats/pmtiles/directory.js'
+import { cannotUnpack, readHeader, readMetadata } from '../../formats/pmtiles/header.js'
+import { idSelection } from '../../formats/pmtiles/ids.js'
+import { Blocks, RemoteFile } from '../../formats/pmtiles/remote.js'
+import { breather, invalid, reading, throwFaults } from '../../formats/reading.js'
+import { Spool } from '../../formats/spool.js'
+import { canUnpack, isGzip, pack, unpack } from '../../formats/unpack.js'
+
+export const pmtilesDefaults = {
+  uncounted: 2 ** 26 // tiles of an archive, however short it is
+}
+
+export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
+
+/** @type {import('./index.js').OpenSource} */
+export async function open (name, options) {
+  if (options.scheme === 'tms') {
+    throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north' })
+  }
+  const remote = /^https?:\/\//i.test(name)
+  const file = remote ? await RemoteFile.open(name, options) : await reading(name, async () => new LocalFile(name))
+  /** @type {Spool | undefined} */
+  let spool
+  const close = async () => {
+    await file.close()
+    await spool?.close()
+  }
+  try {
+    const shown = file instanceof RemoteFile ? file.shown : name
+    const { header, metadata } = await reading(shown, () => describe(file, shown))
+    spool = await Spool.open()
+    const archive = new Archive(file, shown, header, spool)
+    const fields = fieldsOf(header, metadata)
+    const area = options.area?.in(gridOf({ grid: options.isGridGiven ? options.grid : fields.grid ?? options.grid }))
+    await archive.index({ ...options, area })
+    return {
+      name: remote ? basename(new URL(name)) : path.basename(path.resolve(name)),
+      fields,
+      bounds: fields.bounds,
+      profile: otherGridOf(metadata),
+      isInGrid: true,
+      time: timeOf(metadata),
+      total: spool.count(),
+      tiles: () => archive.tiles(),
+      close
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function basename ({ pathname }) {
+  const name = path.posix.basename(pathname)
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+async function describe (file, name) {
+  const header = await readHeader(file, throwFaults(name))
+  if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
+  if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))
+  if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
+  if (!canUnpack(header.tilePacking)) throw invalid(name, cannotUnpack(header.tilePacking))
+  if (header.type === 'mlt') {
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: 'it holds MapLibre tiles (MLT), which a store does not keep' })
+  }
+  return { header, metadata: parseObject(await readMetadata(file, header)) }
+}
+
+/** The header knows where the map is; writers that do not say leave zeros there. */
+function fieldsOf ({ type, minzoom, maxzoom, bounds, center }, metadata) {
+  const placed = bounds.some(Boolean)
+  return layerFieldsOf({
+    ...metadata,
+    ...(minzoom <= maxzoom && { minzoom, maxzoom }),
+    ...(placed && { bounds: bounds.join(), center }),
+    ...(type !== 'unknown' && { format: type })
+  })
+}
+
+class Archive {
+  #file
+  #name
+  #header
+  #spool
+
+  /** @param {LocalFile | RemoteFile} file @param {string} name for messages @param {Spool} spool for its tiles */
+  constructor (file, name, header, spool) {
+    this.#file = file
+    this.#name = name
+    this.#header = header
+    this.#spool = spool
+  }
+
+  /**
+   * Lists the tiles that are wanted, and fetches them when they are on a server.
+   * @param {import('./index.js').SourceOptions} options
+   */
+  async index ({ area, zooms, signal, onReading }) {
+    const header = this.#header
+    const wanted = idSelection({ area, zooms })
+    const blocks = this.#file instanceof RemoteFile ? new Blocks(header.data.length) : undefined
+    const takeBreak = breather(signal)
+    // a run of many takes no more room than one of few: a count is believed as far as there are bytes of tiles
+    const most = Math.max(pmtilesDefaults.uncounted, header.addressed ? header.data.length : 0)
+    let left = most
+    await reading(this.#name, async () => {
+      const directories = new Directories(this.#file, header, throwFaults(this.#name), { wanted: wanted.any })
+      for await (const entries of directories.tiles()) {
+        for (const what of /** @type {const} */ (['entries', 'addressed'])) {
+          if (header[what] && directories[what] > header[what]) throw new Error(`it says that it has ${header[what]} ${what === 'entries' ? what : 'tiles'}, but it has more`)
+        }
+        for (const { id, run, offset, length } of entries) {
+          let any = false
+          for (const [z, x, y] of wanted.tiles(id, id + run)) {
+            this.#spool.add(z, x, y, offset, length)
+            any = true
+            if (--left < 0) throw new Error(`it would have more than ${most} tiles: say which of them (--bbox, --polygon, --zoom)`)
+            const pause = takeBreak()
+            if (pause) await pause
+          }
+          if (any && length <= sourceLimits.tile) {
+            blocks?.add(offset, length) // what is longer is refused when it is read
+          }
+        }
+      }
+    })
+    if (this.#file instanceof RemoteFile && blocks) await this.#fetch(this.#file, blocks, onReading)
+  }
+
+  // once and in its own order: that of the tiles leads to and fro in it, and the server is far
+  async #fetch (remote, blocks, onReading) {
+    const total = blocks.bytes
+    const { bavail, bsize } = await statfs(tmpdir())
+    if (total > bavail * bsize) throw new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${tmpdir()}` })
+    const { offset } = this.#header.data
+    let done = 0
+    await remote.fetch(blocks.ranges(), offset, (at, bytes) => {
+      this.#spool.place(at - offset, bytes)
+      onReading?.({ bytes: done += bytes.length, total })
+    })
+  }
+
+  /** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
+  async * tiles () {
+    for await (const { z, x, y, fields: [offset, length] } of this.#spool.tiles()) {
+      yield { z, x, y, read: () => this.#read(`${z}/${x}/${y}`, offset, length) }
+    }
+  }
+
+  #read (tile, offset, length) {
+    if (length > sourceLimits.tile) throw invalid(this.#name, `${tile} has ${length} bytes`)
+    try {
+      const bytes = this.#file instanceof RemoteFile
+        ? this.#spool.slice(offset, length)
+        : this.#file.readSync(this.#header.data.offset + offset, length)
+      return this.#isReady(bytes) ? bytes : this.#repacked(tile, bytes)
+    } catch (error) {
+      throw error instanceof TilecouchError ? error : invalid(this.#name, error.message, error)
+    }
+  }
+
+  // as a store keeps them: images unchanged, vector tiles in gzip; the header is not always right about the packing
+  #isReady (bytes) {
+    const { type, tilePacking } = this.#header
+    if (tilePacking !== 'none' && tilePacking !== 'gzip') return false
+    return type === 'mvt' ? isGzip(bytes) : tilePacking === 'none' || !isGzip(bytes)
+  }
+
+  async #repacked (tile, bytes) {
+    const { type, tilePacking } = this.#header
+    const coding = tilePacking === 'gzip' && !isGzip(bytes) ? 'none' : tilePacking
+    let content
+    try {
+      content = await unpack(bytes, { coding, limit: sourceLimits.tile })
+    } catch (error) {
+      throw invalid(this.#name, `${tile} cannot be read: ${error.message}`, error)
+    }
+    return type === 'mvt' || (type === 'unknown' && !isImage(content)) ? pack(content) : content
+  }
+}
+
+function isImage (bytes) {
+  try {
+    return inspectTile(bytes) && !isGzip(bytes)
+  } catch {
+    return false
+  }
+}

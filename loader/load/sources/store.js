@@ -1,0 +1,52 @@
+// A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
+import { endOf, formatReference, gridOf } from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { parseDatabaseUrl } from '../../store/address.js'
+import { readListed } from '../../store/fetch.js'
+import { readAhead } from './ahead.js'
+import { openStore, readWithin } from './database.js'
+
+/** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
+const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'encoding', 'format', 'tileSize', 'grid']
+
+/** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
+export const recognisesUrl = (url, { idTemplate }) =>
+  idTemplate === undefined && !/[{}]|%7b|%7d/i.test(url.href) && !/\.[^/]*$/.test(url.pathname)
+
+/** @type {import('./index.js').OpenSource} */
+export async function open (name, { from, layer: into, area: given, zooms, home, signal }) {
+  const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
+  const store = await openStore(name, { home, signal })
+  const { fields, last } = await describe(store, layer, time)
+  const wanted = { time, area: given?.in(gridOf(fields)), zooms, signal }
+
+  return {
+    // where an embedded store is found differs from run to run, and what was stopped is known again by its name
+    name: `${formatReference(layer, time)}${home && isSame(home, name) ? '' : ` of ${store.url}`}`,
+    fields,
+    isInGrid: true,
+    ...(time !== undefined && last && { time: last }),
+    ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
+    tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (
+      // null: it is gone since it was listed
+      (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
+    ))),
+    close () {}
+  }
+}
+
+const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
+
+/** Fields of the layer, and the last time at which anything changed up to the one that is asked for. */
+async function describe (store, layer, time) {
+  const doc = await store.layer(layer).catch(error => {
+    if (error.code === 'LAYER_NOT_FOUND') return {} // it may be described nowhere and have tiles: MapProxy writes no more
+    throw error
+  })
+  const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))
+  if (time === undefined) return { fields, last: undefined }
+  const when = endOf(time)
+  const times = await store.times(layer)
+  if (!times.length && !doc.layer) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  return { fields, last: times.filter(entry => entry.time <= when).at(-1)?.time }
+}

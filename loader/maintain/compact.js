@@ -1,0 +1,108 @@
+// Compacts a store: frees the disk that old revisions, deletions and changed indexes hold, if it is enough, and says
+// how much.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { TilecouchError } from '../errors.js'
+import { indexesOf, warmAll } from '../store/indexes.js'
+
+export const compactDefaults = {
+  ratio: 1.5, // of the file to what in it is in use, from which on it is worth while
+  slack: 32 * 1024 * 1024, // bytes not in use, below which it never is
+  poll: 250, // milliseconds between two looks whether it is done
+  begin: 1000 // milliseconds in which a compaction shows that it has begun; a small one may be done before
+}
+
+/**
+ * @typedef {{file: number, active: number}} Size file: bytes on the disk; active: of them in use
+ * @typedef {Size & {external: number, views: Size}} Sizes external: bytes of the documents, uncompressed, without what
+ *   else a file holds
+ *
+ * @typedef {object} Compaction
+ * @property {Sizes} before
+ * @property {Sizes} after
+ * @property {boolean} done
+ * @property {string} why it was done, or not
+ */
+
+/**
+ * Names of design documents with views, as addresses of indexes have them.
+ * @param {import('../store/couch.js').Couch} couch
+ * @param {AbortSignal} [signal]
+ */
+const designsOf = async (couch, signal) => (await indexesOf(couch, signal)).map(({ id }) => id.slice('_design/'.length))
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {Promise<Sizes>}
+ */
+export async function sizesOf ({ couch }, { signal } = {}) {
+  const { sizes } = await couch.request({ path: '', signal })
+  const views = { file: 0, active: 0 }
+  for (const name of await designsOf(couch, signal)) {
+    const { sizes: own } = (await infoOf(couch, name, signal)) ?? {}
+    views.file += own?.file ?? 0
+    views.active += own?.active ?? 0
+  }
+  return { file: sizes?.file ?? 0, active: sizes?.active ?? 0, external: sizes?.external ?? 0, views }
+}
+
+const infoOf = async (couch, name, signal) => (await couch.find({ path: `_design/${name}/_info`, signal }))?.view_index
+
+/** @param {Size} size @param {typeof compactDefaults} limits */
+const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack && file >= active * ratio
+
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {object} [options]
+ * @param {'worth' | 'always' | 'never'} [options.when] worth: when there is enough to be had
+ * @param {AbortSignal} [options.signal] stops waiting; the server goes on
+ * @param {(state: Partial<Sizes & import('../store/indexes.js').IndexProgress>) => void} [options.onProgress] first of
+ *   indexes that are behind, then the sizes
+ * @param {Partial<typeof compactDefaults>} [options.limits]
+ * @returns {Promise<Compaction>}
+ */
+export async function compact (store, { when = 'worth', signal, onProgress, limits } = {}) {
+  const { couch } = store
+  const own = { ...compactDefaults, ...limits }
+  const before = await sizesOf(store, { signal })
+  const not = why => ({ before, after: before, done: false, why })
+  if (when === 'never') return not('it was not asked for')
+  const [data, views] = when === 'always' ? [true, true] : [isSlack(before, own), isSlack(before.views, own)]
+  if (!data && !views) return not('there is too little to be had')
+  try {
+    // an index that is compacted while it is behind would forget what was purged meanwhile (CouchDB 3.5)
+    await warmAll(couch, signal, onProgress)
+    await post(couch, '_view_cleanup', signal)
+    if (data) await post(couch, '_compact', signal)
+    if (views) for (const name of await designsOf(couch, signal)) await post(couch, `_compact/${name}`, signal)
+  } catch (error) {
+    if (error.code !== 'FORBIDDEN' && error.code !== 'UNAUTHORIZED') throw error
+    return not('only an admin may compact')
+  }
+  await finished(store, own, { signal, onProgress })
+  const after = await sizesOf(store, { signal })
+  return { before, after, done: true, why: when === 'always' ? 'it was asked for' : 'there was enough to be had' }
+}
+
+const post = (couch, path, signal) => couch.request({ method: 'POST', path, body: {}, signal })
+
+/** Until nothing of the database is compacted any more. */
+async function finished (store, { poll, begin }, { signal, onProgress }) {
+  const started = performance.now()
+  for (let seen = false; ;) {
+    await sleep(poll, undefined, { signal }).catch(() => {})
+    if (signal?.aborted) throw new TilecouchError('ABORTED')
+    if (await isCompacting(store.couch, signal)) {
+      seen = true
+      onProgress?.(await sizesOf(store, { signal }))
+    } else if (seen || performance.now() - started >= begin) return
+  }
+}
+
+async function isCompacting (couch, signal) {
+  if ((await couch.request({ path: '', signal })).compact_running) return true
+  for (const name of await designsOf(couch, signal)) {
+    if ((await infoOf(couch, name, signal))?.compact_running) return true
+  }
+  return false
+}

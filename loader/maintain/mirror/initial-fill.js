@@ -1,0 +1,124 @@
+// Fills a mirror of a small part of a large store from the time index, which is read by the columns of the area. The
+// change feed would have a row for each document of the store. Changes during the fill come by the feed, from its place
+// before the fill.
+import { LAYER_KINDS, STORE_ID, isLayer, layerId } from '../../../core/index.js'
+import { isUnwritable, randomId, readLeaves } from '../../../core/mirror/index.js'
+import { canContinue, feedPosition } from '../../../core/feed-position.js'
+import { batchesOf } from '../../../core/batches.js'
+import { versions } from '../../store/columns.js'
+import { childSignal } from '../../store/child-signal.js'
+import { walk } from '../../store/walk.js'
+
+export const initialFillDefaults = {
+  least: 20000, // documents of a source: the feed of fewer is read within a second
+  share: 0.2, // of them that may be listed: each takes as long as five rows of the feed
+  page: 1000, // documents read together
+  pages: 3 // of them under way
+}
+
+/**
+ * @typedef {import('../../../core/mirror/peer.js').Peer} Peer
+ * @typedef {import('../../../core/mirror/peer.js').Row} Row
+ *
+ * @typedef {object} FillOptions as Replication gives them
+ * @property {Peer} source
+ * @property {Peer} target
+ * @property {string} id of its checkpoint
+ * @property {boolean} dryRun
+ * @property {(rows: Omit<Row, 'seq'>[], signal: AbortSignal) => Promise<void>} take copies them like rows of the feed
+ * @property {AbortSignal} signal
+ */
+
+/**
+ * For a Replication without a checkpoint: fills the target, and answers the place in the feed from which to go on, or
+ * undefined when the feed has to be read from its beginning. The result is the same, except for documents with ids of
+ * tiles that are not tiles: the index does not have them, and no store takes them.
+ * @param {import('../../store/couch.js').Couch} couch the source
+ * @param {import('../../../core/mirror/index.js').Selection} selection
+ * @param {Partial<typeof initialFillDefaults>} [limits]
+ */
+export const initialFill = (couch, selection, limits) => async (/** @type {FillOptions} */ options) => {
+  const { least, share, page, pages } = { ...initialFillDefaults, ...limits }
+  const info = await options.source.info()
+  const documents = info.doc_count + (info.doc_del_count ?? 0)
+  // in a cluster the node that lists may be behind the node whose place was noted
+  if (selection.isWhole || documents < least || info.cluster?.n > 1) return undefined
+  const place = await startPlace(options, feedPosition(info))
+  if (place === undefined) return undefined
+
+  const { signal, end } = childSignal(options.signal)
+  const running = new Set()
+  let listed = 0
+  let failure = /** @type {any} */ (undefined)
+  const fail = error => {
+    failure ??= error
+    end()
+  }
+  try {
+    for await (const ids of batchesOf(idsOf(couch, selection, signal), { most: page, bytes: Infinity })) {
+      listed += ids.length
+      if (listed > share * documents) return undefined
+      const work = takeAll(couch, selection, ids, options.take, signal).catch(fail).finally(() => running.delete(work))
+      running.add(work)
+      while (running.size >= pages && !failure) await Promise.race(running)
+      if (failure) break
+    }
+  } catch (error) {
+    fail(error)
+  } finally {
+    await Promise.all(running)
+    end()
+  }
+  if (failure?.code === 'INDEX_MISSING') return undefined
+  if (failure) throw failure
+  return place
+}
+
+async function takeAll (couch, selection, ids, take, signal) {
+  const wanted = ids.map(id => ({ id, has: selection.has(id) })).filter(({ has }) => has)
+  const leaves = await readLeaves(couch, wanted.filter(({ has }) => has === true).map(({ id }) => id), signal)
+  const revsOf = id => (leaves.get(id) ?? []).map(({ _rev: rev }) => rev)
+  const rows = wanted.map(({ id, has }) => ({ id, has, revs: revsOf(id), deleted: false }))
+  await take(rows.filter(({ has, revs }) => revs.length || has === 'maybe'), signal)
+}
+
+/**
+ * The place of the source before anything is read; of a fill that was interrupted, its place then. Undefined when the
+ * target holds other documents: only the whole feed shows which of them were deleted.
+ * @param {FillOptions} options @param {import('../../store/follow.js').FeedPosition} now
+ */
+async function startPlace ({ source, target, id, dryRun }, now) {
+  const note = id.replace('mirror', 'begin')
+  if ((await target.info()).doc_count) {
+    const there = await target.getLocal(note)
+    // a source that does not know the token was restored to an older state
+    if (!there || !canContinue(there, now)) return undefined
+    const isKnown = !there.token || there.token === (await source.getLocal(note))?.token
+    return isKnown ? there.since : undefined
+  }
+  if (dryRun) return now.since
+  const token = randomId()
+  const isNoted = await source.updateLocal(note, () => ({ token })).then(() => true, error => {
+    if (!isUnwritable(error)) throw error
+    return false
+  })
+  await target.updateLocal(note, () => ({ ...now, ...(isNoted && { token }) }))
+  return now.since
+}
+
+/** Ids of the selection, and some more. */
+async function * idsOf (couch, selection, signal) {
+  const kinds = LAYER_KINDS.map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
+  const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
+  const read = id => couch.get(id, signal)
+  await selection.learn(named.flat().flatMap(({ id }) => id ?? []), read)
+  for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id
+  const layers = (await couch.view(versions.view, { group_level: 1 }, signal)).map(({ key }) => key[0])
+  for (const layer of layers.filter(isLayer)) {
+    if (selection.layers && !selection.layers.has(layer)) continue
+    const { zooms } = selection
+    await selection.learn([layerId(layer)], read)
+    const area = selection.areaOf(layer)
+    for await (const { rows } of walk(couch, versions, layer, { area, zooms, signal })) yield * rows.map(({ id }) => id)
+  }
+}

@@ -1,0 +1,263 @@
+// Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each
+// deletion.
+import { batchesOf } from '../../../core/batches.js'
+import {
+  AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, limitsId, manifestId,
+  startOf, styleId, tileId
+} from '../../../core/index.js'
+import { TilecouchError } from '../../errors.js'
+import { readTileLeaves } from '../../../core/store/leaves.js'
+import { childSignal } from '../../store/child-signal.js'
+import { BY_TIME } from '../../store/reader.js'
+import { readLeaves } from '../../store/revisions.js'
+import { listedOf } from './documents.js'
+import { Remover } from './remover.js'
+
+const BATCH = 200 // tiles, or small documents, that are read at once
+const PAGE = 2000 // rows of an edition a request
+
+/**
+ * Removes a whole layer by the primary index, and so also documents that no view has, such as tiles of other programs
+ * and a past without its head. Past versions first, then heads, editions, manifests, blocks, removals and styles, its
+ * limits and its own document last.
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {import('./remover.js').RemoverOptions} [options]
+ * @returns {Promise<Tally & {editions: number, left: number}>} bytes: according to the index; left: documents whose ids
+ * begin with the layer's name and that are no tiles
+ */
+export async function removeLayer (store, layer, options = {}) {
+  const remover = new Remover(store, options)
+  const { tally, limits, couch, signal, dryRun } = remover
+  const editions = []
+  for await (const page of revisionsFrom(couch, editionId(checkLayer(layer), ''), signal)) editions.push(...page)
+  const before = await bytesOf(store, layer)
+  const others = new Set()
+  const walk = isHead => revisionsIn(couch, layerRange(layer), signal, id => {
+    if (!isTileId(id) && !isAdministrative(id)) others.add(id)
+    return isTileId(id) && id.includes('@') !== isHead
+  })
+  const hasTiles = async isHead => !(await walk(isHead).next()).done
+  await remover.begin()
+  const isDescribed = (await couch.docs(singleIds(layer))).some(({ doc }) => doc)
+  const isThere = isDescribed || editions.length || await hasTiles(true) || await hasTiles(false)
+  if (!isThere && !tally.unpurged) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  // the next pass deletes what loads write meanwhile, and losing revisions that appear
+  for (let pass = 0, found = true; found && pass < limits.passes && !tally.refused; pass++) {
+    Object.assign(tally, { changed: 0, named: [] })
+    found = false
+    for (const isHead of [false, true]) {
+      for await (const revisions of walk(isHead)) {
+        found = true
+        for (let at = 0; at < revisions.length; at += limits.batch) {
+          const gone = await remover.end(revisions.slice(at, at + limits.batch))
+          tally.versions += gone.size
+          if (isHead) tally.tiles = tally.heads += gone.size
+          options.onProgress?.(tally)
+        }
+      }
+    }
+    if (dryRun) break
+    const isLast = pass + 1 === limits.passes
+    if (found && isLast && !tally.changed && await hasTiles(true)) tally.note('changed', layerId(layer), 'a load writes into it')
+  }
+  tally.bytes = Math.max(0, before - (dryRun ? 0 : await bytesOf(store, layer)))
+  const isEmpty = !tally.refused && !tally.changed
+  const ended = isEmpty ? await endDocuments(remover, editions.map(({ id }) => id)) : 0
+  if (isEmpty) {
+    for (const prefix of statementPrefixes(layer)) {
+      for await (const revisions of revisionsFrom(couch, prefix, signal)) await remover.end(revisions)
+    }
+    await endDocuments(remover, singleIds(layer))
+  }
+  await remover.finish()
+  return { ...tally, editions: ended, left: others.size }
+}
+
+/**
+ * How the ids of a layer's statements, removals and styles begin: manifests first, without which blocks count for
+ * nothing.
+ */
+export const statementPrefixes = layer =>
+  [`manifest:${layer}@`, `block:${layer}:`, `removed:${layer}:`, styleId(layer)]
+
+/** The same with editions. */
+export const recordPrefixes = layer => [editionId(layer, ''), ...statementPrefixes(layer)]
+
+/** What a layer has one of: its limits, and its own document. */
+export const singleIds = layer => [limitsId(layer), layerId(layer)]
+
+/** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
+export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
+
+/** @returns {AsyncGenerator<import('./documents.js').Revision[]>} never an empty page */
+async function * revisionsIn (couch, range, signal, isWanted = id => Boolean(id)) {
+  for await (const rows of couch.pages(range, { signal })) {
+    const revisions = rows.filter(({ id }) => isWanted(id)).map(({ id, value: { rev } }) => ({ id, rev }))
+    if (revisions.length) yield revisions
+  }
+}
+
+/** Bytes of all versions according to the index; 0 without it. */
+async function bytesOf (store, layer) {
+  try {
+    return (await store.stats(layer)).bytes
+  } catch (error) {
+    if (error.code !== 'LAYER_NOT_FOUND' && error.code !== 'INDEX_MISSING') throw error
+    return 0
+  }
+}
+
+/**
+ * @typedef {import('./remover.js').Removed} Tally
+ * @typedef {{z: number, x: number, y: number}} Tile
+ *
+ * @typedef {object} Which
+ * @property {import('../../../core/area.js').Area} [area]
+ * @property {import('../../../core/grid.js').Zooms} [zooms]
+ * @property {AsyncIterable<Tile> | Iterable<Tile>} [only] these tiles, whatever area and zooms are
+ * @property {string} [since] versions from this time on: the start of the period that is written
+ * @property {string} [until] versions up to this time: the end of the period that is written
+ */
+
+/**
+ * Removes tiles, or their versions of a time. If neither area, zooms nor tiles are given, also the editions of that
+ * time.
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {Which & import('./remover.js').RemoverOptions} options
+ * @returns {Promise<Tally & {editions: number}>}
+ */
+export async function removeTiles (store, layer, { area: given, zooms, only, since, until, ...options }) {
+  checkLayer(layer)
+  const area = await store.areaIn(layer, given)
+  const [first, last] = [since === undefined ? '' : startOf(since), until === undefined ? AFTER : endOf(until)]
+  const isMeant = (/** @type {any} */ { time }) => time >= first && time <= last
+  const times = { ...(since !== undefined && { since: first }), ...(until !== undefined && { until: last }) }
+  const remover = await begin(store, options)
+  const take = tile => remover.take(tile, tile.versions.filter(isMeant))
+  const { signal, end } = childSignal(options.signal)
+  let run = ''
+  try {
+    if (only) {
+      for await (const batch of batchesOf(only, { most: BATCH, bytes: Infinity })) {
+        const tiles = [...new Set(batch.map(({ z, x, y }) => tileId(layer, z, x, y)))]
+        await remover.state(layer, { ...times, tiles })
+        for (const tile of await readListed(store.couch, tiles, signal)) await take(tile)
+        await remover.flush()
+      }
+    } else {
+      run = await remover.state(layer, { ...times, area, zooms })
+      for await (const tile of store.listTiles(layer, { area, zooms, signal })) await take(tile)
+    }
+  } finally {
+    end()
+  }
+  const isPart = only || area || zooms || (since === undefined && until === undefined)
+  const editions = isPart ? [] : (await store.editions(layer)).filter(isMeant)
+  return finish(remover, layer, editions.map(({ time }) => time), run)
+}
+
+async function begin (store, options) {
+  const remover = new Remover(store, { ...options, isStated: true })
+  await remover.begin()
+  return remover
+}
+
+/** Tiles as the primary index has them. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
+async function readListed (couch, ids, signal) {
+  const tiles = await readTileLeaves(couch, ids, signal)
+  return tiles.map(({ heads, pasts }) => [...pasts, ...heads.slice(0, 1)]).filter(docs => docs.length).map(tileOf)
+}
+
+/**
+ * Removes an edition: all statements of its time, and its document. Heads fall back to the version before.
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} time exact
+ * @param {import('./remover.js').RemoverOptions} [options]
+ * @returns {Promise<Tally & {editions: number}>}
+ */
+export async function removeEdition (store, layer, time, options = {}) {
+  checkLayer(layer)
+  if (startOf(time) !== time) throw new TilecouchError('BAD_TIME', { value: time })
+  const remover = await begin(store, options)
+  const run = await remover.state(layer, { since: time, until: time })
+  // a load that was running may have written more meanwhile
+  for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {
+    found = false
+    for await (const ids of documentsAt(store.couch, layer, time, options.signal)) {
+      for (const tile of await readListed(store.couch, [...new Set(ids.map(headId))], options.signal)) {
+        const versions = tile.versions.filter(version => version.time === time)
+        found ||= versions.length > 0
+        await remover.take(tile, versions)
+      }
+    }
+    await remover.flush()
+    if (remover.dryRun || remover.tally.refused || remover.tally.changed) break
+  }
+  return finish(remover, layer, [time], run)
+}
+
+/**
+ * Removes a style with its sprite and glyphs. Maps of later times show the style before it.
+ * @param {import('../../store/index.js').Store} store
+ * @param {string} layer
+ * @param {string} time exact
+ * @param {import('./remover.js').RemoverOptions} [options]
+ * @returns {Promise<Tally & {styles: number}>}
+ */
+export async function removeStyle (store, layer, time, options = {}) {
+  const remover = new Remover(store, options)
+  const styles = await endDocuments(remover, [styleId(checkLayer(layer), time)])
+  return { ...await remover.finish(), styles }
+}
+
+/** Ids of the documents of a time, page by page. @returns {AsyncGenerator<string[]>} */
+async function * documentsAt (couch, layer, time, signal) {
+  const range = { startkey: [layer, time], endkey: [layer, time, {}] }
+  for await (const rows of couch.viewPages(BY_TIME, range, { page: PAGE, signal })) {
+    for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH).map(({ id }) => id)
+  }
+}
+
+/** @param {any[]} docs of one tile, oldest first, the head last; a copy of the head is not another version */
+function tileOf (docs) {
+  const last = docs[docs.length - 1]
+  const versions = docs.filter(doc => doc === last || doc.time !== last.time || !doc._id.includes('@')).map(listedOf)
+  const { layer, z, x, y } = versions[0] ?? {}
+  return { id: tileId(layer, z, x, y), z, x, y, versions }
+}
+
+/**
+ * Deletes editions and their manifests when all of their versions are gone, but none that was loaded after the removal
+ * began.
+ * @param {Remover} remover @param {string} layer @param {string[]} times @param {string} run of the removal
+ */
+async function finish (remover, layer, times, run) {
+  await remover.flush()
+  const { changed, refused } = remover.tally
+  let editions = 0
+  if (!changed && !refused) {
+    const statements = remover.statements.of(layer)
+    await statements.refresh()
+    const manifests = statements.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
+    const partsOf = own => own.parts?.map((_, part) => manifestId(layer, own.time, own.run, part)) ?? []
+    // the last part of a manifest first: without it the others count for nothing
+    await endDocuments(remover, manifests.map(({ id }) => id))
+    await endDocuments(remover, manifests.flatMap(partsOf))
+    editions = await endDocuments(remover, times.map(time => editionId(layer, time)), doc => (doc.run ?? '') < run)
+  }
+  return { ...await remover.finish(), editions }
+}
+
+/** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
+async function endDocuments (remover, ids, isMeant = () => true) {
+  let removed = 0
+  for (let at = 0; at < ids.length; at += BATCH) {
+    const leaves = await readLeaves(remover.couch, ids.slice(at, at + BATCH), remover.signal)
+    const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isMeant)
+    removed += (await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))).size
+  }
+  return removed
+}

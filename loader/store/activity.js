@@ -1,0 +1,51 @@
+// Notes in a store who changed what (core/activity.js), when a command has changed a layer, an edition, the access or
+// the settings.
+//
+//   await recordActivity(store.couch, 'remove', { what: 'layer', done: 'removed', layer: 'osm' })
+//
+// The change stands, whether this can be written or not: every error is passed over.
+import { STORE_ID, activityId, activityOf, keptFrom } from '../../core/index.js'
+import { runAt } from '../../core/runs.js'
+import { asking, isEmptyStore, removeOld, serverTime } from './administrative.js'
+
+const FIRST = activityId('2') // no tile of a layer called `activity` lies between here and a run
+
+/**
+ * @param {import('./couch.js').Couch} couch
+ * @param {string} command
+ * @param {import('../../core/activity.js').Change | undefined | false} change nothing: nothing has changed
+ */
+export async function recordActivity (couch, command, change) {
+  if (change) await write(couch, command, change).catch(() => {})
+}
+
+async function write (couch, command, change) {
+  const options = asking()
+  if (await isEmptyStore(couch, options)) return
+  const user = couch.access.user || await userOf(couch, options)
+  if (!user) return // a server without users has nobody to name
+  const at = serverTime(couch, Date.now())
+  const doc = activityOf(change, { user, at, via: `tilecouch ${command}` })
+  await couch.update(doc._id, () => doc, undefined, options)
+  await removeOldActivity(couch, at, options)
+}
+
+/** As CouchDB knows who asks. @returns {Promise<string | null>} */
+const userOf = async (couch, options) =>
+  (await couch.request({ path: '_session', server: true, ...options })).userCtx?.name
+
+/** Admins alone may remove it: for others this changes nothing. */
+async function removeOldActivity (couch, now, options) {
+  const before = keptFrom(await couch.get(STORE_ID, undefined, options), now)
+  const range = { startkey: FIRST, endkey: activityId(runAt(before)) }
+  await removeOld(couch, range, ({ type, at }) => type === 'activity' && at < before, { options })
+}
+
+/** The fields of a change that removed something. @param {{tiles?: number, versions?: number, editions?: number}} of */
+export const removedFields = ({ tiles, versions, editions }) => counted({
+  removedTiles: tiles, removedVersions: versions, removedEditions: editions
+})
+
+/** Numbers that a change made. @param {Record<string, number | undefined>} numbers */
+export const counted = numbers => Object.fromEntries(Object.entries(numbers)
+  .filter(([, number]) => number).map(([field, after]) => [field, { after }]))

@@ -1,0 +1,77 @@
+// The document that marks a database as a tile store: looked for before anything is written into it.
+import { show } from '../../core/errors.js'
+import { LAYER_KINDS, isAdministrative, isTileId } from '../../core/ids.js'
+import { STORE_ID, isExactTime, now } from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+
+export const SCHEMA = 1 // of the documents; raised when they change in a way older code cannot read
+export const LARGEST_LOGO = 262_144 // bytes: validate_doc_update.js refuses more
+
+/** The marker of a new store. @param {number} [schema] of its documents */
+export const newMarker = (schema = SCHEMA) => (
+  { type: 'store', schema, created: now(), uuid: globalThis.crypto.randomUUID() }
+)
+
+/**
+ * Whether a document is the marker of a store. Throws when only a newer program understands that store.
+ * @param {{type?: string, schema?: number} | undefined} marker
+ */
+export function hasMarker (marker, url) {
+  if (marker?.type !== 'store') return false
+  const { schema } = marker
+  if (!schema || schema <= SCHEMA) return true
+  const why = `the store has schema ${Number.isFinite(schema) ? schema : show(schema)}, this tilecouch knows ${SCHEMA}: upgrade it. ` +
+    `If no newer tilecouch wrote that, an admin sets schema to ${SCHEMA} in the document tilecouch`
+  throw new TilecouchError('CONFIG_INVALID', { file: url, why })
+}
+
+const OURS = new RegExp(`^(_design/|(${LAYER_KINDS.join('|')}):)`)
+
+/**
+ * A database without a marker may be a store as well: filled by a program that writes our documents (MapProxy), or by
+ * replication of a part. It has no other documents then.
+ * @param {string[]} ids some of its documents
+ */
+export function refuseForeign (ids, url) {
+  const isOurs = id => OURS.test(id) || isTileId(id) || isAdministrative(id)
+  const foreign = ids.find(id => !isOurs(id))
+  if (foreign) throw new TilecouchError('NOT_A_STORE', { db: url, value: foreign })
+}
+
+/** The schema of a store's documents; 0 if it is unknown. */
+export const schemaOf = doc => doc?.type === 'store' && isSchema(doc.schema) ? doc.schema : 0
+
+/** What is wrong with a marker. @param {any} doc @returns {string[]} */
+export function markerFaults ({ type, schema, uuid, created, published, _attachments: { logo } = {} }) {
+  return [
+    ...(type === 'store' ? [] : [`type ${JSON.stringify(type)}`]),
+    ...(isSchema(schema) ? [] : [`schema ${JSON.stringify(schema)}`]),
+    ...(uuid === undefined || isUuid(uuid) ? [] : [`uuid ${JSON.stringify(uuid)}`]),
+    ...(logo?.length > LARGEST_LOGO ? [`a logo of ${logo.length} bytes`] : []),
+    ...[created, published].filter(time => time !== undefined && !isExactTime(time))
+      .map(time => `time ${JSON.stringify(time)}`)
+  ]
+}
+
+const isUuid = uuid => typeof uuid === 'string'
+const isSchema = schema => Number.isInteger(schema) && schema >= 1
+
+/**
+ * Marks a store, or corrects its mark. A store with design documents has been published, even if it is private now: a
+ * push that finds the mark does not open it.
+ * @param {import('./couch.js').Couch} couch
+ * @param {number} [schema]
+ * @returns {Promise<boolean>} whether it is valid now
+ */
+export async function mark (couch, schema) {
+  const isPublished = Boolean(await couch.get('_design/tiles'))
+  const doc = await couch.update(STORE_ID, stored => {
+    const hasUuid = stored?.uuid === undefined || isUuid(stored.uuid)
+    if (stored?.type === 'store' && isSchema(stored.schema) && hasUuid) return undefined
+    const fresh = newMarker(schema)
+    if (!stored) return { ...fresh, ...(isPublished && { published: now() }) }
+    const schemaNow = isSchema(stored.schema) ? stored.schema : fresh.schema
+    return { ...stored, type: fresh.type, schema: schemaNow, ...(!hasUuid && { uuid: fresh.uuid }) }
+  })
+  return markerFaults(doc).length === 0
+}

@@ -1,0 +1,152 @@
+// Says where a box is on the map, as people would: "Switzerland, near Bern". Without a network: countries are those of
+// Natural Earth in the package world-atlas, read when they are first needed.
+//
+//   placeOf([7.3, 46.9, 7.5, 47]) // { name: 'Switzerland, near Bern', isLand: true }
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { feature } from 'topojson-client'
+import { latToY, parseArea } from '../../../core/index.js'
+import { cities, seas } from './names.js'
+
+const TILES = 16 // across the longer side of a box: how much of it is in which country is counted in these
+const MAX_ZOOM = 24 // of those tiles
+const MAIN = 0.75 // of the land in a box: so much in one country, and the others are not named
+const LEAST = 0.05 // of the land in a box: countries with less are not named
+const NAMED = 3 // countries
+const TOWN = 200 // kilometres across: the nearest city is named for boxes that are not larger
+const NEAR = 30 // kilometres from a city
+const FAR = 150 // kilometres from a city, beyond which it is not named
+
+const KM = 111.2 // of a degree of latitude
+
+/** @typedef {import('../../../core/grid.js').Bbox} Bbox */
+
+/**
+ * @param {Bbox} bbox
+ * @returns {{name: string, isLand: boolean}} isLand: there is land in it, as far as a coarse map knows
+ */
+export function placeOf (bbox) {
+  const [west, south, , north] = bbox
+  if (widthOf(bbox) >= 300 && south < -50 && north > 50) return { name: 'the whole world', isLand: true }
+  const lon = wrap(west + widthOf(bbox) / 2)
+  const lat = (south + north) / 2
+  const land = countriesIn(bbox)
+  const name = land.length ? listed(land) : seaAt(lon, lat)
+  const height = (north - south) * KM
+  const across = Math.hypot(height, widthOf(bbox) * KM * Math.cos(lat * Math.PI / 180))
+  return { name: name + (across <= TOWN ? besideCity(lon, lat) : ''), isLand: land.length > 0 }
+}
+
+/** Degrees. @param {Bbox} bbox */
+const widthOf = ([west, , east]) => east < west ? east - west + 360 : east - west
+
+const wrap = lon => lon > 180 ? lon - 360 : lon
+
+/** The countries in a box, that with the most tiles first. @param {Bbox} bbox @returns {string[]} */
+function countriesIn (bbox) {
+  const [, south, , north] = bbox
+  const part = Math.max(widthOf(bbox) / 360, latToY(south, 0) - latToY(north, 0)) || Number.EPSILON
+  const z = Math.min(Math.max(Math.floor(Math.log2(TILES / part)), 0), MAX_ZOOM)
+  const found = countries().filter(country => meets(country.bbox, bbox))
+    .map(({ name, area }) => ({ name, tiles: area()?.within(bbox).count({ min: z, max: z }) ?? 0 }))
+    .filter(({ tiles }) => tiles).sort((a, b) => b.tiles - a.tiles)
+  const all = found.reduce((sum, { tiles }) => sum + tiles, 0)
+  const named = found[0]?.tiles >= MAIN * all ? found.slice(0, 1) : found.filter(({ tiles }) => tiles >= LEAST * all)
+  return (named.length ? named : found).map(({ name }) => name)
+}
+
+/** @param {Bbox} country never over the antimeridian @param {Bbox} bbox */
+function meets ([west, south, east, north], bbox) {
+  if (south > bbox[3] || north < bbox[1]) return false
+  return bbox[0] <= bbox[2] ? west <= bbox[2] && east >= bbox[0] : west <= bbox[2] || east >= bbox[0]
+}
+
+/** @type {{name: string, bbox: Bbox, area: () => import('../../../core/area.js').Area | undefined}[] | undefined} */
+let known
+
+function countries () {
+  if (known) return known
+  const file = fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json'))
+  const world = JSON.parse(readFileSync(file, 'utf8'))
+  known = feature(world, world.objects.countries).features.filter(({ geometry }) => geometry).map(country => {
+    let area
+    return {
+      name: written(country.properties.name),
+      bbox: boxOf(country.geometry),
+      area: () => (area ??= { is: areaOf(country) }).is
+    }
+  })
+  return /** @type {NonNullable<typeof known>} */ (known)
+}
+
+function areaOf (country) {
+  try {
+    return parseArea({ polygon: country })
+  } catch {
+    return undefined // a country that is only a point at this scale
+  }
+}
+
+/** @returns {Bbox} */
+function boxOf ({ type, coordinates }) {
+  const box = /** @type {Bbox} */ ([180, 90, -180, -90])
+  for (const [outline] of type === 'Polygon' ? [coordinates] : coordinates) {
+    for (const [lon, lat] of outline) {
+      box[0] = Math.min(box[0], lon)
+      box[1] = Math.min(box[1], lat)
+      box[2] = Math.max(box[2], lon)
+      box[3] = Math.max(box[3], lat)
+    }
+  }
+  return box
+}
+
+const SHORT = {
+  'Barb.': 'Barbuda',
+  'Br.': 'British',
+  'Dem.': 'Democratic',
+  'Eq.': 'Equatorial',
+  'Fr.': 'French',
+  'Geo.': 'Georgia',
+  'Gren.': 'the Grenadines',
+  'Herz.': 'Herzegovina',
+  'I.': 'Island',
+  'Is.': 'Islands',
+  'N.': 'Northern',
+  'Rep.': 'Republic',
+  'S.': 'South',
+  'St.': 'Saint',
+  'Ter.': 'Territory',
+  'Vin.': 'Vincent',
+  'W.': 'Western'
+}
+
+/** A name without the abbreviations of Natural Earth. */
+const written = name => name.replace(/(?<![.\w])[A-Z][a-z]*\./g, word => SHORT[word] ?? word)
+
+function listed (names) {
+  const more = names.length - NAMED
+  if (more > 0) return `${names.slice(0, NAMED).join(', ')} and ${more} more ${more > 1 ? 'countries' : 'country'}`
+  return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0]
+}
+
+const seaAt = (lon, lat) =>
+  seas.find(([, west, south, east, north]) => lon >= west && lon <= east && lat >= south && lat <= north)?.[0] ?? 'the sea'
+
+const DIRECTIONS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west']
+
+/** Such as `, near Bern` or `, 80 km north-east of Bern`; nothing where no large city is near. */
+function besideCity (lon, lat) {
+  const away = city => ({
+    city,
+    x: (((lon - city.lon + 540) % 360) - 180) * KM * Math.cos(lat * Math.PI / 180),
+    y: (lat - city.lat) * KM
+  })
+  const far = ({ x, y }) => Math.hypot(x, y)
+  const nearest = cities.map(away).reduce((best, one) => far(one) < far(best) ? one : best)
+  const km = far(nearest)
+  if (km > FAR) return ''
+  if (km <= NEAR) return `, near ${nearest.city.name}`
+  const eighth = Math.round(Math.atan2(nearest.x, nearest.y) / (Math.PI / 4))
+  return `, ${Math.round(km / 10) * 10} km ${DIRECTIONS[(eighth + 8) % 8]} of ${nearest.city.name}`
+}

@@ -1,0 +1,131 @@
+// What the operator says of the viewer: its title, logo and colours, the layer that opens first, a base map and a
+// gazetteer; and for how many days activity is kept. All of it is in the document that marks the store
+// (core/settings.js), the logo as an attachment.
+//
+//   await changeSettings(store, { title: 'Maps of Bern', base: 'land', gazetteer: null })
+//   const { title, logo } = await readSettings(store)
+import { isDeepStrictEqual } from 'node:util'
+import {
+  CONTRAST, STORE_ID, contrast, formatOf, formats, grounds, inspectTile, settingFields, settingsOf
+} from '../../core/index.js'
+import { TilecouchError } from '../errors.js'
+import { LARGEST_LOGO, mark } from './marker.js'
+
+/** What fields take, for messages. */
+const takes = {
+  title: 'it takes at most 200 characters',
+  opens: 'it takes the name of a layer',
+  base: 'it takes a layer, or an address with {z}, {x} and {y}, if you like with a name, an attribution and a maxzoom',
+  gazetteer: 'it takes an address, or a path on the same server',
+  activityDays: 'it takes 30 to 36500 days'
+}
+
+/**
+ * @typedef {import('../../core/settings.js').Settings} Settings
+ *
+ * @typedef {Omit<Settings, 'logo'> & {logo?: string | {type: string, bytes: number}, ignored?: string[]}} Described
+ *   logo: a path, or the attached image; ignored: fields that are not valid
+ *
+ * @typedef {object} Changes null takes a setting back
+ * @property {string | null} [title]
+ * @property {Buffer | null} [logo] bytes of a PNG, JPEG, WebP or AVIF
+ * @property {{light?: string | null, dark?: string | null}} [colours]
+ * @property {string | null} [opens] a layer of the store
+ * @property {Settings['base'] | null} [base]
+ * @property {string | null} [gazetteer]
+ * @property {number | null} [activityDays]
+ */
+
+/** @param {import('./index.js').Store} store @returns {Promise<Described>} */
+export const readSettings = async ({ couch }) => described(await couch.get(STORE_ID))
+
+/**
+ * @param {import('./index.js').Store} store
+ * @param {Changes} changes
+ * @param {{dryRun?: boolean}} [options]
+ * @returns {Promise<Described>} as they are then
+ */
+export async function changeSettings (store, changes, { dryRun = false } = {}) {
+  const { couch, url } = store
+  const logo = changes.logo && imageOf(changes.logo)
+  for (const name of [changes.opens, changes.base]) if (typeof name === 'string') await store.layer(name)
+  const change = stored => checked(changed(stored, /** @type {any} */ ({ ...changes, logo })), changes)
+  if (dryRun) return described(change(await couch.get(STORE_ID) ?? { type: 'store' }))
+  await mark(couch) // a store that other programs have filled may lack the document
+  try {
+    await couch.update(STORE_ID, stored => {
+      const doc = change(stored)
+      return isDeepStrictEqual(doc, stored) ? undefined : doc
+    })
+  } catch (error) {
+    const isOld = error.code === 'FORBIDDEN' && /attachment/.test(error.details.reason)
+    throw isOld ? new TilecouchError('STORE_OUTDATED', { url, what: 'a logo' }, { cause: error }) : error
+  }
+  return readSettings(store)
+}
+
+/** @param {any} doc as it is stored @returns {Described} */
+function described (doc) {
+  const settings = settingsOf(doc)
+  const { content_type: type, length, data = '' } = doc?._attachments?.logo ?? {}
+  const isIgnored = field => doc?.[field] !== undefined && !Object.hasOwn(settings, field)
+  const ignored = Object.keys(settingFields).filter(isIgnored)
+  return {
+    ...settings,
+    ...(type && !settings.logo && { logo: { type, bytes: length ?? Buffer.byteLength(data, 'base64') } }),
+    ...(ignored.length && { ignored })
+  }
+}
+
+/** The document with the changes. */
+function changed (stored, { logo, colours, ...fields }) {
+  const { _attachments: { logo: before, ...others } = {}, ...doc } = stored
+  for (const [field, value] of Object.entries(fields)) set(doc, field, value)
+  if (colours) {
+    const both = { ...settingsOf(stored).colours }
+    for (const [scheme, value] of Object.entries(colours)) set(both, scheme, value)
+    set(doc, 'colours', Object.keys(both).length ? both : null)
+  }
+  if (logo !== undefined) delete doc.logo // a path, which would count
+  const attached = logo === undefined ? before : logo
+  const attachments = { ...others, ...(attached && { logo: attached }) }
+  return { ...doc, ...(Object.keys(attachments).length && { _attachments: attachments }) }
+}
+
+function set (object, field, value) {
+  if (value === null) delete object[field]
+  else object[field] = value
+}
+
+/** The document, if what was changed in it is valid. @param {any} doc @param {Changes} changes */
+function checked (doc, { colours, ...changes }) {
+  for (const [scheme, value] of Object.entries(colours ?? {})) if (value !== null) checkColour(scheme, value)
+  for (const field of Object.keys(takes)) {
+    const value = changes[field] ?? undefined
+    if (value !== undefined && !settingFields[field](value)) throw bad(field, value, takes[field])
+  }
+  return doc
+}
+
+const bad = (field, value, why) => new TilecouchError('BAD_SETTING', { field, value, why })
+
+/** @param {string} scheme light or dark @param {string} colour */
+function checkColour (scheme, colour) {
+  const field = `colour in the ${scheme}`
+  if (!/^#[0-9a-f]{6}$/i.test(colour)) throw bad(field, colour, 'it takes a colour such as #0f6674')
+  const found = contrast(colour, grounds[scheme])
+  if (found >= CONTRAST) return
+  const contrasts = `a contrast of ${Math.floor(found * 10) / 10} to 1 and needs ${CONTRAST} to 1`
+  throw bad(field, colour, `text in it has ${contrasts}: take a ${scheme === 'light' ? 'darker' : 'lighter'} one`)
+}
+
+/** The attachment. @param {Buffer} bytes */
+function imageOf (bytes) {
+  const format = formatOf(bytes)
+  if (!format || format === 'mvt') {
+    throw bad('logo', bytes.toString('latin1', 0, 16), 'it takes a PNG, JPEG, WebP or AVIF')
+  }
+  if (bytes.length > LARGEST_LOGO) throw bad('logo', `${bytes.length} bytes`, `it takes at most ${LARGEST_LOGO} bytes`)
+  inspectTile(bytes) // throws if it was cut off
+  return { content_type: formats[format].type, data: bytes.toString('base64') }
+}

@@ -1,0 +1,208 @@
+// Says in a document of the store what a long command does, how far it is and how it ended (core/work.js).
+//
+//   const work = new Work(store.couch, { command: 'load', args: ['load', …], layer: 'osm', unit: 'tiles' })
+//   work.show({ done: 12000, total: 90000 }) // as often as you like
+//   await work.end(error) // without an error: it is done
+//
+// The command works all the same where nothing can be written: every error is passed over. A store without any layer
+// stays as it is: see loader/store/administrative.js.
+import { hostname } from 'node:os'
+import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
+import { isUnwritable } from '../../core/mirror/index.js'
+import { newRun, runAt } from '../../core/runs.js'
+import { administrativeDefaults, asking, isEmptyStore, removeOld, serverTime } from './administrative.js'
+
+export const workWriterDefaults = {
+  first: 500, // milliseconds until the first write: a command that ends sooner writes once
+  pause: workDefaults.every * 1000, // milliseconds between two writes
+  ...administrativeDefaults,
+  failures: 20, // failures that are named
+  window: 30_000 // milliseconds that the rate is measured over
+}
+
+const DAY = 86_400_000 // milliseconds
+const MOST_TYPED = 4000 // characters of arguments as JSON: a command with more is not offered again
+const FIRST = workId('2') // no tile of a layer called `work` lies between here and a run
+
+/**
+ * @typedef {object} Figures
+ * @property {number} [done]
+ * @property {number} [total]
+ * @property {number} [failed]
+ * @property {(string | {id: string, reason?: string, code?: string})[]} [failures] some of them
+ * @property {string} [unit] noun in the plural
+ * @property {string} [layer]
+ * @property {string} [edition]
+ * @property {string[]} [args] what to type to go on
+ * @property {Record<string, any>} [about] small, of this command
+ *
+ * @typedef {Figures & {command: string, every?: number, look?: () => Figures}} About every: seconds between two signs
+ *   of life while nothing happens; look: the newest figures, asked for before each write
+ */
+
+export class Work {
+  /** @type {Record<string, any>} */
+  #figures
+  #look
+  #every
+  #started
+  /** When how much was done. @type {{at: number, done: number}[]} */
+  #samples = []
+  #timer
+  #writing = /** @type {Promise<void> | undefined} */ (undefined)
+  #writtenAt = -Infinity
+  #written = '' // what it said
+  #hasBegun = false
+  #isRefused = false
+  /** How it ended. @type {{state: string, finished: number, error?: any} | undefined} */
+  #end
+
+  /**
+   * @param {import('./couch.js').Couch} couch
+   * @param {About} about
+   * @param {{limits?: Partial<typeof workWriterDefaults>, clock?: () => number}} [options] clock: milliseconds
+   */
+  constructor (couch, about, { limits, clock = Date.now } = {}) {
+    const { every = workDefaults.every, look = () => ({}), ...figures } = about
+    this.couch = couch
+    this.limits = { ...workWriterDefaults, ...limits }
+    this.clock = clock
+    this.id = workId(newRun())
+    this.#every = every
+    this.#look = look
+    this.#figures = figures
+    this.#started = clock()
+    this.#timer = setTimeout(() => this.#tick(), this.limits.first).unref()
+  }
+
+  /** @param {Figures} figures */
+  show (figures) {
+    const about = { ...this.#figures.about, ...figures.about }
+    Object.assign(this.#figures, figures, { about })
+  }
+
+  /**
+   * Says how it ended, and waits until that is written or cannot be.
+   * @param {any} [error] ABORTED: it was stopped
+   */
+  async end (error) {
+    if (this.#end) return
+    const state = !error ? 'done' : error.code === 'ABORTED' ? 'stopped' : 'failed'
+    this.#end = { state, finished: this.clock(), ...(state === 'failed' && { error }) }
+    clearTimeout(this.#timer)
+    await this.#writing
+    await this.#attempt()
+  }
+
+  #tick () {
+    this.#timer = setTimeout(() => this.#tick(), this.limits.pause).unref()
+    this.#writing ??= this.#attempt().finally(() => { this.#writing = undefined })
+  }
+
+  async #attempt () {
+    if (this.#isRefused) return
+    try {
+      this.show(this.#look())
+      if (!this.#isDue()) return
+      await this.#write()
+    } catch (error) {
+      // else the next time: the server may be away, and a mirror makes its database later
+      this.#isRefused = isUnwritable(error) && error.code !== 'DATABASE_NOT_FOUND'
+    }
+  }
+
+  /** Work that goes on for days says every five seconds what has changed, and else only that it lives. */
+  #isDue () {
+    if (this.#end || this.#every === workDefaults.every) return true
+    return this.#news() !== this.#written || this.clock() - this.#writtenAt >= this.#every * 1000
+  }
+
+  #news () {
+    const { done, failed, about } = this.#figures
+    return JSON.stringify([done, failed, about?.state])
+  }
+
+  async #write () {
+    const { couch } = this
+    const options = asking(this.limits)
+    if (!this.#hasBegun && await isEmptyStore(couch, options)) return
+    const news = this.#news()
+    const doc = this.#document()
+    this.#writtenAt = this.clock()
+    await couch.update(this.id, () => doc, undefined, options)
+    this.#written = news
+    const isFirst = !this.#hasBegun
+    this.#hasBegun = true
+    if (isFirst) await this.#removeOld(options)
+  }
+
+  /** Removes work that ended long ago. */
+  async #removeOld (options) {
+    const now = serverTime(this.couch, this.clock())
+    const before = timeOf(now - workDefaults.days * DAY)
+    const range = { startkey: FIRST, endkey: workId(runAt(before)) }
+    const isOld = doc => doc.type === 'work' && workState(doc, now) !== 'running' && (doc.finished ?? doc.seen) < before
+    await removeOld(this.couch, range, isOld, { limit: this.limits.old, options })
+  }
+
+  #document () {
+    const { command, layer, edition, args, unit, done, total, failed, failures = [], about = {} } = this.#figures
+    const { user } = this.couch.access
+    const [started, seen] = [this.#started, this.clock()].map(time => timeOf(serverTime(this.couch, time)))
+    const { state = 'running', finished, error } = this.#end ?? {}
+    return fit(scrubAll({
+      type: 'work',
+      command,
+      ...(args && JSON.stringify(args).length <= MOST_TYPED && { args }),
+      ...(layer && { layer }),
+      ...(edition && { edition }),
+      state,
+      started,
+      seen,
+      every: this.#every,
+      ...(finished && { finished: timeOf(serverTime(this.couch, finished)) }),
+      ...(unit && { unit }),
+      ...counts({ done, total, failed }),
+      ...this.#rate(done),
+      ...(failures.length && { failures: failures.slice(0, this.limits.failures).map(wordsOf) }),
+      ...(user && { user }),
+      host: hostname().slice(0, 300),
+      ...(Object.keys(about).length && { about }),
+      ...(error && { error: errorOf(error) })
+    }))
+  }
+
+  /** A second: lately; at the end of all. */
+  #rate (done) {
+    if (!Number.isFinite(done)) return {}
+    const at = this.clock()
+    if (done < (this.#samples.at(-1)?.done ?? 0)) this.#samples = [] // it is counted anew
+    if (!this.#samples.length) this.#samples.push({ at: this.#started, done: 0 })
+    while (this.#samples.length > 1 && at - this.#samples[1].at >= this.limits.window) this.#samples.shift()
+    const first = this.#end ? { at: this.#started, done: 0 } : this.#samples[0]
+    this.#samples.push({ at, done })
+    const rate = (done - first.done) / ((at - first.at) / 1000)
+    return Number.isFinite(rate) && rate >= 0 ? { rate: +rate.toFixed(1) } : {}
+  }
+}
+
+const timeOf = milliseconds => fromSeconds(Math.floor(milliseconds / 1000))
+
+const counts = given => Object.fromEntries(Object.entries(given)
+  .filter(([, number]) => Number.isFinite(number) && number >= 0).map(([name, number]) => [name, Math.round(number)]))
+
+const wordsOf = failure => (typeof failure === 'string' ? failure
+  : `${failure.id}: ${failure.reason ?? failure.code ?? 'failed'}`).slice(0, 300)
+
+const errorOf = ({ code = 'INTERNAL', message, advice }) =>
+  ({ code, message: String(message).slice(0, 1000), ...(advice && { advice: String(advice).slice(0, 1000) }) })
+
+/** Leaves out the last entries of lists, then what is about the command, until the store takes it. */
+function fit (doc) {
+  const isTooLong = () => JSON.stringify(doc).length > workDefaults.most
+  for (const list of [...Object.values(doc.about ?? {}), doc.failures]) {
+    while (Array.isArray(list) && list.length && isTooLong()) list.pop()
+  }
+  if (isTooLong()) delete doc.about
+  return doc
+}
