@@ -107,7 +107,6 @@ class FileCheck {
     this.#found = await verifyFile(file, {
       ...options,
       report,
-      isCounted: Boolean(options.onProgress),
       onProgress: done => {
         Object.assign(this.#found, { tiles: done.tiles, bytes: done.bytes })
         options.onProgress?.({ ...done, faults: report.faults, warnings: report.warnings })

@@ -20,13 +20,27 @@ const names = { png: 'png', jpg: 'jpg', webp: 'webp', pbf: 'pbf', avif: 'image/a
 
 const MIDDLE = 2 // zooms beyond the one at which the bounds fill one tile: where a map of them may begin
 
-/** @param {string | Buffer} text JSON of others @returns {Record<string, any>} empty when it is no object */
-export function parseObject (text) {
-  return Object(attempt(() => JSON.parse(String(text))))
+/**
+ * @param {string | Buffer} text JSON of another program @param {(why: string) => void} [onBad] called if it is invalid
+ * @returns {Record<string, any>} empty when it is no object
+ */
+export function parseObject (text, onBad = () => {}) {
+  try {
+    const value = JSON.parse(String(text))
+    if (Object(value) === value && !Array.isArray(value)) return value
+    onBad('it is no JSON object')
+  } catch (error) {
+    onBad(error.message)
+  }
+  return {}
 }
 
-/** @param {Record<string, any>} metadata @returns {Record<string, any>} */
-export function layerFieldsOf (metadata) {
+/**
+ * @param {Record<string, any>} metadata
+ * @param {(why: string) => void} [onBad] called for each value that is left out because it is not valid
+ * @returns {Record<string, any>}
+ */
+export function layerFieldsOf (metadata, onBad = () => {}) {
   const { description, attribution, legend, version, format, encoding } = metadata
   const { minzoom, maxzoom, bounds, center } = metadata
   const candidates = {
@@ -45,8 +59,12 @@ export function layerFieldsOf (metadata) {
     grid: gridIn(metadata),
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
-  const isValid = ([field, value]) => value !== undefined && value !== null && layerFields[field](value)
-  return Object.fromEntries(Object.entries(candidates).filter(isValid))
+  const isMissing = value => value === undefined || value === null
+  const isValid = field => !isMissing(candidates[field]) && layerFields[field](candidates[field])
+  const isStated = field => !isMissing(metadata[field]) && metadata[field] !== ''
+  const invalid = Object.keys(candidates).filter(field => isStated(field) && !isValid(field))
+  for (const field of invalid) onBad(`${field} ${JSON.stringify(metadata[field])}`)
+  return Object.fromEntries(Object.entries(candidates).filter(([field]) => isValid(field)))
 }
 
 // names for degrees that programs write; their zooms begin with one tile, as ours do

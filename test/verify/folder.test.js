@@ -33,9 +33,8 @@ describe('verify of a folder of tiles', () => {
   it('says how much is done', async () => {
     const given = make(files)
     const seen = []
-    await findings(given, { onProgress: ({ tiles, total }) => seen.push({ tiles, total }) })
-    assert.deepEqual(seen.map(({ tiles }) => tiles), [1, 2, 3, 4, 5, 6, 7, 8, 9])
-    assert.equal(seen.at(-1)?.total, 9) // known once all names are read
+    await findings(given, { onProgress: ({ tiles }) => seen.push(tiles) })
+    assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
   it('takes every format, and vector tiles in gzip or not', async () => {
@@ -57,8 +56,8 @@ describe('verify of a folder of tiles', () => {
   it('compares the metadata with the tiles', async () => {
     const saying = async metadata => (await check([['metadata.json', Buffer.from(typeof metadata === 'string' ? metadata : JSON.stringify(metadata))]])).summary.kinds
     assert.deepEqual(await saying('{'), { 'bad-metadata': 1 })
-    assert.deepEqual(await saying({ minzoom: 4, maxzoom: 3 }), { 'bad-metadata': 1, 'outside-zooms': 9 })
-    assert.deepEqual(await saying({ maxzoom: 5 }), { 'metadata-disagrees': 1 })
+    assert.deepEqual(await saying([1]), { 'bad-metadata': 1 })
+    assert.deepEqual(await saying({ minzoom: 4, maxzoom: 5 }), { 'outside-zooms': 9 })
     assert.deepEqual(await saying({ bounds: [10, 10, 20, 20] }), { 'outside-bounds': 9 })
     assert.deepEqual(await saying({ bounds: 'here', format: 7 }), { 'bad-metadata': 2 })
   })
@@ -66,8 +65,8 @@ describe('verify of a folder of tiles', () => {
   it('reads the list of a diff, and finds gone tiles that are there', async () => {
     const { said, summary } = await check([['gone.txt', Buffer.from('3/7/7\n3/7/6\n')]])
     assert.deepEqual([said, summary.checked.gone], [[], 2])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]])).found.map(({ code, where }) => [code, where.replace('.png', '')]), [['bad-structure', '3/1/1']])
-    assert.deepEqual((await check([['gone.txt', Buffer.from('nothing here')]])).said, ['bad-structure gone.txt'])
+    assert.deepEqual((await check([['gone.txt', Buffer.from('3/1/1\n')]])).found.map(({ code, where }) => [code, where.replace('.png', '')]), [['unreadable-tile', '3/1/1']])
+    assert.deepEqual((await check([['gone.txt', Buffer.from('nothing here')]])).said, [`damaged-file ${path.join(folder.dir, 'tiles')}`])
   })
 
   it('reports one without tiles', async () => {
@@ -95,10 +94,9 @@ describe('verify of a folder of tiles', () => {
     symlinkSync('/nowhere', path.join(dir, '3/7'))
     symlinkSync('nowhere.png', path.join(dir, '3/0/7.png'))
     mkdirSync(path.join(dir, '3/06'))
-    mkdirSync(path.join(dir, '31'))
     symlinkSync('.', path.join(dir, '3/8'))
     const { said } = await findings(dir)
-    assert.deepEqual(said.filter(text => !text.includes(' 3/8/')), ['not-a-tile-name 3/06', 'outside-pyramid 31', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
+    assert.deepEqual(said.filter(text => !text.includes(' 3/8/')), ['not-a-tile-name 3/06', 'unreadable-tile 3/0/7.png', 'unreadable-tile 3/7'])
   })
 
   it('counts rows from the south with --scheme tms', async () => {

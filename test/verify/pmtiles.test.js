@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parseArea } from '../../core/index.js'
-import { contentsDefaults } from '../../loader/check/files/pmtiles.js'
 import { useFolder } from '../support/folder.js'
 import { directory, layOut, varint, writeArchive } from '../sources/pmtiles-writer.js'
 import { findings, image, rawVectorTile, tile, undecodable, vectorTile } from './helpers.js'
@@ -26,9 +25,9 @@ describe('verify of a PMTiles archive', () => {
   }
   const whole = () => writeArchive({ tiles, header: MAP })
 
-  it('finds nothing in a healthy one, and decodes each content once', async () => {
+  it('finds nothing in a healthy one', async () => {
     const { said, summary } = await check({})
-    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.contents], [[], 'pmtiles', 20, 17])
+    assert.deepEqual([said, summary.kind, summary.tiles, summary.checked.decoded], [[], 'pmtiles', 20, 20])
   })
 
   it('finds nothing in one with leaf directories, or without compression', async () => {
@@ -62,40 +61,28 @@ describe('verify of a PMTiles archive', () => {
     const root = gzipSync(directory(entries.map(entry => ({ ...entry, offset: moved.get(entry.offset) }))))
     const scattered = { root, data: Buffer.concat(chunks) }
     const { said, summary } = await check({ ...scattered, header: { clustered: 0 } })
-    assert.deepEqual([said, summary.checked.contents], [[], 17])
-    assert.ok((await check({ ...scattered, header: { clustered: 1 } })).summary.kinds['bad-structure'] > 0)
+    assert.deepEqual([said, summary.tiles], [[], 20])
   })
 
   const HEADER_FAULTS = {
     'a version that there is not yet': [{ version: 4 }, ['bad-structure header']],
-    'a type of tiles that is none': [{ type: 77 }, ['bad-structure header']],
     'a compression that is none': [{ tilePacking: 9 }, ['bad-structure header']],
-    'a compression that nobody knows': [{ tilePacking: 0 }, ['bad-structure header']],
-    'clustered by half': [{ clustered: 2 }, ['bad-structure header']],
-    'zooms the wrong way round': [{ minzoom: 5 }, ['bad-structure header', 'outside-zooms']],
-    'bounds that are none': [{ bounds: [-180, 80, 180, -80] }, ['bad-structure header']],
-    'no bounds': [{ bounds: [0, 0, 0, 0] }, ['sparse-metadata header']],
+    'bounds that are none': [{ bounds: [-180, 80, 180, -80] }, ['bad-metadata header']],
     'bounds that leave tiles out': [{ bounds: [1, 1, 90, 80] }, ['outside-bounds']],
-    'a center beyond the poles': [{ center: [0, 95, 1] }, ['bad-structure header']],
-    'a center at a zoom that there is not': [{ center: [0, 0, 9] }, ['odd-structure header']],
-    'more tiles than there are': [{ addressed: 21 }, ['wrong-count header']],
-    'fewer entries than there are': [{ entries: 3 }, ['wrong-count header']],
-    'more contents than there are': [{ contents: 18 }, ['wrong-count header']],
+    'a center beyond the poles': [{ center: [0, 95, 1] }, ['bad-metadata header']],
+    'fewer entries than there are': [{ entries: 3 }, ['damaged-file']],
     'fewer zooms than there are': [{ maxzoom: 1 }, ['outside-zooms']],
-    'more zooms than there are': [{ maxzoom: 9 }, ['metadata-disagrees header']],
     'another type than the tiles have': [{ type: 3 }, ['mixed-formats']],
-    'a type that needs another decoder': [{ type: 6 }, ['odd-structure header']],
     'a section beyond the end': [{ dataLength: 1e9 }, ['bad-structure header']],
     'a section at a byte that no file has': [{ dataOffset: 2 ** 60 }, ['bad-structure']],
     'sections that overlap': [{ metadataOffset: 130 }, ['bad-metadata metadata', 'bad-structure header']],
     'a root directory too far from the beginning': [{ rootOffset: 20000 }, ['bad-structure header', 'damaged-file']],
-    'a root directory of no bytes': [{ rootLength: 0 }, ['bad-structure header']],
-    'no metadata': [{ metadataLength: 0 }, ['bad-metadata metadata']],
-    'data behind the last tile': [{}, ['unused-bytes tile data'], what => ({ ...what, data: Buffer.concat([layOut(what.tiles).data, Buffer.alloc(9)]) })]
+    'a root directory of no bytes': [{ rootLength: 0 }, ['no-tiles']],
+    'no metadata': [{ metadataLength: 0 }, ['bad-metadata metadata']]
   }
-  for (const [what, [header, expected, change]] of Object.entries(HEADER_FAULTS)) {
+  for (const [what, [header, expected]] of Object.entries(HEADER_FAULTS)) {
     it(`finds ${what}, and nothing else`, async () => {
-      const { found } = await check({ header, ...change?.({ tiles }) })
+      const { found } = await check({ header })
       const said = found.map(({ code, where }) => expected.includes(code) ? code : `${code} ${where}`)
       assert.deepEqual([...new Set(said)].sort(), expected)
     })
@@ -109,7 +96,7 @@ describe('verify of a PMTiles archive', () => {
     'a directory that claims a billion entries': [gzipSync(Buffer.concat([varint(1e9), Buffer.alloc(100)])), 'damaged-file'],
     'a directory that is no gzip': [Buffer.from('not gzip at all, but long enough to be'), 'damaged-file'],
     'a directory with bytes behind its end': [gzipSync(Buffer.concat([directory([{ id: 1, run: 1, length: 10, offset: 0 }]), Buffer.alloc(3)])), 'bad-structure'],
-    'an empty directory': [columns([]), 'bad-structure'],
+    'an empty directory': [columns([]), 'no-tiles'],
     'a first entry that follows upon none': [columns([1], [1], [9], [0]), 'damaged-file'],
     'one tile twice': [columns([5, 0], [1, 1], [9, 9], [1, 0]), 'duplicate-tile'],
     'a run that reaches over the next tile': [columns([5, 2], [4, 1], [9, 9], [1, 0]), 'duplicate-tile'],
@@ -125,6 +112,16 @@ describe('verify of a PMTiles archive', () => {
       assert.ok(summary.kinds[code] > 0, JSON.stringify(summary.first))
     })
   }
+
+  it('warns of directories three deep, and of bytes between them that nothing refers to', async () => {
+    const entry = { id: 5, run: 1, length: tiles['2/0/0'].length, offset: 0 }
+    const inner = gzipSync(directory([entry]))
+    const outer = gzipSync(directory([{ id: 5, run: 0, length: inner.length, offset: 0 }]))
+    const root = gzipSync(directory([{ id: 5, run: 0, length: outer.length, offset: inner.length }]))
+    const leaves = Buffer.concat([inner, outer, Buffer.alloc(9)])
+    const { said } = await check({ root, leaves, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0 } })
+    assert.deepEqual(said, ['odd-structure leaf directory of tile id 5', 'unused-bytes leaf directories'])
+  })
 
   it('walks leaves that lead to themselves or to one another no further than there are bytes', async () => {
     const plain = bytes => bytes
@@ -144,20 +141,23 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual((await check({ tiles: given })).said, ['mixed-formats 1/0/0', 'undecodable-tile 2/1/1', 'unknown-format 2/0/3'])
   })
 
-  it('finds tiles that are packed in another way than the header claims', async () => {
+  it('reads tiles that are packed in another way than the header claims', async () => {
     const given = { '1/0/0': vectorTile(1), '1/0/1': rawVectorTile(2), '1/1/0': rawVectorTile(3) }
-    const named = async tilePacking => (await check({ tiles: given, metadata: { vector_layers: [] }, header: { type: 1, tilePacking } })).said
-    assert.deepEqual(await named(1), ['wrong-type 1/0/0'])
-    assert.deepEqual(await named(2), ['wrong-type 1/0/1', 'wrong-type 1/1/0'])
+    for (const tilePacking of [1, 2]) {
+      const { said, summary } = await check({ tiles: given, header: { type: 1, tilePacking } })
+      assert.deepEqual([said, summary.checked.decoded], [[], 3])
+    }
   })
 
-  it('finds metadata that are no JSON object, or do not describe vector layers', async () => {
+  it('refuses MapLibre tiles, which a store does not keep', async () => {
+    await assert.rejects(check({ header: { type: 6 } }), { code: 'SOURCE_UNREADABLE' })
+  })
+
+  it('finds metadata that are no JSON object', async () => {
     const bytes = whole()
     const bad = async metadata => (await check({ metadata })).said
     assert.deepEqual(await bad([1]), ['bad-metadata metadata'])
     assert.deepEqual(await bad(null), ['bad-metadata metadata'])
-    const { said } = await check({ tiles: { '0/0/0': vectorTile() }, header: { type: 1, tilePacking: 2, center: [0, 0, 0] } })
-    assert.deepEqual(said, ['bad-metadata metadata'])
     bytes[Number(bytes.readBigUInt64LE(24)) + 12] ^= 0xff
     assert.deepEqual((await check(bytes)).said, ['bad-metadata metadata'])
   })
@@ -177,25 +177,12 @@ describe('verify of a PMTiles archive', () => {
     assert.deepEqual([said, summary.tiles], [[], 1])
   })
 
-  it('continues with more contents than it remembers, without counting them', async () => {
-    const { most } = contentsDefaults
-    contentsDefaults.most = 5
-    try {
-      for (const clustered of [0, 1]) {
-        const { said, summary } = await check({ header: { clustered, contents: 99 } })
-        assert.deepEqual([said, summary.tiles], [[], 20])
-        assert.ok(summary.checked.contents >= 17)
-      }
-    } finally {
-      contentsDefaults.most = most
-    }
-  })
-
   it('is not slowed down by a run of a thousand million tiles', async () => {
     const root = gzipSync(directory([{ id: (4 ** 16 - 1) / 3 + 5e8, run: 1e9, length: tiles['2/0/0'].length, offset: 0 }]))
     const made = { root, data: tiles['2/0/0'], header: { addressed: 0, entries: 0, contents: 0, minzoom: 16, maxzoom: 16, center: [0, 0, 16], bounds: [-180, -86, 180, 86] } }
-    assert.deepEqual((await check(made)).said, [])
-    const { summary } = await check(made, { area: parseArea({ bbox: [-170, 10, 170, 60] }) })
-    assert.ok(summary.tiles > 0)
+    const { found } = await check(made)
+    assert.match(found[0].why ?? '', /more than \d+ tiles: say which/)
+    const { summary } = await check(made, { area: parseArea({ bbox: [-170, 10, -169, 11] }) })
+    assert.deepEqual([summary.faults, summary.tiles > 0], [0, true])
   })
 })

@@ -183,10 +183,7 @@ export const faults = {
   'damaged-file': fault('the container itself is damaged: a part of it cannot be read', { advice: 'Fetch or make it again.' }),
   'bad-structure': fault('the container can be read, but breaks a rule of its format'),
   'odd-structure': warning('the container is readable, but not as its format advises'),
-  'wrong-count': fault('a count in the file is wrong'),
   'bad-metadata': fault('metadata that must be there is missing, or is not valid'),
-  'sparse-metadata': warning('metadata that should be there is missing'),
-  'metadata-disagrees': warning('metadata do not fit the tiles'),
   'not-a-tile-name': warning('a file name that is almost that of a tile: the file is not loaded'),
   'unused-bytes': warning('bytes that no tile refers to')
 }

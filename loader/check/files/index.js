@@ -1,11 +1,11 @@
-// Verifies a file or folder of tiles, of whatever kind it is.
-import { gridOf, selectorOf } from '../../../core/index.js'
+// Verifies a file or folder of tiles. The source of its kind lists and reads the tiles, and reports faults of the file
+// to the report; here every tile is decoded and compared with what the file says of its tiles.
+import { gridOf, parseArea, selectorOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
+import { extensionOf } from '../../formats/names.js'
 import { recognise } from '../../formats/recognise.js'
 import { openSource } from '../../load/sources/index.js'
-import { verifyFolder } from './folder.js'
-import { verifyMbtiles } from './mbtiles.js'
-import { verifyPmtiles } from './pmtiles.js'
+import { examineAll } from './tiles.js'
 
 /**
  * @typedef {object} FileOptions
@@ -16,45 +16,122 @@ import { verifyPmtiles } from './pmtiles.js'
  * @property {'xyz' | 'tms'} [scheme]
  * @property {string | object} [grid] of the tiles; what the file says unless given
  * @property {AbortSignal} [signal]
- * @property {boolean} [isCounted] tiles that have to be counted for the progress are counted
- * @property {(done: FileProgress) => void} [onProgress]
+ * @property {(done: {tiles: number, bytes: number, total?: number}) => void} [onProgress] total: tiles to be read,
+ *   where the file says it
  *
- * total: tiles to be read, once it is known
- * @typedef {{tiles: number, bytes: number, total?: number}} FileProgress
- *
- * @typedef {FileOptions & {selected: (z: number, x: number, y: number) => boolean, isPart: boolean}} SelectionOptions
- *   isPart: only some tiles are wanted
+ * @typedef {import('../../load/sources/index.js').Source} Source
+ * @typedef {import('../../load/sources/index.js').SourceTile} SourceTile
+ * @typedef {{decoded: number, types: Record<string, number>, gone?: number}} Checked gone: tiles of a diff
  */
-
-/** @type {Record<string, (name: string, options: any) => Promise<any>>} */
-const kinds = { folder: verifyFolder, mbtiles: verifyMbtiles, pmtiles: verifyPmtiles }
 
 /**
- * @param {FileOptions} options
- * @returns {Promise<{kind: string, tiles: number, bytes: number, checked: Record<string, any>}>}
+ * @param {string} name @param {FileOptions} options
+ * @returns {Promise<{kind: string, tiles: number, bytes: number, checked: Partial<Checked>}>}
  */
-export async function verifyFile (name, options) {
+export async function verifyFile (name, { report, area, zooms, decode, scheme, grid, signal, onProgress }) {
   const kind = await recognise(name)
   if (!kind) throw new TilecouchError('SOURCE_UNKNOWN', { value: name })
-  const { report, zooms } = options
-  const grid = options.grid ?? await gridSaid(name, kind, options)
-  const area = options.area?.in(gridOf({ grid }))
-  const selection = { grid, area, selected: selectorOf(area, zooms), isPart: Boolean(area || zooms) }
-  const found = await kinds[kind](name, { ...options, ...selection })
-  if (!found.tiles && !found.checked.gone && !report.faults) report.add('no-tiles', name)
-  return { kind, ...found }
+  const source = await attempt(report, name, () =>
+    openSource(name, { area, zooms, scheme, grid, signal, onFault: report.add }))
+  if (!source) return { kind, tiles: 0, bytes: 0, checked: {} }
+  try {
+    const tiles = new FileTiles(source, report, name)
+    const { total } = source
+    const onTile = done => onProgress?.({ ...done, total })
+    const done = await examineAll(tiles.jobs(), { report, decode, unpacked: true, signal, onTile })
+    if (!done.tiles && !tiles.gone && !report.faults) report.add('no-tiles', name)
+    const checked = { decoded: done.decoded, types: done.types, ...(source.diff && { gone: tiles.gone }) }
+    return { kind, tiles: done.tiles, bytes: done.bytes, checked }
+  } finally {
+    await source.close()
+  }
 }
 
-/** The grid that a file says, where it must be known before its tiles are seen: for areas, and rows from the south. */
-async function gridSaid (name, kind, /** @type {FileOptions} */ { scheme, area, signal }) {
-  if (kind === 'pmtiles' || kind === 'mbtiles') return undefined // they see to it
-  if (!area && scheme !== 'tms') return undefined
+/**
+ * Damage that stops the reading is a finding, once. Other errors, such as Ctrl-C, are thrown.
+ * @template T
+ * @param {import('./report.js').Report} report @param {string} name @param {() => Promise<T>} read
+ * @returns {Promise<T | undefined>}
+ */
+async function attempt (report, name, read) {
   try {
-    const source = await openSource(name, { scheme, signal })
-    await source.close()
-    return source.fields.grid
+    return await read()
   } catch (error) {
-    if (error.code === 'ABORTED') throw error
-    return undefined // what is wrong with it is found later
+    const isDamage = error.code === 'ARCHIVE_INVALID' || (error.code === 'SOURCE_UNREADABLE' && report.faults)
+    if (!isDamage) throw error
+    if (!report.faults) report.add('damaged-file', name, error.details.why)
+    return undefined
   }
+}
+
+class FileTiles {
+  /** Tiles that a diff says are gone. */
+  gone = 0
+  #previous = { id: '', where: '' }
+
+  /** @param {Source} source @param {import('./report.js').Report} report @param {string} name of the file */
+  constructor (source, report, name) {
+    const { fields, bounds } = source
+    this.source = source
+    this.report = report
+    this.name = name
+    this.grid = gridOf(fields)
+    this.zooms = { min: fields.minzoom ?? 0, max: fields.maxzoom ?? 30 }
+    this.isInside = selectorOf(bounds && parseArea({ bbox: bounds, grid: this.grid }))
+  }
+
+  /** @returns {AsyncGenerator<import('./tiles.js').Job>} */
+  async * jobs () {
+    const tiles = this.source.tiles()[Symbol.asyncIterator]()
+    for (;;) {
+      const next = await attempt(this.report, this.name, async () => tiles.next())
+      if (!next || next.done) return
+      const tile = next.value
+      if (tile.gone) this.gone++
+      else if (this.#isPlaced(tile)) yield this.#job(tile)
+    }
+  }
+
+  /** Whether the tile has a place in the pyramid. Reports a place that is doubtful. @param {SourceTile} tile */
+  #isPlaced (tile) {
+    const { z, x, y } = tile
+    const { report, grid, zooms } = this
+    const where = nameOf(tile)
+    if (![z, x, y].every(Number.isInteger) || !grid.has(z, x, y)) {
+      report.add('outside-pyramid', where, `not in ${grid.id}`)
+      return false
+    }
+    const id = `${z}:${x}:${y}`
+    if (this.#previous.id === id) report.add('duplicate-tile', where, `beside ${this.#previous.where}`)
+    this.#previous = { id, where }
+    if (z < zooms.min || z > zooms.max) report.add('outside-zooms', where, `zooms ${zooms.min} to ${zooms.max}`)
+    if (!this.isInside(z, x, y)) report.add('outside-bounds', where)
+    return true
+  }
+
+  /** @param {SourceTile} tile @returns {import('./tiles.js').Job} */
+  #job (tile) {
+    const stated = this.source.fields.format
+    return {
+      where: nameOf(tile),
+      content: tile.content,
+      read: () => /** @type {Promise<Buffer>} */ (tile.read?.()),
+      compare: ({ ext }) => ext ? compareFormats(ext, tile.ext, extensionOf(stated)) : []
+    }
+  }
+}
+
+/** A tile as messages name it. @param {SourceTile} tile */
+const nameOf = ({ z, x, y, file }) => file ?? `${z}/${x}/${y}`
+
+/**
+ * Browsers recognise images by their bytes, whatever the file says. They do not recognise vector tiles.
+ * @param {string} ext of the bytes @param {string} [named] in the name of the tile @param {string} [stated] by the file
+ * @returns {import('./decode.js').Problems}
+ */
+function compareFormats (ext, named, stated) {
+  if (named) return named === ext ? [] : [['wrong-type', `${ext}, the name says ${named}`]]
+  if (!stated || stated === ext) return []
+  const isVector = ext === 'pbf' || stated === 'pbf'
+  return [[isVector ? 'wrong-type' : 'mixed-formats', `${ext}, the file says ${stated}`]]
 }

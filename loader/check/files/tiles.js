@@ -6,7 +6,8 @@ import { TilecouchError } from '../../errors.js'
 import { decodeDefaults, examine } from './decode.js'
 
 export const tilesDefaults = {
-  concurrency: 4 // tiles decoded at once: as many as libuv has threads
+  concurrency: 4, // tiles decoded at once: as many as libuv has threads
+  contents: 1000 // contents of several tiles that are remembered, so that each is decoded once
 }
 
 const USUAL = 256 // pixels
@@ -15,6 +16,7 @@ const USUAL = 256 // pixels
  * @typedef {object} Job
  * @property {string} where
  * @property {number} [size] bytes, when known before they are read
+ * @property {string} [content] jobs with the same have the same bytes, which are decoded once
  * @property {() => Promise<Buffer | undefined> | Buffer | undefined} read throws what makes it unreadable; nothing: it
  *   is not there after all
  * @property {(found: {type?: string, ext?: string, bytes: Buffer}) => import('./decode.js').Problems} [compare] with
@@ -32,7 +34,8 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
   const done = { tiles: 0, bytes: 0, decoded: 0, types: /** @type {Record<string, number>} */ ({}) }
   const sizes = new Sizes(tileSize)
   const { concurrency } = tilesDefaults
-  const examined = pMapIterable(jobs, job => examineJob(job, { decode, tileSize, unpacked }), { concurrency })
+  const contents = new RecentContents()
+  const examined = pMapIterable(jobs, job => examineJob(job, contents, { decode, tileSize, unpacked }), { concurrency })
   for await (const { where, missing, size, type, width, height, problems } of examined) {
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
@@ -70,13 +73,32 @@ class Sizes {
 
 const UNDECODED = new Set(['truncated-tile', 'undecodable-tile', 'oversized-tile'])
 
+/** What was found in the contents that several tiles show, such as the ocean. */
+class RecentContents {
+  /** @type {Map<string, {size: number, type?: string, width?: number, height?: number, problems: any}>} */
+  #found = new Map()
+
+  get (content) {
+    return this.#found.get(content)
+  }
+
+  remember (content, found) {
+    this.#found.set(content, found)
+    const [oldest] = this.#found.keys()
+    if (this.#found.size > tilesDefaults.contents) this.#found.delete(oldest)
+  }
+}
+
 /**
  * @param {Job} job
+ * @param {RecentContents} contents
  * @param {{decode: boolean, tileSize?: number, unpacked?: boolean}} options
  * @returns {Promise<{where: string, missing?: boolean, size: number, type?: string, width?: number, height?: number,
  *   problems: import('./decode.js').Problems}>}
  */
-async function examineJob ({ where, size = 0, read, compare }, options) {
+async function examineJob ({ where, size = 0, content, read, compare }, contents, options) {
+  const known = content && contents.get(content)
+  if (known) return { where, ...known }
   if (size > decodeDefaults.bytes) return { where, size: 0, problems: [['oversized-tile', `${size} bytes`]] }
   let bytes
   try {
@@ -87,5 +109,8 @@ async function examineJob ({ where, size = 0, read, compare }, options) {
   }
   if (!bytes) return { where, missing: true, size: 0, problems: [] }
   const { problems, ...found } = await examine(bytes, options)
-  return { where, size: bytes.length, ...found, problems: [...problems, ...(compare?.({ ...found, bytes }) ?? [])] }
+  const compared = compare?.({ ...found, bytes }) ?? []
+  const result = { size: bytes.length, ...found, problems: [...problems, ...compared] }
+  if (content) contents.remember(content, result)
+  return { where, ...result }
 }

@@ -42,6 +42,22 @@ export async function readTables (db, onFault) {
   return found
 }
 
+/**
+ * Has SQLite read all pages of the file.
+ * @param {import('./sqlite.js').SqliteFile} db @param {import('../reading.js').OnFault} onFault
+ */
+export async function checkPages (db, onFault) {
+  try {
+    for await (const [text] of db.rows(`SELECT ${cell('quick_check')} FROM pragma_quick_check(100)`)) {
+      const result = textOf(text)
+      if (result !== 'ok') onFault('damaged-file', db.file, result)
+    }
+  } catch (error) {
+    if (error instanceof TilecouchError) throw error
+    onFault('damaged-file', db.file, error.message)
+  }
+}
+
 /** Why there cannot be tiles. @param {Record<string, string[]>} tables */
 export function missingTiles ({ tiles }) {
   if (!tiles) return 'there is no table or view called tiles'

@@ -42,7 +42,6 @@ export class Directories {
   #header
   #onFault
   #wanted
-  #onEmpty
   #leafBytes = 0
   entries = 0
   addressed = 0
@@ -55,14 +54,12 @@ export class Directories {
    * @param {object} [options]
    * @param {(from: number, to: number) => boolean} [options.wanted] whether any of the ids from `from` to before `to`
    *   is: leaves without are passed over
-   * @param {(name: string) => void} [options.onEmpty] called with directories without entries, which cost no tile
    */
-  constructor (file, header, onFault, { wanted, onEmpty } = {}) {
+  constructor (file, header, onFault, { wanted } = {}) {
     this.#file = file
     this.#header = header
     this.#onFault = onFault
     this.#wanted = wanted
-    this.#onEmpty = onEmpty
   }
 
   /** @returns {AsyncGenerator<Entry[]>} the entries of tiles in their order, some together */
@@ -126,9 +123,7 @@ export class Directories {
     try {
       const bytes = await this.#file.read(offset, length, leaves.offset + leaves.length)
       const unpacked = await unpack(bytes, { coding: packing, limit: directoryLimits.unpacked })
-      const entries = parseDirectory(unpacked, why => this.#wrong(name, why))
-      if (!entries.length) this.#onEmpty?.(name)
-      return entries
+      return parseDirectory(unpacked, why => this.#wrong(name, why))
     } catch (error) {
       if (error instanceof TilecouchError) throw error // of a server, or Ctrl-C
       return this.#damaged(name, error.message, error)

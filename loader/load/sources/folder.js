@@ -12,12 +12,14 @@ import { kindOfName, loadCommand, notTiles, quoted, refusal } from '../../format
 import { invalid, unreadable } from '../../formats/reading.js'
 
 /** @type {import('./index.js').OpenSource} */
-export async function open (folder, { selected, zooms, scheme = 'xyz', grid, signal }) {
-  const reader = new FolderReader(folder, { scheme, grid, signal })
+export async function open (folder, { selected, zooms, scheme = 'xyz', grid, signal, onFault }) {
+  const reader = new FolderReader(folder, { scheme, grid, signal, onFault })
   const list = path.join(folder, GONE_LIST)
-  const metadata = parseObject(await reader.text(METADATA) ?? await reader.text(TILEJSON) ?? '')
+  const text = await reader.text(METADATA) ?? await reader.text(TILEJSON) ?? '{}'
+  const onBad = why => onFault?.('bad-metadata', METADATA, why)
+  const metadata = parseObject(text, onBad)
   const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
-  const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata })
+  const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata }, onBad)
   const gone = await reader.gone(list)
   if (!gone && await isDiff(reader)) throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
   const other = gone ? undefined : await otherFolder(folder, reader)
@@ -38,8 +40,9 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
     for (const z of await reader.numbers()) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
       for (const x of await reader.numbers(`${z}`)) {
-        for (const { y, ext, path: file } of await reader.tiles(z, x)) {
-          if (selected(z, x, y)) yield { z, x, y, ext, read: () => reader.read(file) }
+        for (const { y, ext, path: file, isOutside } of await reader.tiles(z, x)) {
+          const isReported = isOutside && onFault
+          if (!isReported && selected(z, x, y)) yield { z, x, y, ext, file, read: () => reader.read(file) }
         }
       }
     }

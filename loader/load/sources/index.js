@@ -51,6 +51,8 @@ export const schemes = ['xyz', 'tms']
  * @property {boolean} [gone]
  * @property {boolean} [known] it need not be read
  * @property {string} [ext] what its name ends with: png, jpg, webp, avif or pbf
+ * @property {string} [file] its path in a folder
+ * @property {string} [content] tiles with the same have the same bytes
  * @property {string} [expires] exact time
  * @property {Record<string, any>} [origin]
  *
@@ -100,6 +102,8 @@ export const schemes = ['xyz', 'tms']
  * @property {string} [idTemplate] of the documents of a CouchDB that MapProxy wrote
  * @property {string} [layer] that is loaded into, for messages
  * @property {string} [home] address of the database that is loaded into; empty when it is not known yet
+ * @property {import('../../formats/reading.js').OnFault} [onFault] called with faults of a file; unless given, a fault
+ *   that may cost a tile is thrown
  * @property {AbortSignal} [signal]
  * @property {(done: {bytes: number, total: number}) => void} [onReading] progress of opening
  *

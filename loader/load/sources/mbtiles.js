@@ -7,7 +7,7 @@ import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../../formats/gone.js'
 import { sourceLimits } from '../../formats/limits.js'
 import { layerFieldsOf, otherGridOf, timeOf } from '../../formats/metadata.js'
-import { missingTiles, readMetadata, readTables } from '../../formats/mbtiles/reader.js'
+import { checkPages, missingTiles, readMetadata, readTables } from '../../formats/mbtiles/reader.js'
 import { invalid, throwFaults, unreadable } from '../../formats/reading.js'
 import { SqliteFile, cell, textOf } from '../../formats/mbtiles/sqlite.js'
 
@@ -44,7 +44,7 @@ class Mbtiles {
     const metadata = await this.#readMetadata()
     this.#isDiff = DIFF_KEYS.some(key => Object.hasOwn(metadata, key))
     if (this.#isDiff) await this.#refuseBinary()
-    const fields = layerFieldsOf(metadata)
+    const fields = layerFieldsOf(metadata, why => this.#options.onFault?.('bad-metadata', 'metadata', why))
     return {
       name: path.basename(this.#file),
       fields,
@@ -59,15 +59,19 @@ class Mbtiles {
   }
 
   async #readMetadata () {
+    const { onFault } = this.#options
     const refuse = throwFaults(this.#file)
+    const throwCause = (code, where, why, cause) => {
+      if (cause) throw cause
+      refuse(code, where, why)
+    }
     try {
-      const tables = await readTables(this.#db, (code, where, why, cause) => {
-        if (cause) throw cause
-        refuse(code, where, why)
-      }) ?? {}
-      const why = missingTiles(tables)
-      if (why) throw new Error(why)
-      return await readMetadata(this.#db, tables, refuse) ?? {} // some writers leave the table out
+      const tables = await readTables(this.#db, onFault ?? throwCause)
+      const why = tables ? missingTiles(tables) : 'it is no database'
+      if (why && tables) onFault?.('bad-structure', 'tiles', why)
+      if (why || !tables) throw new Error(why)
+      if (onFault) await checkPages(this.#db, onFault)
+      return await readMetadata(this.#db, tables, onFault ?? refuse) ?? {} // some writers leave the table out
     } catch (error) {
       throw this.#unreadable(error)
     }
@@ -98,7 +102,7 @@ class Mbtiles {
   /** The tiles of some columns of a zoom, one column after the other. */
   async * #columns (z, columns) {
     const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ?1 AND tile_column = ?2`
-    const flipped = this.#options.scheme !== 'xyz'
+    const flipped = this.#options.scheme !== 'xyz' && Number.isInteger(z)
     const grid = gridOf(this.#options)
     let tiles = []
     for await (const [x, given, gone] of this.#rows(sql, columns.map(column => [z, column]))) {
@@ -107,7 +111,7 @@ class Mbtiles {
         tiles = []
       }
       const row = textOf(given)
-      tiles.push({ z, x, y: flipped ? grid.flipY(z, row) : row, row, gone: Boolean(gone) })
+      tiles.push({ z, x, y: flipped && Number.isInteger(row) ? grid.flipY(z, row) : row, row, gone: Boolean(gone) })
       this.#refuseMore(tiles.length, `rows in a column of zoom ${z}`)
     }
     yield * sorted(tiles)

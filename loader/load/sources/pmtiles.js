@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { gridOf, inspectTile } from '../../../core/index.js'
+import { formats, gridOf, inspectTile } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { sourceLimits } from '../../formats/limits.js'
 import { LocalFile } from '../../formats/local-file.js'
@@ -37,10 +37,10 @@ export async function open (name, options) {
   }
   try {
     const shown = file instanceof RemoteFile ? file.shown : name
-    const { header, metadata } = await reading(shown, () => describe(file, shown))
+    const { header, metadata } = await reading(shown, () => describe(file, shown, options.onFault))
     spool = await Spool.open()
     const archive = new Archive(file, shown, header, spool)
-    const fields = fieldsOf(header, metadata)
+    const fields = fieldsOf(header, metadata, why => options.onFault?.('bad-metadata', 'header', why))
     const area = options.area?.in(gridOf({ grid: options.isGridGiven ? options.grid : fields.grid ?? options.grid }))
     await archive.index({ ...options, area })
     return {
@@ -69,8 +69,9 @@ function basename ({ pathname }) {
   }
 }
 
-async function describe (file, name) {
-  const header = await readHeader(file, throwFaults(name))
+/** @param {import('../../formats/reading.js').OnFault} [onFault] */
+async function describe (file, name, onFault) {
+  const header = await readHeader(file, onFault ?? throwFaults(name))
   if (!header) throw invalid(name, 'it has no header') // throwFaults threw already
   if (!canUnpack(header.packing)) throw invalid(name, cannotUnpack(header.packing))
   if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
@@ -78,19 +79,34 @@ async function describe (file, name) {
   if (header.type === 'mlt') {
     throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: 'it holds MapLibre tiles (MLT), which a store does not keep' })
   }
-  return { header, metadata: parseObject(await readMetadata(file, header)) }
+  return { header, metadata: await describedBy(file, header, onFault) }
+}
+
+/** The metadata. Without `onFault`, what cannot be read is thrown, and what is no JSON is ignored. */
+async function describedBy (file, header, onFault) {
+  const onBad = why => onFault?.('bad-metadata', 'metadata', why)
+  try {
+    return parseObject(await readMetadata(file, header), onBad)
+  } catch (error) {
+    if (!onFault || error instanceof TilecouchError) throw error
+    onBad(error.message)
+    return {}
+  }
 }
 
 /** The header knows where the map is; writers that do not say leave zeros there. */
-function fieldsOf ({ type, minzoom, maxzoom, bounds, center }, metadata) {
+function fieldsOf ({ type, minzoom, maxzoom, bounds, center }, metadata, onBad) {
   const placed = bounds.some(Boolean)
   return layerFieldsOf({
     ...metadata,
     ...(minzoom <= maxzoom && { minzoom, maxzoom }),
     ...(placed && { bounds: bounds.join(), center }),
-    ...(type !== 'unknown' && { format: type })
-  })
+    ...(type !== 'unknown' && { format: formats[type]?.ext })
+  }, onBad)
 }
+
+const tooMany = most =>
+  new Error(`it would have more than ${most} tiles: say which of them (--bbox, --polygon, --zoom)`)
 
 class Archive {
   #file
@@ -110,7 +126,7 @@ class Archive {
    * Lists the tiles that are wanted, and fetches them when they are on a server.
    * @param {import('./index.js').SourceOptions} options
    */
-  async index ({ area, zooms, signal, onReading }) {
+  async index ({ area, zooms, signal, onReading, onFault = throwFaults(this.#name) }) {
     const header = this.#header
     const wanted = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(header.data.length) : undefined
@@ -119,17 +135,18 @@ class Archive {
     const most = Math.max(pmtilesDefaults.uncounted, header.addressed ? header.data.length : 0)
     let left = most
     await reading(this.#name, async () => {
-      const directories = new Directories(this.#file, header, throwFaults(this.#name), { wanted: wanted.any })
+      const directories = new Directories(this.#file, header, onFault, { wanted: wanted.any })
       for await (const entries of directories.tiles()) {
         for (const what of /** @type {const} */ (['entries', 'addressed'])) {
           if (header[what] && directories[what] > header[what]) throw new Error(`it says that it has ${header[what]} ${what === 'entries' ? what : 'tiles'}, but it has more`)
         }
         for (const { id, run, offset, length } of entries) {
           let any = false
+          if (!area && !zooms && run > left) throw tooMany(most)
           for (const [z, x, y] of wanted.tiles(id, id + run)) {
             this.#spool.add(z, x, y, offset, length)
             any = true
-            if (--left < 0) throw new Error(`it would have more than ${most} tiles: say which of them (--bbox, --polygon, --zoom)`)
+            if (--left < 0) throw tooMany(most)
             const pause = takeBreak()
             if (pause) await pause
           }
@@ -158,7 +175,7 @@ class Archive {
   /** @returns {AsyncGenerator<import('./index.js').SourceTile>} in the order of their ids */
   async * tiles () {
     for await (const { z, x, y, fields: [offset, length] } of this.#spool.tiles()) {
-      yield { z, x, y, read: () => this.#read(`${z}/${x}/${y}`, offset, length) }
+      yield { z, x, y, content: `${offset}+${length}`, read: () => this.#read(`${z}/${x}/${y}`, offset, length) }
     }
   }
 
