@@ -62,7 +62,7 @@ const keptPromise = {
       },
       'CallExpression[callee.property.name="set"][arguments.length=2]' (node) { keep(node.arguments[1]) },
       'Program:exit' () {
-        for (const node of kept.filter(isPromise)) context.report({ node, message: 'a promise that is kept: use shared() or sharePromise() of core/shared-promise.js' })
+        for (const node of kept.filter(isPromise)) context.report({ node, message: 'a promise that is kept: use shared() or sharePromise() of core/promises.js' })
       }
     }
   }

@@ -1,6 +1,6 @@
 // What the operator of the store says of the page: its name, its logo and its colour. See core/settings.js, which lets
 // through only what is valid.
-import { plainText } from '../core/plain-text.js'
+import { plainText } from '../core/text.js'
 
 const NAME = 'tilecouch'
 

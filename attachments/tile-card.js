@@ -2,7 +2,7 @@
 // then all versions of its tile. Ids, bytes and revisions stand behind "Details".
 import { element } from '../client/timeline/dom.js'
 import { asOf, expiryOf, now, tileId, versionId } from '../core/index.js'
-import { sharePromise } from '../core/shared-promise.js'
+import { sharePromise } from '../core/promises.js'
 import { button, icon, picture } from './dom.js'
 import { brief, size, time as written, zoneName } from './format.js'
 import { words } from './words/index.js'

@@ -10,7 +10,7 @@
 import { VectorTileLayer } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 
-export { unzipTile } from './unzip.js'
+export { unzipTile } from './images.js'
 
 const LAYER = 3 << 3 | 2 // field 3 of a tile, of bytes
 const DIGITS = 9 // of a degree: a tenth of a millimetre

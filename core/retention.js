@@ -1,7 +1,7 @@
 // Which moments of a layer are kept, and which versions of a tile no kept moment needs. Rules are as restic and borg
 // have them: each by itself, counted from the newest moment backwards, and what any of them keeps, stays.
 import { TilecouchError } from './errors.js'
-import { lowerBound } from './search.js'
+import { lowerBound } from './lists.js'
 import { addSeconds, parsePeriod, toSeconds } from './times.js'
 
 const DAY = 86400 // seconds

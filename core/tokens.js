@@ -1,9 +1,10 @@
 // Documents of tokens: a token for private layers that lives in the store, so that it can be revoked. The store has its
 // hash only; a gateway with private layers compares. validate_doc_update.js refuses the same fields; a test compares
 // both.
-import { isPattern } from './layer-set.js'
 import { isExactTime } from './times.js'
 import { listOf, text } from './values.js'
+import { TilecouchError } from './errors.js'
+import { isLayer } from './ids.js'
 
 export const tokenDefaults = {
   layers: 50, // names and patterns of a token
@@ -70,3 +71,56 @@ export async function hashOf (secret) {
  */
 export const tokenState = ({ until, revoked }, now) =>
   revoked !== undefined ? 'revoked' : until !== undefined && now >= Date.parse(until) ? 'expired' : 'valid'
+
+// Some layers of a store, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all but that
+// one.
+
+const PATTERN = /^[a-z0-9*][a-z0-9_*-]{0,62}$/
+const MOST_STARS = 4 // in a pattern: more take long to compare with names that somebody makes up
+
+/** Whether a text is a name, a pattern or an exception of these. @param {any} pattern */
+export const isPattern = pattern => {
+  if (typeof pattern !== 'string') return false
+  const name = pattern.replace(/^!/, '')
+  return isLayer(name) || isStarred(name)
+}
+
+const isStarred = name => PATTERN.test(name) && name.includes('*') && name.split('*').length <= MOST_STARS + 1
+
+export class LayerSet {
+  #names = new Set()
+  /** @type {RegExp[]} */
+  #patterns = []
+  /** @type {LayerSet | null} */
+  #except = null
+
+  /** @param {string[]} names names and patterns; exceptions win, wherever they stand */
+  constructor (names) {
+    const kept = names.filter(name => !`${name}`.startsWith('!'))
+    for (const name of kept) this.#add(name)
+    const others = names.filter(name => !kept.includes(name))
+    if (others.length) this.#except = new LayerSet(others.map(name => name.slice(1)))
+    this.texts = names
+  }
+
+  #add (name) {
+    if (isLayer(name)) this.#names.add(name)
+    else if (isStarred(name)) {
+      this.#patterns.push(new RegExp(`^${name.replace(/\*+/g, '[a-z0-9_-]*')}$`))
+    } else throw new TilecouchError('BAD_LAYER', { value: name })
+  }
+
+  has (name) {
+    return (this.#names.has(name) || this.#patterns.some(pattern => pattern.test(name))) && !this.#except?.has(name)
+  }
+
+  /** Whether it is every layer, also one that is yet to come. */
+  get isAll () {
+    return this.#except === null && this.texts.includes('*')
+  }
+
+  /** Those that are named in full. */
+  get names () {
+    return [...this.#names]
+  }
+}

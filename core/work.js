@@ -4,7 +4,7 @@
 import { count, isRun } from './documents.js'
 import { scrub } from './errors.js'
 import { workId } from './ids.js'
-import { isPlainText } from './plain-text.js'
+import { isPlainText } from './text.js'
 import { isExactTime } from './times.js'
 import { listOf, object, text, whole } from './values.js'
 

@@ -9,7 +9,7 @@ import { catalogue } from '../loader/errors.js'
 import { bundle, clientBundles, viewerBundles } from '../loader/couchapp/bundle.js'
 import { meanings } from '../loader/cli/options.js'
 import { createProgram } from '../loader/cli/program.js'
-import { sourceLimits } from '../loader/formats/limits.js'
+import { sourceLimits } from '../loader/formats/reading.js'
 import { retryDefaults } from '../loader/store/couch.js'
 import { tunerDefaults } from '../loader/store/tuner.js'
 import { addServerCommands } from '../server/commands.js'
@@ -75,7 +75,7 @@ async function makeAll () {
     errors: errors(),
     tuner: await defaults('../loader/store/tuner.js', 'tunerDefaults', tunerDefaults),
     retry: await defaults('../loader/store/couch.js', 'retryDefaults', retryDefaults),
-    sourceLimits: await defaults('../loader/formats/limits.js', 'sourceLimits', sourceLimits)
+    sourceLimits: await defaults('../loader/formats/reading.js', 'sourceLimits', sourceLimits)
   }
 }
 

@@ -1,5 +1,5 @@
 // How numbers, sizes, times and tables look in messages and reports.
-import { inUnits } from '../core/quantities.js'
+import { inUnits } from '../core/text.js'
 
 /** @param {number | undefined} number */
 export const count = number => Number(number).toLocaleString('en-US')

@@ -2,7 +2,7 @@
 //
 //   const { url, close } = await serve(resolveOptions({ flags: { db: 'http://localhost:5984/tiles', port: 8080 } }))
 //   const { mirror } = await serve(resolveOptions({ flags: { from: 'https://maps.example.org/db' }, table: mirrorOptions }))
-import { pause } from '../core/abort.js'
+import { pause } from '../core/promises.js'
 import { TilecouchError } from '../loader/errors.js'
 import { databaseAt, resolveDatabase } from '../loader/couchapp/environments.js'
 import { followed } from '../loader/cli/work.js'

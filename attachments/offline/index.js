@@ -2,7 +2,7 @@
 // device, or when somebody presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
-import { sharePromise } from '../../core/shared-promise.js'
+import { sharePromise } from '../../core/promises.js'
 import { OfflinePanel } from './panel.js'
 
 /**

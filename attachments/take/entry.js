@@ -2,7 +2,7 @@
 // is a bundle of its own, take.js, which is loaded when it is pressed for the first time.
 import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
-import { shared } from '../../core/shared-promise.js'
+import { shared } from '../../core/promises.js'
 import { loadScript } from '../device.js'
 import { language, words } from '../words/index.js'
 

@@ -7,7 +7,7 @@
 //   snapshot.paint(context, await snapshot.load(time, { signal }))
 //   snapshot.close()
 import L from 'leaflet'
-import { raceAbort } from '../../core/abort.js'
+import { raceAbort } from '../../core/promises.js'
 import { uniteChanges } from '../../client/timeline/steps.js'
 import { TakeError } from './errors.js'
 import { Images } from './images.js'

@@ -1,5 +1,5 @@
 // Draws a time-lapse, frame by frame, on a canvas of its own.
-import { raceAbort } from '../../core/abort.js'
+import { raceAbort } from '../../core/promises.js'
 import { writeCaption } from './caption.js'
 import { newContext } from './snapshot.js'
 

@@ -1,5 +1,5 @@
 // Dates, times and numbers as a reader writes them, from the wall clock of a zone: milliseconds, as if that were UTC.
-import { inUnits } from '../../core/quantities.js'
+import { inUnits } from '../../core/text.js'
 import { lazy } from './lazy.js'
 
 /** @param {string} locale BCP 47 tag @param {Intl.DateTimeFormatOptions} options */

@@ -1,5 +1,5 @@
 // The CouchDB client (core/couch/client.js) for browsers, over fetch, and a store as a side of a replication.
-import { raceAbort } from '../../core/abort.js'
+import { raceAbort } from '../../core/promises.js'
 import { CouchClient } from '../../core/couch/client.js'
 import { TilecouchError } from '../../core/index.js'
 import { CouchPeer, checkDigests } from '../../core/mirror/index.js'

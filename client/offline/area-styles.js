@@ -4,7 +4,7 @@
 import { TilecouchError, faultIn, styleKinds } from '../../core/index.js'
 import { drawnRanges, labelsOf, rangesOf, rangesOfLabels } from '../../core/label-text.js'
 import { encodeId } from '../../core/couch/client.js'
-import { Semaphore } from '../../core/semaphore.js'
+import { Semaphore } from '../../core/promises.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { digestOf, toBase64 } from '../mirror/digest.js'
 import { DatabaseReader } from './database-reader.js'

@@ -2,7 +2,7 @@
 // that a download that is killed at any moment has seen the letters of all its tiles.
 import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
-import { unzipTile } from '../../core/unzip.js'
+import { unzipTile } from '../../core/images.js'
 import { fromBase64 } from '../mirror/digest.js'
 
 /** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */

@@ -1,7 +1,7 @@
 // Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
 // Each row has the revision and the size of an image; documents are not read.
 import { STORE_ID, editionId, isTileId, layerId, parseTileId, styleId } from '../../core/index.js'
-import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
+import { columnsIn, zoomQuery } from '../../core/couch/queries.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
 export const BY_AREA = '_design/versions/_view/by_area'

@@ -1,5 +1,5 @@
 // What a layer says of where its tiles are from, as text and links alone.
-import { plainText } from '../../core/plain-text.js'
+import { plainText } from '../../core/text.js'
 
 const LINK = /^https?:\/\//
 

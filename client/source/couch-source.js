@@ -3,7 +3,7 @@
 import {
   AFTER, TILE_ATTACHMENT, TilecouchError, checkLayer, checkSound, isTileId, layerId, parseTileId, tileId, versionId
 } from '../../core/index.js'
-import { raceAbort, timeoutSignal } from '../../core/abort.js'
+import { raceAbort, timeoutSignal } from '../../core/promises.js'
 import { failureOf, isDatabase, unanswered } from './failure.js'
 import { isImageOf } from '../mirror/digest.js'
 

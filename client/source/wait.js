@@ -1,5 +1,5 @@
 // Waiting: for a time, for any of several signals, for at most a time, and until a task succeeds.
-import { raceAbort, timeoutSignal } from '../../core/abort.js'
+import { raceAbort, timeoutSignal } from '../../core/promises.js'
 import { TilecouchError } from '../../core/index.js'
 
 /** Resolves after so many milliseconds; rejects when the signal says so. @returns {Promise<void>} */

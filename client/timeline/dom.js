@@ -1,5 +1,5 @@
 // Helpers that build the elements of the controls, and the strip at the edge of the map that holds a timeline.
-import { plainText } from '../../core/plain-text.js'
+import { plainText } from '../../core/text.js'
 
 const SVG = 'http://www.w3.org/2000/svg'
 

@@ -1,5 +1,5 @@
 // Steps from change to change. Pure: times are exact ISO texts, which sort as they are; null is the newest.
-import { lowerBound } from '../../core/search.js'
+import { lowerBound } from '../../core/lists.js'
 
 /**
  * The changes of several layers as one list: what happened at the same time is added up.

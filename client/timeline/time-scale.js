@@ -1,5 +1,5 @@
 // The time axis: where a time is in pixels, and which part of all time is in view. Pure. Times are milliseconds here.
-import { lowerBound } from '../../core/search.js'
+import { lowerBound } from '../../core/lists.js'
 
 const MIN_SPAN = 30e3 // milliseconds: closer than this nothing is to be seen, as times are whole seconds
 

@@ -1,6 +1,6 @@
 // The texts of the timeline and of the comparison in English, and how they are joined. Pure. The option `words` of a
 // control replaces any of them.
-import { inUnits } from '../../core/quantities.js'
+import { inUnits } from '../../core/text.js'
 import { indexAsOf } from './steps.js'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

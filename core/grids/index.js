@@ -1,11 +1,10 @@
 // The grid of a layer: Web Mercator, unless the layer names another one.
 import { TilecouchError } from '../errors.js'
-import { MAX_ZOOM } from '../grid.js'
+import { MAX_LATITUDE, MAX_ZOOM, checkTile, tileAt, tileBounds, tileRanges } from '../grid.js'
 import { isShallow, object as isObject, text as isText } from '../values.js'
 import { Grid } from './grid.js'
 import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'
-import { WebMercatorGrid } from './web-mercator.js'
 
 export { definitionOf, projectionOf, registerProj4 } from './projections.js'
 
@@ -181,3 +180,51 @@ function checkMatrix (matrix, where) {
 
 /** Units of a system a pixel, by a scale. @param {{inDegrees: boolean}} system */
 export const cellSizeOf = ({ inDegrees }, scaleDenominator) => scaleDenominator * PIXEL / (inDegrees ? DEGREE : 1)
+
+// Web Mercator as a grid: the arithmetic of grid.js, which needs no projection.
+
+const RADIUS = 6378137 // metres
+
+export class WebMercatorGrid extends Grid {
+  constructor (parts) {
+    super(parts)
+    this.isWebMercator = true
+  }
+
+  check (z, x, y) {
+    return checkTile(z, x, y)
+  }
+
+  ranges (bbox, z) {
+    return tileRanges(bbox, z)
+  }
+
+  tileBounds (z, x, y) {
+    return tileBounds(z, x, y)
+  }
+
+  rangeBounds (z, { x0, y0, x1, y1 }) {
+    const [west, , , north] = tileBounds(z, x0, y0)
+    const [, south, east] = tileBounds(z, x1, y1)
+    return /** @type {import('../grid.js').Bbox} */ ([west, south, east, north])
+  }
+
+  tileAt (lon, lat, z) {
+    return tileAt(lon, lat, z)
+  }
+
+  /** @returns {import('../grid.js').Bbox} */
+  get reach () {
+    return [-180, -MAX_LATITUDE, 180, MAX_LATITUDE]
+  }
+
+  toCrs ([lon, lat]) {
+    const y = Math.log(Math.tan(Math.PI / 4 + lat * Math.PI / 360)) * RADIUS
+    return /** @type {[number, number]} */ ([lon * Math.PI / 180 * RADIUS, y])
+  }
+
+  toLonLat ([x, y]) {
+    const lat = (2 * Math.atan(Math.exp(y / RADIUS)) - Math.PI / 2) * 180 / Math.PI
+    return /** @type {[number, number]} */ ([x / RADIUS * 180 / Math.PI, lat])
+  }
+}

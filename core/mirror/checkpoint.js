@@ -2,7 +2,7 @@
 // replicated, with a history of sessions as CouchDB's replicator keeps it. The replication continues at the last place
 // that both sides know: after one of them was restored to an older state, that is an earlier one. `CheckpointWriter`
 // decides when a checkpoint is written.
-import { timeoutSignal } from '../abort.js'
+import { timeoutSignal } from '../promises.js'
 import { TilecouchError } from '../errors.js'
 import { now } from '../times.js'
 import { fingerprint } from '../fingerprint.js'

@@ -1,11 +1,9 @@
 // Copies revisions from one peer to another: asks which ones the target lacks, reads those in batches, writes them.
 // Every step may be repeated. `FailureStreak` lets a copy skip single bad documents.
-import { REFUSALS, UNSAID, noAnswer } from '../couch/answers.js'
+import { REFUSALS, UNSAID, hasStubs, isParentOf, missingIn, noAnswer, parentOf } from '../couch/answers.js'
 import { TilecouchError } from '../errors.js'
 import { isTileId } from '../ids.js'
-import { pause } from '../abort.js'
-import { hasStubs, isParentOf, missingIn, parentOf } from './revisions.js'
-import { Semaphore } from '../semaphore.js'
+import { Semaphore, pause } from '../promises.js'
 
 const FIRST_BATCH = 20 // documents, before their size is known
 const FINAL = new Set([...REFUSALS, 'bad_request', 'illegal_docid']) // errors that a repetition would give again

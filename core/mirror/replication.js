@@ -1,7 +1,7 @@
 // Copies documents from one store to another with their revisions, as CouchDB's replicator does, but with the
 // attachments of many documents in one request. It runs in browsers and in Node, between any two peers (peer.js), once
 // or live.
-import { pause } from '../abort.js'
+import { pause } from '../promises.js'
 import { TilecouchError } from '../errors.js'
 import { Checkpoint, CheckpointWriter } from './checkpoint.js'
 import { RevisionCopier, copierDefaults, newCopyTally } from './copier.js'

@@ -1,5 +1,6 @@
 // A version of a tile as a document of the store, and back.
-import { TILE_ATTACHMENT, versionId } from '../ids.js'
+import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange, versionId } from '../ids.js'
+import { winnerFirst } from '../couch/answers.js'
 
 /** Head or past document of a tile; the attachment's `data` is bytes until it is sent. */
 export function tileDocument (tile, { current, stored }) {
@@ -49,4 +50,52 @@ export const isSameVersion = (a, b) => a.time === b.time && shownBy(a) === shown
 /** What the timeline needs to know of a stored document. */
 export function versionOf (doc) {
   return { time: doc.time, digest: shownBy(doc), rev: doc._rev, id: doc._id }
+}
+
+// Every living leaf of tiles, head and past, without bytes.
+
+const RANGES = 200 // ranges of ids a request
+
+/**
+ * @typedef {import('../couch/client.js').CouchClient} Couch
+ * @typedef {{id: string, heads: any[], pasts: any[]}} TileLeaves heads: CouchDB's winner first; pasts: in the order of
+ *   their ids
+ */
+
+/** @param {string[]} ids of heads @param {AbortSignal} [signal] @returns {Promise<TileLeaves[]>} in their order */
+export async function readTileLeaves (couch, ids, signal) {
+  const pastIds = await readPastIds(couch, ids, signal)
+  const leaves = await readLivingLeaves(couch, [...ids, ...pastIds], signal)
+  const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
+  for (const id of pastIds) pasts.get(headId(id))?.push(...leaves.get(id) ?? [])
+  return ids.map(id => ({ id, heads: leaves.get(id) ?? [], pasts: pasts.get(id) ?? [] }))
+}
+
+/** Ids of past versions. Where next to nothing lies between the tiles, that is one range. */
+export async function readPastIds (couch, ids, signal) {
+  if (!ids.length) return []
+  const wanted = new Set(ids)
+  const most = 4 * ids.length + RANGES
+  if (ids.length > 1) {
+    const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
+    // not the past of the last tile: that of row 1 comes after row 10
+    const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
+    const [near] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
+    const isWanted = id => id.includes('@') && wanted.has(headId(id)) && isTileId(id)
+    if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
+  }
+  const found = []
+  for (let at = 0; at < ids.length; at += RANGES) {
+    for (const rows of await couch.ranges(ids.slice(at, at + RANGES).map(pastRange), signal)) {
+      for (const { id } of rows) if (isTileId(id)) found.push(id)
+    }
+  }
+  return found
+}
+
+/** @returns {Promise<Map<string, any[]>>} the winner first */
+async function readLivingLeaves (couch, ids, signal) {
+  if (!ids.length) return new Map()
+  const leaves = await couch.leaves(ids, { signal })
+  return new Map([...leaves].map(([id, all]) => [id, all.filter(({ _deleted }) => !_deleted).sort(winnerFirst)]))
 }

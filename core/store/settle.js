@@ -7,8 +7,7 @@ import { beganAt } from '../runs.js'
 import { isExactTime } from '../times.js'
 import { isRefusal } from '../couch/answers.js'
 import { GONE } from './blocks.js'
-import { imageAnew } from './documents.js'
-import { readTileLeaves } from './leaves.js'
+import { imageAnew, readTileLeaves } from './documents.js'
 import { planTile, versionIn } from './plan.js'
 
 const ROUNDS = 40 // of reading and writing before a tile is given up as contended: a long past may need a dozen

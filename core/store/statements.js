@@ -3,7 +3,7 @@
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, layerId, limitsId, manifestId, parseTileId } from '../ids.js'
-import { sharePromise, shared } from '../shared-promise.js'
+import { sharePromise, shared } from '../promises.js'
 import { Block, GONE, placeOfTile } from './blocks.js'
 import { Limits } from './limits.js'
 import { faultInRecord } from './records.js'

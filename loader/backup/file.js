@@ -1,6 +1,6 @@
 // Reads the bytes of a backup: of a file from any place, of a stream in order.
 import { TilecouchError } from '../errors.js'
-import { openFile } from '../formats/regular-file.js'
+import { openFile } from '../formats/files.js'
 
 const CHUNK = 1024 * 1024 // bytes read from a file at once
 

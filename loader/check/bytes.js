@@ -3,7 +3,7 @@
 import { gunzipSync } from 'node:zlib'
 import { pMapIterable } from 'p-map'
 import { formats } from '../../core/index.js'
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 import { noAnswer } from '../../core/couch/answers.js'
 import { digestOf } from '../store/tile.js'
 import { decodeDefaults } from './files/decode.js'

@@ -4,7 +4,7 @@ import { isAdministrative } from '../../core/index.js'
 import { sequenceNumber } from '../../core/feed-position.js'
 import { BY_AREA } from '../store/columns.js'
 import { BY_TILE, BY_TIME } from '../store/reader.js'
-import { BY_ZOOM } from '../store/stats.js'
+import { BY_ZOOM } from '../store/count.js'
 
 const PAGE = 1000 // changes a request
 

@@ -3,7 +3,7 @@
 import { canContinue } from '../../core/feed-position.js'
 import { headId, isTileId, parseDocumentId, tileId } from '../../core/index.js'
 import { tilesOfPlace } from '../../core/store/blocks.js'
-import { lastRun, noteRun } from '../load/last-run.js'
+import { lastRun, noteRun } from '../load/baseline.js'
 import { changeDefaults, readChanges } from '../export/tree/changes.js'
 import { version } from '../store/package.js'
 

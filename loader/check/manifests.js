@@ -2,7 +2,7 @@
 // are right, and the versions of every tile follow from all statements. A mirror of a part of a store need not have the
 // blocks of the rest.
 import { pMapIterable } from 'p-map'
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 import { compareIds, formatReference, manifestId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Block } from '../../core/store/blocks.js'

@@ -7,13 +7,12 @@
 //   - of a version that is in the past twice, the later one is deleted
 //
 // A document with wrong fields or bytes is left: its right content is not known here.
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 import { byLayer } from '../../core/ids.js'
-import { imageAnew } from '../../core/store/documents.js'
-import { readTileLeaves } from '../../core/store/leaves.js'
+import { imageAnew, readTileLeaves } from '../../core/store/documents.js'
 import { peerOf } from '../store/peer.js'
 import { fieldsOf, headOf, leafOf } from '../store/revisions.js'
-import { settleAll, deterministicAccess } from '../store/settle.js'
+import { deterministicAccess, settleAll } from '../store/settle.js'
 import { endTwins, faultsIn, faultsOf } from './tile.js'
 
 const ROUNDS = 6 // over a tile: one repair may uncover another fault

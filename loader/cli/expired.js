@@ -3,7 +3,7 @@
 import { now } from '../../core/index.js'
 import { recordActivity, removedFields } from '../store/activity.js'
 import { expire } from '../maintain/expired/index.js'
-import { confirmation } from './confirm.js'
+import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
 import { refuse, timeOrAgo, wholeNumber } from './options.js'
 import { bytes, count, countWords, moreLine, plural, table } from './output.js'

@@ -3,19 +3,21 @@ import path from 'node:path'
 import { checkLayer, gridOf, parseDuration, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
-import { emptySource, isEmpty, load } from '../load/index.js'
+import { checkComplete, emptySource, isEmpty, load } from '../load/index.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
 import { userAgentOf } from '../load/upstream/index.js'
-import { dryRun } from './load-dry-run.js'
-import { withStore } from './connect.js'
+import { withDatabase, withStore } from './connect.js'
 import { howEnded, loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
 import { areaIfAny, gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
 import { LoadProgress, ReadingProgress, announce } from './progress.js'
 import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
+import { planLoad } from '../load/plan.js'
+import { Store } from '../store/index.js'
+import { boxWords, count, plural, table } from './output.js'
 
 export function addLoadCommand (program, run) {
   program.command('load')
@@ -249,3 +251,52 @@ function timeHint (name) {
     return '' // a name may be read in two ways
   }
 }
+
+// tilecouch load --dry-run
+
+/** @param {import('./program.js').Context} context */
+export async function dryRun (context, options, { settings, opening, source }) {
+  const { output, signal } = context
+  const { layer, time, complete = false } = settings
+  const { area, zooms } = opening
+  const show = async url => {
+    const store = url === undefined ? undefined : await openIfThere(url)
+    const own = source ?? await openSource(url, { ...opening, home: url })
+    try {
+      checkComplete(own, complete)
+      const plan = await planLoad(store, own, { layer, time, complete, area, zooms, signal })
+      output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: own }))
+    } finally {
+      if (!source) await own.close()
+    }
+  }
+  try {
+    return await withDatabase(context, options, show)
+  } catch (error) {
+    if (error.code !== 'DATABASE_NOT_FOUND' || !error.details.folder || !source) throw error
+    return show(undefined)
+  }
+}
+
+const openIfThere = url => Store.open(url, { retries: 3 }).catch(error => {
+  if (error.code !== 'DATABASE_NOT_FOUND') throw error
+  return undefined
+})
+
+function lines (plan, { time, complete, source }) {
+  const { layer, tiles, zooms, bounds, isNew, before, gone } = plan
+  return [
+    `Would load ${plural(tiles, 'tile')} as ${layer}@${plan.time}${isNew ? ', a new layer' : ''}`,
+    ...(time ? [] : [`  ${timeWords[source.time ? 'source' : 'clock']}`]),
+    ...(bounds ? [`  bounds ${boxWords(bounds)}`, `  place: ${plan.place}`] : []),
+    ...(before === null ? [] : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
+    ...(complete ? [goneWords(gone)] : []),
+    ...table(['zoom', 'tiles'], zooms.map(zoom => [zoom.z, zoom.tiles])).map(line => `  ${line}`),
+    ...(plan.warnings ?? []).flatMap(warningLines),
+    'Nothing was changed.'
+  ]
+}
+
+const goneWords = gone => gone === null
+  ? '  Tiles that the source lacks become gone; how many is known when the store has its indexes'
+  : `  ${count(gone)} tiles of the layer are not in the source and would become gone`

@@ -1,8 +1,7 @@
 // The store of a command that may create it. Who will read it is said when it is created, and when it is opened.
 import { editionId, layerId } from '../../core/index.js'
 import { isOpen, isUntouched } from '../store/access.js'
-import { counted, recordActivity } from '../store/activity.js'
-import { asking } from '../store/administrative.js'
+import { asking, counted, recordActivity } from '../store/activity.js'
 import { isPublished, publish, warmIndexes } from '../couchapp/publish.js'
 import { Store } from '../store/index.js'
 import { withDatabase } from './connect.js'

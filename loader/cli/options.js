@@ -1,7 +1,7 @@
 // Options that several commands take: what each means, and how its value is read.
 import { addSeconds, checkGrid, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/regular-file.js'
+import { readSmallFile } from '../formats/files.js'
 
 export const DATA = './data' // folder of the embedded store unless --data names another
 

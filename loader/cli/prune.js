@@ -2,7 +2,7 @@
 import { checkLayer, now, parseDuration } from '../../core/index.js'
 import { recordActivity, removedFields } from '../store/activity.js'
 import { prune, pruneAll } from '../maintain/prune/index.js'
-import { confirmation } from './confirm.js'
+import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
 import { addExpiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'

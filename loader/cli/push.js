@@ -1,6 +1,5 @@
 // tilecouch push
-import { composeFolder } from '../couchapp/folder.js'
-import { compose } from '../couchapp/compose.js'
+import { compose, composeFolder } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 import { publish } from '../couchapp/publish.js'
 import { Couch } from '../store/couch.js'

@@ -2,10 +2,12 @@
 // The map library is never inside: the viewer and script tags use the global L or ol, ES modules import theirs. PouchDB
 // is a separate file.
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
-import { BundleCache } from './bundle-cache.js'
 
 const GRIDS = 'tilecouch-grids.esm.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -218,3 +220,75 @@ const SCRIPT = /(?<=<script src="([^"]+)" integrity=")(?=")/g
 const integrityOf = bytes => `sha256-${createHash('sha256').update(bytes).digest('base64')}`
 
 const digest = content => createHash('sha256').update(content).digest('hex')
+
+// Keeps the bundles of a clone in node_modules/.cache, so that a deployment builds only bundles whose sources changed.
+// An entry is valid while each of its input files has the same content. Without node_modules nothing is kept.
+
+const CODE = fileURLToPath(new URL('bundle.js', import.meta.url)) // another version of it may build other bundles
+const { version: ESBUILD } = createRequire(import.meta.url)('esbuild/package.json')
+
+/** @typedef {{bytes: Buffer, inputs: string[], imports: string[]}} Built */
+
+export class BundleCache {
+  /** Digest of each input file. @type {Map<string, Promise<string>>} */
+  #digests = new Map()
+
+  /** @param {string} folder absolute; of the sources */
+  constructor (folder) {
+    const modules = path.join(folder, 'node_modules')
+    this.folder = folder
+    this.files = existsSync(modules) ? path.join(modules, '.cache', 'tilecouch') : undefined
+  }
+
+  /** @param {string} name @param {object} options @returns {Promise<Built | undefined>} */
+  async read (name, options) {
+    if (!this.files) return undefined
+    const file = await this.#fileOf(name, options)
+    try {
+      const { inputs, digest: stated, imports } = JSON.parse(await readFile(`${file}.json`, 'utf8'))
+      const bytes = await readFile(`${file}.bundle`)
+      if (await this.#digestOfAll(inputs) + digest(bytes) !== stated) return undefined
+      return { bytes, inputs, imports }
+    } catch {
+      return undefined // there is none yet, or another process is writing it
+    }
+  }
+
+  /** @param {string} name @param {object} options @param {Built} built */
+  async write (name, options, { bytes, inputs, imports }) {
+    if (!this.files) return
+    const file = await this.#fileOf(name, options)
+    const stated = await this.#digestOfAll(inputs) + digest(bytes)
+    try {
+      await mkdir(this.files, { recursive: true })
+      await replace(`${file}.bundle`, bytes)
+      await replace(`${file}.json`, JSON.stringify({ inputs, digest: stated, imports }))
+    } catch {
+      // the folder may be read-only: the next deployment builds the bundle again
+    }
+  }
+
+  async #fileOf (name, options) {
+    const key = digest(JSON.stringify([name, options, ESBUILD, await this.#digest(CODE)]))
+    return path.join(/** @type {string} */ (this.files), key.slice(0, 32))
+  }
+
+  async #digestOfAll (inputs) {
+    const digests = await Promise.all(inputs.map(input => this.#digest(path.resolve(this.folder, input))))
+    return digest(digests.join(' '))
+  }
+
+  /** Modules that a plugin makes are no files: they change with the code that makes them. */
+  #digest (file) {
+    let pending = this.#digests.get(file)
+    if (!pending) this.#digests.set(file, pending = readFile(file).then(digest, () => ''))
+    return pending
+  }
+}
+
+/** Two processes may write it at once. */
+async function replace (file, content) {
+  const temporary = `${file}.${process.pid}`
+  await writeFile(temporary, content)
+  await rename(temporary, file)
+}

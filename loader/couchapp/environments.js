@@ -3,9 +3,10 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { findEmbedded } from '../store/embedded.js'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/regular-file.js'
-import { isWorldWritable, refuseForeignServer, warnIfUnencrypted, jsonErrorLine, withPassword } from '../store/secrets.js'
-import { parseDatabaseUrl } from '../store/address.js'
+import { readSmallFile } from '../formats/files.js'
+import {
+  isWorldWritable, jsonErrorLine, parseDatabaseUrl, refuseForeignServer, warnIfUnencrypted, withPassword
+} from '../store/secrets.js'
 import { LOOPBACK } from '../formats/system.js'
 
 const PORT = '5984' // of CouchDB, and of `tilecouch up` unless it is taken

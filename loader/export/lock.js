@@ -5,7 +5,7 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/regular-file.js'
+import { readSmallFile } from '../formats/files.js'
 import { isRunning } from '../formats/system.js'
 
 export const lockDefaults = {

@@ -1,8 +1,7 @@
 // What format a file or folder has, by its first bytes. Names come second: a .dat may hold MBTiles.
 import { stat } from 'node:fs/promises'
 import { TilecouchError } from '../errors.js'
-import { readAll } from './file-bytes.js'
-import { openFile } from './regular-file.js'
+import { openFile, readAll } from './files.js'
 import { isArchive, isGeoPackage, kindOfBytes, kindOfFile, notTiles } from './other-kinds.js'
 import { unreadable } from './reading.js'
 

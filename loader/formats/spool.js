@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
 import { TilecouchError } from '../errors.js'
-import { readAllSync, writeAllSync } from './file-bytes.js'
+import { readAllSync, writeAllSync } from './files.js'
 import { isDiskFull, isRunning } from './system.js'
 
 export const spoolDefaults = {

@@ -3,8 +3,8 @@
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { inspectTile } from '../../core/index.js'
-import { Semaphore } from '../../core/semaphore.js'
-import { sourceLimits } from './limits.js'
+import { Semaphore } from '../../core/promises.js'
+import { sourceLimits } from './reading.js'
 
 export const unpackDefaults = {
   bytes: sourceLimits.tile, // of a tile at most, packed or unpacked

@@ -1,5 +1,5 @@
 // What a load compares its tiles with, and what it has to look at again when it is done.
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 import { parseTileId } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
 import { fingerprint } from '../../core/fingerprint.js'

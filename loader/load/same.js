@@ -2,7 +2,7 @@
 // the layer shows at its time, as if the source had given those. Manifests, versions and mirrors need not know of it.
 import { TILE_ATTACHMENT, layerFields, tileId } from '../../core/index.js'
 import { canonicalText } from '../../core/features.js'
-import { Semaphore } from '../../core/semaphore.js'
+import { Semaphore } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { readListed } from '../store/fetch.js'
 import { describe } from '../store/reader.js'

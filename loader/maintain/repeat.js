@@ -2,8 +2,7 @@
 // soon as the store is back.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAdministrative } from '../../core/index.js'
-import { Follower } from '../store/follow.js'
-import { childSignal } from '../store/child-signal.js'
+import { Follower, childSignal } from '../store/follow.js'
 
 export const repeatDefaults = {
   gather: 1000, // milliseconds between a change and the next look: more changes of the same load follow

@@ -1,8 +1,8 @@
 // Which columns of a zoom hold anything, and how much. An area and a layer are both asked for what they have, and the
 // smaller of the two decides.
 import { compareInner } from '../../core/index.js'
-import { columnsIn, zoomQuery } from '../../core/couch/columns.js'
-import { lowerBound } from '../../core/search.js'
+import { columnsIn, zoomQuery } from '../../core/couch/queries.js'
+import { lowerBound } from '../../core/lists.js'
 import { listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'
 

@@ -3,15 +3,15 @@
 import { gunzipSync } from 'node:zlib'
 import { CouchClient, encodeId } from '../../core/couch/client.js'
 import { clientDefaults } from '../../core/couch/requests.js'
-import { parseDatabaseUrl } from './address.js'
-import { bulkBody } from './bulk-body.js'
-import { beginAnew } from './deletions.js'
+import { parseDatabaseUrl } from './secrets.js'
 import { exchange } from './exchange.js'
 import { jsonExchange } from './json-exchange.js'
 import { TILE_ATTACHMENT } from '../../core/index.js'
-import { sharePromise } from '../../core/shared-promise.js'
+import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { unpackDefaults } from '../formats/unpack.js'
+import { fingerprint } from '../../core/fingerprint.js'
+import { generation, readLeaves } from '../../core/mirror/index.js'
 
 export const retryDefaults = clientDefaults
 
@@ -127,3 +127,65 @@ export class Couch extends CouchClient {
 /** Whether CouchDB compresses attachments of a type. @param {string} setting attachments/compressible_types */
 export const compresses = (setting, type) => setting.split(',').map(entry => entry.trim()).some(entry =>
   entry === type || (entry.endsWith('/*') && type.startsWith(entry.slice(0, -1))))
+
+// A document that is written after its deletion begins a new history, beside the one that has ended.
+//
+// CouchDB by itself goes on with the history that ended, and still takes the attachment for one of its first revision.
+// A mirror that knows that revision, and did not hear of the deletion, is then sent the new document without its image,
+// and keeps the old one. So a second deletion is written first, which follows nothing: CouchDB continues the longest
+// history, which is that one.
+
+const FEW = 10 // documents that are looked at without asking first whether anything was ever deleted
+const MOST = 16 // histories that one document is given: each is read with it for ever
+
+/** @param {string[]} ids of documents that are to be written anew @param {AbortSignal} [signal] */
+export async function beginAnew (couch, ids, signal) {
+  // a store in which nothing was ever deleted is filled without another look at each document
+  if (!ids.length || (ids.length > FEW && !(await couch.request({ path: '', signal })).doc_del_count)) return
+  const beginnings = []
+  for (const [id, leaves] of await readLeaves(couch, ids, signal)) {
+    if (!leaves.length || leaves.length >= MOST || !leaves.every(({ _deleted: isDeleted }) => isDeleted)) continue
+    const start = Math.max(...leaves.map(({ _rev: rev }) => generation(rev))) + 1
+    // other writers write the same
+    const hash = fingerprint(`after ${leaves.map(({ _rev: rev }) => rev).sort().join(' ')}`)
+    beginnings.push({ _id: id, _deleted: true, _rev: `${start}-${hash}`, _revisions: { start, ids: [hash] } })
+  }
+  // one that is refused is no loss: so is what comes next
+  if (beginnings.length) await couch.bulk(beginnings, { newEdits: false, signal })
+}
+
+// The body of a _bulk_docs request. Bytes of attachments are turned into base64 right where they are sent from: nothing
+// is searched for quotes, which base64 has none of, and no other copy of a tile outlives a moment.
+
+/**
+ * @param {any[]} docs attachments with bytes in `data`, or as CouchDB takes them
+ * @param {{newEdits?: boolean}} [options] newEdits: false keeps the revisions as they are, as replicators do
+ * @returns {Buffer}
+ */
+export function bulkBody (docs, { newEdits = true } = {}) {
+  /** @type {(string | Buffer)[]} */
+  const parts = [newEdits ? '{"docs":[' : '{"new_edits":false,"docs":[']
+  docs.forEach(({ _attachments: attachments, ...fields }, index) => {
+    if (index) parts.push(',')
+    const json = JSON.stringify(fields)
+    if (!attachments) return parts.push(json)
+    parts.push(`${json.slice(0, -1)}${json === '{}' ? '' : ','}"_attachments":{`)
+    Object.entries(attachments).forEach(([name, { data, ...about }], at) => {
+      const head = `${at ? ',' : ''}${JSON.stringify(name)}:`
+      if (!(data instanceof Uint8Array)) return parts.push(head + JSON.stringify({ ...about, data }))
+      const open = JSON.stringify(about)
+      parts.push(`${head}${open.slice(0, -1)}${open === '{}' ? '' : ','}"data":"`, toBuffer(data), '"}')
+    })
+    parts.push('}}')
+  })
+  parts.push(']}')
+  const sizeOf = part => typeof part === 'string' ? Buffer.byteLength(part) : 4 * Math.ceil(part.length / 3)
+  const body = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + sizeOf(part), 0))
+  let at = 0
+  for (const part of parts) {
+    at += typeof part === 'string' ? body.write(part, at) : body.write(part.toString('base64'), at, 'latin1')
+  }
+  return body
+}
+
+const toBuffer = bytes => Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,6 +1,6 @@
 // The digests of versions that are listed: an index knows times and sizes, and a version is its time and its bytes.
 import { versionId } from '../../core/index.js'
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 
 const BATCH = 500 // versions asked for together
 

@@ -2,7 +2,7 @@
 // only the owner of the folder can read.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
-import { readSmallFile } from '../formats/regular-file.js'
+import { readSmallFile } from '../formats/files.js'
 import { isHere } from '../formats/system.js'
 
 const MOST = 4096 // bytes of a file

@@ -2,8 +2,8 @@
 import { pMapIterable } from 'p-map'
 import { versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { batchesOf } from '../../core/batches.js'
-import { childSignal } from './child-signal.js'
+import { batchesOf } from '../../core/lists.js'
+import { childSignal } from './follow.js'
 import { describe, withBytes } from './reader.js'
 
 export const fetchDefaults = {

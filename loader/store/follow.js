@@ -1,9 +1,10 @@
 // Follows the changes of a store, over any number of interruptions, so that what is kept in memory stays true. Tells
 // when changes may have been missed.
+import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
 import { canContinue, feedPosition, sequenceNumber } from '../../core/feed-position.js'
-import { timeoutSignal } from '../../core/abort.js'
+import { timeoutSignal } from '../../core/promises.js'
 import { readFeed } from '../../core/couch/feed.js'
 
 export const followDefaults = {
@@ -220,5 +221,24 @@ export class Follower {
     }
     this.#state = 'away'
     this.#error = code ?? 'INTERNAL'
+  }
+}
+
+// A signal that follows another one and can be aborted alone: to stop requests whose answers are no longer needed. Any
+// number of requests may listen to it without a warning.
+
+/** @returns {{signal: AbortSignal, end: () => void}} end: to be called when all is done; stops what still goes on */
+export function childSignal (signal) {
+  const stop = new AbortController()
+  setMaxListeners(0, stop.signal)
+  const abort = () => stop.abort()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  return {
+    signal: stop.signal,
+    end () {
+      signal?.removeEventListener('abort', abort)
+      abort()
+    }
   }
 }

@@ -4,7 +4,7 @@ import { STORE_ID, checkLayer } from '../../core/index.js'
 import { hasMarker, newMarker, refuseForeign } from './marker.js'
 import { StatementsByLayer } from '../../core/store/statements.js'
 import { Couch } from './couch.js'
-import { countListed } from './count.js'
+import { countListed, layerStats } from './count.js'
 import { editionCoverage, manifestTotals, shownSince } from './coverage.js'
 import { extendHeads } from './extend.js'
 import { fetchListed, versionsById } from './fetch.js'
@@ -12,7 +12,6 @@ import { defineLayer, editions, getEdition, getLayer, layerGrid, layers, putEdit
 import {
   readAt, readHead, readTimes, readTimesByZoom, readTimesLooked, readVersions, readVersionsIn
 } from './reader.js'
-import { layerStats } from './stats.js'
 import { list, listHeads, listNamed, listTiles } from './list.js'
 import { getStyle, getStyleFile, putStyle, styles } from './styles.js'
 import { writeVersions } from './writer.js'

@@ -1,6 +1,6 @@
 // The indexes of a database: ours and those of other design documents. They are brought up to date here.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { timeoutSignal } from '../../core/abort.js'
+import { timeoutSignal } from '../../core/promises.js'
 import { sequenceNumber } from '../../core/feed-position.js'
 import { TilecouchError } from '../errors.js'
 import { encodeId } from '../../core/couch/client.js'

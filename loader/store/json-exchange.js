@@ -1,7 +1,7 @@
 // JSON requests of Node, sent by nano. nano ends the process when an answer breaks off while nano reads it, and answers
 // '' for JSON that is cut off. So it gets whole answers only: an interceptor of the agent collects their pieces first.
 import nano from 'nano'
-import { raceAbort } from '../../core/abort.js'
+import { raceAbort } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
 import { aborted, agent } from './exchange.js'
 

@@ -1,6 +1,6 @@
 // Settles tiles of a store from Node: see core/store/settle.js.
 import { pMapIterable } from 'p-map'
-import { batchesOf } from '../../core/batches.js'
+import { batchesOf } from '../../core/lists.js'
 import { headId, isTileId, layerRange, parseTileId, tileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { checkDigests, compareRevs } from '../../core/mirror/index.js'

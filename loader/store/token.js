@@ -4,8 +4,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fromSeconds, looksLikeStoreToken } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { LayerSet } from '../../core/layer-set.js'
-import { readSmallFile } from '../formats/regular-file.js'
+import { LayerSet } from '../../core/tokens.js'
+import { readSmallFile } from '../formats/files.js'
 
 const FORM = /^tc1\.([A-Za-z][\w-]{0,31})\.([\w-]{1,1600})\.([\w-]{43})$/
 const KEY_ID = /^[A-Za-z][\w-]{0,31}$/ // begins with a letter: objects sort numeric keys

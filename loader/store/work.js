@@ -5,12 +5,12 @@
 //   await work.end(error) // without an error: it is done
 //
 // The command works all the same where nothing can be written: every error is passed over. A store without any layer
-// stays as it is: see loader/store/administrative.js.
+// stays as it is: see loader/store/activity.js.
 import { hostname } from 'node:os'
 import { fromSeconds, scrubAll, workDefaults, workId, workState } from '../../core/index.js'
 import { isUnwritable } from '../../core/mirror/index.js'
 import { newRun, runAt } from '../../core/runs.js'
-import { administrativeDefaults, asking, isEmptyStore, removeOld, serverTime } from './administrative.js'
+import { administrativeDefaults, asking, isEmptyStore, removeOld, serverTime } from './activity.js'
 
 export const workWriterDefaults = {
   first: 500, // milliseconds until the first write: a command that ends sooner writes once

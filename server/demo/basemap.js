@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { geoGraticule, geoMercator, geoPath } from 'd3-geo'
 import sharp from 'sharp'
 import { merge, mesh } from 'topojson-client'
-import { sharePromise } from '../../core/shared-promise.js'
+import { sharePromise } from '../../core/promises.js'
 
 export const TILE = 256 // pixels
 

@@ -1,6 +1,6 @@
 // Keeps the mirror of an edge running: starts it again after errors, reports its state and lag, and notes in the store
 // when it was last complete, so that an edge that starts while the origin is away knows.
-import { pause, timeoutSignal } from '../../core/abort.js'
+import { pause, timeoutSignal } from '../../core/promises.js'
 import { fingerprint } from '../../core/fingerprint.js'
 import { Selection } from '../../core/mirror/index.js'
 import { TilecouchError } from '../../loader/errors.js'

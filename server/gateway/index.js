@@ -3,7 +3,7 @@
 //   listener.js -> dispatch.js -> router.js   from a connection to what is asked
 //   routes/, db/, wmts/, ogc/                 answers; access/ checks requests first, if layers are private
 //   tiles/                                    where the bytes of tiles come from
-import { pause } from '../../core/abort.js'
+import { pause } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { Couch } from '../../loader/store/couch.js'

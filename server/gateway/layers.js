@@ -7,7 +7,7 @@ import { TilecouchError } from '../../loader/errors.js'
 import { pagesOf } from '../../core/couch/queries.js'
 import { fieldsOf } from '../../loader/store/revisions.js'
 import { BY_TIME } from '../../loader/store/reader.js'
-import { BY_ZOOM } from '../../loader/store/stats.js'
+import { BY_ZOOM } from '../../loader/store/count.js'
 import { copyError, ignoreRejection, readOnce, waitFor } from './shared-work.js'
 
 const layerDefaults = {

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { sharePromise } from '../../core/shared-promise.js'
+import { sharePromise } from '../../core/promises.js'
 import { TilecouchError } from '../../loader/errors.js'
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { raceAbort } from '../../core/abort.js'
+import { raceAbort } from '../../core/promises.js'
 
 describe('what is waited for under a signal', () => {
   it('is what it becomes', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { TilecouchError } from '../../core/index.js'
-import { Semaphore } from '../../core/semaphore.js'
+import { Semaphore } from '../../core/promises.js'
 import { PageTracker, Replication, ReplicationStatus } from '../../core/mirror/replication.js'
 import { until } from '../../bench/wait.js'
 import { FakePeer, filled } from './fake-peer.js'

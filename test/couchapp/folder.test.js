@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { composeFolder } from '../../loader/couchapp/folder.js'
-import { compose } from '../../loader/couchapp/compose.js'
+import { compose, composeFolder } from '../../loader/couchapp/compose.js'
 import { useFolder } from './helpers.js'
 
 describe('couchapp folders', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { winnerOf } from '../../core/couch/answers.js'
 import { encodeId } from '../../core/couch/client.js'
-import { parseDatabaseUrl } from '../../loader/store/address.js'
+import { parseDatabaseUrl } from '../../loader/store/secrets.js'
 import { tileId, versionId } from '../../core/index.js'
 
 describe('a database URL', () => {

@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { until } from '../../bench/wait.js'
 import { Output } from '../../loader/cli/output.js'
 import { readHidden } from '../../loader/cli/passwords.js'
-import { usePrompt, readableSecretFiles, passwordOf, secretOf, withPassword } from '../../loader/store/secrets.js'
-import { parseDatabaseUrl } from '../../loader/store/address.js'
+import {
+  parseDatabaseUrl, passwordOf, readableSecretFiles, secretOf, usePrompt, withPassword
+} from '../../loader/store/secrets.js'
 import { addServerCommands } from '../../server/commands.js'
 import { startEmbedded } from '../../server/embedded/index.js'
 import { withoutSecrets } from '../../server/title.js'

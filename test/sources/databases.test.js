@@ -2,7 +2,7 @@
 // nowhere else.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { sourceLimits } from '../../loader/formats/limits.js'
+import { sourceLimits } from '../../loader/formats/reading.js'
 import { openSource } from '../../loader/load/sources/index.js'
 import { load } from '../../loader/load/index.js'
 import { Store } from '../../loader/store/index.js'

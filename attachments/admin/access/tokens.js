@@ -1,7 +1,6 @@
 // Tokens for private layers: a list, a form, and the new one, which is shown once. The store keeps its hash only.
 import { element } from '../../../client/timeline/dom.js'
-import { hashOf, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
-import { isPattern } from '../../../core/layer-set.js'
+import { hashOf, isPattern, newToken, tokenDefaults, tokenId, tokenState, tokenText } from '../../../core/tokens.js'
 import { button } from '../../dom.js'
 import { copyable } from '../../copy.js'
 import { time } from '../../format.js'

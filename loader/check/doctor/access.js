@@ -1,5 +1,5 @@
 // Who may read and write. A store that everybody may write to is the worst of all findings.
-import { raceAbort } from '../../../core/abort.js'
+import { raceAbort } from '../../../core/promises.js'
 import { accessOf, isUntouched } from '../../store/access.js'
 import { isPublished, publish } from '../../couchapp/publish.js'
 import { Store } from '../../store/index.js'

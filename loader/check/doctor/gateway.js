@@ -1,5 +1,5 @@
 // A gateway, by its /health.
-import { raceAbort, timeoutSignal } from '../../../core/abort.js'
+import { raceAbort, timeoutSignal } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { duration } from '../../text.js'
 import { bad, ok, unknown } from './inspection.js'

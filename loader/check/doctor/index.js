@@ -4,7 +4,7 @@
 //   const { state, findings } = await doctor('http://admin@localhost:5984/tiles')
 //   await doctor(url, { fix: true, cors: 'https://maps.example.org' })
 import { setMaxListeners } from 'node:events'
-import { timeoutSignal } from '../../../core/abort.js'
+import { timeoutSignal } from '../../../core/promises.js'
 import { scrub } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { accessConditions } from './access.js'

@@ -1,9 +1,9 @@
 // The layers: invalid documents, expired tiles, unfinished loads, and versions that the retention policy does not keep.
 import { findExpired } from '../../maintain/expired/find.js'
 import { pruneDefaults, PrunePlan } from '../../maintain/prune/plan.js'
-import { newestOf } from '../../load/future.js'
+import { newestOf } from '../../load/baseline.js'
 import { BY_TILE } from '../../store/reader.js'
-import { timeoutSignal } from '../../../core/abort.js'
+import { timeoutSignal } from '../../../core/promises.js'
 import { isAhead, soundLayers, soundOf, tileId } from '../../../core/index.js'
 import { count, plural } from '../../text.js'
 import { ifIndexed } from './indexes.js'

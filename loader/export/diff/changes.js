@@ -1,7 +1,7 @@
 // Compares the tiles of two sides, in the order of ids. Another version may have the same bytes: if sizes are equal the
 // digests decide, which are read in batches, a few at once.
 import { pMapIterable } from 'p-map'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { asOf, compareIds } from '../../../core/index.js'
 import { digestsOf } from '../../store/digests.js'
 

@@ -2,7 +2,7 @@
 // Both come column by column in the order of ids, and what the store does not have is removed from the trees.
 import path from 'node:path'
 import { selectorOf, tileId } from '../../../core/index.js'
-import { sharePromise } from '../../../core/shared-promise.js'
+import { sharePromise } from '../../../core/promises.js'
 import { NUMBER, namesIn, readColumn } from '../../formats/names.js'
 
 export const CHUNK = 1000 // tiles a step

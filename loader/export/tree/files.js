@@ -4,7 +4,7 @@
 // the state is of another start of the system (see state.js), and every file is compared with the store again.
 import { copyFile, link, lstat, mkdir, open, rename, rmdir, symlink, unlink, utimes } from 'node:fs/promises'
 import path from 'node:path'
-import { isOwnFolder } from '../../formats/own-folder.js'
+import { isOwnFolder } from '../../formats/files.js'
 
 /** Where a hard link cannot be: across devices, at the most links of a file, on file systems that have none. */
 const NO_LINK = new Set(['EXDEV', 'EMLINK', 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])

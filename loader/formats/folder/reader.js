@@ -3,14 +3,13 @@
 import { lstat, opendir, realpath, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
-import { shared } from '../../../core/shared-promise.js'
+import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
-import { openFile, readRegular } from '../regular-file.js'
+import { openFile, readRegular } from '../files.js'
 import { GONE_LIST, readGone } from '../gone.js'
-import { sourceLimits } from '../limits.js'
+import { breather, sourceLimits, unreadable } from '../reading.js'
 import { METADATA } from '../metadata.js'
 import { NUMBER, parseTileName } from '../names.js'
-import { breather, unreadable } from '../reading.js'
 
 export const MARK = '.tilecouch.json' // says that an export made the folder, and of what
 

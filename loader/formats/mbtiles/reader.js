@@ -2,7 +2,7 @@
 // end the process that reads.
 import { isUtf8 } from 'node:buffer'
 import { TilecouchError } from '../../errors.js'
-import { sourceLimits } from '../limits.js'
+import { sourceLimits } from '../reading.js'
 import { cell, textOf } from './sqlite.js'
 
 const TILE_COLUMNS = ['zoom_level', 'tile_column', 'tile_row', 'tile_data']

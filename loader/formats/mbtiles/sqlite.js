@@ -4,7 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../../errors.js'
-import { sourceLimits } from '../limits.js'
+import { sourceLimits } from '../reading.js'
 
 const CHILD = fileURLToPath(new URL('sqlite-child.js', import.meta.url))
 const SHOWN = 200 // bytes of a cell that is no number

@@ -1,6 +1,6 @@
 // Copies pieces of one file into another, in a new order. The pieces of one write are read in the order of the source,
 // and neighbours at once: tiles in the order of their ids are near one another in an archive, too.
-import { readAll, writeAll } from '../file-bytes.js'
+import { readAll, writeAll } from '../files.js'
 
 export const copyDefaults = {
   window: 16 * 2 ** 20, // bytes gathered and written at once; two of them are in memory

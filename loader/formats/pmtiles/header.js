@@ -2,7 +2,7 @@
 // with, what the map is like.
 import { formats } from '../../../core/index.js'
 import { canUnpack, unpack } from '../unpack.js'
-import { sourceLimits } from '../limits.js'
+import { sourceLimits } from '../reading.js'
 
 export const HEADER_BYTES = 127
 export const FIRST_BYTES = 16384 // bytes that readers ask for first: header and root directory lie in them

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pMap from 'p-map'
 import { Agent } from 'undici'
 import { TilecouchError } from '../../errors.js'
-import { userAgentOf } from '../../load/upstream/http.js'
+import { userAgentOf } from '../../store/package.js'
 
 export const remoteDefaults = {
   begin: 16384, // bytes asked for first: header and root directory lie there

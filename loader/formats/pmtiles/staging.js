@@ -2,7 +2,7 @@
 // another. Both survive the process: what the index says is on disk, so that a later run can resume.
 import { open, rm, stat } from 'node:fs/promises'
 import Database from 'libsql'
-import { writeAll } from '../file-bytes.js'
+import { writeAll } from '../files.js'
 
 const FORMAT = 1 // of these two files; others are begun again
 

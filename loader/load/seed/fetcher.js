@@ -4,7 +4,7 @@
 // The gateway has a circuit breaker, since its readers wait. A seed has none: a breaker cannot tell a few broken tiles,
 // which are to be listed, from a broken server.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { childSignal } from '../../store/child-signal.js'
+import { childSignal } from '../../store/follow.js'
 
 export const fetchDefaults = {
   attempts: 3, // for a tile that fails while others do not

@@ -2,7 +2,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { compareIds, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { zoomsById } from '../../../core/order.js'
 
 /**

@@ -1,6 +1,6 @@
 // Reads the tiles of a list many at a time, ahead of a reader that takes them one by one. Nothing is read until the
 // first tile is asked for: listing tiles costs the list alone.
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 
 export const aheadDefaults = {
   chunk: 64, // tiles a reading

@@ -3,8 +3,7 @@
 import { TilecouchError } from '../../errors.js'
 import { kindOfRoot, loadCommand, notTiles, refusal, serverCommand } from '../../formats/other-kinds.js'
 import { wms } from './services.js'
-import { absolute, decoded, withoutSecrets } from './templates.js'
-import { blocksOf, plain } from './xml.js'
+import { absolute, blocksOf, decoded, plain, withoutSecrets } from './templates.js'
 
 /** @typedef {{name: string, base?: URL}} Where base: its address, if it has one */
 

@@ -1,7 +1,7 @@
 // A CouchDB database of others as a source: its documents are tiles with an attachment each, as MapProxy's cache writes
 // them. Ids hold the places of tiles; they come in another order than ours, so that the list is put into a spool first.
 import { flipY } from '../../../core/index.js'
-import { shared } from '../../../core/shared-promise.js'
+import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../errors.js'
 import { Spool } from '../../formats/spool.js'
 import { readAhead } from './ahead.js'

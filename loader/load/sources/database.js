@@ -3,7 +3,7 @@
 import { TilecouchError } from '../../errors.js'
 import { Couch } from '../../store/couch.js'
 import { Store } from '../../store/index.js'
-import { sourceLimits } from '../../formats/limits.js'
+import { sourceLimits } from '../../formats/reading.js'
 
 const FIRST = { retries: 2 } // a mistyped address fails at once; later on, a server that restarts is waited for
 

@@ -4,14 +4,15 @@
 // Documents that describe something else, such as the capabilities of a WMS, are answered with what to type next.
 import { parseBbox, plainNameOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { sourceLimits } from '../../formats/limits.js'
+import { sourceLimits } from '../../formats/reading.js'
 import { layerFieldsOf } from '../../formats/metadata.js'
 import {
   kindOfBytes, kindOfFile, kindOfName, loadCommand, notTiles, refusal, rootOf, serverCommand
 } from '../../formats/other-kinds.js'
-import { readRegular } from '../../formats/regular-file.js'
+import { readRegular } from '../../formats/files.js'
 import { isGzip, unpack } from '../../formats/unpack.js'
-import { Requester, userAgentOf } from '../upstream/http.js'
+import { userAgentOf } from '../../store/package.js'
+import { Requester } from '../upstream/http.js'
 import { Networks } from '../upstream/networks.js'
 import { Secrets } from '../upstream/secrets.js'
 import { otherXml } from './capabilities.js'

@@ -4,12 +4,11 @@ import path from 'node:path'
 import { MAX_ZOOM } from '../../../core/index.js'
 import { FolderReader, MARK } from '../../formats/folder/reader.js'
 import { GONE_LIST, withGone } from '../../formats/gone.js'
-import { sourceLimits } from '../../formats/limits.js'
+import { invalid, sourceLimits, unreadable } from '../../formats/reading.js'
 import {
   METADATA, TILEJSON, TILEMAP, layerFieldsOf, otherGridOf, parseObject, readTileMap, timeOf
 } from '../../formats/metadata.js'
 import { kindOfName, loadCommand, notTiles, quoted, refusal } from '../../formats/other-kinds.js'
-import { invalid, unreadable } from '../../formats/reading.js'
 
 /** @type {import('./index.js').OpenSource} */
 export async function open (folder, { selected, zooms, scheme = 'xyz', grid, signal, onFault }) {

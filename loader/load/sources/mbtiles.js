@@ -5,10 +5,9 @@ import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../../formats/gone.js'
-import { sourceLimits } from '../../formats/limits.js'
+import { invalid, sourceLimits, throwFaults, unreadable } from '../../formats/reading.js'
 import { layerFieldsOf, otherGridOf, timeOf } from '../../formats/metadata.js'
 import { checkPages, missingTiles, readMetadata, readTables } from '../../formats/mbtiles/reader.js'
-import { invalid, throwFaults, unreadable } from '../../formats/reading.js'
 import { SqliteFile, cell, textOf } from '../../formats/mbtiles/sqlite.js'
 
 const COLUMNS = 1000 // of a zoom whose rows are asked for at once

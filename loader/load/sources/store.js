@@ -1,7 +1,7 @@
 // A layer of another tilecouch store, or of the same one, as a source: as it is, or as of a time.
 import { endOf, formatReference, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { parseDatabaseUrl } from '../../store/address.js'
+import { parseDatabaseUrl } from '../../store/secrets.js'
 import { readListed } from '../../store/fetch.js'
 import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'

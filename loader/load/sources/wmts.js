@@ -8,8 +8,7 @@ import { TilecouchError } from '../../errors.js'
 import { layerFieldsOf } from '../../formats/metadata.js'
 import { quoted, refusal } from '../../formats/other-kinds.js'
 import { layersWords } from './services.js'
-import { absolute, withoutSecrets } from './templates.js'
-import { blocksOf, plain, textsOf } from './xml.js'
+import { absolute, blocksOf, plain, textsOf, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
 
 const NEAR = 1e-6 // by which figures of equal matrices may differ: capabilities are rounded

@@ -1,9 +1,8 @@
 // Requests to an upstream, bounded in time and size. Errors repeat nothing of what was sent.
 import { Agent } from 'undici'
 import { TilecouchError } from '../../errors.js'
-import { timeoutSignal } from '../../../core/abort.js'
+import { timeoutSignal } from '../../../core/promises.js'
 import { headerOf } from './freshness.js'
-import { version } from '../../store/package.js'
 
 export const httpDefaults = {
   maxBytes: 32e6, // bytes of an answer, packed or unpacked: a metatile of photographs has ten
@@ -24,10 +23,6 @@ const WORDS = {
   EAI_AGAIN: 'its name cannot be looked up now',
   UND_ERR_CONNECT_TIMEOUT: 'no connection in time'
 }
-
-/** A User-Agent with the version and how to reach the operator, as tile servers require. @param {string} [contact] */
-export const userAgentOf = contact =>
-  `tilecouch/${version}${contact ? ` (${contact.replace(/[^ -~]|[()]/g, '')})` : ''}`
 
 export class Requester {
   #agent

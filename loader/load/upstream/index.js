@@ -5,13 +5,14 @@ import { TilecouchError } from '../../errors.js'
 import { digestOf } from '../../store/tile.js'
 import { tileAddress, getMapAddress } from '../../../core/upstream-address.js'
 import { expiryFrom, modifiedFrom, retryAfter, validatorsFrom } from './freshness.js'
-import { Requester, userAgentOf } from './http.js'
+import { userAgentOf } from '../../store/package.js'
+import { Requester } from './http.js'
 import { tileFrom, blockOf, cut, rectangleOf, sideOf, tilesOf } from './image.js'
 import { Limiter } from './limiter.js'
 import { Networks } from './networks.js'
 import { Secrets } from './secrets.js'
 
-export { userAgentOf } from './http.js'
+export { userAgentOf } from '../../store/package.js'
 
 const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
 

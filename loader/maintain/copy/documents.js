@@ -6,7 +6,7 @@ import {
   removedId, styleId
 } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { LayerStatements, isPart } from '../../../core/store/statements.js'
 import { union } from '../../../core/store/extent.js'
 import { blockDocument } from '../../load/manifest.js'

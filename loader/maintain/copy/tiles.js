@@ -4,7 +4,7 @@
 import { pMapIterable } from 'p-map'
 import { tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { imageAnew, isSameVersion, shownBy } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
 import { LayerStatements } from '../../../core/store/statements.js'

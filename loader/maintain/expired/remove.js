@@ -3,7 +3,7 @@
 import { addSeconds, parseTileId, pastRange } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { byLayer } from '../../../core/ids.js'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { newRun } from '../../../core/runs.js'
 import { HeadWriter } from '../../../core/store/head-writer.js'
 import { versionIn } from '../../../core/store/plan.js'

@@ -4,9 +4,9 @@
 import { LAYER_KINDS, STORE_ID, isLayer, layerId } from '../../../core/index.js'
 import { isUnwritable, randomId, readLeaves } from '../../../core/mirror/index.js'
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { versions } from '../../store/columns.js'
-import { childSignal } from '../../store/child-signal.js'
+import { childSignal } from '../../store/follow.js'
 import { walk } from '../../store/walk.js'
 
 export const initialFillDefaults = {

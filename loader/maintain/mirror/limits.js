@@ -2,7 +2,7 @@
 // is written, so that a part is never taken for the whole. A mirror of everything removes the note when it is complete.
 import { checkSound, layerId, limitsId, parseDocumentId } from '../../../core/index.js'
 import { checkpointId } from '../../../core/mirror/index.js'
-import { sharePromise } from '../../../core/shared-promise.js'
+import { sharePromise } from '../../../core/promises.js'
 import { recordKinds } from '../../../core/store/records.js'
 import { peerOf } from '../../store/peer.js'
 import { isUnknownType } from '../../store/styles.js'

@@ -2,7 +2,7 @@
 // of each kept moment is right, so that a run may be killed anywhere and repeated. It writes no removal documents: no
 // kept moment depends on the versions that it removes, whether or not a manifest names them. What the last run has
 // looked at is not looked at again (last.js).
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import { checkRetention, headId, now as clock, editionId, isExactTime, parseDocumentId } from '../../../core/index.js'
 import { newRun } from '../../../core/runs.js'
 import { TilecouchError } from '../../errors.js'

@@ -1,9 +1,8 @@
 // What the last prune of a layer left (store/last-run.js), so that the next one looks only at what may have changed
 // since: tiles that were written, and tiles that had a version for a moment that is kept no longer.
 import { AFTER, headId, isKept, isTileId, parseTileId } from '../../../core/index.js'
-import { lowerBound } from '../../../core/search.js'
-import { feedPositionOf } from '../../load/baseline.js'
-import { lastRun, noteRun } from '../../load/last-run.js'
+import { lowerBound } from '../../../core/lists.js'
+import { feedPositionOf, lastRun, noteRun } from '../../load/baseline.js'
 import { BY_TIME } from '../../store/reader.js'
 import { Changes, changeDefaults, readChanges } from '../../export/tree/changes.js'
 

@@ -3,7 +3,7 @@
 import {
   AFTER, MomentSelector, addSeconds, fromSeconds, versionsToPrune, isKept, toSeconds, editionId, faultIn, isExactTime
 } from '../../../core/index.js'
-import { lowerBound } from '../../../core/search.js'
+import { lowerBound } from '../../../core/lists.js'
 import { BY_TIME } from '../../store/reader.js'
 
 export const pruneDefaults = {

@@ -1,6 +1,6 @@
 // Reads tiles with all of their documents, from the primary index, which is never behind; and deletes documents.
 import { TILE_ATTACHMENT, headId } from '../../../core/index.js'
-import { readPastIds } from '../../../core/store/leaves.js'
+import { readPastIds } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
 import { peerOf } from '../../store/peer.js'
 import { compareRevs } from '../../../core/mirror/index.js'

@@ -1,13 +1,13 @@
 // Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each
 // deletion.
-import { batchesOf } from '../../../core/batches.js'
+import { batchesOf } from '../../../core/lists.js'
 import {
   AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, limitsId, manifestId,
   startOf, styleId, tileId
 } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { readTileLeaves } from '../../../core/store/leaves.js'
-import { childSignal } from '../../store/child-signal.js'
+import { readTileLeaves } from '../../../core/store/documents.js'
+import { childSignal } from '../../store/follow.js'
 import { BY_TIME } from '../../store/reader.js'
 import { readLeaves } from '../../store/revisions.js'
 import { listedOf } from './documents.js'

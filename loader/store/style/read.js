@@ -5,7 +5,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../../errors.js'
-import { readRegular } from '../../formats/regular-file.js'
+import { readRegular } from '../../formats/files.js'
 
 export const styleLimits = {
   style: 1_000_000, // characters of a style

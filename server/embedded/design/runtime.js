@@ -1,6 +1,6 @@
 // The design documents of a database, and calls of their functions. These run in threads.js, isolated, with JSON in and
 // out.
-import { shared } from '../../../core/shared-promise.js'
+import { shared } from '../../../core/promises.js'
 import { HttpError, notFound, statusOf } from '../errors.js'
 import { isObject } from '../exchange.js'
 import { isBuiltIn } from '../views/query.js'

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sharePromise } from '../../../core/shared-promise.js'
+import { sharePromise } from '../../../core/promises.js'
 import { Level } from '../level.js'
 import { encodeKey } from './collate.js'
 

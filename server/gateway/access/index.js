@@ -1,9 +1,8 @@
 // Which layers are private, and who may see them: visitors with a token of an access key or of the store. All other
 // layers are public.
 import { TilecouchError } from '../../../loader/errors.js'
-import { LayerSet } from '../../../core/layer-set.js'
+import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
-import { looksLikeStoreToken } from '../../../core/tokens.js'
 import { tokenIn, tokenToCookie, tokensOf } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
 import { Visitor } from './visitor.js'

@@ -2,7 +2,7 @@
 // is revoked ends at once. The store has their hashes only. While the store is away, those that are known go on.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { faultIn, parseToken, tokenKinds } from '../../../core/index.js'
-import { LayerSet } from '../../../core/layer-set.js'
+import { LayerSet } from '../../../core/tokens.js'
 import { TilecouchError } from '../../../loader/errors.js'
 
 const RETRY = 1000 // milliseconds until tokens that could not be read are asked for again

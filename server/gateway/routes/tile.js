@@ -2,9 +2,8 @@
 // list and the body one buffer: this is what the gateway does nearly all the time.
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { timeoutSignal } from '../../../core/abort.js'
+import { sharePromise, timeoutSignal } from '../../../core/promises.js'
 import { endOf, formats } from '../../../core/index.js'
-import { sharePromise } from '../../../core/shared-promise.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { fillingOr, refuseIfIncomplete } from '../incomplete-edge.js'
 import { SAFE_HEADER_LIST, acceptsCoding, matchesEtag, rangeOf, sendError } from '../responses.js'

@@ -2,7 +2,7 @@
 // way, is asked for together, and each document once, however many wait for it. Documents with their bytes come by
 // _bulk_get, small ones in JSON and large ones as multipart; timelines by ranges of the primary index, which is never
 // behind.
-import { timeoutSignal } from '../../../core/abort.js'
+import { timeoutSignal } from '../../../core/promises.js'
 import { noAnswer, winnerOf } from '../../../core/couch/answers.js'
 import { TILE_ATTACHMENT } from '../../../core/index.js'
 import { TilecouchError } from '../../../loader/errors.js'

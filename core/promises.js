@@ -1,0 +1,136 @@
+// Promises and waiting that an AbortSignal ends. AbortSignal.any and AbortSignal.timeout would do, but Node 20 may lose
+// them, and the signal of a fetch, in a garbage collection: what waits on a dead connection would then wait for
+// minutes, or for ever.
+
+/**
+ * @template T
+ * @param {Promise<T>} task that is given the signal too
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<T>} rejects with an AbortError
+ */
+export function raceAbort (task, signal) {
+  if (!signal) return task
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new DOMException('This operation was aborted', 'AbortError'))
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) stop()
+    task.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+/**
+ * @param {AbortSignal} [signal] ends it as well
+ * @returns {{signal: AbortSignal, isOver: boolean, renew: () => void, end: () => void}} isOver: the time ran out;
+ *   renew: it begins anew; end: to be called when what was waited for is there
+ */
+export function timeoutSignal (milliseconds, signal) {
+  const stop = new AbortController()
+  const abort = () => stop.abort()
+  const start = () => setTimeout(() => {
+    waiting.isOver = true
+    abort()
+  }, milliseconds)
+  let timer = start()
+  const waiting = {
+    signal: stop.signal,
+    isOver: false,
+    renew () {
+      clearTimeout(timer)
+      timer = start()
+    },
+    end () {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
+  return waiting
+}
+
+/** @returns {Promise<void>} */
+export function pause (milliseconds, signal) {
+  return new Promise(resolve => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve(undefined)
+    }
+    const timer = setTimeout(done, milliseconds)
+    signal?.addEventListener('abort', done)
+    if (signal?.aborted) done()
+  })
+}
+
+// Limits how many tasks run at once; the others wait in the order in which they came.
+
+export class Semaphore {
+  #free
+  #waiting = /** @type {(() => void)[]} */ ([])
+
+  constructor (count) {
+    this.#free = count
+  }
+
+  /** Waits for a turn. @returns {Promise<() => void>} to be called once, when the task is over */
+  async acquire () {
+    if (this.#free) this.#free--
+    else await new Promise(resolve => { this.#waiting.push(() => resolve(undefined)) })
+    return () => {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free++
+    }
+  }
+
+  /**
+   * Runs a task when it is its turn. Unlike a queue of tasks, this does not hold on to what they answer.
+   * @template T
+   * @param {() => Promise<T>} task
+   */
+  async run (task) {
+    const release = await this.acquire()
+    try {
+      return await task()
+    } finally {
+      release()
+    }
+  }
+}
+
+// Promises that several callers share. A promise that rejects is forgotten, so that the next caller tries again: after
+// an outage of the store, its failure would otherwise be the answer until the process is restarted.
+
+/**
+ * @template K, T
+ * @typedef {object} Promises a Map or a WeakMap
+ * @property {(key: K) => Promise<T> | undefined} get
+ * @property {(key: K, promise: Promise<T>) => any} set
+ * @property {(key: K) => boolean} delete
+ */
+
+/**
+ * The promise that a map keeps for a key, made where there is none.
+ * @template K, T
+ * @param {Promises<K, T>} promises @param {K} key @param {() => Promise<T>} make
+ * @returns {Promise<T>}
+ */
+export function sharePromise (promises, key, make) {
+  const pending = promises.get(key)
+  if (pending) return pending
+  const promise = make()
+  promises.set(key, promise)
+  promise.catch(() => {
+    if (promises.get(key) === promise) promises.delete(key)
+  })
+  return promise
+}
+
+/**
+ * A function whose callers share one promise.
+ * @template T @param {() => Promise<T>} make @returns {() => Promise<T>}
+ */
+export function shared (make) {
+  const promises = new Map()
+  return () => sharePromise(promises, undefined, make)
+}
