@@ -7,20 +7,22 @@ import { ADMIN, passwordFile } from '../loader/store/embedded.js'
 
 const DATA = './data' // the default of --data
 
-export function addUpCommand (program, run) {
-  program.command('up')
-    .description('start a store with a demo map: the embedded one, or a CouchDB')
-    .option('-p, --port <n>')
-    .option('--no-demo', 'do not load the demo into an empty store')
-    .addHelpText('after', `
-Examples:
+/** @type {import('../loader/cli/command.js').Declaration} */
+export const upCommand = {
+  name: 'up',
+  description: 'start a store with a demo map: the embedded one, or a CouchDB',
+  options: [
+    '-p, --port <n>',
+    ['--no-demo', 'do not load the demo into an empty store']
+  ],
+  help: `Examples:
   tilecouch up
   tilecouch up --data maps --port 8080
-  tilecouch up --db http://admin@localhost:5984/tiles`)
-    .action(run(upCommand))
+  tilecouch up --db http://admin@localhost:5984/tiles`,
+  run: runUp
 }
 
-async function upCommand ({ output, signal }, options) {
+async function runUp ({ output, signal }, options) {
   const { up } = await import('./up.js') // loads the demo and the embedded store
   const progress = new UpProgress(output)
   const onProgress = event => progress.show(event)

@@ -2,7 +2,7 @@
 // permits it.
 import { TilecouchError, checkLayer, parseArea, parseBbox, parseZooms, startOf } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
-import { forbiddingHost } from '../../core/documents.js'
+import { forbiddingHost } from '../../core/layer-document.js'
 import { Selection } from '../../core/mirror/index.js'
 
 /**

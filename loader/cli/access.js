@@ -1,34 +1,35 @@
 // tilecouch access
-import { Option } from 'commander'
 import { fieldsBetween } from '../../core/index.js'
 import { accessOf, setAccess } from '../store/access.js'
 import { recordActivity } from '../store/activity.js'
 import { withStore } from './connect.js'
 import { collect, refuse } from './options.js'
 
-export function addAccessCommand (program, run) {
-  program.command('access')
-    .description('show or set who may read and write the store')
-    .addOption(new Option('--public').conflicts(['private', 'readers', 'reader']))
-    .option('--private')
-    .option('--readers <roles>', 'only these roles and the writers read; separate them with commas')
-    .option('--reader <name>', 'only this user reads; repeatable', collect)
-    .option('--writers <roles>', 'only these roles write (default: tilecouch-writer); separate them with commas')
-    .option('--writer <name>', 'only this user writes; repeatable', collect)
-    .option('--no-writers', 'only admins write')
-    .addOption(new Option('--any-writer', 'the role tilecouch-writer writes, as in every store without its own writers')
-      .conflicts(['writers', 'writer']))
-    .option('-n, --dry-run')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const accessCommand = {
+  name: 'access',
+  description: 'show or set who may read and write the store',
+  options: [
+    ['--public', '', { conflicts: ['private', 'readers', 'reader'] }],
+    '--private',
+    ['--readers <roles>', 'only these roles and the writers read; separate them with commas'],
+    ['--reader <name>', 'only this user reads; repeatable', { parse: collect }],
+    ['--writers <roles>', 'only these roles write (default: tilecouch-writer); separate them with commas'],
+    ['--writer <name>', 'only this user writes; repeatable', { parse: collect }],
+    ['--no-writers', 'only admins write'],
+    ['--any-writer', 'the role tilecouch-writer writes, as in every store without its own writers',
+      { conflicts: ['writers', 'writer'] }],
+    '-n, --dry-run'
+  ],
+  help: `Examples:
   tilecouch access
   tilecouch access --db http://admin@localhost:5984/tiles --writers surveyors --writer anna
   tilecouch access --private --readers staff --reader guest --dry-run
-  tilecouch access --public`)
-    .action(run(accessCommand))
+  tilecouch access --public`,
+  run: runAccess
 }
 
-async function accessCommand (context, options) {
+async function runAccess (context, options) {
   const { output } = context
   const wanted = wantedOf(options)
   return withStore(context, options, async store => {

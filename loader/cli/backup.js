@@ -1,5 +1,4 @@
 // tilecouch backup, tilecouch restore
-import { Option } from 'commander'
 import { TilecouchError } from '../errors.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
@@ -14,15 +13,16 @@ import { withWork } from './work.js'
 
 const STREAM = '-' // standard input or output
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addBackupCommand (program, run) {
-  program.command('backup')
-    .description('write the store to one file, as it was at one moment; readers and writers go on')
-    .argument('<file>', 'the backup; - for standard output')
-    .option('--base <file>', 'only what has changed since this backup of the same database')
-    .option('--force')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const backupCommand = {
+  name: 'backup',
+  description: 'write the store to one file, as it was at one moment; readers and writers go on',
+  arguments: [['<file>', 'the backup; - for standard output']],
+  options: [
+    ['--base <file>', 'only what has changed since this backup of the same database'],
+    '--force'
+  ],
+  help: `Examples:
   tilecouch backup tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch backup tiles-tuesday.tcb --base tiles-full.tcb
   tilecouch backup tiles-wednesday.tcb --base tiles-tuesday.tcb
@@ -31,19 +31,25 @@ Examples:
 
 The file gets its final name only when it is complete and has been read again. It contains everything, private layers too, so only
 its owner may read it: encrypt it for a disk of somebody else, for example with age. Design documents are not in it. Keep the base of
-every backup made with --base. See docs/backup.md.`)
-    .action(run(backupCommand))
+every backup made with --base. See docs/backup.md.`,
+  run: runBackup
+}
 
-  program.command('restore')
-    .description('create a database from the files of a backup, and compare it with them')
-    .argument('<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input')
-    .option('-n, --dry-run')
-    .option('--partial', 'from a damaged file, take what comes before the damage')
-    .addOption(new Option('--yes').conflicts('closed'))
-    .option('--closed', 'give no rights: only admins get in')
-    .option('--q <n>')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const restoreCommand = {
+  name: 'restore',
+  description: 'create a database from the files of a backup, and compare it with them',
+  arguments: [
+    ['<files...>', 'the full backup and those based on it, in any order; - reads one full backup from standard input']
+  ],
+  options: [
+    '-n, --dry-run',
+    ['--partial', 'from a damaged file, take what comes before the damage'],
+    ['--yes', '', { conflicts: ['closed'] }],
+    ['--closed', 'give no rights: only admins get in'],
+    '--q <n>'
+  ],
+  help: `Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
   tilecouch restore tiles-*.tcb --db http://admin@localhost:5984/restored
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
@@ -53,11 +59,11 @@ The database must be new or empty. Only admins see it until everything is writte
 people may read it as before. The rights in the files are shown and must be confirmed; without a terminal and without --yes, nobody gets
 any. A restore that was killed continues when it is run again. --dry-run checks the
 files; with --db, also whether the database can take them.
-Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`)
-    .action(run(restoreCommand))
+Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`,
+  run: runRestore
 }
 
-function backupCommand (context, options, file) {
+function runBackup (context, options, file) {
   const { output, signal } = context
   const toStream = file === STREAM
   if (toStream && /** @type {any} */ (output.stdout).isTTY) throw bad('the file', STREAM, 'standard output is a terminal')
@@ -127,7 +133,7 @@ const tokenLines = (tokens, one, several) => tokens
 const reasons = (refusals, all) =>
   byCause(refusals, all, { causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`] })
 
-async function restoreCommand (context, options, files) {
+async function runRestore (context, options, files) {
   const isStream = files.includes(STREAM)
   if (isStream && files.length > 1) throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
   const q = wholeNumber('--q', options.q, 3)

@@ -5,10 +5,10 @@ import { TilecouchError } from '../errors.js'
 import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
-import { schemes } from '../load/sources/index.js'
 import { faults } from '../check/files/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, gridOption, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
@@ -16,25 +16,23 @@ import { LiveState, followed, withWork } from './work.js'
 
 const SHOWN = 20 // documents named; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
-const ONLY = ['conflicts', 'upgrade']
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addCheckCommand (program, run) {
-  program.command('check')
-    .description('look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix')
-    .argument('[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)')
-    .option('--fix')
-    .option('--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs')
-    .option('--live')
-    .option('-z, --zoom <a-b>')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('--scheme <scheme>')
-    .option('--grid <name|file>')
-    .option('--no-decode', 'check the frame of every tile only, without decoding its pixels or features')
-    .option('--report <file>')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const checkCommand = {
+  name: 'check',
+  description: 'look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix',
+  arguments: [
+    ['[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)']
+  ],
+  options: [
+    '--fix',
+    ['--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs', { choices: ['conflicts', 'upgrade'] }],
+    '--live', ...areaOptions, '--scheme <scheme>', '--grid <name|file>',
+    ['--no-decode', 'check the frame of every tile only, without decoding its pixels or features'],
+    '--report <file>'
+  ],
+  excludes: [['--only', ['--report']]],
+  help: `Examples:
   tilecouch check --db production
   tilecouch check osm relief --no-decode
   tilecouch check osm@2024-03-01 --zoom 0-10
@@ -44,13 +42,13 @@ Examples:
   tilecouch check --only upgrade --fix
 
 Without --fix nothing is changed. Readers and loads go on meanwhile; run a check that was stopped again. The exit code
-is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.`)
-    .action(run(checkCommand))
+is 0 if there is no fault, or none left; warnings do not count. docs/checking.md lists the findings and repairs.`,
+  run: runCheck
 }
 
-async function checkCommand (context, options, names) {
-  checkOptions(options)
-  const { only, fix = false, decode, scheme } = options
+async function runCheck (context, options, names) {
+  const { only, fix = false, live, decode, scheme } = options
+  if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
   const target = await targetOf(names)
   const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme, grid: gridOption(options.grid) }
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
@@ -74,13 +72,6 @@ async function checkCommand (context, options, names) {
   }
   return withPatientStore(context, options, store =>
     withWork(context, store.couch, about, work => checkIn(store, work)))
-}
-
-function checkOptions ({ only, fix, live, scheme, report: file }) {
-  if (scheme !== undefined && !schemes.includes(scheme)) refuse('--scheme', scheme, 'it is xyz or tms')
-  if (only !== undefined && !ONLY.includes(only)) refuse('--only', only, `it is ${ONLY.join(' or ')}`)
-  if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
-  if (file !== undefined && only) refuse('--report', file, 'it does not go with --only')
 }
 
 /** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */

@@ -8,30 +8,30 @@ import { openSource } from '../maintain/mirror/sides.js'
 import { Store } from '../store/index.js'
 import { withPatientStore } from './connect.js'
 import { failureLines } from './load-report.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
 const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep its terms of use.'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addCopyCommand (program, run) {
-  program.command('copy')
-    .description('copy a layer, or a part of it, with its past; or give it another name')
-    .argument('<from>', 'a layer, or layer@time: as it was then; the copy is not updated')
-    .argument('[to]', 'the name of the copy; with --from the same unless given')
-    .option('--from <env|url>')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('-z, --zoom <a-b>')
-    .option('--history')
-    .option('--no-history', 'without the past')
-    .option('--move', 'remove the layer under its old name after all of it was copied and compared')
-    .option('--purge')
-    .option('--i-have-permission')
-    .option('-n, --dry-run')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const copyCommand = {
+  name: 'copy',
+  description: 'copy a layer, or a part of it, with its past; or give it another name',
+  arguments: [
+    ['<from>', 'a layer, or layer@time: as it was then; the copy is not updated'],
+    ['[to]', 'the name of the copy; with --from the same unless given']
+  ],
+  options: [
+    '--from <env|url>', ...areaOptions, '--history',
+    ['--no-history', 'without the past'],
+    ['--move', 'remove the layer under its old name after all of it was copied and compared'],
+    '--purge', '--i-have-permission', '-n, --dry-run'
+  ],
+  needs: [['--purge', '--move']],
+  excludes: [['--move', ['--from', '--bbox', '--polygon', '--zoom', '--no-history']]],
+  help: `Examples:
   tilecouch copy osm osm-backup
   tilecouch copy osm@2024 osm-2024 --no-history
   tilecouch copy osm alps --bbox 5.9,45.8,10.5,47.8 --zoom 0-12
@@ -41,13 +41,12 @@ Examples:
 A copy into an existing layer merges the two, as replication would: the newest version becomes the head, older ones go
 to the past, and of two images of one time the one of the later run counts. Run it again to copy later additions. Of a
 part, versions are copied without the editions. With --move both names work meanwhile; the new one must be free; run a
-move that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`)
-    .action(run(copyCommand))
+move that was stopped again. The name and password at --from are in TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD.`,
+  run: runCopy
 }
 
-async function copyCommand (context, options, name, to) {
+async function runCopy (context, options, name, to) {
   if (options.move) return moveCommand(context, options, name, to)
-  if (options.purge) refuse('--purge', true, 'it goes with --move')
   const { output, signal } = context
   const { layer, time } = parseReference(name)
   if (to === undefined && options.from === undefined) refuse('TO', '', 'it is left out only with --from')
@@ -102,11 +101,6 @@ function reportCopy (output, summary, { name, dryRun, time, seconds, how }) {
 async function moveCommand (context, options, from, to) {
   const { output, signal } = context
   if (to === undefined) refuse('TO', '', 'name the layer')
-  const { from: source, bbox, polygon, zoom, history } = options
-  const others = { '--from': source, '--bbox': bbox, '--polygon': polygon, '--zoom': zoom, '--no-history': history === false || undefined }
-  for (const [option, value] of Object.entries(others)) {
-    if (value !== undefined) refuse(option, value, 'it does not go with --move')
-  }
   const dryRun = Boolean(options.dryRun)
   return withPatientStore(context, options, async store => {
     const progress = new LayerProgress(output, store, from)

@@ -5,37 +5,39 @@ import { diff } from '../export/diff/index.js'
 import { FeatureChanges } from '../export/diff/features.js'
 import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports.js'
 import { withPatientStore } from './connect.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addDiffCommand (program, run) {
-  program.command('diff')
-    .description('compare two times of a layer, or two layers')
-    .argument('<from>', 'layer[@time]')
-    .argument('<to>', 'the same')
-    .option('-z, --zoom <a-b>')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('--report <file>')
-    .option('--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any')
-    .option('--every-zoom', 'with --geojson: polygons of the tiles of every zoom')
-    .option('--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output')
-    .option('--without-ids', 'with --features: match features by geometry, because their ids only number them')
-    .option('--exit-code', 'end with 1 when anything differs, as git diff does')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const diffCommand = {
+  name: 'diff',
+  description: 'compare two times of a layer, or two layers',
+  arguments: [
+    ['<from>', 'layer[@time]'],
+    ['<to>', 'the same']
+  ],
+  options: [
+    ...areaOptions, '--report <file>',
+    ['--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any'],
+    ['--every-zoom', 'with --geojson: polygons of the tiles of every zoom'],
+    ['--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output'],
+    ['--without-ids', 'with --features: match features by geometry, because their ids only number them'],
+    ['--exit-code', 'end with 1 when anything differs, as git diff does']
+  ],
+  needs: [['--every-zoom', '--geojson'], ['--without-ids', '--features']],
+  help: `Examples:
   tilecouch diff osm@2023 osm@2024
   tilecouch diff osm@2023 osm --bbox 5.9,45.8,10.5,47.8 --zoom 10-14 --geojson changed.geojson
   tilecouch diff roads@2023 roads --bbox 7.4,46.9,7.5,47 --features changed.geojson
   tilecouch diff osm@2024-03-01 osm@2024-04-01 --exit-code
 
-A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless --exit-code is given.`)
-    .action(run(diffCommand))
+A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless --exit-code is given.`,
+  run: runDiff
 }
 
-async function diffCommand (context, options, from, to) {
+async function runDiff (context, options, from, to) {
   const { output, signal } = context
   checkOptions(options, output)
   const selection = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), signal }
@@ -66,9 +68,7 @@ async function diffCommand (context, options, from, to) {
   })
 }
 
-function checkOptions ({ report: file, geojson, everyZoom, features, withoutIds }, output) {
-  if (everyZoom && geojson === undefined) refuse('--every-zoom', true, 'it goes with --geojson')
-  if (withoutIds && features === undefined) refuse('--without-ids', true, 'it goes with --features')
+function checkOptions ({ report: file, geojson, features }, output) {
   for (const [option, value] of [['--report', file], ['--features', features]]) {
     if (value === '-' && output.json) refuse(option, value, 'with --json standard output is for the result')
   }

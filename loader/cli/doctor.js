@@ -3,30 +3,30 @@ import { doctor } from '../check/doctor/index.js'
 import { writeMetrics } from '../check/doctor/metrics.js'
 import { withDatabase } from './connect.js'
 import { closeExisting, openedWords } from './new-store.js'
-import { refuse, wholeNumber } from './options.js'
+import { wholeNumber } from './options.js'
 import { plural } from './output.js'
 import { Couch } from '../store/couch.js'
 import { withWork } from './work.js'
 
 const WIDTH = 80 // columns
 
-export function addDoctorCommand (program, run) {
-  program.command('doctor')
-    .description('find problems of a CouchDB and its store; with --fix, prepare and repair them')
-    .option('--fix')
-    .option('--private')
-    .option('--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
-      'database of the server')
-    .option('--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
-      'server; `tilecouch serve` does not need it')
-    .option('--embed <origins>', 'with --allow-viewer: pages of these origins (https://www.example.org, * or none) may ' +
-      'show the viewer in a frame')
-    .option('--q <n>')
-    .option('--n <n>')
-    .option('--gateway <url>')
-    .option('--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const doctorCommand = {
+  name: 'doctor',
+  description: 'find problems of a CouchDB and its store; with --fix, prepare and repair them',
+  options: [
+    '--fix', '--private',
+    ['--cors <origins>', 'with --fix: web pages of these origins (https://maps.example.org, or *) may read every ' +
+      'database of the server'],
+    ['--allow-viewer', 'with --fix: browsers may run the viewer from CouchDB. Applies to every database of the ' +
+      'server; `tilecouch serve` does not need it'],
+    ['--embed <origins>', 'with --allow-viewer: pages of these origins (https://www.example.org, * or none) may ' +
+      'show the viewer in a frame'],
+    '--q <n>', '--n <n>', '--gateway <url>',
+    ['--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus']
+  ],
+  needs: [['--private', '--fix']],
+  help: `Examples:
   tilecouch doctor --db http://admin@localhost:5984/tiles
   tilecouch doctor --fix
   tilecouch doctor --fix --cors https://maps.example.org --allow-viewer
@@ -34,14 +34,13 @@ Examples:
   tilecouch doctor --metrics /var/lib/node_exporter/tilecouch.prom
 
 Without --fix nothing is changed. Some checks need admin rights; skipped checks
-are listed. The exit code is 1 when a finding is bad.`)
-    .action(run(doctorCommand))
+are listed. The exit code is 1 when a finding is bad.`,
+  run: runDoctor
 }
 
-async function doctorCommand (context, options) {
+async function runDoctor (context, options) {
   const { output, signal } = context
   const { fix = false, private: closed = false, cors, allowViewer, embed, gateway, metrics } = options
-  if (closed && !fix) refuse('--private', true, 'it goes with --fix')
   const conditions = {
     cors,
     allowViewer,

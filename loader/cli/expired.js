@@ -14,11 +14,13 @@ const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
 
-export const addExpiredOptions = command => command
-  .option('--all')
-  .option('--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ' +
-    'ago than 7d; with --dry-run also a time to come')
-  .option('--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`)
+/** @type {import('./command.js').DeclaredOption[]} */
+export const expiredOptions = [
+  '--all',
+  ['--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ' +
+    'ago than 7d; with --dry-run also a time to come'],
+  ['--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`]
+]
 
 /** @param {Pick<import('../maintain/expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action */
 export async function expiredCommand (context, options, names, action) {

@@ -7,10 +7,10 @@ import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
 import { explain, formatOf } from '../export/target.js'
 import { namesIn } from '../formats/names.js'
-import { schemes } from '../load/sources/index.js'
 import { exportTree, nginxConfig } from '../export/tree/index.js'
 import { HIDDEN } from '../export/tree/paths.js'
 import { withPatientStore } from './connect.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
@@ -19,26 +19,27 @@ import { LiveState, followed, withWork } from './work.js'
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
 
-export function addExportCommand (program, run) {
-  program.command('export')
-    .description('write a layer, as it is or as it was, to a folder, .mbtiles or .pmtiles')
-    .argument('<layer[@time]>', 'with a time: the layer as of then; osm@2024 is the end of 2024')
-    .argument('<target>', 'a folder or a file; the extension decides the format')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('-z, --zoom <a-b>')
-    .option('--format <format>')
-    .option('--scheme <scheme>')
-    .option('--history')
-    .option('--cache', 'MBTiles as a cache for martin: with the time at which each tile expires, and its ETag')
-    .option('--force')
-    .option('--i-have-permission')
-    .option('--tree', 'write every edition as files for nginx (docs/file-trees.md)')
-    .option('--live')
-    .option('--nginx <file>', 'with --tree: write an nginx configuration to this file')
-    .option('--gateway <url>')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const exportCommand = {
+  name: 'export',
+  description: 'write a layer, as it is or as it was, to a folder, .mbtiles or .pmtiles',
+  arguments: [
+    ['<layer[@time]>', 'with a time: the layer as of then; osm@2024 is the end of 2024'],
+    ['<target>', 'a folder or a file; the extension decides the format']
+  ],
+  options: [
+    ...areaOptions, '--format <format>', '--scheme <scheme>',
+    '--history',
+    ['--cache', 'MBTiles as a cache for martin: with the time at which each tile expires, and its ETag'],
+    '--force', '--i-have-permission',
+    ['--tree', 'write every edition as files for nginx (docs/file-trees.md)'],
+    '--live',
+    ['--nginx <file>', 'with --tree: write an nginx configuration to this file'],
+    '--gateway <url>'
+  ],
+  needs: [['--live', '--tree'], ['--nginx', '--tree'], ['--gateway', '--nginx']],
+  excludes: [['--tree', ['--history', '--format', '--scheme', '--cache']]],
+  help: `Examples:
   tilecouch export osm osm.mbtiles
   tilecouch export osm@2023 osm-2023.pmtiles --zoom 0-12
   tilecouch export relief alps/ --polygon alps.geojson --scheme tms
@@ -48,11 +49,11 @@ Examples:
 --history writes each edition to its own target: {time} in the name becomes its
 time, else @time is added. A file gets its final name only when it is complete.
 Run an export that was stopped again: it continues. A folder that
-an export wrote is updated by the next one.`)
-    .action(run(exportCommand))
+an export wrote is updated by the next one.`,
+  run: runExport
 }
 
-async function exportCommand (context, options, reference, target) {
+async function runExport (context, options, reference, target) {
   const { layer, time } = parseReference(reference)
   const settings = {
     area: await areaIfAny(options),
@@ -61,7 +62,7 @@ async function exportCommand (context, options, reference, target) {
   }
   const about = { command: 'export', layer, unit: 'tiles', about: { target } }
   if (options.tree) {
-    checkTreeOptions(options, layer, time)
+    if (time !== undefined) refuse('--tree', reference, 'a tree has all editions: name no time')
     const what = { layer, folder: target, ...settings }
     return withPatientStore(context, options, store => {
       const live = new LiveState()
@@ -70,12 +71,8 @@ async function exportCommand (context, options, reference, target) {
         writeTree(context, store, options, what, { work, live }))
     })
   }
-  for (const name of ['live', 'nginx', 'gateway']) {
-    if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it needs --tree')
-  }
   const { history, scheme = 'xyz', cache, force } = options
   if (history && time !== undefined) refuse('--history', reference, 'name the layer without a time')
-  if (!schemes.includes(scheme)) refuse('--scheme', scheme, 'it takes xyz or tms')
   const format = await formatOf(history ? targetAt(target, SOME_TIME) : target, options.format)
   if (scheme === 'tms' && format !== 'folder') refuse('--scheme', scheme, `${format} defines its rows itself`)
   if (cache && format !== 'mbtiles') refuse('--cache', format, 'it needs MBTiles')
@@ -209,14 +206,6 @@ async function writeTree ({ output, signal }, store, options, { layer, folder, a
 /** @param {any} tally @param {number} [total] */
 function treeFigures ({ tiles, written, linked, removed, failed, bytes: size }, total) {
   return { done: tiles, total, failed, about: { written, linked, removed, bytes: size } }
-}
-
-function checkTreeOptions (options, layer, time) {
-  if (time !== undefined) refuse('--tree', `${layer}@${time}`, 'a tree has all editions: name no time')
-  for (const name of ['history', 'format', 'scheme', 'cache']) {
-    if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it cannot be combined with --tree')
-  }
-  if (options.gateway !== undefined && options.nginx === undefined) refuse('--gateway', options.gateway, 'it needs --nginx')
 }
 
 /** The nginx configuration of all layers with trees in the folder. A file that somebody edited is not replaced. */

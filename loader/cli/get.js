@@ -5,15 +5,20 @@ import { TilecouchError } from '../errors.js'
 import { withStore } from './connect.js'
 import { bytes } from './output.js'
 
-export function addGetCommand (program, run) {
-  program.command('get')
-    .description('save one tile, as it is now or as it was')
-    .argument('<layer[@time]>')
-    .argument('<z/x/y>')
-    .requiredOption('-o, --output <file>', 'file to write; - for standard output')
-    .addHelpText('after', '\nExample:\n  tilecouch get osm@2023 10/300/412 -o then.png')
-    .action(run((context, options, reference, tile) =>
-      withStore(context, options, store => saveTile(context, store, options.output, reference, tile))))
+/** @type {import('./command.js').Declaration} */
+export const getCommand = {
+  name: 'get',
+  description: 'save one tile, as it is now or as it was',
+  arguments: [
+    '<layer[@time]>',
+    '<z/x/y>'
+  ],
+  options: [
+    ['-o, --output <file>', 'file to write; - for standard output', { required: true }]
+  ],
+  help: 'Example:\n  tilecouch get osm@2023 10/300/412 -o then.png',
+  run: (context, options, reference, tile) =>
+      withStore(context, options, store => saveTile(context, store, options.output, reference, tile))
 }
 
 async function saveTile ({ output }, store, file, reference, tile) {

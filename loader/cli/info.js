@@ -7,21 +7,23 @@ import { withStore } from './connect.js'
 import { refuse } from './options.js'
 import { boxWords, bytes, count, plural, table } from './output.js'
 
-export function addInfoCommand (program, run) {
-  program.command('info')
-    .description('list the layers; show a layer, an edition, or all versions of a tile')
-    .argument('[layer[@time]]', 'a layer: its zooms and editions; with a time: what that edition covered')
-    .argument('[z/x/y]', 'a tile of the layer: its versions')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const infoCommand = {
+  name: 'info',
+  description: 'list the layers; show a layer, an edition, or all versions of a tile',
+  arguments: [
+    ['[layer[@time]]', 'a layer: its zooms and editions; with a time: what that edition covered'],
+    ['[z/x/y]', 'a tile of the layer: its versions']
+  ],
+  help: `Examples:
   tilecouch info
   tilecouch info osm
   tilecouch info osm@2024-03-01
-  tilecouch info osm 10/300/412`)
-    .action(run(infoCommand))
+  tilecouch info osm 10/300/412`,
+  run: runInfo
 }
 
-function infoCommand (context, options, reference, tile) {
+function runInfo (context, options, reference, tile) {
   const { output } = context
   return withStore(context, options, store => {
     if (reference === undefined) return listLayers(store, output)

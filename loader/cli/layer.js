@@ -14,41 +14,40 @@ import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
 import { gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
 import { boxWords, bytes, count, plural } from './output.js'
-import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
+import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
 
-export function addLayerCommand (program, run) {
-  const command = program.command('layer')
-    .description('create a layer, edit its settings or store its style; without options, show it')
-    .argument('<layer>')
-    .option('--title <text>')
-    .option('--description <text>', 'what the layer shows')
-    .option('--attribution <text>', 'source of the data; maps display it')
-    .option('--ttl <duration>')
-    .option('--no-ttl', 'tiles do not expire')
-    .option('--zoom-range <a-b>', 'zooms that the layer has')
-    .option('--bounds <w,s,e,n>', 'box that the layer covers, in degrees')
-    .option('--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf')
-    .option('--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back')
-    .option('--tile-size <n>', 'width and height of a tile in pixels')
-    .option('--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes it back')
-    .option('--grid <name|file>')
-    .option('--same <how>')
-    .option('--upstream <file|url>')
-    .option('--no-upstream', 'no tile server: missing tiles stay missing')
-    .option('--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back')
-    .option('--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back')
-    .option('--offline', 'allow offline downloads (default)')
-    .option('--no-offline', 'forbid offline downloads')
-    .option('--style <file>')
-    .option('-t, --time <time>')
-    .option('--qgis <file>', 'write a layer file for QGIS (.qlr) with every edition, or with --time the map of that time')
-    .option('--gateway <url>')
-    .option('--private')
-  addRetentionOptions(command)
-    .option('--no-retention', 'no retention policy: keep the whole past')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const layerCommand = {
+  name: 'layer',
+  description: 'create a layer, edit its settings or store its style; without options, show it',
+  arguments: ['<layer>'],
+  options: [
+    '--title <text>',
+    ['--description <text>', 'what the layer shows'],
+    ['--attribution <text>', 'source of the data; maps display it'],
+    '--ttl <duration>',
+    ['--no-ttl', 'tiles do not expire'],
+    ['--zoom-range <a-b>', 'zooms that the layer has'],
+    ['--bounds <w,s,e,n>', 'box that the layer covers, in degrees'],
+    ['--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf'],
+    ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back'],
+    ['--tile-size <n>', 'width and height of a tile in pixels'],
+    ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes it back'],
+    '--grid <name|file>', '--same <how>', '--upstream <file|url>',
+    ['--no-upstream', 'no tile server: missing tiles stay missing'],
+    ['--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back'],
+    ['--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back'],
+    ['--offline', 'allow offline downloads (default)'],
+    ['--no-offline', 'forbid offline downloads'],
+    '--style <file>', '-t, --time <time>',
+    ['--qgis <file>', 'write a layer file for QGIS (.qlr) with every edition, or with --time the map of that time'],
+    '--gateway <url>', '--private', ...retentionOptions,
+    ['--no-retention', 'no retention policy: keep the whole past']
+  ],
+  needs: [['--gateway', '--qgis']],
+  excludes: [['--qgis', ['--style']]],
+  help: `Examples:
   tilecouch layer osm --upstream "https://tiles.example.org/{z}/{x}/{y}.png" --ttl 7d
   tilecouch layer osm --attribution "© OpenStreetMap contributors"
   tilecouch layer relief --upstream relief-wms.json --zoom-range 0-15 --bounds 5.9,45.8,10.5,47.8
@@ -59,17 +58,15 @@ Examples:
   tilecouch layer radar --keep-within 90d --keep-daily 365 --keep-yearly 10
   tilecouch layer radar --no-retention
   tilecouch layer town --qgis town.qlr --gateway http://localhost:8080/
-  tilecouch layer osm`)
-    .action(run(layerCommand))
+  tilecouch layer osm`,
+  run: runLayer
 }
 
-async function layerCommand (context, options, layer) {
+async function runLayer (context, options, layer) {
   const { output } = context
-  const { style, time, qgis, gateway } = options
+  const { style, time, qgis } = options
   checkLayer(layer)
   if (time !== undefined && style === undefined && qgis === undefined) refuse('--time', time, 'it is the time of a style: add --style')
-  if (gateway !== undefined && qgis === undefined) refuse('--gateway', gateway, 'it is where QGIS finds tiles: add --qgis')
-  if (qgis !== undefined && style !== undefined) refuse('--qgis', qgis, 'it cannot be combined with --style')
   const fields = await fieldsOf(options)
   if (!Object.keys(fields).length) {
     if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')

@@ -19,39 +19,33 @@ import { planLoad } from '../load/plan.js'
 import { Store } from '../store/index.js'
 import { boxWords, count, plural, table } from './output.js'
 
-export function addLoadCommand (program, run) {
-  program.command('load')
-    .description('load tiles as an edition of a layer, or dated sources as several editions')
-    .argument('[source...]', 'a folder of z/x/y.ext, an .mbtiles or .pmtiles; or the address of ' +
-      'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)')
-    .requiredOption('-l, --layer <name>')
-    .option('-t, --time <time>')
-    .option('--title <text>')
-    .option('--ttl <duration>')
-    .option('-z, --zoom <a-b>')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('--scheme <scheme>')
-    .option('--grid <name|file>')
-    .option('--matrix-set <name>', 'of a WMTS whose layer has several tile matrix sets')
-    .option('--private')
-    .option('-n, --dry-run')
-    .option('--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"')
-    .option('--same <how>')
-    .option('--any-size', 'accept tiles with another number of pixels than the layer has')
-    .option('--dated', 'the names of the sources contain times: load each source as the edition of its time')
-    .option('--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one; or this layer of a WMTS')
-    .option('--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"')
-    .option('--upstream <file|url>')
-    .option('--rate <n/s>')
-    .option('--concurrency <n>')
-    .option('--contact <text>')
-    .option('--upstream-networks <list>')
-    .option('--i-have-permission')
-    .option('--batch <n>', 'documents per request to the store (default: tuned automatically)')
-    .option('--store-concurrency <n>', 'requests to the store at a time (default: tuned automatically)')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const loadCommand = {
+  name: 'load',
+  description: 'load tiles as an edition of a layer, or dated sources as several editions',
+  arguments: [
+    ['[source...]', 'a folder of z/x/y.ext, an .mbtiles or .pmtiles; or the address of ' +
+      'a .pmtiles, a tile server, a TileJSON or another store (docs/sources.md)']
+  ],
+  options: [
+    ['-l, --layer <name>', '', { required: true }],
+    '-t, --time <time>', '--title <text>', '--ttl <duration>', '-z, --zoom <a-b>', '--bbox <w,s,e,n>',
+    '--polygon <file>', '--scheme <scheme>', '--grid <name|file>',
+    ['--matrix-set <name>', 'of a WMTS whose layer has several tile matrix sets'],
+    '--private', '-n, --dry-run',
+    ['--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"'],
+    '--same <how>',
+    ['--any-size', 'accept tiles with another number of pixels than the layer has'],
+    ['--dated', 'the names of the sources contain times: load each source as the edition of its time'],
+    ['--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one; or this layer of a WMTS'],
+    ['--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"'],
+    '--upstream <file|url>', '--rate <n/s>', '--concurrency <n>', '--contact <text>', '--upstream-networks <list>',
+    '--i-have-permission',
+    ['--batch <n>', 'documents per request to the store (default: tuned automatically)'],
+    ['--store-concurrency <n>', 'requests to the store at a time (default: tuned automatically)']
+  ],
+  excludes: [['--dated', ['--time', '--upstream', '--source-layer', '--id-template']]],
+  help: `Examples:
   tilecouch load tiles/ --layer osm --time 2024-03-01 --title "Spring survey"
   tilecouch load city.mbtiles --layer city --zoom 0-14 --db production
   tilecouch load tms/ --layer relief --scheme tms --complete --dry-run
@@ -61,11 +55,11 @@ Examples:
   tilecouch load http://couch.example.org:5984/tiles --source-layer osm@2023 --layer osm --time 2023-12-31
 
 Run a load that was stopped again, with the same --time: it skips what is
-already there. The exit code is 0 only if every tile was stored.`)
-    .action(run(loadCommand))
+already there. The exit code is 0 only if every tile was stored.`,
+  run: runLoad
 }
 
-async function loadCommand (context, options, names) {
+async function runLoad (context, options, names) {
   const layer = checkLayer(options.layer)
   const settings = {
     layer,
@@ -88,7 +82,7 @@ async function loadCommand (context, options, names) {
     signal: context.signal
   }
   if (options.same !== undefined) checkSame(options.same)
-  checkTogether(options, names)
+  checkSources(options, names)
   if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
   const { name, ...more } = await sourceOf(context, options, names, layer)
   const opening = { ...selection, ...more }
@@ -125,19 +119,11 @@ async function inGridOf (usualGrid, source, name, opening) {
   return openSource(name, { ...opening, usualGrid })
 }
 
-/** Refuses options that contradict each other. */
-function checkTogether ({ dated, upstream, sourceLayer: from, idTemplate, time }, names) {
+/** Whether there is one source, or with --dated several. */
+function checkSources ({ dated, upstream, sourceLayer: from }, names) {
   if (upstream !== undefined && names.length) refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
   if (upstream === undefined && from === undefined && !names.length) refuse('<source>', null, 'name a source')
-  if (!dated) {
-    if (names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
-    return
-  }
-  if (time !== undefined) refuse('--time', time, 'with --dated the times come from the names')
-  if (upstream !== undefined || !names.length) refuse('--dated', upstream ?? from, 'it takes files and folders')
-  if (from !== undefined || idTemplate !== undefined) {
-    refuse('--dated', from ?? idTemplate, 'a load takes one time of a store; to load a whole history see docs/sources.md')
-  }
+  if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
 }
 
 /** A layer and its time, where a text may mean one. @param {string} text */

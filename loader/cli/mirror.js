@@ -5,31 +5,28 @@ import { TilecouchError } from '../errors.js'
 import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror, selectionOf } from '../maintain/mirror/index.js'
 import { MirrorProgress, MirrorReport } from './mirror-report.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, zoomsOf } from './options.js'
 import { IndexProgress } from './progress.js'
 import { followed, withWork } from './work.js'
 
 const EMBEDDED = 'embedded' // instead of an address: the store in --data
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addMirrorCommand (program, run) {
-  const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
-  program.command('mirror')
-    .description('copy a store to another one, all of it or a part, once or live')
-    .argument('[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data')
-    .argument('[to]', 'the mirror: the same, but not a gateway; the database is created if it does not exist')
-    .option('--layer <names>', 'only these layers; separate several by commas, or repeat the option', split)
-    .option('--bbox <w,s,e,n>', 'only tiles that touch this box, in degrees')
-    .option('--polygon <file>', 'only tiles that touch the polygons of this GeoJSON file; with --bbox, tiles in both')
-    .option('-z, --zoom <a-b>', 'only these zooms')
-    .option('--current', 'only the present, without the past')
-    .option('--since <time>', 'of the past, only versions that were still visible then, and later ones')
-    .option('--live', 'go on with every change until Ctrl-C, also after a side was away')
-    .option('-n, --dry-run', 'count what would be copied, and change nothing')
-    .option('--public', 'let everybody read the mirror, also if not everybody may read the source')
-    .option('--data <folder>')
-    .addHelpText('after', `
-Examples:
+const split = (value, before = []) => [...before, ...value.split(',').map(name => name.trim())]
+
+/** @type {import('./command.js').Declaration} */
+export const mirrorCommand = {
+  name: 'mirror',
+  description: 'copy a store to another one, all of it or a part, once or live',
+  arguments: [
+    ['[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data'],
+    ['[to]', 'the mirror: the same, but not a gateway; the database is created if it does not exist']
+  ],
+  options: [
+    ['--layer <names>', '', { parse: split }],
+    ...areaOptions, '--current', '--since <time>', '--live', '-n, --dry-run', '--public', '--data <folder>'
+  ],
+  help: `Examples:
   tilecouch mirror https://maps.example/tiles http://admin@localhost:5984/tiles
   tilecouch mirror https://gateway.example/db embedded --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14 --live
   tilecouch mirror production backup --dry-run
@@ -38,11 +35,11 @@ Run it again, and it goes on where it was. Names: in the URLs; else, with passwo
 for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
 everybody may read FROM. Two stores that are both written to are mirrored both ways, and \`tilecouch check --fix\` resolves their conflicts.
 What TO refuses is tried again with every run, and every minute of a live one.
-Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`)
-    .action(run(mirrorCommand))
+Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`,
+  run: runMirror
 }
 
-async function mirrorCommand (context, options, from, to) {
+async function runMirror (context, options, from, to) {
   check(options, from, to)
   const wanted = {
     layers: options.layer,

@@ -4,27 +4,28 @@
 //   process.exitCode = await run(process.argv.slice(2))
 import { Command, CommanderError, Option } from 'commander'
 import { TilecouchError } from '../errors.js'
-import { addAccessCommand } from './access.js'
-import { addBackupCommand } from './backup.js'
-import { addCheckCommand } from './check.js'
-import { addCopyCommand } from './copy.js'
-import { addDiffCommand } from './diff.js'
-import { addDoctorCommand } from './doctor.js'
-import { addExportCommand } from './export.js'
-import { addGetCommand } from './get.js'
-import { addInfoCommand } from './info.js'
-import { addLayerCommand } from './layer.js'
-import { addLoadCommand } from './load.js'
-import { addMirrorCommand } from './mirror.js'
+import { accessCommand } from './access.js'
+import { backupCommand, restoreCommand } from './backup.js'
+import { checkCommand } from './check.js'
+import { addCommand } from './command.js'
+import { copyCommand } from './copy.js'
+import { diffCommand } from './diff.js'
+import { doctorCommand } from './doctor.js'
+import { exportCommand } from './export.js'
+import { getCommand } from './get.js'
+import { infoCommand } from './info.js'
+import { layerCommand } from './layer.js'
+import { loadCommand } from './load.js'
+import { mirrorCommand } from './mirror.js'
 import { DATA, meaningOf } from './options.js'
 import { Output } from './output.js'
 import { completePasswords } from './passwords.js'
-import { addPruneCommand } from './prune.js'
-import { addPushCommand } from './push.js'
-import { addRemoveCommand } from './remove.js'
-import { addSeedCommand } from './seed.js'
-import { addSettingsCommand } from './settings.js'
-import { addTokenCommand } from './token.js'
+import { pruneCommand } from './prune.js'
+import { pushCommand } from './push.js'
+import { removeCommand } from './remove.js'
+import { seedCommand } from './seed.js'
+import { settingsCommand } from './settings.js'
+import { tokenCommand } from './token.js'
 import { typedArguments } from './work.js'
 import { version, description } from '../store/package.js'
 
@@ -69,10 +70,11 @@ export const groups = {
   }
 }
 
+/** Those of server/ are added by `extend`. */
 const commands = [
-  addDoctorCommand, addLoadCommand, addSeedCommand, addLayerCommand, addInfoCommand, addGetCommand,
-  addDiffCommand, addCheckCommand, addMirrorCommand, addBackupCommand, addPruneCommand, addRemoveCommand,
-  addExportCommand, addCopyCommand, addSettingsCommand, addPushCommand, addAccessCommand, addTokenCommand
+  doctorCommand, loadCommand, seedCommand, layerCommand, infoCommand, getCommand, diffCommand, checkCommand,
+  mirrorCommand, backupCommand, restoreCommand, pruneCommand, removeCommand, exportCommand, copyCommand,
+  settingsCommand, pushCommand, accessCommand, tokenCommand
 ]
 
 const COMMON = ['--db <env|url>', '--data <folder>', '--password-file <file>', '--json']
@@ -154,7 +156,7 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     }
   }
 
-  for (const add of commands) add(program, run)
+  for (const command of commands) addCommand(program, run, command)
   extend?.(program, run)
   for (const command of program.commands) {
     addCommonOptions(command)

@@ -4,34 +4,32 @@ import { recordActivity, removedFields } from '../store/activity.js'
 import { prune, pruneAll } from '../maintain/prune/index.js'
 import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
-import { addExpiredOptions, expiredCommand } from './expired.js'
+import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
 import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
 import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
-import { addRetentionOptions, retentionOf, retentionWords } from './retention.js'
+import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { withWork } from './work.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
-const COMPACT = ['auto', 'always', 'never']
 const NAMED = 5 // moments that a question names
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addPruneCommand (program, run) {
-  const command = program.command('prune')
-    .description('remove the past versions that the retention policy of a layer does not keep, or expired tiles')
-    .argument('[layers...]', 'one layer; with --expired also several')
-  addExpiredOptions(addRetentionOptions(command))
-    .option('--expired')
-    .option('--with-past', 'with --expired: remove the past of such tiles as well')
-    .option('--purge')
-    .option('--compact <when>', '', 'auto')
-    .option('-n, --dry-run')
-    .option('--yes')
-    .option('--live')
-    .option('--every <duration>', 'with --live: time between two rounds', '1h')
-    .addHelpText('after', `
-A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
+/** @type {import('./command.js').Declaration} */
+export const pruneCommand = {
+  name: 'prune',
+  description: 'remove the past versions that the retention policy of a layer does not keep, or expired tiles',
+  arguments: [['[layers...]', 'one layer; with --expired also several']],
+  options: [
+    ...retentionOptions, ...expiredOptions, '--expired',
+    ['--with-past', 'with --expired: remove the past of such tiles as well'],
+    '--purge',
+    ['--compact <when>', '', { default: 'auto' }],
+    '-n, --dry-run', '--yes', '--live',
+    ['--every <duration>', 'with --live: time between two rounds', { default: '1h' }]
+  ],
+  needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
+  help: `A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
 the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer
 applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own
 time, or else by the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
@@ -45,13 +43,13 @@ Examples:
   tilecouch prune osm
   tilecouch prune --all --live --every 6h
   tilecouch prune osm --expired --dry-run
-  tilecouch prune radar --expired --before 7d --yes`)
-    .action(run(pruneCommand))
+  tilecouch prune radar --expired --before 7d --yes`,
+  run: runPrune
 }
 
-async function pruneCommand (context, options, layers) {
+async function runPrune (context, options, layers) {
   const { expired = false, withPast = false, purge = false } = options
-  checkOptions(options)
+  if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
   if (expired) return expiredCommand(context, options, layers, { action: 'remove', withPast, purge })
   const [layer, ...more] = layers
   if (more.length) refuse('LAYER', layers.join(' '), 'name one layer, or add --all')
@@ -66,15 +64,6 @@ async function pruneCommand (context, options, layers) {
   })
 }
 
-function checkOptions (options) {
-  const { expired = false } = options
-  const ofExpired = { '--with-past': options.withPast, '--before': options.before, '--limit': options.limit }
-  for (const [option, value] of expired ? [] : Object.entries(ofExpired)) {
-    if (value !== undefined) refuse(option, value, 'it goes with --expired')
-  }
-  if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
-}
-
 /** @param {any} options @param {string} [layer] */
 function settingsOf (options, layer) {
   const { all = false, purge = false, dryRun = false, live = false, compact } = options
@@ -83,7 +72,6 @@ function settingsOf (options, layer) {
   const policy = retentionOf(options)
   if (all && policy) refuse('--all', true, 'each layer has its own policy: leave out --keep-…')
   if (live && (layer || dryRun)) refuse('--live', true, 'it goes with --all, and not with --dry-run')
-  if (!COMPACT.includes(compact)) refuse('--compact', compact, `it is ${COMPACT.join(', ')}`)
   const every = parseDuration(options.every)
   if (every < 1) refuse('--every', options.every, 'it is a second or more')
   return { policy, purge, dryRun, compact, live, every }

@@ -7,26 +7,27 @@ import { withDatabase } from './connect.js'
 import { createStore, openedWords } from './new-store.js'
 import { IndexProgress } from './progress.js'
 
-export function addPushCommand (program, run) {
-  program.command('push')
-    .description('deploy the design documents, or write them as couchapp folders')
-    .argument('[env]', 'the store, as for --db')
-    .option('-n, --dry-run')
-    .option('--private')
-    .option('--app <folder>', 'take your own couchapp: a folder with _design/, views/ and attachments/')
-    .option('--folder <folder>', 'deploy nothing: write couchapp folders, for couchapp, erica and couchdb-push')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const pushCommand = {
+  name: 'push',
+  description: 'deploy the design documents, or write them as couchapp folders',
+  arguments: [['[env]', 'the store, as for --db']],
+  options: [
+    '-n, --dry-run', '--private',
+    ['--app <folder>', 'take your own couchapp: a folder with _design/, views/ and attachments/'],
+    ['--folder <folder>', 'deploy nothing: write couchapp folders, for couchapp, erica and couchdb-push']
+  ],
+  help: `Examples:
   tilecouch push
   tilecouch push production --dry-run
   tilecouch push --folder build/couchapp
 
 Readers never wait: new indexes are built before the design documents are
-replaced.`)
-    .action(run(pushCommand))
+replaced.`,
+  run: runPush
 }
 
-async function pushCommand (context, options, target) {
+async function runPush (context, options, target) {
   const { output, signal } = context
   if (options.folder !== undefined) {
     const folders = await composeFolder(options.folder, options.app)

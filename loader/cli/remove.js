@@ -9,34 +9,37 @@ import { openRegular } from '../formats/files.js'
 import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintain/remove/index.js'
 import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
+import { areaOptions } from './command.js'
 import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { byCause, bytes, count, diskWords, plural, secondsSince } from './output.js'
 import { CompactionProgress, ProgressLine } from './progress.js'
 
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
+const PARTS = ['--bbox', '--polygon', '--zoom', '--since', '--until']
 const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be purged as well. ' +
   'See docs/removing.md.'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addRemoveCommand (program, run) {
-  program.command('remove')
-    .description('remove tiles of a layer, versions of a time, an edition, a style or the whole layer')
-    .argument('<layer>')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('-z, --zoom <a-b>')
-    .option('--tiles <file>', 'the tiles of this list, a z/x/y a line; - reads standard input')
-    .option('--since <time>')
-    .option('--until <time>')
-    .option('--edition <time>', 'an edition: every version of its time; tiles show again what they showed before')
-    .option('--style <time>')
-    .option('--all')
-    .option('--purge')
-    .option('--compact <when>', '', 'auto')
-    .option('-n, --dry-run')
-    .option('--yes')
-    .addHelpText('after', `
-What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes.
+/** @type {import('./command.js').Declaration} */
+export const removeCommand = {
+  name: 'remove',
+  description: 'remove tiles of a layer, versions of a time, an edition, a style or the whole layer',
+  arguments: ['<layer>'],
+  options: [
+    ...areaOptions,
+    ['--tiles <file>', 'the tiles of this list, a z/x/y a line; - reads standard input'],
+    '--since <time>', '--until <time>',
+    ['--edition <time>', 'an edition: every version of its time; tiles show again what they showed before'],
+    '--style <time>', '--all', '--purge',
+    ['--compact <when>', '', { default: 'auto' }],
+    '-n, --dry-run', '--yes'
+  ],
+  excludes: [
+    ['--style', [...PARTS, '--tiles', '--edition', '--all'], 'it is a whole style: leave out other options'],
+    ['--all', [...PARTS, '--tiles', '--edition'], 'it is the whole layer: leave out other options'],
+    ['--edition', [...PARTS, '--tiles'], 'it is the whole edition: leave out other options'],
+    ['--tiles', ['--bbox', '--polygon', '--zoom'], 'it names the tiles: leave out areas and zooms']
+  ],
+  help: `What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes.
 Caches, mirrors, trees and devices that follow the store see removals, but no purge: so the purge comes a few seconds
 after the deletion. See docs/removing.md.
 
@@ -47,15 +50,15 @@ Examples:
   tilecouch remove osm --style 2024-03-01
   tilecouch remove osm --tiles wrong.txt
   tilecouch remove osm --all --dry-run
-  tilecouch remove osm --all --purge --compact always --yes`)
-    .action(run(removeCommand))
+  tilecouch remove osm --all --purge --compact always --yes`,
+  run: runRemove
 }
 
-async function removeCommand (context, options, layer) {
+async function runRemove (context, options, layer) {
   const { output, signal } = context
   checkLayer(layer)
   const { dryRun = false, purge = false } = options
-  const when = WHEN[options.compact] ?? refuse('--compact', options.compact, 'it is auto, always or never')
+  const when = WHEN[options.compact]
   if (options.style !== undefined) return removeStyleCommand(context, options, layer)
   const asked = await whichOf(options)
   const confirm = confirmation(context, options, layer, { isPiped: options.tiles === '-' })
@@ -92,8 +95,6 @@ async function removeCommand (context, options, layer) {
 async function removeStyleCommand (context, options, layer) {
   const { output, signal } = context
   const { style: written, dryRun = false, purge = false } = options
-  const others = ['edition', 'all', 'tiles', 'since', 'until', 'bbox', 'polygon', 'zoom']
-  if (others.some(name => options[name] !== undefined)) refuse('--style', written, 'it is a whole style: leave out other options')
   const confirm = confirmation(context, options, layer)
   return withPatientStore(context, options, async store => {
     const [start, end] = [startOf(written), endOf(written)]
@@ -131,9 +132,6 @@ async function whichOf (options) {
   const area = await areaIfAny(options)
   const zooms = zoomsOf(options.zoom)
   const some = Boolean(area || zooms || tiles !== undefined || since !== undefined || until !== undefined)
-  if (all && (some || edition !== undefined)) refuse('--all', true, 'it is the whole layer: leave out other options')
-  if (edition !== undefined && some) refuse('--edition', edition, 'it is the whole edition: leave out other options')
-  if (tiles !== undefined && (area || zooms)) refuse('--tiles', tiles, 'it names the tiles: leave out areas and zooms')
   if (!all && !some && edition === undefined) {
     const why = 'name it with --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
     refuse('what to remove', undefined, why)

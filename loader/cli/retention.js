@@ -6,16 +6,17 @@ import { count, plural } from './output.js'
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' }
 const UNITS = { year: 31536000, week: 604800, day: 86400, hour: 3600, minute: 60, second: 1 } // seconds
 
-export function addRetentionOptions (command) {
-  command.option('--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded')
-  for (const [rule, period] of Object.entries(PERIODS)) {
+/** @type {import('./command.js').DeclaredOption[]} */
+export const retentionOptions = [
+  ['--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded'],
+  ...Object.entries(PERIODS).map(([rule, period]) => {
     const which = rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''
-    command.option(`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${which}`)
-  }
-  return command
-    .option('--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d')
-    .option('--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable', collect)
-}
+    return /** @type {[string, string]} */ (
+      [`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${which}`])
+  }),
+  ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d'],
+  ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable', { parse: collect }]
+]
 
 /**
  * The policy that was typed; nothing when none was.

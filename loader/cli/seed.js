@@ -5,36 +5,34 @@ import { seed } from '../load/seed/index.js'
 import { FailureList, readFailures } from '../load/seed/failures.js'
 import { userAgentOf } from '../load/upstream/index.js'
 import { withPatientStore } from './connect.js'
-import { addExpiredOptions, expiredCommand } from './expired.js'
+import { expiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
+import { areaOptions } from './command.js'
 import { areaOf, refuse, timeOrAgo } from './options.js'
 import { bytes, count, countWords, duration, plural } from './output.js'
 import { ProgressLine, announce, reportEnd } from './progress.js'
 import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
 import { withWork } from './work.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addSeedCommand (program, run) {
-  const command = program.command('seed')
-    .description('fetch the tiles of an area from the upstream of a layer in advance, or expired tiles again')
-    .argument('[layers...]', 'one layer; with --expired also several')
-    .option('--bbox <w,s,e,n>')
-    .option('--polygon <file>')
-    .option('-z, --zoom <a-b>')
-    .option('--expired')
-    .option('--live')
-    .option('--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, such as 7d')
-    .option('-n, --dry-run')
-    .option('--rate <n/s>')
-    .option('--concurrency <n>')
-    .option('--failed <file>', 'write the tiles that failed to this file, one JSON object a line')
-    .option('--retry-failed <file>', 'fetch the tiles of such a file instead of an area')
-    .option('--contact <text>')
-    .option('--upstream-networks <list>')
-    .option('--i-have-permission')
-  addExpiredOptions(command)
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const seedCommand = {
+  name: 'seed',
+  description: 'fetch the tiles of an area from the upstream of a layer in advance, or expired tiles again',
+  arguments: [['[layers...]', 'one layer; with --expired also several']],
+  options: [
+    ...areaOptions, '--expired', '--live',
+    ['--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, such as 7d'],
+    '-n, --dry-run', '--rate <n/s>', '--concurrency <n>',
+    ['--failed <file>', 'write the tiles that failed to this file, one JSON object a line'],
+    ['--retry-failed <file>', 'fetch the tiles of such a file instead of an area'],
+    '--contact <text>', '--upstream-networks <list>', '--i-have-permission', ...expiredOptions
+  ],
+  needs: [['--all', '--expired'], ['--before', '--expired'], ['--limit', '--expired'], ['--live', '--expired']],
+  excludes: [
+    ['--expired', ['--bbox', '--polygon', '--zoom', '--refresh-before', '--failed', '--retry-failed']],
+    ['--retry-failed', ['--bbox', '--polygon', '--zoom'], 'leave out the area']
+  ],
+  help: `Examples:
   tilecouch seed relief --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --dry-run
   tilecouch seed relief --polygon alps.geojson --zoom 8-14 --rate 10/s --failed failed.jsonl
   tilecouch seed relief --retry-failed failed.jsonl --failed still-failed.jsonl
@@ -43,12 +41,11 @@ Examples:
   tilecouch seed relief --expired --live
 
 Run a seed that was stopped again: it skips tiles that are fresh. A tile has expired by its own time, or else by the ttl
-of its layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`)
-    .action(run(seedCommand))
+of its layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`,
+  run: runSeed
 }
 
-async function seedCommand (context, options, layers) {
-  checkOptions(options, layers)
+async function runSeed (context, options, layers) {
   const seeding = {
     rate: rateOf(options.rate),
     concurrency: requestsOf('--concurrency', options.concurrency),
@@ -58,27 +55,8 @@ async function seedCommand (context, options, layers) {
     networks: networksOf(options)
   }
   if (options.expired) return expiredCommand(context, options, layers, { action: 'refresh', seeding })
-  return seedArea(context, options, layers[0], seeding)
-}
-
-/** Whether the options go together. */
-function checkOptions (options, layers) {
-  if (options.expired) {
-    const { bbox, polygon, zoom, refreshBefore, failed, retryFailed } = options
-    const ofArea = {
-      '--bbox': bbox, '--polygon': polygon, '--zoom': zoom,
-      '--refresh-before': refreshBefore, '--failed': failed, '--retry-failed': retryFailed
-    }
-    for (const [option, value] of Object.entries(ofArea)) {
-      if (value !== undefined) refuse(option, value, 'it does not go with --expired')
-    }
-  } else {
-    for (const name of ['all', 'before', 'limit', 'live']) {
-      if (options[name] !== undefined) refuse(`--${name}`, options[name], 'it goes with --expired')
-    }
-    if (layers.length !== 1) refuse('LAYER', layers.join(' '), 'name one layer')
-    checkLayer(layers[0])
-  }
+  if (layers.length !== 1) refuse('LAYER', layers.join(' '), 'name one layer')
+  return seedArea(context, options, checkLayer(layers[0]), seeding)
 }
 
 async function seedArea (context, options, layer, seeding) {
@@ -125,7 +103,6 @@ const figuresOf = ({ tiles, failed, failures, fetched, fresh, missing, bytes: si
 /** The tiles to seed: of an area, or those that failed before. */
 async function tilesOf ({ bbox, polygon, zoom, retryFailed, failed }, layer) {
   if (retryFailed === undefined) return { area: await areaOf({ bbox, polygon }), zooms: parseZooms(zoom ?? '') }
-  if ([bbox, polygon, zoom].some(value => value !== undefined)) refuse('--retry-failed', retryFailed, 'leave out the area')
   if (failed !== undefined && path.resolve(failed) === path.resolve(retryFailed)) {
     refuse('--failed', failed, '--retry-failed reads this file: name another one')
   }

@@ -9,32 +9,33 @@ import { readBytes, wholeNumber } from './options.js'
 import { bytes, count } from './output.js'
 import { readJson } from './upstream.js'
 
-/** @param {import('commander').Command} program @param {import('./program.js').Run} run */
-export function addSettingsCommand (program, run) {
-  program.command('settings')
-    .description('show or set the title, logo, colours, first layer, base map and place search of the viewer, and how long activity is kept')
-    .option('--title <text>')
-    .option('--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB')
-    .option('--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674')
-    .option('--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2')
-    .option('--opens <layer>', 'layer that is shown first (default: the first one that has tiles)')
-    .option('--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
-      'name, attribution and maxzoom')
-    .option('--gazetteer <url>', 'search for places that answers as Nominatim does')
-    .option('--activity-days <n>', 'days for which the store keeps who changed what (default: 365)')
-    .option('-n, --dry-run')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const settingsCommand = {
+  name: 'settings',
+  description: 'show or set the title, logo, colours, first layer, base map and place search of the viewer, and how long activity is kept',
+  options: [
+    '--title <text>',
+    ['--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB'],
+    ['--colour-light <colour>', 'colour of buttons and links in the light scheme, such as #0f6674'],
+    ['--colour-dark <colour>', 'the same in the dark scheme, such as #5cc3d2'],
+    ['--opens <layer>', 'layer that is shown first (default: the first one that has tiles)'],
+    ['--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
+      'name, attribution and maxzoom'],
+    ['--gazetteer <url>', 'search for places that answers as Nominatim does'],
+    ['--activity-days <n>', 'days for which the store keeps who changed what (default: 365)'],
+    '-n, --dry-run'
+  ],
+  help: `Examples:
   tilecouch settings
   tilecouch settings --title "Maps of Bern" --logo logo.png --base-map land
   tilecouch settings --colour-light "#0f6674" --colour-dark "#5cc3d2"
   tilecouch settings --base-map ""
 
-An empty value takes a setting back. See docs/viewer.md.`)
-    .action(run(settingsCommand))
+An empty value takes a setting back. See docs/viewer.md.`,
+  run: runSettings
 }
 
-function settingsCommand (context, options) {
+function runSettings (context, options) {
   const { output } = context
   const changes = changesOf(options)
   const dryRun = Boolean(options.dryRun)

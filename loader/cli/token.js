@@ -5,18 +5,19 @@ import { refuse } from './options.js'
 
 const LOCAL = 'http://127.0.0.1:8080/'
 
-export function addTokenCommand (program, run) {
-  program.command('token')
-    .description('create a token for private layers of a gateway, and addresses with it')
-    .argument('[layers...]', 'names or patterns (survey-*); "*" for every layer')
-    .option('--for <time>', 'how long it is valid: 12h, 7d, 4w')
-    .option('--until <time>')
-    .option('--access-keys-file <file>')
-    .option('--key <id>', 'sign with this key (default: the last)')
-    .option('--public-url <url>')
-    .option('--new-key', 'print a new key, a line for the file of keys, instead of a token')
-    .addHelpText('after', `
-Examples:
+/** @type {import('./command.js').Declaration} */
+export const tokenCommand = {
+  name: 'token',
+  description: 'create a token for private layers of a gateway, and addresses with it',
+  arguments: [['[layers...]', 'names or patterns (survey-*); "*" for every layer']],
+  options: [
+    ['--for <time>', 'how long it is valid: 12h, 7d, 4w'],
+    '--until <time>', '--access-keys-file <file>',
+    ['--key <id>', 'sign with this key (default: the last)'],
+    '--public-url <url>',
+    ['--new-key', 'print a new key, a line for the file of keys, instead of a token']
+  ],
+  help: `Examples:
   tilecouch token --new-key >> access-keys
   tilecouch token survey --for 7d --access-keys-file access-keys --public-url https://maps.example.org/
   TOKEN=$(tilecouch token "*" --for 1h --json | jq -r .token)
@@ -24,11 +25,11 @@ Examples:
 Everybody who has the token has access: treat it as a password. A single token
 cannot be revoked. It ends at its time, or when its key is removed from the
 gateway. The keys may also be in TILECOUCH_ACCESS_KEYS, or their file in
-TILECOUCH_ACCESS_KEYS_FILE.`)
-    .action(run(tokenCommand))
+TILECOUCH_ACCESS_KEYS_FILE.`,
+  run: runToken
 }
 
-async function tokenCommand ({ output }, options, layers) {
+async function runToken ({ output }, options, layers) {
   if (options.newKey) return printKey(output, options, layers)
   const keys = await keysOf(options, process.env)
   const until = untilOf(options, Date.now())

@@ -1,6 +1,6 @@
 // What a load says of its vector tiles in `vector_layers`: their source layers and fields.
 import assert from 'node:assert/strict'
-import { layerDocument } from '../../core/documents.js'
+import { layerDocument } from '../../core/layer-document.js'
 import { defaultStyle } from '../../core/style.js'
 import { load, openSource } from '../../loader/index.js'
 import { SourceLayers, sourceLayersDefaults } from '../../loader/load/source-layers.js'

@@ -104,7 +104,7 @@ describe('tilecouch layer --qgis', () => {
 
   it('says what is wrong', async () => {
     for (const [argv, words] of /** @type {[string[], RegExp][]} */ ([
-      [['town', '--gateway', 'http://x/'], /add --qgis.*BAD_OPTION/], [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
+      [['town', '--gateway', 'http://x/'], /goes with --qgis.*BAD_OPTION/], [['town', '--qgis', file(), '--gateway', 'x'], /an address such as.*BAD_OPTION/],
       [['nope', '--qgis', file()], /LAYER_NOT_FOUND/], [['swiss', '--qgis', file()], /another grid.*QGIS_GRID[^]*--gateway URL/],
       [['shapes', '--qgis', file(), '--gateway', 'http://x/'], /vector tiles in Web Mercator only.*QGIS_GRID/], [['town', '--qgis', path.join(folder.dir, 'none/town.qlr')], /TARGET_UNWRITABLE/],
       [['town', '--qgis', file(), '--time', 'soon'], /BAD_TIME/]

@@ -1,6 +1,6 @@
 // Makes a layer: its name and its title. All else is set afterwards.
 import { element } from '../../../client/timeline/dom.js'
-import { layerDocument } from '../../../core/documents.js'
+import { layerDocument } from '../../../core/layer-document.js'
 import { button } from '../../dom.js'
 import { texts } from '../../words/admin/index.js'
 import { fieldsBetween, record } from '../record.js'

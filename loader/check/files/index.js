@@ -57,8 +57,7 @@ async function attempt (report, name, read) {
   try {
     return await read()
   } catch (error) {
-    const isDamage = error.code === 'ARCHIVE_INVALID' || (error.code === 'SOURCE_UNREADABLE' && report.faults)
-    if (!isDamage) throw error
+    if (!['ARCHIVE_INVALID', 'SOURCE_UNREADABLE'].includes(error.code)) throw error
     if (!report.faults) report.add('damaged-file', name, error.details.why)
     return undefined
   }

@@ -96,7 +96,7 @@ async function tooDeep (folder, reader) {
   const [column, zoom] = ['.', '..'].map(up => path.basename(path.resolve(folder, up)))
   if (!/^\d+$/.test(column)) return undefined
   if (/^\d+$/.test(zoom) && await hasTiles(reader, '')) {
-    const above = path.join(folder, '../../..')
+    const above = path.join(folder, '../..')
     return refusal(folder, `one column of zoom ${zoom}: the zooms are in ${above}`, { how: 'Load that', lines: [loadCommand(above)] })
   }
   const [first] = await reader.numbers()

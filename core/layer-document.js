@@ -1,0 +1,62 @@
+// Makes layer documents, and reads the terms of their upstreams. Apart from layers.js: who only reads layers loads no
+// rules of upstreams and retention.
+import { soundOf } from './documents.js'
+import { TilecouchError } from './errors.js'
+import { WEB_MERCATOR, gridOf } from './grids/index.js'
+import { checkGrid } from './grids/trial.js'
+import { checkLayer, layerId } from './ids.js'
+import { layerFields } from './layers.js'
+import { checkRetention } from './retention.js'
+import { checkUpstream, hostOf } from './upstream.js'
+
+/**
+ * What more a writer is held to. Who reads says it when the field is used: the layer is there without. They say
+ * themselves which field is wrong.
+ */
+const checked = {
+  grid: grid => checkGrid({ grid }),
+  upstream: (value, fields) => checkUpstream(value, gridOf(fields)),
+  retention: checkRetention
+}
+
+/**
+ * The documents of layers without a fault, their grids included.
+ * @param {any[]} docs
+ * @param {(doc: any, why: string) => void} [onFault] called with the others
+ */
+export function soundLayers (docs, onFault) {
+  return soundOf(docs, 'layer', onFault).filter(doc => {
+    try {
+      return Boolean(checkGrid(doc))
+    } catch (error) {
+      onFault?.(doc, error.message)
+      return false
+    }
+  })
+}
+
+/** @param {string} layer @param {Record<string, any>} [fields] */
+export function layerDocument (layer, fields = {}) {
+  checkLayer(layer)
+  const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === undefined || value === null || (field === 'grid' && value === WEB_MERCATOR)) continue
+    const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
+    if (!isValid || (field === 'retina' && value === layer)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    checked[field]?.(value, fields)
+    doc[field] = value
+  }
+  return doc
+}
+
+/**
+ * The host whose terms say that its tiles are for looking at, a view at a time: not for fetching ahead, archives or
+ * areas on a device. Nothing where nobody says so.
+ * @param {Record<string, any>} doc a layer document
+ */
+export function forbiddingHost (doc) {
+  const { upstream } = doc
+  if (!upstream) return undefined
+  const { seed, url } = checkUpstream(upstream, gridOf(doc))
+  return seed ? undefined : hostOf(url)
+}
