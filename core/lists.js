@@ -41,3 +41,13 @@ export function lowerBound (sorted, value, count = sorted.length) {
   }
   return low
 }
+
+/**
+ * A list in pieces of a size; the last one may be shorter.
+ * @template T
+ * @param {T[]} list @param {number} size
+ * @returns {Generator<T[]>}
+ */
+export function * chunks (list, size) {
+  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size)
+}

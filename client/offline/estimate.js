@@ -1,5 +1,6 @@
 // Estimates an area before its download: tiles, versions, bytes of images, and bytes over the network. The store's
 // views sum whole columns where the area holds all of a column, else one range for each column.
+import { chunks } from '../../core/lists.js'
 import { isTileId } from '../../core/index.js'
 import { askQueries } from '../../core/couch/queries.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
@@ -325,8 +326,7 @@ export class ViewSums {
   /** Where anything is, a page at a time. @returns {AsyncGenerator<{z: number, x: number, y: number}[]>} */
   async * places () {
     const { spans } = this.listing.limits
-    for (let at = 0; at < this.ranges.length; at += spans) {
-      const some = this.ranges.slice(at, at + spans)
+    for (const some of chunks(this.ranges, spans)) {
       const answers = await this.listing.ask(this.view, some.map(range => ({ ...this.#between(range), reduce: false })))
       yield answers.flat().map(({ key }) => ({ z: key[1], x: key[3], y: key[4] }))
     }

@@ -1,4 +1,5 @@
 // Many ranges of a view, or of ids, in few requests.
+import { chunks } from '../lists.js'
 import { askAll } from './answers.js'
 import { TilecouchError } from '../errors.js'
 import { MAX_ZOOM } from '../grid.js'
@@ -107,8 +108,7 @@ export async function * columnsIn (askRanges, spans, { limit, most = spans.lengt
   const queryOf = ({ prefix, x0, x1 }) => (
     { startkey: [...prefix, x0], endkey: [...prefix, x1, {}], group_level: prefix.length + 1, limit }
   )
-  for (let at = 0; at < spans.length; at += most) {
-    const some = spans.slice(at, at + most)
+  for (const some of chunks(spans, most)) {
     const answers = await askRanges(some.map(queryOf))
     for (const [index, span] of some.entries()) {
       let rows = /** @type {any[] | undefined} */ (answers[index])

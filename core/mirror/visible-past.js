@@ -1,6 +1,7 @@
 // Finds the past versions that were still visible at a time: of each tile the version with the greatest time up to
 // then, unless the head is as old. Mirrors with `since` use it. It reads many tiles in two requests, from the primary
 // index alone, which every store has and which is never behind.
+import { chunks } from '../lists.js'
 import { headId, isTileId, parseTileId } from '../ids.js'
 
 export const visiblePastDefaults = {
@@ -125,8 +126,7 @@ const ask = (couch, ranges, signal) => couch.ranges(ranges, signal, { most: visi
  */
 export async function readLeaves (couch, ids, signal) {
   const leaves = new Map()
-  for (let at = 0; at < ids.length; at += visiblePastDefaults.docs) {
-    const part = ids.slice(at, at + visiblePastDefaults.docs)
+  for (const part of chunks(ids, visiblePastDefaults.docs)) {
     for (const [id, own] of await couch.leaves(part, { signal })) leaves.set(id, own)
   }
   return leaves

@@ -1,4 +1,5 @@
 // A version of a tile as a document of the store, and back.
+import { chunks } from '../lists.js'
 import { TILE_ATTACHMENT, compareIds, headId, isTileId, pastRange, versionId } from '../ids.js'
 import { winnerFirst } from '../couch/answers.js'
 
@@ -85,8 +86,8 @@ export async function readPastIds (couch, ids, signal) {
     if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
   }
   const found = []
-  for (let at = 0; at < ids.length; at += RANGES) {
-    for (const rows of await couch.ranges(ids.slice(at, at + RANGES).map(pastRange), signal)) {
+  for (const chunk of chunks(ids, RANGES)) {
+    for (const rows of await couch.ranges(chunk.map(pastRange), signal)) {
       for (const { id } of rows) if (isTileId(id)) found.push(id)
     }
   }

@@ -1,5 +1,6 @@
 // The statements of the editions of a layer, read from their manifests, without those that were removed. Blocks are
 // read when they are needed, and a bounded number is kept.
+import { chunks } from '../lists.js'
 import { areaFrom, selectorOf } from '../area.js'
 import { TilecouchError } from '../errors.js'
 import { blockId, byLayer, compareIds, layerId, limitsId, manifestId, parseTileId } from '../ids.js'
@@ -104,8 +105,8 @@ export class LayerStatements {
     const byId = new Map([...this.manifests, ...this.removals].map(record => [record.id, record]))
     const isNew = ([id, rev]) => this.records.get(id) !== rev && !isPart(id) && !limitIds.includes(id)
     const changedIds = [...records].filter(isNew).map(([id]) => id)
-    for (let at = 0; at < changedIds.length; at += DOCS) {
-      for (const { id, doc } of await this.couch.docs(changedIds.slice(at, at + DOCS), { signal: this.signal })) {
+    for (const chunk of chunks(changedIds, DOCS)) {
+      for (const { id, doc } of await this.couch.docs(chunk, { signal: this.signal })) {
         byId.delete(id)
         this.faults.delete(id)
         if (!doc) {
@@ -246,8 +247,7 @@ export class LayerStatements {
   /** @returns {Promise<[string, Block | undefined][]>} */
   async #load (ids) {
     const unreadIds = ids.filter(id => !this.#blocks.has(id))
-    for (let at = 0; at < unreadIds.length; at += DOCS) {
-      const some = unreadIds.slice(at, at + DOCS)
+    for (const some of chunks(unreadIds, DOCS)) {
       const reading = this.couch.docs(some, { attachments: true, signal: this.signal })
         .then(rows => new Map(rows.map(({ id, doc }) => [id, doc && blockIn(doc)])))
       for (const id of some) sharePromise(this.#blocks, id, () => reading.then(blocksById => blocksById.get(id)))

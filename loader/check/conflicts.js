@@ -1,6 +1,7 @@
 // Resolves conflicts between stores that were loaded independently: one revision of each document stays, and no version
 // is lost. Then every tile is settled by all statements about it. The result depends only on what is stored, so that
 // each of the stores can do it, in any order.
+import { chunks } from '../../core/lists.js'
 import { byLayer } from '../../core/ids.js'
 import { checkLayer, formatReference, headId, isTileId, layerId, parseTileId, soundOf } from '../../core/index.js'
 import { LayerStatements } from '../../core/store/statements.js'
@@ -132,7 +133,7 @@ class Resolver {
       }
       await mergeDocuments(couch, others, { tally, dryRun, signal, note: this.#note })
       const ids = [...tiles]
-      for (let at = 0; at < ids.length; at += limits.tiles) await this.#resolveTiles(ids.slice(at, at + limits.tiles))
+      for (const chunk of chunks(ids, limits.tiles)) await this.#resolveTiles(chunk)
     }
   }
 

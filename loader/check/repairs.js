@@ -1,6 +1,7 @@
 // The queue of findings that `tilecouch check --fix` repairs: those with a `fix` in verify/faults.js. Tiles are
 // repaired a few at a time while a layer is read, so that memory stays flat however much is wrong; faults of layers and
 // of the store are repaired at the end.
+import { chunks } from '../../core/lists.js'
 import { headId, isTileId } from '../../core/index.js'
 import { faults } from './files/faults.js'
 import { TileRepair } from './tile-repair.js'
@@ -49,8 +50,7 @@ export class RepairQueue {
 
   async repairTiles () {
     const ids = [...this.#tiles.keys()]
-    for (let at = 0; at < ids.length; at += repairDefaults.tiles) {
-      const some = ids.slice(at, at + repairDefaults.tiles)
+    for (const some of chunks(ids, repairDefaults.tiles)) {
       const found = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
       const wrong = await this.tiles.repair(some)
       for (const finding of found) {

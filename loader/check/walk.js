@@ -1,5 +1,6 @@
 // Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and what a database
 // consists of. The primary index is never behind, and needs no view.
+import { chunks } from '../../core/lists.js'
 import { MAX_ZOOM, checkLayer, layerRange, STORE_ID, isAdministrative, isLayer, parseDocumentId } from '../../core/index.js'
 
 export const walkDefaults = {
@@ -40,8 +41,7 @@ const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` }
 
 /** The ranges that are not empty: an area has far more columns than a layer. */
 async function * filled (couch, ranges, signal) {
-  for (let at = 0; at < ranges.length; at += walkDefaults.probes) {
-    const probed = ranges.slice(at, at + walkDefaults.probes)
+  for (const probed of chunks(ranges, walkDefaults.probes)) {
     const found = await couch.ranges(probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
     yield * probed.filter((_, index) => found[index].length)
   }

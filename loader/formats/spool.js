@@ -7,6 +7,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'libsql'
+import { chunks } from '../../core/lists.js'
 import { TilecouchError } from '../errors.js'
 import { readAllSync, writeAllSync } from './files.js'
 import { isDiskFull, isRunning } from './system.js'
@@ -92,7 +93,7 @@ export class Spool {
     const rows = this.#rows
     this.#rows = []
     this.#work(() => {
-      for (let at = 0; at < rows.length; at += FIELDS + 1) this.#insertOne.run(rows.slice(at, at + FIELDS + 1))
+      for (const chunk of chunks(rows, FIELDS + 1)) this.#insertOne.run(chunk)
     })
   }
 

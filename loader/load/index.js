@@ -5,6 +5,7 @@
 //   3. the manifest is written: from now on it counts
 //   4. tiles that others have touched meanwhile are settled. Of two loads at once, the one that ends later sees the
 //      manifests of both
+import { chunks } from '../../core/lists.js'
 import { checkLayer, gridOf, layerId, now, parseArea, removedId, selectorOf, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { newRun } from '../../core/runs.js'
@@ -212,9 +213,9 @@ export async function load (store, source, {
  */
 async function withdraw (statements, { time, run, tiles }) {
   const { couch, layer } = statements
-  for (let at = 0; at < tiles.length; at += WITHDRAWN) {
+  for (const chunk of chunks(tiles, WITHDRAWN)) {
     const own = newRun(statements.lastRun)
-    const what = { runs: [run], since: time, until: time, tiles: tiles.slice(at, at + WITHDRAWN), finished: now() }
+    const what = { runs: [run], since: time, until: time, tiles: chunk, finished: now() }
     await couch.update(removedId(layer, own), () => ({ type: 'removed', layer, run: own, ...what }))
     await statements.refresh()
   }

@@ -1,6 +1,7 @@
 // Writes the manifest of a load: which tiles it looked at, and what each of them showed. Digests are gathered in
 // blocks. A block is written when too many are open, the manifest itself at the end: a load that was killed has none.
 import { hash } from 'node:crypto'
+import { chunks } from '../../core/lists.js'
 import { blockId, compareIds, manifestId } from '../../core/index.js'
 import { Block, contentOf, placeOfTile } from '../../core/store/blocks.js'
 
@@ -87,7 +88,7 @@ export class ManifestWriter {
   async publish ({ complete, area, zooms, known }) {
     const places = [...this.#open.keys()]
     const { batch, part } = manifestDefaults
-    for (let at = 0; at < places.length; at += batch) this.#close(places.slice(at, at + batch))
+    for (const chunk of chunks(places, batch)) this.#close(chunk)
     await this.#writing
     if (this.#error) throw this.#error
     const entries = [...this.#stored].sort(([a], [b]) => compareIds(a, b))

@@ -1,5 +1,6 @@
 // How many tiles and bytes a list would give, for progress and estimates. What is now is summed by the index, which
 // costs what the columns of the area cost, and not its tiles; what was then has to be listed.
+import { chunks } from '../../core/lists.js'
 import { heads } from './columns.js'
 import { childSignal } from './follow.js'
 import { listDefaults } from './ranges.js'
@@ -50,8 +51,8 @@ async function addArea (reader, columns, add) {
     return
   }
   const { layer, z } = columns
-  for (let at = 0; at < ranges.length; at += listDefaults.ranges) {
-    const queries = ranges.slice(at, at + listDefaults.ranges).map(([x, y0, y1]) => (
+  for (const chunk of chunks(ranges, listDefaults.ranges)) {
+    const queries = chunk.map(([x, y0, y1]) => (
       { startkey: [layer, z, x, y0], endkey: [layer, z, x, y1, {}], reduce: true }
     ))
     const answers = await reader.couch.queries(reader.view, queries, reader.signal)

@@ -1,6 +1,7 @@
 // Extends heads that are still what their upstream has: only `expires` and `origin` change. A conflict means that
 // somebody else wrote the head meanwhile; it is left alone then.
 import { isDeepStrictEqual } from 'node:util'
+import { chunks } from '../../core/lists.js'
 import { isExactTime, parseTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 
@@ -31,8 +32,8 @@ export async function extendHeads (couch, extensions, { signal } = {}) {
     if (expires && !isExactTime(expires)) throw new TilecouchError('BAD_TIME', { value: expires })
   }
   const summary = { extended: new Map(), changed: [] }
-  for (let at = 0; at < extensions.length; at += CHUNK) {
-    await extendSome(couch, extensions.slice(at, at + CHUNK), summary, signal)
+  for (const chunk of chunks(extensions, CHUNK)) {
+    await extendSome(couch, chunk, summary, signal)
   }
   return summary
 }

@@ -2,7 +2,7 @@
 import { pMapIterable } from 'p-map'
 import { versionId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { batchesOf } from '../../core/lists.js'
+import { batchesOf, chunks } from '../../core/lists.js'
 import { childSignal } from './follow.js'
 import { describe, withBytes } from './reader.js'
 
@@ -79,8 +79,8 @@ const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time ==
 export async function versionsById (couch, ids, { signal } = {}) {
   const all = [...ids]
   const found = new Map()
-  for (let at = 0; at < all.length; at += PAGE) {
-    const rows = await couch.docs(all.slice(at, at + PAGE), { signal })
+  for (const chunk of chunks(all, PAGE)) {
+    const rows = await couch.docs(chunk, { signal })
     for (const { id, doc } of rows) if (doc?.type === 'tile') found.set(id, describe(doc))
   }
   return found

@@ -3,6 +3,7 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pMap from 'p-map'
+import { chunks } from '../../../core/lists.js'
 import { compareIds, selectorOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { canContinue, feedPosition } from '../../../core/feed-position.js'
@@ -167,8 +168,8 @@ export class TreeWriter {
       // what is one batch of the feed may have begun in the one before
       if (batch.removals || this.#removals) for (const change of batch.tiles.values()) change.deleted = true
       const ids = [...batch.tiles.keys()].sort(compareIds)
-      for (let at = 0; at < ids.length; at += this.limits.round) {
-        await this.#updateTiles(ids.slice(at, at + this.limits.round), batch.tiles)
+      for (const chunk of chunks(ids, this.limits.round)) {
+        await this.#updateTiles(chunk, batch.tiles)
       }
     } catch (error) {
       this.changes.restore(batch)

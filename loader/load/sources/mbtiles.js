@@ -1,6 +1,7 @@
 // MBTiles 1.3 as a source: one SQLite file. `tiles` may be a table, or a view over `map` and `images` in deduplicated
 // files. Rows are counted from the south. In a diff, a row without bytes says that the tile is gone.
 import path from 'node:path'
+import { chunks } from '../../../core/lists.js'
 import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { readAhead } from './ahead.js'
@@ -90,8 +91,8 @@ class Mbtiles {
     for (const z of await this.#numbers('zoom_level', '', [], compareInner)) {
       if (zooms && (z < zooms.min || z > zooms.max)) continue
       const columns = await this.#numbers('tile_column', 'WHERE zoom_level = ?', [z], compareInner)
-      for (let at = 0; at < columns.length; at += COLUMNS) {
-        for await (const tile of this.#columns(z, columns.slice(at, at + COLUMNS))) {
+      for (const chunk of chunks(columns, COLUMNS)) {
+        for await (const tile of this.#columns(z, chunk)) {
           if (selected(tile.z, tile.x, tile.y)) yield tile
         }
       }

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { checkLayer, layerId, tileId } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { batchesOf } from '../../../core/lists.js'
+import { batchesOf, chunks } from '../../../core/lists.js'
 import { GONE } from '../../../core/store/blocks.js'
 import { readTileLeaves } from '../../../core/store/documents.js'
 import { planTile, versionIn } from '../../../core/store/plan.js'
@@ -158,8 +158,7 @@ async function endRecords (couch, remover, from, to, signal) {
   let left = 0
   for (const prefix of recordPrefixes(from)) {
     for await (const revisions of revisionsFrom(couch, prefix, signal)) {
-      for (let at = 0; at < revisions.length; at += TILES) {
-        const some = revisions.slice(at, at + TILES)
+      for (const some of chunks(revisions, TILES)) {
         left += some.length - (await remover.end(await copiedRecords(couch, some, prefix, from, to))).size
       }
     }

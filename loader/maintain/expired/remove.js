@@ -3,7 +3,7 @@
 import { addSeconds, parseTileId, pastRange } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { byLayer } from '../../../core/ids.js'
-import { batchesOf } from '../../../core/lists.js'
+import { batchesOf, chunks } from '../../../core/lists.js'
 import { newRun } from '../../../core/runs.js'
 import { HeadWriter } from '../../../core/store/head-writer.js'
 import { versionIn } from '../../../core/store/plan.js'
@@ -32,8 +32,7 @@ export class RemoveExpired {
   /** @param {import('./find.js').Expired[]} tiles */
   async take (tiles) {
     const { limits, withPast, onProgress } = this.options
-    for (let at = 0; at < tiles.length; at += limits.past) {
-      const heads = tiles.slice(at, at + limits.past)
+    for (const heads of chunks(tiles, limits.past)) {
       const pasts = await this.#readPasts(heads)
       const all = heads.map((head, index) => ({ head, past: pasts[index] }))
       const isRemovable = ({ head, past }) => withPast || past.every(({ time }) => time === head.time)
@@ -86,8 +85,7 @@ export class RemoveExpired {
   async #removeVersions (versions) {
     const { batch } = this.options.limits
     const removed = []
-    for (let at = 0; at < versions.length; at += batch) {
-      const some = versions.slice(at, at + batch)
+    for (const some of chunks(versions, batch)) {
       const gone = await this.#remover.end(some)
       for (const { id, size } of some) if (gone.has(id)) this.tally.freed += size
       removed.push(...gone)

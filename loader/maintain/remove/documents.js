@@ -1,4 +1,5 @@
 // Reads tiles with all of their documents, from the primary index, which is never behind; and deletes documents.
+import { chunks } from '../../../core/lists.js'
 import { TILE_ATTACHMENT, headId } from '../../../core/index.js'
 import { readPastIds } from '../../../core/store/documents.js'
 import { isRefusal } from '../../../core/couch/answers.js'
@@ -64,8 +65,8 @@ export async function readTiles (couch, ids, signal) {
   const heads = await couch.docs(ids, { signal })
   const pasts = new Map(ids.map(id => [id, /** @type {any[]} */ ([])]))
   const pastIds = await readPastIds(couch, ids, signal)
-  for (let at = 0; at < pastIds.length; at += BATCH) {
-    const rows = await couch.docs(pastIds.slice(at, at + BATCH), { signal })
+  for (const chunk of chunks(pastIds, BATCH)) {
+    const rows = await couch.docs(chunk, { signal })
     for (const { doc } of rows) if (doc) pasts.get(headId(doc._id))?.push(doc)
   }
   return ids.map((id, at) => ({ id, head: heads[at].doc, pasts: pasts.get(id) ?? [] }))

@@ -1,6 +1,6 @@
 // Removes tiles of a layer, versions of a time, an edition, or the whole layer. Followers of the store see each
 // deletion.
-import { batchesOf } from '../../../core/lists.js'
+import { batchesOf, chunks } from '../../../core/lists.js'
 import {
   AFTER, checkLayer, editionId, endOf, headId, isAdministrative, isTileId, layerId, layerRange, limitsId, manifestId,
   startOf, styleId, tileId
@@ -49,8 +49,8 @@ export async function removeLayer (store, layer, options = {}) {
     for (const isHead of [false, true]) {
       for await (const revisions of walk(isHead)) {
         found = true
-        for (let at = 0; at < revisions.length; at += limits.batch) {
-          const gone = await remover.end(revisions.slice(at, at + limits.batch))
+        for (const chunk of chunks(revisions, limits.batch)) {
+          const gone = await remover.end(chunk)
           tally.versions += gone.size
           if (isHead) tally.tiles = tally.heads += gone.size
           options.onProgress?.(tally)
@@ -217,7 +217,7 @@ export async function removeStyle (store, layer, time, options = {}) {
 async function * documentsAt (couch, layer, time, signal) {
   const range = { startkey: [layer, time], endkey: [layer, time, {}] }
   for await (const rows of couch.viewPages(BY_TIME, range, { page: PAGE, signal })) {
-    for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH).map(({ id }) => id)
+    for (const chunk of chunks(rows, BATCH)) yield chunk.map(({ id }) => id)
   }
 }
 
@@ -254,8 +254,8 @@ async function finish (remover, layer, times, run) {
 /** Deletes editions, manifests, styles and layers. @param {Remover} remover @param {string[]} ids */
 async function endDocuments (remover, ids, isMeant = () => true) {
   let removed = 0
-  for (let at = 0; at < ids.length; at += BATCH) {
-    const leaves = await readLeaves(remover.couch, ids.slice(at, at + BATCH), remover.signal)
+  for (const chunk of chunks(ids, BATCH)) {
+    const leaves = await readLeaves(remover.couch, chunk, remover.signal)
     const docs = [...leaves.values()].flatMap(({ living }) => living).filter(isMeant)
     removed += (await remover.end(docs.map(({ _id: id, _rev: rev }) => ({ id, rev })))).size
   }

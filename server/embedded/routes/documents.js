@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { chunks } from '../../../core/lists.js'
 import { formats } from '../../../core/formats.js'
 import { generation } from '../../../core/mirror/index.js'
 import {
@@ -237,8 +238,8 @@ export async function revsDiff (ex) {
   if (!isRevLists(body)) throw badRequest('revisions must be lists of revision ids by document id')
   const ids = Object.keys(body)
   const missing = {}
-  for (let at = 0; at < ids.length; at += REVISIONS_AT_ONCE) {
-    const some = Object.fromEntries(ids.slice(at, at + REVISIONS_AT_ONCE).map(id => [id, body[id]]))
+  for (const chunk of chunks(ids, REVISIONS_AT_ONCE)) {
+    const some = Object.fromEntries(chunk.map(id => [id, body[id]]))
     Object.assign(missing, await missingRevisions(ex.db, some))
     await setImmediate() // others are served in between
     ex.signal.throwIfAborted()

@@ -1,4 +1,5 @@
 // Rows of the primary index (_all_docs, _local_docs) and of views (_view, /queries, _info).
+import { chunks } from '../../../core/lists.js'
 import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { findDocument, localDocuments, winner } from '../documents.js'
 import { notFound, toHttpError } from '../errors.js'
@@ -38,8 +39,8 @@ async function * byKeys (database, { keys, skip = 0, limit = Infinity, descendin
   const ordered = descending ? [...keys].reverse() : keys
   const wanted = ordered.slice(skip, skip + limit)
   const size = batchSize()
-  for (let at = 0; at < wanted.length; at += size) {
-    yield * await Promise.all(wanted.slice(at, at + size).map(async key => {
+  for (const chunk of chunks(wanted, size)) {
+    yield * await Promise.all(chunk.map(async key => {
       const isId = typeof key === 'string' && key !== ''
       const doc = isId ? await findDocument(database, key) ?? await winner(database, key) : null
       if (!doc) return { key, error: 'not_found' }
