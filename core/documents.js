@@ -1,43 +1,17 @@
-// Checks documents of layers, editions and styles as they are stored: readers use `faultIn` first and ignore what has a
-// fault. Manifests, blocks and removals are checked in store/records.js; work.js, activity.js, tokens.js have theirs.
-// validate_doc_update.js refuses the same; a test compares both.
+// Checks documents of layers and editions as they are stored: readers use `faultIn` first and ignore what has a fault.
+// The other kinds of documents are in store/records.js, work.js, activity.js and tokens.js. The rules for their fields
+// are those of validate_doc_update.js; a test compares what both refuse.
 import { TilecouchError } from './errors.js'
-import { editionId, isLayer, isTileId, layerId, styleId } from './ids.js'
-import { layerFields } from './layers.js'
-import { isRun } from './runs.js'
-import { isExactTime } from './times.js'
-import { flag, isShallow, listOf, object, text, whole } from './values.js'
+import { editionId, isLayer, layerId } from './ids.js'
+import { editionRules, isShallow, isValue, layerRules } from './rules.js'
+import { object } from './values.js'
 
 const DEPTH = 64 // lists and objects within each other: polygons of features may be in collections in collections
-const STYLE_FILE = 4_194_304 // bytes
 const UNKNOWN = 4096 // characters of a field of a later version
-
-export { isRun }
-/** A number of anything. */
-export const count = whole(0, Number.MAX_SAFE_INTEGER)
-
-const counts = ['tiles', 'created', 'advanced', 'backfilled', 'unchanged', 'failed', 'gone', 'bytes', 'blocks']
-const editionFields = {
-  time: isExactTime,
-  title: text(10_000),
-  source: text(10_000),
-  run: isRun,
-  root: text(100),
-  complete: flag,
-  started: isExactTime,
-  finished: isExactTime,
-  ...Object.fromEntries(counts.map(field => [field, count])),
-  baseline: value => object(value) && listOf(isRun)(value.runs) && listOf(isTileId)(value.differing),
-  from: object
-}
-
-/** A style as MapLibre takes it, as far as a store looks at it. */
-export const isStyle = value =>
-  object(value) && value.version === 8 && object(value.sources) && listOf(object)(value.layers)
 
 /**
  * @typedef {object} Kind
- * @property {Record<string, (value: any) => boolean>} fields
+ * @property {Record<string, string>} fields each with its rule
  * @property {string[]} needs fields that it must have
  * @property {number} most characters of all fields
  * @property {(doc: any) => string} id that the fields make
@@ -48,7 +22,7 @@ export const isStyle = value =>
 /** @type {Record<string, Kind>} */
 export const named = {
   layer: {
-    fields: layerFields,
+    fields: layerRules,
     needs: [],
     most: 262_144,
     id: ({ layer }) => layerId(layer),
@@ -58,30 +32,7 @@ export const named = {
       return renaming === layer ? 'renaming names the layer itself' : undefined
     }
   },
-  edition: { fields: editionFields, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) }
-}
-
-/**
- * Documents of styles, apart from the others: pages that only show tiles do not load this.
- * @type {Record<string, Kind>}
- */
-export const styleKinds = {
-  style: {
-    fields: {
-      time: isExactTime,
-      stored: isExactTime,
-      style: isStyle,
-      digest: value => typeof value === 'string' && value.length <= 100 // of the style and its files
-    },
-    needs: ['time', 'style'],
-    most: 1_048_576,
-    id: ({ layer, time }) => styleId(layer, time),
-    // the validation of CouchDB sees the length that a writer says, and this is the one that is stored
-    fault ({ _attachments: files = {} }) {
-      const tooLong = Object.keys(files).find(name => files[name].length > STYLE_FILE)
-      return tooLong && `its file ${tooLong} is more than ${STYLE_FILE} bytes`
-    }
-  }
+  edition: { fields: editionRules, needs: ['time'], most: 262_144, id: ({ layer, time }) => editionId(layer, time) }
 }
 
 /**
@@ -103,7 +54,7 @@ export function examine (doc, kinds = named) {
       if (field.startsWith('_') || field === 'type' || field === 'layer' || value === undefined) continue
       const length = isShallow(value, DEPTH) ? field.length + JSON.stringify(value).length : Infinity
       size += length
-      const isValid = () => Object.hasOwn(fields, field) ? fields[field](value) : length <= UNKNOWN
+      const isValid = () => Object.hasOwn(fields, field) ? isValue(value, fields[field]) : length <= UNKNOWN
       if (length < Infinity && isValid()) valid[field] = value
       // an invalid upstream may be a password
       else faults.push(`bad ${field.slice(0, 60)}${field === 'upstream' || length > most ? '' : ` ${show(value)}`}`)

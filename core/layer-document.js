@@ -5,7 +5,7 @@ import { TilecouchError } from './errors.js'
 import { WEB_MERCATOR, gridOf } from './grids/index.js'
 import { checkGrid } from './grids/trial.js'
 import { checkLayer, layerId } from './ids.js'
-import { layerFields } from './layers.js'
+import { isLayerField } from './layers.js'
 import { checkRetention } from './retention.js'
 import { checkUpstream, hostOf } from './upstream.js'
 
@@ -41,7 +41,7 @@ export function layerDocument (layer, fields = {}) {
   const doc = /** @type {Record<string, any>} */ ({ _id: layerId(layer), type: 'layer', layer })
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined || value === null || (field === 'grid' && value === WEB_MERCATOR)) continue
-    const isValid = Object.hasOwn(layerFields, field) && layerFields[field](value)
+    const isValid = isLayerField(field, value)
     if (!isValid || (field === 'retina' && value === layer)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
     checked[field]?.(value, fields)
     doc[field] = value

@@ -1,5 +1,6 @@
 // A run is one load or one single write. Its name begins with the moment it began, so that a later run is greater, and
 // two of one moment still have different names: 20240301T101500123-4f9k.
+import { isValue } from './rules.js'
 import { now } from './times.js'
 
 const stampOf = iso => iso.replace(/[-:.Z]/g, '')
@@ -30,7 +31,5 @@ export const runAt = time => typeof time === 'string' ? stampOf(time) : ''
 /** When a run began, in the form every document uses. */
 export const beganAt = run => run ? dateOf(run).toISOString().slice(0, 19) + 'Z' : now()
 
-const RUN = /^\d{8}T\d{9}-[0-9a-z]{4}$/
-
 /** @param {any} value @returns {boolean} */
-export const isRun = value => typeof value === 'string' && RUN.test(value)
+export const isRun = value => isValue(value, 'run')

@@ -1,10 +1,9 @@
 // Documents of tokens: a token for private layers that lives in the store, so that it can be revoked. The store has its
 // hash only; a gateway with private layers compares. validate_doc_update.js refuses the same fields; a test compares
 // both.
-import { isExactTime } from './times.js'
-import { listOf, text } from './values.js'
 import { TilecouchError } from './errors.js'
 import { isLayer } from './ids.js'
+import { recordFields } from './record-values.js'
 
 export const tokenDefaults = {
   layers: 50, // names and patterns of a token
@@ -13,7 +12,6 @@ export const tokenDefaults = {
 
 const FORM = /^tcs\.([a-z0-9]{12})\.([\w-]{43})$/
 const ID = /^[a-z0-9]{12}$/
-const HASH = /^[0-9a-f]{64}$/
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
 /** @param {string} id */
@@ -22,15 +20,7 @@ export const tokenId = id => `token:${id}`
 /** @type {Record<string, import('./documents.js').Kind>} */
 export const tokenKinds = {
   token: {
-    fields: {
-      title: text(200),
-      hash: value => typeof value === 'string' && HASH.test(value), // SHA-256 of its secret
-      layers: value => listOf(isPattern)(value) && value.length > 0 && value.length <= tokenDefaults.layers,
-      until: isExactTime,
-      created: isExactTime,
-      user: value => text(300)(value) && value !== '', // who made it
-      revoked: isExactTime
-    },
+    fields: recordFields.token,
     needs: ['hash', 'layers', 'created', 'user'],
     most: tokenDefaults.most,
     isGeneral: true,

@@ -1,12 +1,11 @@
 // Documents of work: what a long command does, how far it is and how it ended. Each command writes one, at most every
 // few seconds. They are no part of the history of tiles, and are not copied. validate_doc_update.js refuses the same
 // fields; a test compares both.
-import { count, isRun } from './documents.js'
 import { scrub } from './errors.js'
 import { workId } from './ids.js'
+import { recordFields } from './record-values.js'
+import { isRun } from './runs.js'
 import { isPlainText } from './text.js'
-import { isExactTime } from './times.js'
-import { listOf, object, text, whole } from './values.js'
 
 export const workDefaults = {
   every: 5, // seconds between two signs of life, unless the document says otherwise
@@ -17,32 +16,10 @@ export const workDefaults = {
   most: 16_384 // characters of all fields
 }
 
-const STATES = ['running', 'done', 'failed', 'stopped']
-const COMMAND = /^[a-z-]{1,30}$/
-
 /** @type {Record<string, import('./documents.js').Kind>} */
 export const workKinds = {
   work: {
-    fields: {
-      command: value => typeof value === 'string' && COMMAND.test(value),
-      args: listOf(text(1000)), // what was typed after `tilecouch`, to go on or to do it again: see typedAgain
-      edition: isExactTime,
-      state: value => STATES.includes(value),
-      started: isExactTime,
-      seen: isExactTime,
-      finished: isExactTime,
-      every: whole(1, 86_400), // seconds
-      unit: text(100), // of done and total
-      done: count,
-      total: count,
-      rate: value => Number.isFinite(value) && value >= 0, // a second
-      failed: count,
-      failures: listOf(text(1000)), // some of them
-      user: text(300),
-      host: text(300),
-      about: object,
-      error: object
-    },
+    fields: recordFields.work,
     needs: ['command', 'state', 'started', 'seen'],
     most: workDefaults.most,
     isGeneral: true,

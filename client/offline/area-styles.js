@@ -1,7 +1,8 @@
 // The styles of an area: their sprites, and of their glyphs those that its labels need. A style on the device is a
 // document with the id that it has at the store, which names its files by digest. Each file is a document of its own:
 // styles share it, and an interrupted download continues after the last one.
-import { TilecouchError, faultIn, styleKinds } from '../../core/index.js'
+import { TilecouchError, faultIn } from '../../core/index.js'
+import { styleKinds } from '../../core/store/records.js'
 import { drawnRanges, labelsOf, rangesOf, rangesOfLabels } from '../../core/label-text.js'
 import { encodeId } from '../../core/couch/client.js'
 import { Semaphore } from '../../core/promises.js'

@@ -12,7 +12,7 @@ import { areaFrom, selectorOf } from '../area.js'
 import { faultIn } from '../documents.js'
 import { gridOf } from '../grids/index.js'
 import { compareIds } from '../ids.js'
-import { layerFields } from '../layers.js'
+import { isLayerField } from '../layers.js'
 import { lowerBound } from '../lists.js'
 import { AFTER } from '../times.js'
 import { tilesOfPlace } from './blocks.js'
@@ -53,7 +53,7 @@ export class Limits {
     this.#parts = parts.length ? withSelectors(parts, gridIn(layer)) : undefined
     this.#isOwn = own
     // the document of a layer may hold anything
-    const dropped = layerFields.dropped(layer?.dropped) ? layer.dropped : []
+    const dropped = isLayerField('dropped', layer?.dropped) ? layer.dropped : []
     this.#dropped = dropped.map(([from, until, run]) => ({ from, until, run }))
   }
 

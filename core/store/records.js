@@ -1,89 +1,79 @@
-// What manifests, their blocks, removals and limits may hold: see documents.js, which judges layers and editions the
-// same way.
+// What manifests, their blocks, removals, limits and styles may hold: see documents.js, which judges layers and
+// editions the same way.
 import { areaFrom } from '../area.js'
-import { count, faultIn, isRun } from '../documents.js'
-import { MAX_ZOOM } from '../grid.js'
-import { blockId, isTileId, limitsId, manifestId, removedId } from '../ids.js'
-import { isExactTime } from '../times.js'
-import { flag, listOf, object, text, whole } from '../values.js'
-import { hasBlock, isPlace } from './blocks.js'
+import { faultIn } from '../documents.js'
+import { blockId, limitsId, manifestId, removedId, styleId } from '../ids.js'
+import { isRecordValue, recordFields } from '../record-values.js'
+import { hasBlock } from './blocks.js'
 
-const PARTS = 1000 // of a layer
-const BOXES = 100 // of an area
 const DIGESTS = 32_773 // bytes of the largest block
+const STYLE_FILE = 4_194_304 // bytes
 
-const NAME = /^[\w-]{12}$/
-const areNames = listOf(name => typeof name === 'string' && NAME.test(name))
-
-const zoom = whole(0, MAX_ZOOM)
-
-const reach = {
-  zooms: value => object(value) && zoom(value.min) && zoom(value.max) && value.min <= value.max,
-  area (value) {
-    if (!object(value) || !listOf(Array.isArray)(value.boxes) || value.boxes.length > BOXES) return false
-    try {
-      return Boolean(areaFrom(value))
-    } catch (error) {
-      return error.code === 'NO_PROJ4' // said when the area is used: a record that is ignored would change the map
-    }
+/** Whether an area can be read. The rules look at its boxes only. @param {any} area */
+function isArea (area) {
+  try {
+    return area === undefined || Boolean(areaFrom(area))
+  } catch (error) {
+    return error.code === 'NO_PROJ4' // said when the area is used: a record that is ignored would change the map
   }
 }
 
-const partFields = { ...reach, since: isExactTime, current: flag, of: value => listOf(isPart)(value) }
+const areaFault = ({ area }) => isArea(area) ? undefined : 'bad area'
 
-/** Whether a value is a part of a layer: see limits.js. */
-const isPart = value => object(value) &&
-  Object.entries(value).every(([field, own]) => Object.hasOwn(partFields, field) && partFields[field](own))
+const hasAreas = parts => parts.every(({ area, of = [] }) => isArea(area) && hasAreas(of))
 
 /** @type {Record<string, import('../documents.js').Kind>} */
 export const recordKinds = {
   manifest: {
-    fields: {
-      time: isExactTime,
-      run: isRun,
-      part: count,
-      complete: flag,
-      tiles: count,
-      root: text(100),
-      ...reach,
-      blocks: value => object(value) && Object.keys(value).every(isPlace) && Object.values(value).every(areNames),
-      parts: listOf(isPlace)
-    },
+    fields: recordFields.manifest,
     needs: ['time', 'run'],
     most: 1_048_576,
     id: ({ layer, time, run, part }) => manifestId(layer, time, run, part),
-    fault ({ blocks, parts }) {
-      return (blocks === undefined) === (parts === undefined) ? 'it must have either blocks or parts' : undefined
+    fault ({ blocks, parts, area }) {
+      if ((blocks === undefined) === (parts === undefined)) return 'it must have either blocks or parts'
+      return areaFault({ area })
     }
   },
   removed: {
-    fields: {
-      run: isRun,
-      since: isExactTime,
-      until: isExactTime,
-      finished: isExactTime,
-      ...reach,
-      tiles: listOf(isTileId),
-      runs: listOf(isRun)
-    },
+    fields: recordFields.removed,
     needs: ['run'],
     most: 1_048_576,
-    id: ({ layer, run }) => removedId(layer, run)
+    id: ({ layer, run }) => removedId(layer, run),
+    fault: areaFault
   },
   limits: {
-    fields: { parts: value => listOf(isPart)(value) && value.length <= PARTS, own: flag },
+    fields: recordFields.limits,
     needs: ['parts'],
     most: 1_048_576, // an area may be as large as that of a manifest
-    id: ({ layer }) => limitsId(layer)
+    id: ({ layer }) => limitsId(layer),
+    fault: ({ parts }) => hasAreas(parts) ? undefined : 'bad area'
   },
   block: {
-    fields: { z: zoom, x: count, y: count },
+    fields: recordFields.block,
     needs: ['z', 'x', 'y'],
     most: 4096,
-    id: ({ _id, layer, z, x, y }) => blockId(layer, `${z}:${x}:${y}`, NAME.exec(String(_id).slice(-12))?.[0] ?? 'NAME'),
+    id ({ _id, layer, z, x, y }) {
+      const name = String(_id).slice(-12)
+      return blockId(layer, `${z}:${x}:${y}`, isRecordValue(name, 'block') ? name : 'NAME')
+    },
     fault ({ z, x, y, _attachments: attachments }) {
       if (!hasBlock(z, x, y)) return `zoom ${z} has no such block`
       return attachments?.digests?.length > DIGESTS ? `its digests are more than ${DIGESTS} bytes` : undefined
+    }
+  }
+}
+
+/** Documents of styles. @type {Record<string, import('../documents.js').Kind>} */
+export const styleKinds = {
+  style: {
+    fields: recordFields.style,
+    needs: ['time', 'style'],
+    most: 1_048_576,
+    id: ({ layer, time }) => styleId(layer, time),
+    // the validation of CouchDB sees the length that a writer says, and this is the one that is stored
+    fault ({ _attachments: files = {} }) {
+      const tooLong = Object.keys(files).find(name => files[name].length > STYLE_FILE)
+      return tooLong && `its file ${tooLong} is more than ${STYLE_FILE} bytes`
     }
   }
 }

@@ -9,7 +9,7 @@ import { ValidatingPeer, peerOf } from '../store/peer.js'
 import { versions } from '../store/columns.js'
 import { CLOSED_SECURITY, PRIVATE_SECURITY, Store } from '../store/index.js'
 import { settleAll } from '../store/settle.js'
-import { readValidation } from '../store/access.js'
+import { readValidation } from '../store/design-source.js'
 import { walk } from '../store/walk.js'
 
 const BLOCKS = 4 // of a file that are written at once

@@ -2,8 +2,9 @@
 // meanwhile.
 import {
   RESERVED, checkLayer, editionId, endOf, examine, faultIn, isAhead,
-  gridOf, layerDocument, layerId, parseArea, pastRange, selectorOf, styleId, styleKinds
+  gridOf, layerDocument, layerId, parseArea, pastRange, selectorOf, styleId
 } from '../../core/index.js'
+import { styleKinds } from '../../core/store/records.js'
 import { TilecouchError } from '../errors.js'
 import { Extent, union, widen } from '../../core/store/extent.js'
 import { LayerStatements } from '../../core/store/statements.js'

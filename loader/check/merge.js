@@ -1,8 +1,8 @@
 // Merges the conflicting revisions of small documents into one: layers, editions and the mark of the store. Of
 // documents that never change, such as styles and blocks, one revision stays.
-import { STORE_ID, compareIds, faultIn, settingsOf, styleKinds } from '../../core/index.js'
+import { STORE_ID, compareIds, faultIn, settingsOf } from '../../core/index.js'
 import { union } from '../../core/store/extent.js'
-import { faultInRecord } from '../../core/store/records.js'
+import { faultInRecord, styleKinds } from '../../core/store/records.js'
 import { winnerFirst } from '../../core/mirror/index.js'
 import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'

@@ -2,13 +2,12 @@
 // tools: it refuses files that it does not understand, since a file that is silently left out is missed only in
 // production.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { lstat, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
 import { shared } from '../../core/promises.js'
-import { withoutComments } from '../store/access.js'
+import { withModules, withoutComments } from '../store/design-source.js'
 import {
   adminBundles, besides, bundle, clientBundles, invalid as fail, layersBundles, stamp, viewerBundles
 } from './bundle.js'
@@ -114,23 +113,6 @@ async function readTree (folder, top, { wanted = false } = {}) {
     else tree[key] = parseFile(file, extension, withModules(await readFile(file, 'utf8'), file, top))
   }
   return tree
-}
-
-const CODE = /^ *\/\/ !code (\S+)$/gm
-
-/**
- * A design function with modules inside: a line `// !code core/style.js` becomes the code of that file, which imports
- * nothing. So does couchapp.
- * @param {string} text @param {string} file that it is of @param {string} top folder that the names are in
- */
-export function withModules (text, file, top = root) {
-  return text.replace(CODE, (_, name) => {
-    const module = path.join(top, name)
-    if (!existsSync(module)) fail(file, `no such file: ${name}`)
-    const code = readFileSync(module, 'utf8')
-    if (/^import\b/m.test(code)) fail(file, `${name} imports something, which no design function can`)
-    return code.replace(/^export (?=var|function)/gm, '').trim()
-  })
 }
 
 function parseFile (file, extension, text) {

@@ -1,6 +1,6 @@
 // The metadata of MBTiles: names and texts that describe the tiles. Other formats have the same in a metadata.json, as
 // mbutil writes and reads it. Reading leaves out what is not valid: it describes the tiles, it is not the tiles.
-import { PLAIN_NAME, gridOf, isExactTime, layerFields, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
+import { PLAIN_NAME, gridOf, isExactTime, isLayerField, nameAt, parseBbox, plainNameOf } from '../../core/index.js'
 import { extensionOf } from './names.js'
 
 /** The file beside the tiles of a folder. */
@@ -60,7 +60,7 @@ export function layerFieldsOf (metadata, onBad = () => {}) {
     vector_layers: metadata.vector_layers ?? attempt(() => JSON.parse(metadata.json).vector_layers)
   }
   const isMissing = value => value === undefined || value === null
-  const isValid = field => !isMissing(candidates[field]) && layerFields[field](candidates[field])
+  const isValid = field => !isMissing(candidates[field]) && isLayerField(field, candidates[field])
   const isStated = field => !isMissing(metadata[field]) && metadata[field] !== ''
   const invalid = Object.keys(candidates).filter(field => isStated(field) && !isValid(field))
   for (const field of invalid) onBad(`${field} ${JSON.stringify(metadata[field])}`)

@@ -1,6 +1,6 @@
 // Tiles that were only encoded anew are no change, where the layer says so (`same`): the load then takes the bytes that
 // the layer shows at its time, as if the source had given those. Manifests, versions and mirrors need not know of it.
-import { TILE_ATTACHMENT, layerFields, tileId } from '../../core/index.js'
+import { TILE_ATTACHMENT, isLayerField, tileId } from '../../core/index.js'
 import { canonicalText } from '../../core/features.js'
 import { Semaphore } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
@@ -20,7 +20,7 @@ const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
 /** `same` of a layer, where `bytes` takes it back. @param {unknown} value @returns {string | null} */
 export function checkSame (value) {
   if (value === 'bytes') return null
-  if (layerFields.same(value)) return /** @type {string} */ (value)
+  if (isLayerField('same', value)) return /** @type {string} */ (value)
   throw new TilecouchError('BAD_OPTION', { option: '--same', value, why: 'it is bytes, pixels, pixels:N with N from 0 to 99, or features' })
 }
 

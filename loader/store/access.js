@@ -3,11 +3,11 @@
 //
 //   const access = await accessOf(store) // {public, readers, writers, admins, warnings, …}
 //   await setAccess(store, { readers: { roles: ['staff'] } })
-import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { faultsOf, isOpen, lists, rightsOf, withRights, writersOf } from '../../core/access.js'
 import { TilecouchError } from '../errors.js'
 import { Couch } from './couch.js'
+import { readValidation, withoutComments } from './design-source.js'
 
 export { isOpen, isUntouched, lists, readersOf, writersOf } from '../../core/access.js'
 
@@ -111,18 +111,3 @@ function isOneOf ({ name, roles }, group) {
 /** Whether a user may write tiles, provided that CouchDB lets them read. */
 export const mayWrite = (user, security) =>
   isOneOf(user, { roles: ['_admin'] }) || isOneOf(user, security.admins) || isOneOf(user, writersOf(security).writers)
-
-// The validation function of a store (`validate_doc_update`), as the design document has it and for use in Node.
-
-const FILE = new URL('../../_design/tiles/validate_doc_update.js', import.meta.url)
-
-/** @returns {Promise<string>} */
-export const readValidation = () => readFile(FILE, 'utf8')
-
-/**
- * The source of a design function without the comments before it and the semicolon after it. Query servers put `return`
- * or a parenthesis before the source, which a comment there would break.
- * @param {string} text
- */
-export const withoutComments = text =>
-  text.replace(/^(\s*\/\/[^\n]*\n|\s*\/\*[\s\S]*?\*\/)*/, '').trim().replace(/;$/, '')

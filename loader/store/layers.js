@@ -2,8 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   checkLayer, checkNewLayer, checkSound, editionId, examine, faultIn, gridOf, isAdministrative, isSameGrid,
-  layerDocument, layerFields, layerId, layerRange, soundLayers, soundOf
+  layerDocument, layerId, layerRange, soundLayers, soundOf
 } from '../../core/index.js'
+import { layerRules } from '../../core/rules.js'
 import { TilecouchError } from '../errors.js'
 import { fieldsOf } from './revisions.js'
 
@@ -26,7 +27,7 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
     const valid = stored ? examine({ ...stored, type: 'layer', layer }).valid : {}
     const all = Object.entries({ ...before, ...(typeof fields === 'function' ? fields(valid) : fields) })
     // fields of a later version stay as they are
-    const isLater = ([field, value]) => !Object.hasOwn(layerFields, field) &&
+    const isLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
       Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
     const own = Object.fromEntries(all.filter(entry => !isLater(entry)))
     const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, own) })

@@ -6,7 +6,7 @@
 //   const { title, logo } = await readSettings(store)
 import { isDeepStrictEqual } from 'node:util'
 import {
-  CONTRAST, STORE_ID, contrast, formatOf, formats, grounds, inspectTile, settingFields, settingsOf
+  CONTRAST, STORE_ID, contrast, formatOf, formats, grounds, inspectTile, isSetting, settingNames, settingsOf
 } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { LARGEST_LOGO, mark } from './marker.js'
@@ -69,7 +69,7 @@ function described (doc) {
   const settings = settingsOf(doc)
   const { content_type: type, length, data = '' } = doc?._attachments?.logo ?? {}
   const isIgnored = field => doc?.[field] !== undefined && !Object.hasOwn(settings, field)
-  const ignored = Object.keys(settingFields).filter(isIgnored)
+  const ignored = settingNames.filter(isIgnored)
   return {
     ...settings,
     ...(type && !settings.logo && { logo: { type, bytes: length ?? Buffer.byteLength(data, 'base64') } }),
@@ -102,7 +102,7 @@ function checked (doc, { colours, ...changes }) {
   for (const [scheme, value] of Object.entries(colours ?? {})) if (value !== null) checkColour(scheme, value)
   for (const field of Object.keys(takes)) {
     const value = changes[field] ?? undefined
-    if (value !== undefined && !settingFields[field](value)) throw bad(field, value, takes[field])
+    if (value !== undefined && !isSetting(field, value)) throw bad(field, value, takes[field])
   }
   return doc
 }

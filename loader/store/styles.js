@@ -1,6 +1,7 @@
 // Styles of layers: documents that never change, each the style from one time on. There is no head: the newest up to a
 // time counts, so that two writers cannot lose each other's.
-import { checkLayer, checkSound, endOf, faultIn, now, styleId, styleKinds } from '../../core/index.js'
+import { checkLayer, checkSound, endOf, faultIn, now, styleId } from '../../core/index.js'
+import { styleKinds } from '../../core/store/records.js'
 import { encodeId } from '../../core/couch/client.js'
 import { TilecouchError } from '../errors.js'
 

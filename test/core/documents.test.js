@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { activityKinds, examine, faultIn, soundOf, styleKinds, tokenKinds, workKinds } from '../../core/index.js'
-import { faultInRecord } from '../../core/store/records.js'
+import { activityKinds, examine, faultIn, soundOf, tokenKinds, workKinds } from '../../core/index.js'
+import { faultInRecord, styleKinds } from '../../core/store/records.js'
 import { loadDesign } from '../design/helpers.js'
 import { goodDocuments, hostileDocuments } from '../support/hostile-documents.js'
 

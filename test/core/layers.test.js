@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { layerDocument, layerFields, plainNameOf, tileJson } from '../../core/index.js'
+import { layerDocument, plainNameOf, tileJson } from '../../core/index.js'
+import { layerRules } from '../../core/rules.js'
 import { codeOf } from './helpers.js'
 
 const full = {
@@ -11,7 +12,7 @@ const full = {
 describe('layer documents', () => {
   it('hold the fields of a layer under its id', () => {
     assert.deepEqual(layerDocument('osm', full), { _id: 'layer:osm', type: 'layer', layer: 'osm', ...full })
-    assert.deepEqual(Object.keys(full).sort(), Object.keys(layerFields).sort(), 'every field is tried here')
+    assert.deepEqual(Object.keys(full).sort(), Object.keys(layerRules).sort(), 'every field is tried here')
   })
 
   it('leave out what is empty, which is how a field is removed', () => {
@@ -24,7 +25,7 @@ describe('layer documents', () => {
       bounds: [[], [1, 2, 3], [1, 2, 3, 'x'], [1, 2, 3, Infinity], '1,2,3,4'], center: [[1, 2], [1, 2, 3, 4], '0,0,3'], vector_layers: [{}, [1], [null], [[]]],
       format: [3], tileSize: [63, 4097, 256.5, '256'], ttl: [0, -1, 1.5, '7d', Infinity], upstream: ['https://example.org', [], 3], offline: ['no', 0, []], retention: [[], 5], dropped: ['2024', [['2024']], [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z']], [['2023-03-01T00:00:00Z', '2024-03-01T00:00:00Z', 'x']]], pruned: [true, '2024', '2024-02-30T00:00:00Z'], renaming: ['Town', 'layer', 3], retina: ['Town', 'osm', 'layer', 3], group: [3, []], order: [-1, 1.5, '3', 1e7], same: ['bytes', 'pixels:', 'pixels:100', 'pixels:-1', 'Features', 3, ['pixels'], 'pixels\n'], encoding: ['mlt', 'Terrarium', '', 3, ['mapbox'], 'toString'], grid: [3, true, ['LV95']]
     }
-    assert.deepEqual(Object.keys(bad).sort(), Object.keys(layerFields).sort(), 'every field is tried here')
+    assert.deepEqual(Object.keys(bad).sort(), Object.keys(layerRules).sort(), 'every field is tried here')
     for (const [field, values] of Object.entries(bad)) {
       for (const value of values) {
         assert.throws(() => layerDocument('osm', { [field]: value }), { code: 'BAD_LAYER_FIELD', message: new RegExp(`bad ${field} `) }, `${field}: ${JSON.stringify(value)}`)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
-import { withModules } from '../../loader/couchapp/compose.js'
+import { withModules } from '../../loader/store/design-source.js'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { RESERVED, isExactTime, isLayer, isTileId, tileId, versionId } from '../../core/index.js'
-import { layerFields } from '../../core/layers.js'
-import { settingFields, settingsOf } from '../../core/settings.js'
+import { isValue, layerRules } from '../../core/rules.js'
+import { isSetting, settingNames, settingsOf } from '../../core/settings.js'
 import { loadDesign } from './helpers.js'
 
 const validate = loadDesign('_design/tiles/validate_doc_update.js')
@@ -215,14 +215,14 @@ describe('validate_doc_update', () => {
 
   it('agrees with core on what the fields of a layer may be', () => {
     const values = [0, 5, -1, 1.5, 'text', '', true, false, null, [], [1, 2, 3, 4], {}, { a: 1 }]
-    for (const field of Object.keys(layerFields)) {
+    for (const field of Object.keys(layerRules)) {
       for (const value of values) {
         const doc = { _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: value }
         const allowed = verdict(doc) === undefined
-        assert.equal(allowed, layerFields[field](value), `${field} ${JSON.stringify(value)}`)
+        assert.equal(allowed, isValue(value, layerRules[field]), `${field} ${JSON.stringify(value)}`)
       }
     }
-    for (const field of Object.keys(layerFields)) forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of this layer must be`))
+    for (const field of Object.keys(layerRules)) forbids({ _id: 'layer:osm', type: 'layer', layer: 'osm', [field]: field === 'offline' ? 'no' : true }, new RegExp(`^${field} of this layer must be`))
     forbids({ _id: 'tilecouch', type: 'store', schema: 'x' }, /schema of this store must be/)
   })
 
@@ -258,12 +258,12 @@ describe('validate_doc_update', () => {
       places: [[], [['Bern', 7.4, 46.9, 10]], [['Bern', 7.4, 96.9, 10]], [['Bern', 7.4, 46.9]], [['Bern', '7.4', 46.9, 10]], [[3, 7.4, 46.9, 10]], ['Bern'], {}, Array.from({ length: 2001 }, () => ['B', 1, 1, 1])],
       activityDays: [30, 365, 36500, 29, 0, -1, 30.5, 36501, '365', null, true, [], {}]
     }
-    assert.deepEqual(Object.keys(values).sort(), Object.keys(settingFields).sort(), 'every field is tried here')
+    assert.deepEqual(Object.keys(values).sort(), [...settingNames].sort(), 'every field is tried here')
     for (const [field, some] of Object.entries(values)) {
       for (const value of some) {
         const doc = { ...marker, [field]: value }
-        assert.equal(verdict(doc) === undefined, settingFields[field](value), `${field} ${JSON.stringify(value).slice(0, 80)}`)
-        assert.deepEqual(settingsOf(doc), settingFields[field](value) ? { [field]: value } : {})
+        assert.equal(verdict(doc) === undefined, isSetting(field, value), `${field} ${JSON.stringify(value).slice(0, 80)}`)
+        assert.deepEqual(settingsOf(doc), isSetting(field, value) ? { [field]: value } : {})
       }
     }
     assert.equal(verdict({ ...marker, created: T, published: T, demo: T, uuid: 'u', later: { x: 1 } }), undefined)

@@ -3,7 +3,7 @@
 import { element, write } from '../../../client/timeline/dom.js'
 import { faultIn } from '../../../core/documents.js'
 import { layerId } from '../../../core/ids.js'
-import { layerFields } from '../../../core/layers.js'
+import { isLayerField } from '../../../core/layers.js'
 import { button, soon } from '../../dom.js'
 import { date } from '../../format.js'
 import { texts } from '../../words/admin/index.js'
@@ -158,7 +158,7 @@ export class LayerForm {
     const doc = this.#app.docs.get(layerId(this.#layer)) ?? {}
     const own = this.#fields.filter(({ name }) => name !== 'upstream')
       .map(field => [field.name, this.#valueOf(field)])
-      .filter(([name, value]) => value === undefined || layerFields[name](value))
+      .filter(([name, value]) => value === undefined || isLayerField(name, value))
     return { ...doc, ...Object.fromEntries(own) }
   }
 
@@ -207,7 +207,7 @@ export class LayerForm {
     for (const field of touched) {
       try {
         const value = field.read()
-        const isGood = value === undefined || layerFields[field.name](value)
+        const isGood = value === undefined || isLayerField(field.name, value)
         if (isGood) changes[field.name] = value
         else refuse(field, words.bad.fields[field.name] ?? words.bad.other)
       } catch (error) {

@@ -7,7 +7,7 @@ import { Couch } from '../../store/couch.js'
 import { LimitsNotes } from './limits.js'
 import { initialFill } from './initial-fill.js'
 import { ValidatingPeer, peerOf } from '../../store/peer.js'
-import { readValidation } from '../../store/access.js'
+import { readValidation } from '../../store/design-source.js'
 import { checkSides, openSource } from './sides.js'
 import { adoptEmpty, makeDatabase, makeReady } from './target.js'
 

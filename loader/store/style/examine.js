@@ -1,5 +1,5 @@
 // Looks at a style before it is stored: what it names must be there when it is served.
-import { isStyle } from '../../../core/index.js'
+import { isRecordValue } from '../../../core/record-values.js'
 import { stacksIn } from '../../../core/label-text.js'
 
 const REMOTE = /^https?:\/\//i
@@ -13,7 +13,7 @@ const TILED = ['vector', 'raster', 'raster-dem']
  * @returns {string | undefined} the first thing that is wrong, in words
  */
 export function whyNotStyle (style, files, layers) {
-  if (!isStyle(style)) return 'it is no style of version 8, with sources and layers'
+  if (!isRecordValue(style, 'style')) return 'it is no style of version 8, with sources and layers'
   return whyNotSources(style.sources, layers) ?? whyNotLayers(style) ?? whyNotSprite(style, files) ??
     whyNotGlyphs(style, files)
 }

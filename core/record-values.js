@@ -1,0 +1,29 @@
+// The rules of records, styles and the administration of a store, together with those of rules.js, whose types they
+// use.
+import {
+  activityRules, blockRules, limitsRules, manifestRules, recordPatterns, recordTypes, removedRules, storeRules,
+  styleRules, tokenRules, workRules
+} from './record-rules.js'
+import { isValue, textPatterns, valueTypes } from './rules.js'
+
+/** Kind of document -> its fields, each with its rule. */
+export const recordFields = addRecordRules()
+
+function addRecordRules () {
+  Object.assign(textPatterns, recordPatterns)
+  Object.assign(valueTypes, recordTypes(isValue))
+  return {
+    style: styleRules,
+    manifest: manifestRules,
+    removed: removedRules,
+    limits: limitsRules,
+    block: blockRules,
+    work: workRules,
+    activity: activityRules,
+    token: tokenRules,
+    store: storeRules
+  }
+}
+
+/** Whether a value is what a rule says: see rules.js. @param {any} value @param {string} rule */
+export const isRecordValue = (value, rule) => isValue(value, rule)
