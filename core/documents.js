@@ -46,8 +46,9 @@ export function examine (doc, kinds = named) {
   const valid = /** @type {Record<string, any>} */ ({})
   const { type, layer } = object(doc) ? doc : /** @type {any} */ ({})
   if (typeof type !== 'string' || !Object.hasOwn(kinds, type)) faults.push(`its type is ${show(type)}`)
-  else if (!isLayer(layer) && !(kinds[type].isGeneral && layer === undefined)) faults.push(`its layer is ${show(layer)}`)
-  else {
+  else if (!isLayer(layer) && !(kinds[type].isGeneral && layer === undefined)) {
+    faults.push(`its layer is ${show(layer)}`)
+  } else {
     const { fields, needs, most, id, fault } = kinds[type]
     let size = 0
     for (const [field, value] of Object.entries(doc)) {

@@ -58,7 +58,9 @@ function * polygonsOf (object, where, depth) {
       return yield * readPolygon(object.coordinates, where)
     case 'MultiPolygon':
       if (!Array.isArray(object.coordinates)) throw bad(`${where} has no coordinates`)
-      for (const [index, rings] of object.coordinates.entries()) yield * readPolygon(rings, `polygon ${index + 1} of ${where}`)
+      for (const [index, rings] of object.coordinates.entries()) {
+        yield * readPolygon(rings, `polygon ${index + 1} of ${where}`)
+      }
       return
     case 'Feature':
       // a feature without a geometry is allowed, and is nowhere
@@ -75,7 +77,9 @@ function * polygonsOf (object, where, depth) {
 
 function * eachOf (list, where, name, depth) {
   if (!Array.isArray(list)) throw bad(`${where} has no list of ${name === 'feature' ? 'features' : 'geometries'}`)
-  for (const [index, object] of list.entries()) yield * polygonsOf(object, `${name} ${index + 1} of ${where}`, depth + 1)
+  for (const [index, object] of list.entries()) {
+    yield * polygonsOf(object, `${name} ${index + 1} of ${where}`, depth + 1)
+  }
 }
 
 // GeoJSON of before 2016 could name another system; its numbers would be read as degrees
@@ -97,7 +101,9 @@ function * readPolygon (rings, where) {
 /** @returns {Ring} */
 function readRing (ring, where) {
   if (!Array.isArray(ring)) throw bad(`${where} is ${show(ring)}, not a list of positions`)
-  if (ring.length < 4) throw bad(`${where} has ${ring.length} positions: a ring has at least 4, the last being the first again`)
+  if (ring.length < 4) {
+    throw bad(`${where} has ${ring.length} positions: a ring has at least 4, the last being the first again`)
+  }
   const read = ring.map((position, index) => readPosition(position, () => `position ${index + 1} of ${where}`))
   const [first, last] = [read[0], read[read.length - 1]]
   if (first[0] !== last[0] || first[1] !== last[1]) {

@@ -112,7 +112,13 @@ export const UNMIRRORED_IDS = `^_design/|^limits:[^:]+$|${ADMINISTRATIVE_IDS}`
  */
 export const isAdministrative = id => ADMINISTRATIVE.test(id)
 
-const OF_LAYER = /^(?:(layer|limits):([^:@]+)|(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)|(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\d+))?|(block):([^:@]+):(\d+):(\d+):(\d+):[\w-]+|(removed):([^:@]+):[^:]+)$/
+const OF_LAYER = new RegExp(`^(?:${[
+  '(layer|limits):([^:@]+)',
+  '(edition|style):([^:@]+)@([^:]+:[^:]+:[^:]+)',
+  '(manifest):([^:@]+)@([^:]+:[^:]+:[^:]+):([^:]+)(?::(\\d+))?',
+  '(block):([^:@]+):(\\d+):(\\d+):(\\d+):[\\w-]+',
+  '(removed):([^:@]+):[^:]+'
+].join('|')})$`)
 
 /**
  * The kind of a document of a layer, its layer and its time. Nothing for a tile, and for what belongs to no layer. A

@@ -58,7 +58,9 @@ const checks = {
       const type = u32(bytes, at + 4)
       if (!isChunkType(bytes, at + 4)) return `no chunk at byte ${at}`
       if (at === 8 && (type !== IHDR || length !== 13)) return 'no IHDR'
-      if (at + 12 + length > bytes.length) return `${ascii(bytes, at + 4, 4)} needs ${at + 12 + length} bytes, there are ${bytes.length}`
+      if (at + 12 + length > bytes.length) {
+        return `${ascii(bytes, at + 4, 4)} needs ${at + 12 + length} bytes, there are ${bytes.length}`
+      }
       if (type === IDAT) data = true
       if (type === IEND) return data ? undefined : 'no image data'
       at += 12 + length
@@ -93,7 +95,9 @@ const checks = {
       if (at + 8 > bytes.length) return `box cut off at byte ${at}`
       const type = ascii(bytes, at + 4, 4)
       const length = boxLength(bytes, at)
-      if (length < 8 || at + length > bytes.length) return `${type} needs ${at + length} bytes, there are ${bytes.length}`
+      if (length < 8 || at + length > bytes.length) {
+        return `${type} needs ${at + length} bytes, there are ${bytes.length}`
+      }
       if (type === 'mdat') pixels = true
       if (type === 'meta' || type === 'moov') described = true
       at += length

@@ -42,7 +42,9 @@ export function layerDocument (layer, fields = {}) {
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined || value === null || (field === 'grid' && value === WEB_MERCATOR)) continue
     const isValid = isLayerField(field, value)
-    if (!isValid || (field === 'retina' && value === layer)) throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    if (!isValid || (field === 'retina' && value === layer)) {
+      throw new TilecouchError('BAD_LAYER_FIELD', { field, value })
+    }
     checked[field]?.(value, fields)
     doc[field] = value
   }

@@ -36,7 +36,9 @@ function titleOf (doc) {
 
 /** An attribution may have links. */
 function plain (text) {
-  return typeof text === 'string' ? text.replace(/<[^>]*>/g, '').replace(/&copy;/g, '©').replace(/&amp;/g, '&') : undefined
+  return typeof text === 'string'
+    ? text.replace(/<[^>]*>/g, '').replace(/&copy;/g, '©').replace(/&amp;/g, '&')
+    : undefined
 }
 
 function zoomOf (value, otherwise) {
@@ -65,7 +67,8 @@ function encoded (text) {
 }
 
 function xyzSource (doc, place, time) {
-  return 'type=xyz&url=' + encoded(templateOf(doc, place, time)) + '&zmax=' + zoomOf(doc.maxzoom, 18) + '&zmin=' + zoomOf(doc.minzoom, 0) +
+  return 'type=xyz&url=' + encoded(templateOf(doc, place, time)) +
+    '&zmax=' + zoomOf(doc.maxzoom, 18) + '&zmin=' + zoomOf(doc.minzoom, 0) +
     (isVector(doc) ? '' : '&tilePixelRatio=' + ratioOf(doc))
 }
 
@@ -168,7 +171,8 @@ export function qgisLayers (doc, options) {
     entries = group(title, true, true, entries + group(title + ' (' + times.length + ')', false, false, tree(editions)))
   }
   return '<!DOCTYPE qgis-layer-definition>\n<qlr>\n' + group('', true, false, entries) + '<maplayers>\n' +
-    newest.concat(editions).map(function (layer) { return mapLayer(doc, layer, crs) }).join('') + '</maplayers>\n</qlr>\n'
+    newest.concat(editions).map(function (layer) { return mapLayer(doc, layer, crs) }).join('') +
+    '</maplayers>\n</qlr>\n'
 }
 
 /** What a list of connections holds: a name of the address -> the elements of QGIS. */

@@ -62,7 +62,8 @@ export function recordTypes (isValue) {
     dark: function (value) { return isValue(value, 'hex') && luminance(value) / luminance('#17424b') >= 4.5 },
     colours: function (value) { return holds(value, { light: 'light', dark: 'dark' }) },
     template: function (value) {
-      return isValue(value, 'address') && ['{z}', '{x}', '{y}'].every(function (part) { return value.indexOf(part) >= 0 })
+      return isValue(value, 'address') &&
+        ['{z}', '{x}', '{y}'].every(function (part) { return value.indexOf(part) >= 0 })
     },
     base: function (value) {
       var rules = { url: 'template', name: 'text 200', attribution: 'text 2000', maxzoom: 'whole 0 30' }

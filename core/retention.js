@@ -39,7 +39,9 @@ const isTimes = value => Array.isArray(value) && value.every(time => parsePeriod
 
 /** Field -> what its value must be. */
 const FIELDS = {
-  ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, { is: isCount(MOST), must: `a whole number up to ${MOST}` }])),
+  ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, {
+    is: isCount(MOST), must: `a whole number up to ${MOST}`
+  }])),
   within: { is: isCount(LONGEST), must: 'whole seconds, at most 1000 years' },
   editions: { is: value => value === true || isTimes(value), must: 'true (all) or a list of times' }
 }

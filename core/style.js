@@ -10,16 +10,27 @@
 // What the names of source layers say: the first pattern that fits a name counts. rank: 1 is the bottom of the map.
 // light, dark: a hue, a saturation and a lightness. width: of lines at zooms 6, 12 and 18, in pixels
 var KINDS = [
-  { name: 'boundary', pattern: /boundar|admin|border/, rank: 8, light: [285, 18, 58], dark: [285, 18, 52], width: [0.6, 1.2, 2.5], isLine: true },
-  { name: 'building', pattern: /building|housenum/, rank: 5, light: [28, 22, 80], dark: [28, 8, 26], width: [0.3, 0.5, 1] },
-  { name: 'rail', pattern: /rail|tram|subway|transit/, rank: 7, light: [230, 8, 55], dark: [230, 10, 48], width: [0.3, 0.8, 2.5] },
-  { name: 'road', pattern: /road|street|highway|motorway|transport|path|track|cycle|bridge|tunnel/, rank: 6, light: [36, 60, 62], dark: [36, 22, 42], width: [0.4, 1.2, 9] },
-  { name: 'waterway', pattern: /waterway|river|stream|canal/, rank: 3, light: [207, 52, 70], dark: [212, 42, 32], width: [0.5, 1.3, 4] },
-  { name: 'ice', pattern: /glacier|(^|[^a-z])(ice|snow)/, rank: 1, light: [195, 45, 93], dark: [205, 18, 32], width: [0.5, 1, 1.5] },
-  { name: 'water', pattern: /water|ocean|sea($|[^a-z])|lake|reservoir|hydro|bathymetr/, rank: 3, light: [207, 52, 78], dark: [215, 40, 19], width: [0.5, 1, 2] },
-  { name: 'green', pattern: /park|forest|wood|green|grass|vegetation|meadow|nature|reserve|golf|garden|pitch|orchard|farm/, rank: 2, light: [98, 38, 82], dark: [130, 18, 17], width: [0.5, 1, 1.5] },
-  { name: 'land', pattern: /land|earth|country|countries|continent|state|surface|sand|beach|island/, rank: 1, light: [48, 28, 91], dark: [210, 6, 15], width: [0.5, 1, 1.5] },
-  { name: 'place', pattern: /place|label|poi|point|address|settlement|cit(y|ies)|town|station|peak/, rank: 9, light: [340, 42, 46], dark: [340, 45, 68], width: [0.5, 1, 2] }
+  { name: 'boundary', pattern: /boundar|admin|border/, rank: 8,
+    light: [285, 18, 58], dark: [285, 18, 52], width: [0.6, 1.2, 2.5], isLine: true },
+  { name: 'building', pattern: /building|housenum/, rank: 5,
+    light: [28, 22, 80], dark: [28, 8, 26], width: [0.3, 0.5, 1] },
+  { name: 'rail', pattern: /rail|tram|subway|transit/, rank: 7,
+    light: [230, 8, 55], dark: [230, 10, 48], width: [0.3, 0.8, 2.5] },
+  { name: 'road', pattern: /road|street|highway|motorway|transport|path|track|cycle|bridge|tunnel/, rank: 6,
+    light: [36, 60, 62], dark: [36, 22, 42], width: [0.4, 1.2, 9] },
+  { name: 'waterway', pattern: /waterway|river|stream|canal/, rank: 3,
+    light: [207, 52, 70], dark: [212, 42, 32], width: [0.5, 1.3, 4] },
+  { name: 'ice', pattern: /glacier|(^|[^a-z])(ice|snow)/, rank: 1,
+    light: [195, 45, 93], dark: [205, 18, 32], width: [0.5, 1, 1.5] },
+  { name: 'water', pattern: /water|ocean|sea($|[^a-z])|lake|reservoir|hydro|bathymetr/, rank: 3,
+    light: [207, 52, 78], dark: [215, 40, 19], width: [0.5, 1, 2] },
+  { name: 'green',
+    pattern: /park|forest|wood|green|grass|vegetation|meadow|nature|reserve|golf|garden|pitch|orchard|farm/, rank: 2,
+    light: [98, 38, 82], dark: [130, 18, 17], width: [0.5, 1, 1.5] },
+  { name: 'land', pattern: /land|earth|country|countries|continent|state|surface|sand|beach|island/, rank: 1,
+    light: [48, 28, 91], dark: [210, 6, 15], width: [0.5, 1, 1.5] },
+  { name: 'place', pattern: /place|label|poi|point|address|settlement|cit(y|ies)|town|station|peak/, rank: 9,
+    light: [340, 42, 46], dark: [340, 45, 68], width: [0.5, 1, 2] }
 ]
 var OTHER = { name: 'other', rank: 4, width: [0.6, 1.4, 3.5] } // such as the data of a user
 var SLOTS = 12 // hues of other source layers
@@ -196,7 +207,9 @@ export function defaultStyle (doc, options) {
     style.zoom = doc.center[2]
   }
   style.sources[name] = source
-  style.layers = [{ id: 'background', type: 'background', paint: { 'background-color': hsl(THEMES[theme].background) } }]
+  style.layers = [{
+    id: 'background', type: 'background', paint: { 'background-color': hsl(THEMES[theme].background) }
+  }]
   if (!isVector && isTerrain) {
     style.layers.push({
       id: 'hillshade',

@@ -4,7 +4,8 @@
 import { TilecouchError } from './errors.js'
 
 const EXACT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
-const WRITTEN = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,]\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?$/i
+const CLOCK = '(\\d\\d)(?::(\\d\\d)(?::(\\d\\d)(?:[.,]\\d+)?)?)?(Z|[+-]\\d\\d:?\\d\\d)?'
+const WRITTEN = new RegExp(`^(\\d{4})(?:-(\\d\\d)(?:-(\\d\\d)(?:[T ]${CLOCK})?)?)?$`, 'i')
 
 const UNITS = { s: 1, m: 60, h: 3600, d: 86400, w: 604800, y: 31536000 }
 

@@ -77,7 +77,8 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     ...(!own && { EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml' }),
     ...settings.params
   }
-  const query = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`).join('&')
+  const pairs = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`)
+  const query = pairs.join('&')
   return settings.url + (!settings.url.includes('?') ? '?' : /[?&]$/.test(settings.url) ? '' : '&') + query
 }
 
@@ -89,7 +90,8 @@ const plain = value => value.toFixed(8).replace(/\.?0+$/, '').replace(/^-0$/, '0
 
 /** What a server says went wrong, from a ServiceException of any version. */
 export function exceptionText (text) {
-  const [, code, message] = /<(?:\w+:)?ServiceException(?=[\s>])(?:[^>]*?\scode="([^"]*)")?[^>]*>([\s\S]*?)<\//.exec(text) ?? []
+  const exception = /<(?:\w+:)?ServiceException(?=[\s>])(?:[^>]*?\scode="([^"]*)")?[^>]*>([\s\S]*?)<\//
+  const [, code, message] = exception.exec(text) ?? []
   if (message === undefined) return undefined
   const clean = message.replace(/<!\[CDATA\[|\]\]>/g, '').replace(/\s+/g, ' ').trim().slice(0, 200)
   return [code, clean].filter(Boolean).join(': ')

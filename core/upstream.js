@@ -71,7 +71,10 @@ export const isOfType = (field, type) =>
 
 const isText = value => typeof value === 'string' && value.length <= 1000 && !/[\p{Cc}]/u.test(value)
 const between = (low, high) => (
-  { test: value => Number.isFinite(value) && value >= low && value <= high, why: `must be a number from ${low} to ${high}` }
+  {
+    test: value => Number.isFinite(value) && value >= low && value <= high,
+    why: `must be a number from ${low} to ${high}`
+  }
 )
 const whole = (low, high) => ({ test: isWhole(low, high), why: `must be a whole number from ${low} to ${high}` })
 const oneOf = (...values) => (
@@ -82,12 +85,17 @@ const text = { test: isText, why: 'must be a text' }
 const isSubdomain = name => typeof name === 'string' && /^[a-z0-9]([a-z0-9.-]{0,60}[a-z0-9])?$/i.test(name)
 
 // set by requests themselves, or dishonest
-const OWN_HEADERS = /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|keep-alive|expect|range|if-.*|accept-encoding|user-agent|proxy-.*)$/i
+const OWN_HEADERS = new RegExp(`^(${[
+  'host', 'connection', 'content-.*', 'transfer-encoding', 'te', 'trailer', 'upgrade', 'keep-alive', 'expect', 'range',
+  'if-.*', 'accept-encoding', 'user-agent', 'proxy-.*'
+].join('|')})$`, 'i')
 const OWN_PARAMS = /^(service|request|version|layers|styles|srs|crs|bbox|width|height|format|transparent)$/i
 
 const rules = {
   type: oneOf('xyz', 'tms', 'wmts', 'wms'),
-  url: { test: value => isText(value) && value !== '', why: 'must be an address, such as https://example.org/{z}/{x}/{y}.png' },
+  url: {
+    test: value => isText(value) && value !== '', why: 'must be an address, such as https://example.org/{z}/{x}/{y}.png'
+  },
   subdomains: {
     test: value => Array.isArray(value) && value.length > 0 && value.length <= 100 && value.every(isSubdomain),
     why: 'must be a list of names, such as ["a", "b", "c"]'
@@ -102,7 +110,10 @@ const rules = {
   matrix: { test: isMatrix, why: 'must hold {z}, such as EPSG:3857:{z}, or be an object of zooms and names' },
   version: oneOf('1.1.1', '1.3.0'),
   srs: text,
-  format: { test: value => isText(value) && /^image\/(png|jpeg|webp)(?![a-z+.])/.test(value), why: 'must be image/png, image/jpeg or image/webp' },
+  format: {
+    test: value => isText(value) && /^image\/(png|jpeg|webp)(?![a-z+.])/.test(value),
+    why: 'must be image/png, image/jpeg or image/webp'
+  },
   transparent: { test: value => typeof value === 'boolean', why: 'must be true or false' },
   params: { test: isObject, why: 'must be an object of texts' },
   metatile: whole(1, 8),
@@ -232,7 +243,10 @@ const inBraces = name => `{${NAMES[name] ?? name}}`
 const NEEDED = [['z', 'tilematrix', 'quadkey'], ['x', 'tilecol', 'quadkey'], ['y', '-y', 'tilerow', 'quadkey']]
 
 // parameters that are keys, tokens, passwords; in headers the word is enough, wherever it stands
-const SECRET_PARAMETER = /^(x-)?(api|app|access|auth|client|subscription|license|map|maps|tile|tiles)?[-_]?(key|keys|token|secret|code|pass|passwd|password|pwd|auth|authorization|authentication|credentials?|signature|sig|session|sessionid|user|username|login|jwt|bearer)$/i
+const OF_WHAT = 'api|app|access|auth|client|subscription|license|map|maps|tile|tiles'
+const SECRETS = 'key|keys|token|secret|code|pass|passwd|password|pwd|auth|authorization|authentication|' +
+  'credentials?|signature|sig|session|sessionid|user|username|login|jwt|bearer'
+const SECRET_PARAMETER = new RegExp(`^(x-)?(${OF_WHAT})?[-_]?(${SECRETS})$`, 'i')
 const SECRET_HEADER = /auth|cookie|token|secret|key|passw|credential|signature|session|jwt/i
 
 /**
@@ -272,7 +286,9 @@ function checkTemplate (type, url, { subdomains, layers }) {
   if (found.includes('s') && !subdomains) refuse('subdomains', 'are needed: the url has {s}')
   if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
   const [, authority] = /^[a-z]+:\/\/([^/\\?#]*)/i.exec(url) ?? []
-  if (authority && /\{(?!s\})/i.test(authority)) refuse('url', 'may have {s} in the name of the host, and nothing else in braces')
+  if (authority && /\{(?!s\})/i.test(authority)) {
+    refuse('url', 'may have {s} in the name of the host, and nothing else in braces')
+  }
   checkParsed(fillTemplate(url, () => '1'))
 }
 
@@ -287,7 +303,9 @@ function checkAddress (url, own) {
 /** Messages do not repeat the address: what is wrong with it may be a password. @param {string} url */
 function checkParsed (url) {
   // without two slashes and the name of a host, the parser takes the next best word for one: what stands in braces, too
-  if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
+  if (!/^[a-z]+:\/\/[^/\\?#]/i.test(url) || !URL.canParse(url)) {
+    refuse('url', 'is not an address, such as https://example.org/{z}/{x}/{y}.png')
+  }
   const parsed = new URL(url)
   if (!/^https?:$/.test(parsed.protocol)) refuse('url', 'must begin with http:// or https://')
   if (parsed.username || parsed.password) refuse('url', 'holds a name or password, and everybody can read it here')

@@ -182,7 +182,9 @@ export class CouchClient extends Requester {
   #decoded (rows, { base64, packed, check }) {
     for (const { doc } of rows) {
       for (const attachment of Object.values(doc?._attachments ?? {})) {
-        if (this.#decode && !base64 && typeof attachment.data === 'string') attachment.data = this.#decode(attachment.data)
+        if (this.#decode && !base64 && typeof attachment.data === 'string') {
+          attachment.data = this.#decode(attachment.data)
+        }
       }
     }
     check?.(rows)

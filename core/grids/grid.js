@@ -76,7 +76,11 @@ export class Grid {
   /** @param {number} z @returns {Matrix} */
   matrix (z) {
     const matrix = this.matrices[z - this.firstZoom]
-    if (!matrix) throw new TilecouchError('BAD_TILE', { value: `zoom ${z}`, why: `${this.id} has zooms ${this.firstZoom} to ${this.lastZoom}` })
+    if (!matrix) {
+      throw new TilecouchError('BAD_TILE', {
+        value: `zoom ${z}`, why: `${this.id} has zooms ${this.firstZoom} to ${this.lastZoom}`
+      })
+    }
     return matrix
   }
 
@@ -93,7 +97,9 @@ export class Grid {
     }
     if (!this.has(z, x, y)) {
       const { columns, rows } = this.matrix(z)
-      throw new TilecouchError('BAD_TILE', { value, why: `zoom ${z} of ${this.id} has columns 0 to ${columns - 1} and rows 0 to ${rows - 1}` })
+      throw new TilecouchError('BAD_TILE', {
+        value, why: `zoom ${z} of ${this.id} has columns 0 to ${columns - 1} and rows 0 to ${rows - 1}`
+      })
     }
     return { z, x, y }
   }

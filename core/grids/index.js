@@ -59,7 +59,10 @@ function makeGrid (field, tileSize) {
   const isNamed = typeof field === 'string'
   if (!isNamed && JSON.stringify(field)?.length > LONGEST) throw bad(`it has more than ${LONGEST} characters`)
   const set = isNamed ? Object.hasOwn(tileMatrixSets, field) && tileMatrixSets[field]() : field
-  if (isNamed && !set) throw bad(`there is no ${JSON.stringify(field)}: there are ${gridNames().join(', ')}, or a TileMatrixSet of the OGC as JSON`)
+  if (isNamed && !set) {
+    throw bad(`there is no ${JSON.stringify(field)}: there are ${gridNames().join(', ')}, or a TileMatrixSet of the ` +
+      'OGC as JSON')
+  }
   checkSet(set)
   const size = tileSize ?? set.tileMatrices[0].tileWidth
   const system = systemOf(set)
@@ -122,7 +125,10 @@ function systemOf ({ crs, orderedAxes, proj4 }) {
   const [, body, number] = AUTHORITY.exec(uri ?? '') ?? []
   const code = body ? `${body}:${number}` : /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
   const isCode = isText(100)(code) && /^\w+:\w+$/.test(code)
-  if (!isCode || typeof (uri ?? '') !== 'string') throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id`)
+  if (!isCode || typeof (uri ?? '') !== 'string') {
+    throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write ` +
+      'http://www.opengis.net/def/crs/EPSG/0/2056, or PROJJSON with an id')
+  }
   if (!wkt && !proj4 && !definitionOf(code)) {
     const how = 'add its PROJ string as "proj4", or write crs as {"wkt": PROJJSON}'
     throw bad(`the coordinate system ${code} is not known here: ${how}`)
@@ -143,13 +149,16 @@ const isPair = value => Array.isArray(value) && value.length === 2 && value.ever
 /** @param {any} set */
 function checkSet (set) {
   if (!isObject(set)) throw bad('it must be a name, or a TileMatrixSet of the OGC as JSON')
-  if (!isName(set.id)) throw bad(`its id ${JSON.stringify(set.id)?.slice(0, 60)} must be 1 to 100 letters, digits and . _ : -`)
+  if (!isName(set.id)) {
+    throw bad(`its id ${JSON.stringify(set.id)?.slice(0, 60)} must be 1 to 100 letters, digits and . _ : -`)
+  }
   if (typeof set.crs !== 'string' && !isObject(set.crs)) throw bad('it has no crs')
   for (const field of ['title', 'uri', 'wellKnownScaleSet', 'proj4']) {
     if (set[field] !== undefined && !isText(2000)(set[field])) throw bad(`its ${field} must be a text`)
   }
   const axes = set.orderedAxes
-  if (axes !== undefined && !(Array.isArray(axes) && axes.length === 2 && axes.every(axis => typeof axis === 'string'))) {
+  const areAxes = Array.isArray(axes) && axes.length === 2 && axes.every(axis => typeof axis === 'string')
+  if (axes !== undefined && !areAxes) {
     throw bad('its orderedAxes must be two names')
   }
   const { tileMatrices } = set
@@ -161,7 +170,9 @@ function checkSet (set) {
   if (tileMatrices.some(matrix => matrix.tileWidth !== tileWidth)) throw bad('all matrices must have tiles of one size')
   if (new Set(tileMatrices.map(({ id }) => id)).size < tileMatrices.length) throw bad('two matrices have the same id')
   const cells = tileMatrices.map(({ cellSize }) => cellSize)
-  if (cells.some((cell, index) => index && cell >= cells[index - 1])) throw bad('its matrices must go from coarse to fine')
+  if (cells.some((cell, index) => index && cell >= cells[index - 1])) {
+    throw bad('its matrices must go from coarse to fine')
+  }
 }
 
 function checkMatrix (matrix, where) {
@@ -175,7 +186,9 @@ function checkMatrix (matrix, where) {
   }
   if (!isPair(matrix.pointOfOrigin)) throw bad(`${where} has no pointOfOrigin`)
   if (matrix.tileWidth !== matrix.tileHeight) throw bad(`${where} has tiles that are not square`)
-  if ((matrix.cornerOfOrigin ?? 'topLeft') !== 'topLeft') throw bad(`${where} counts rows from the south: cornerOfOrigin must be topLeft`)
+  if ((matrix.cornerOfOrigin ?? 'topLeft') !== 'topLeft') {
+    throw bad(`${where} counts rows from the south: cornerOfOrigin must be topLeft`)
+  }
   if (matrix.variableMatrixWidths?.length) throw bad(`${where} has variableMatrixWidths, which are not supported`)
 }
 

@@ -16,7 +16,8 @@ const definitions = {
   'EPSG:3035': '+proj=laea +lat_0=52 +lon_0=10 +x_0=4321000 +y_0=3210000 +ellps=GRS80 +towgs84=0,0,0,0,0,0,0 ' +
     '+units=m +no_defs',
   'EPSG:3413': '+proj=stere +lat_0=90 +lat_ts=70 +lon_0=-45 +x_0=0 +y_0=0 +datum=WGS84 +units=m +no_defs',
-  'EPSG:3857': '+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null +no_defs',
+  'EPSG:3857': '+proj=merc +a=6378137 +b=6378137 +lat_ts=0 +lon_0=0 +x_0=0 +y_0=0 +k=1 +units=m +nadgrids=@null ' +
+    '+no_defs',
   'EPSG:3995': '+proj=stere +lat_0=90 +lat_ts=71 +lon_0=0 +x_0=0 +y_0=0 +datum=WGS84 +units=m +no_defs',
   'EPSG:5041': '+proj=stere +lat_0=90 +lon_0=0 +k=0.994 +x_0=2000000 +y_0=2000000 +datum=WGS84 +units=m +no_defs',
   'EPSG:5042': '+proj=stere +lat_0=-90 +lon_0=0 +k=0.994 +x_0=2000000 +y_0=2000000 +datum=WGS84 +units=m +no_defs',
@@ -83,6 +84,7 @@ export function projectionOf (crs, definition = definitionOf(crs)) {
     if (isEndless) throw new Error(`${ENDLESS} is not used`)
     return { forward: position => forward([...position]), inverse: position => inverse([...position]) }
   } catch (error) {
-    throw new TilecouchError('BAD_GRID', { why: `proj4js cannot read the definition of ${crs}: ${error?.message ?? error}` })
+    throw new TilecouchError('BAD_GRID', { why: `proj4js cannot read the definition of ${crs}: ` +
+      `${error?.message ?? error}` })
   }
 }

@@ -99,7 +99,8 @@ async function reasonAgainst ({ header, trailer }, now, peer) {
   if (sequenceNumber(trailer.seq) > sequenceNumber(now.seq)) return 'the database was restored to an older state since'
   if (trailer.purged !== now.purged) return 'documents were purged since, and the change feed does not show that'
   if (trailer.noted && !idsOf(await peer.getLocal(NOTE)).includes(header.id)) {
-    return 'the database has no note of it: it was restored to an older state since, or has seen a thousand other backups'
+    return 'the database has no note of it: it was restored to an older state since, or has seen a thousand other ' +
+      'backups'
   }
 }
 

@@ -99,7 +99,9 @@ export async function backup (store, target, options = {}) {
     })
     const { moment, seq } = await source.run()
     const { purged } = feedPosition(await peer.info())
-    if (purged !== before.purged) throw overtaken(store.url, 'documents were purged: the change feed does not show that')
+    if (purged !== before.purged) {
+      throw overtaken(store.url, 'documents were purged: the change feed does not show that')
+    }
     const noted = await noteBackup(peer, id, signal)
     const security = await securityOf(store)
     const tokens = (await store.couch.page({ startkey: tokenId(''), endkey: tokenId('~') }, signal)).length

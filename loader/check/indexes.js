@@ -146,5 +146,6 @@ function difference (doc, value) {
   const image = doc._attachments?.tile
   const expected = { rev: doc._rev, bytes: image?.length ?? 0, expires: doc.expires ?? null, gone: !image }
   return Object.keys(expected).filter(field => value[field] !== expected[field])
-    .map(field => `${field} ${JSON.stringify(value[field])}, the document says ${JSON.stringify(expected[field])}`).join(', ')
+    .map(field => `${field} ${JSON.stringify(value[field])}, the document says ` +
+      `${JSON.stringify(expected[field])}`).join(', ')
 }

@@ -165,7 +165,9 @@ class LayerWalk {
 
   #checkReach ({ id, z, x, y }) {
     const { report } = this.#options
-    if (!this.grid.isWebMercator && !this.grid.has(z, x, y)) return report.add('outside-pyramid', id, `not in ${this.grid.id}`)
+    if (!this.grid.isWebMercator && !this.grid.has(z, x, y)) {
+      return report.add('outside-pyramid', id, `not in ${this.grid.id}`)
+    }
     this.extent.add(z, x, y)
     if (!this.isInZooms(z, x, y)) report.add('outside-zooms', id)
     if (this.isInBounds(z, x, y)) return

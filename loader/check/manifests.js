@@ -92,7 +92,8 @@ async function checkManifest (statements, manifest, blocks, report) {
       if (!doc || faultInRecord(doc)) missing.push(part)
     }
     const some = missing.slice(0, 5).join(', ')
-    report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing or not valid: ${some}`)
+    report.add('manifest-incomplete', id, `of ${parts.length} parts ${missing.length} are missing or not valid: ` +
+      `${some}`)
     return false
   }
   const wanted = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))
@@ -101,7 +102,8 @@ async function checkManifest (statements, manifest, blocks, report) {
   // some may have arrived since the blocks were read
   const gone = missing.length ? (await couch.docs(missing)).filter(row => !row.doc) : []
   if (gone.length) {
-    report.add('manifest-incomplete', id, `of ${wanted.length} blocks ${gone.length} are missing, such as ${gone[0].id}`)
+    report.add('manifest-incomplete', id, `of ${wanted.length} blocks ${gone.length} are missing, such as ` +
+      `${gone[0].id}`)
   }
   const reach = { complete, ...(area && { area }), ...(zooms && { zooms }) }
   const found = rootOf(entries.sort(([a], [b]) => compareIds(a, b)), reach)
@@ -139,4 +141,5 @@ export async function * unsettled (couch, statements, signal) {
 }
 
 /** @param {import('../../core/store/plan.js').Write} write */
-const describe = ({ id, want, end }) => end ? `no statement says ${id}` : `${id} should show what was stated for ${want?.time}`
+const describe = ({ id, want, end }) =>
+  end ? `no statement says ${id}` : `${id} should show what was stated for ${want?.time}`

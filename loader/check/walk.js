@@ -1,7 +1,9 @@
 // Walks over documents in the order of their ids, page by page: those of a layer or a part of it, and what a database
 // consists of. The primary index is never behind, and needs no view.
 import { chunks } from '../../core/lists.js'
-import { MAX_ZOOM, checkLayer, layerRange, STORE_ID, isAdministrative, isLayer, parseDocumentId } from '../../core/index.js'
+import {
+  MAX_ZOOM, STORE_ID, checkLayer, isAdministrative, isLayer, layerRange, parseDocumentId
+} from '../../core/index.js'
 
 export const walkDefaults = {
   page: 500, // documents a request

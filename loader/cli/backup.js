@@ -29,9 +29,9 @@ export const backupCommand = {
   tilecouch backup - | ssh elsewhere 'cat > tiles.tcb'
   tilecouch backup - | age -r age1… > tiles.tcb.age
 
-The file gets its final name only when it is complete and has been read again. It contains everything, private layers too, so only
-its owner may read it: encrypt it for a disk of somebody else, for example with age. Design documents are not in it. Keep the base of
-every backup made with --base. See docs/backup.md.`,
+The file gets its final name only when it is complete and has been read again. It contains everything, private layers
+too, so only its owner may read it: encrypt it for a disk of somebody else, for example with age. Design documents are
+not in it. Keep the base of every backup made with --base. See docs/backup.md.`,
   run: runBackup
 }
 
@@ -55,10 +55,10 @@ export const restoreCommand = {
   tilecouch restore tiles-full.tcb tiles-tuesday.tcb --dry-run
   age -d -i key.txt tiles.tcb.age | tilecouch restore - --db http://admin@localhost:5984/restored
 
-The database must be new or empty. Only admins see it until everything is written, indexed and compared with the files; then the same
-people may read it as before. The rights in the files are shown and must be confirmed; without a terminal and without --yes, nobody gets
-any. A restore that was killed continues when it is run again. --dry-run checks the
-files; with --db, also whether the database can take them.
+The database must be new or empty. Only admins see it until everything is written, indexed and compared with the
+files; then the same people may read it as before. The rights in the files are shown and must be confirmed; without a
+terminal and without --yes, nobody gets any. A restore that was killed continues when it is run again. --dry-run checks
+the files; with --db, also whether the database can take them.
 Exit codes: 0 everything is restored, 1 something failed, differs or was refused, 130 stopped.`,
   run: runRestore
 }
@@ -66,7 +66,8 @@ Exit codes: 0 everything is restored, 1 something failed, differs or was refused
 function runBackup (context, options, file) {
   const { output, signal } = context
   const toStream = file === STREAM
-  if (toStream && /** @type {any} */ (output.stdout).isTTY) throw bad('the file', STREAM, 'standard output is a terminal')
+  const isTerminal = /** @type {any} */ (output.stdout).isTTY
+  if (toStream && isTerminal) throw bad('the file', STREAM, 'standard output is a terminal')
   const about = { command: 'backup', unit: 'documents' }
   return withPatientStore(context, options, store => withWork(context, store.couch, about, async work => {
     const started = performance.now()
@@ -114,13 +115,17 @@ function describeBackup (summary, seconds) {
   const content = `${plural(documents, 'document')} (${plural(tiles, 'version')} of tiles, ${count(deleted)} deleted)`
   return [
     `${file}: ${content}${since} in ${duration(seconds)}`,
-    `  ${bytes(summary.bytes)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read again and verified`,
+    `  ${bytes(summary.bytes)} of images in a file of ${bytes(size)} (${bytes(size / seconds)}/s), read again and ` +
+      'verified',
     moment === 'store'
       ? '  The whole store as it was at one moment'
-      : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is missing',
+      : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is ' +
+        'missing',
     ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
     ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
-    ...(noted ? [] : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
+    ...(noted
+      ? []
+      : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
     ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)] : [])
   ]
 }
@@ -135,7 +140,9 @@ const reasons = (refusals, all) =>
 
 async function runRestore (context, options, files) {
   const isStream = files.includes(STREAM)
-  if (isStream && files.length > 1) throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
+  if (isStream && files.length > 1) {
+    throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
+  }
   const q = wholeNumber('--q', options.q, 3)
   const about = { command: 'restore', unit: 'documents' }
   const act = url => withWork(context, url && !options.dryRun ? new Couch(url) : undefined, about, work =>
@@ -155,7 +162,8 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
   const ask = confirm && (async changes => {
     progress.end()
-    output.note(['The files give these rights in the database:', ...changes.map(change => `  ${inWords(change)}`)].join('\n'))
+    const rights = changes.map(change => `  ${inWords(change)}`)
+    output.note(['The files give these rights in the database:', ...rights].join('\n'))
     return confirm('Give them? [y/N] ')
   })
   try {
@@ -204,7 +212,8 @@ function describeRestore (summary, seconds) {
     `${of.name} ${when}, from ${files.join(', ')}`,
     `  ${content}, and ${count(deleted)} deleted`,
     ...tokenLines(summary.tokens, 'of the store is not in the backup', 'of the store are not in the backup'),
-    ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ${hosts.join(', ')}`),
+    ...upstreams.map(({ layer, hosts }) => `  Missing tiles of the layer ${layer} are fetched from ` +
+      `${hosts.join(', ')}`),
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
     ...damage.map(({ file, at, why }) => `  ${file} is damaged${place(at)} (${why}): only what comes before was taken`),
     ...(dryRun ? rights.map(change => `  By these files ${inWords(change)}`) : describeWritten(summary, seconds)),
@@ -218,7 +227,8 @@ function describeWritten (summary, seconds) {
   const rate = `${duration(seconds)} (${count(Math.round(written / seconds))}/s)`
   const found = differences ? `${count(differences)} differ` : 'all are as the files say'
   return [
-    `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} compared: ${found}`,
+    `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} ` +
+      `compared: ${found}`,
     ...differing.map(what => `    ${what}`),
     ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)] : []),
     ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),

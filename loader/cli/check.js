@@ -20,13 +20,16 @@ const RETRIES = 2 // of a request with --live: a missing store is reported soon,
 /** @type {import('./command.js').Declaration} */
 export const checkCommand = {
   name: 'check',
-  description: 'look for faults in a store, in layers, or in files of tiles, and repair those with only one possible fix',
+  description: 'look for faults in a store, in layers, or in files of tiles, and repair those with only one ' +
+    'possible fix',
   arguments: [
-    ['[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: the whole store)']
+    ['[what...]', 'a file or folder, layers, or layer@time, of which only the tiles shown then are decoded (default: ' +
+      'the whole store)']
   ],
   options: [
     '--fix',
-    ['--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the documents and design documents of earlier programs', { choices: ['conflicts', 'upgrade'] }],
+    ['--only <what>', 'conflicts: only conflicts between stores that were loaded independently; upgrade: only the ' +
+      'documents and design documents of earlier programs', { choices: ['conflicts', 'upgrade'] }],
     '--live', ...areaOptions, '--scheme <scheme>', '--grid <name|file>',
     ['--no-decode', 'check the frame of every tile only, without decoding its pixels or features'],
     '--report <file>'
@@ -54,8 +57,12 @@ async function runCheck (context, options, names) {
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
   if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
   if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')
-  if (only === 'upgrade' && target.layers) refuse('--only', only, 'upgrade concerns the whole store: leave out the layers')
-  if (isPart && !target.file && !target.layers) refuse('--zoom', options.zoom ?? true, 'name a layer, file or folder, too')
+  if (only === 'upgrade' && target.layers) {
+    refuse('--only', only, 'upgrade concerns the whole store: leave out the layers')
+  }
+  if (isPart && !target.file && !target.layers) {
+    refuse('--zoom', options.zoom ?? true, 'name a layer, file or folder, too')
+  }
   if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
   const settings = { ...part, fix, decode, signal: context.signal }
   if (target.file) return checkWith(context, options, target.file, settings)
@@ -135,11 +142,14 @@ function report (output, summary, { seconds, file, decode, ended }) {
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
   const title = [...(layers ? [] : [kind]), ...(ended ? [ended] : [])].join(', ')
   const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
+  const counts = [plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
   output.result({ ...summary, seconds }, [
     `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
-    `  ${ended ? 'so far ' : ''}${[plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)].join(', ')}`,
+    `  ${ended ? 'so far ' : ''}${counts.join(', ')}`,
     ...findingLines(summary, { file, advise: !repair }),
-    ...(repair ? repairLines(repair) : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
+    ...(repair
+      ? repairLines(repair)
+      : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
   ])
 }
 
@@ -158,13 +168,17 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   return [
     '',
     sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
-    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} (${faults[code].fix ?? 'taken from the mirror'})`),
+    ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} ` +
+      `(${faults[code].fix ?? 'taken from the mirror'})`),
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
-    ...named.slice(0, SHOWN).map(({ code, where, why, reason }) => `  ${code} ${where}${reason || why ? `: ${reason ?? why}` : ''}`),
+    ...named.slice(0, SHOWN).map(nameFinding),
     ...moreLine(left, SHOWN),
     ...(codes.length ? ['', ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)] : [])
   ]
 }
+
+/** @param {import('../check/index.js').Finding & {reason?: string}} finding */
+const nameFinding = ({ code, where, why, reason = why }) => `  ${code} ${where}${reason ? `: ${reason}` : ''}`
 
 const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missing' }
 
@@ -212,7 +226,9 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
 }
 
 const conflictFigures = ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) =>
-  ({ done: conflicts + settled, unit: 'documents', failed: left + refused + unknown, about: { only: 'conflicts', ended } })
+  ({
+    done: conflicts + settled, unit: 'documents', failed: left + refused + unknown, about: { only: 'conflicts', ended }
+  })
 
 /** With --live: a line when conflicts were resolved, and when the store goes and comes. */
 function following (output) {
@@ -231,10 +247,14 @@ function following (output) {
 function conflictWords ({ conflicts, ended, past, contested, promoted, merged, settled }, dryRun) {
   const would = dryRun ? 'would be ' : ''
   return [
-    conflicts ? `${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}deleted` : 'No conflicts.',
+    conflicts
+      ? `${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}deleted`
+      : 'No conflicts.',
     ...(settled ? [`  ${plural(settled, 'tile')} ${would}brought in line with all statements`] : []),
     ...(past ? [`  ${plural(past, 'version')} ${would}copied to the past`] : []),
-    ...(contested ? [`  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`] : []),
+    ...(contested
+      ? [`  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`]
+      : []),
     ...(promoted ? [`  ${plural(promoted, 'past version')} ${would}made the newest`] : []),
     ...(merged ? [`  ${plural(merged, 'document')} of layers, editions or the store ${would}merged`] : [])
   ]
@@ -256,9 +276,13 @@ async function upgradeWith ({ output, signal }, { fix = false }, store, /** @typ
   output.result({ ...summary, dryRun: !fix, seconds: secondsSince(started) }, [
     `${store.url}: schema ${from}, this tilecouch writes ${to}`,
     ...steps.map(({ name, does }) => `  ${todo}${name}: ${does}`),
-    ...behind.map(({ id, action, fields }) => `  ${todo}${id} (${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
+    ...behind.map(({ id, action, fields }) => `  ${todo}${id} ` +
+      `(${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
     ...(skipped ? [`  No design documents: ${skipped}. \`tilecouch push\` publishes it.`] : []),
-    ...(unstated ? [`  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only their versions say what they found.`] : []),
+    ...(unstated
+      ? [`  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only ` +
+        'their versions say what they found.']
+      : []),
     ...(steps.length + behind.length ? [] : ['  Nothing to do.'])
   ])
 }

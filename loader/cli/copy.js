@@ -13,7 +13,8 @@ import { areaIfAny, refuse, zoomsOf } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
-const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep its terms of use.'
+const NOT_UPDATED = '  The copy is not updated: its tiles do not expire. A new layer gets the upstream only to keep ' +
+  'its terms of use.'
 
 /** @type {import('./command.js').Declaration} */
 export const copyCommand = {
@@ -79,7 +80,9 @@ async function runCopy (context, options, name, to) {
     if (!dryRun && (isNew || versions + editions + styles)) {
       const copiedFrom = { after: `${formatReference(layer, time)}${from ? ` of ${scrub(from)}` : ''}` }
       const fields = { copiedFrom, ...counted({ versions, editions, styles }) }
-      await recordActivity(store.couch, 'copy', { what: 'layer', done: isNew ? 'created' : 'changed', layer: target, fields })
+      await recordActivity(store.couch, 'copy', {
+        what: 'layer', done: isNew ? 'created' : 'changed', layer: target, fields
+      })
     }
     return summary.failed + summary.moved ? 1 : 0
   })
@@ -126,10 +129,12 @@ function reportMove (output, summary, { dryRun, seconds }) {
   const { from, to, tiles, versions, left, done, bytes: size } = summary
   output.result({ ...summary, dryRun, seconds }, [
     dryRun
-      ? `${from} would become ${to}: ${plural(tiles, 'tile')}, ${plural(versions, 'version')} to be copied (${bytes(size)})`
+      ? `${from} would become ${to}: ${plural(tiles, 'tile')}, ${plural(versions, 'version')} to be copied ` +
+        `(${bytes(size)})`
       : done
         ? `${from} is now ${to}: ${plural(tiles, 'tile')} in ${duration(seconds)}`
-        : `${from} is not finished: ${plural(left, 'document')} still ${left === 1 ? 'has' : 'have'} the old name. Does a load write to it? Run it again.`,
+        : `${from} is not finished: ${plural(left, 'document')} still ${left === 1 ? 'has' : 'have'} the old name. ` +
+          'Does a load write to it? Run it again.',
     ...failureLines(summary)
   ])
 }

@@ -22,7 +22,8 @@ export const diffCommand = {
     ...areaOptions, '--report <file>',
     ['--geojson <file>', 'write polygons of the tiles that differ to this file: those of the deepest zoom with any'],
     ['--every-zoom', 'with --geojson: polygons of the tiles of every zoom'],
-    ['--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as GeoJSON; - for standard output'],
+    ['--features <file>', 'of vector tiles, write the features that were added, removed or changed to this file, as ' +
+      'GeoJSON; - for standard output'],
     ['--without-ids', 'with --features: match features by geometry, because their ids only number them'],
     ['--exit-code', 'end with 1 when anything differs, as git diff does']
   ],
@@ -33,7 +34,8 @@ export const diffCommand = {
   tilecouch diff roads@2023 roads --bbox 7.4,46.9,7.5,47 --features changed.geojson
   tilecouch diff osm@2024-03-01 osm@2024-04-01 --exit-code
 
-A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless --exit-code is given.`,
+A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 also when there are differences, unless
+--exit-code is given.`,
   run: runDiff
 }
 
@@ -52,7 +54,9 @@ async function runDiff (context, options, from, to) {
         const compared = await diff(store, from, to, {
           ...selection,
           onTile: async change => { for (const each of files) await each.add(change) },
-          onProgress: ({ tiles, different }) => progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
+          onProgress ({ tiles, different }) {
+            progress.draw(tiles, progress.total, () => [`${count(different)} differ`])
+          }
         })
         for (const each of files) await each.finish()
         return { ...compared, ...(reports.featureList && { features: reports.featureList.changes.summary }) }
@@ -74,7 +78,8 @@ function checkOptions ({ report: file, geojson, features }, output) {
   }
   if (file === '-' && features === '-') refuse('--features', features, 'standard output is for --report')
   if (geojson === '-') refuse('--geojson', geojson, 'name a file: it is rewritten when a deeper zoom is found')
-  const names = [file, geojson, features].filter(name => name !== undefined && name !== '-').map(name => path.resolve(name))
+  const names = [file, geojson, features].filter(name => name !== undefined && name !== '-')
+    .map(name => path.resolve(name))
   if (new Set(names).size < names.length) refuse('--report, --geojson, --features', names[0], 'each needs its own name')
 }
 

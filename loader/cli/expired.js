@@ -22,7 +22,10 @@ export const expiredOptions = [
   ['--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`]
 ]
 
-/** @param {Pick<import('../maintain/expired/index.js').ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action */
+/**
+ * @typedef {import('../maintain/expired/index.js').ExpireOptions} ExpireOptions
+ * @param {Pick<ExpireOptions, 'action' | 'withPast' | 'purge' | 'seeding'>} action
+ */
 export async function expiredCommand (context, options, names, action) {
   const { output, signal } = context
   if (options.all ? names.length : !names.length) {
@@ -136,11 +139,14 @@ function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
     ...(tally.listed.length ? [''] : []),
     `${hasExpired(tally.expired)} (${bytes(tally.bytes)})${how}`,
     ...(isTabled ? table(['layer', 'tiles', 'size', 'first', 'last'], rows).map(line => `  ${line}`) : []),
-    ...(dryRun && tally.listed.length < tally.expired ? [`  ${count(tally.listed.length)} of them are listed; --limit lists more`] : []),
+    ...(dryRun && tally.listed.length < tally.expired
+      ? [`  ${count(tally.listed.length)} of them are listed; --limit lists more`]
+      : []),
     ...(action === 'refresh' ? dryRun ? ['  they would be fetched again'] : refreshed(tally) : []),
     ...(action === 'remove' ? removed(tally, would) : []),
     ...(gone && action !== 'refresh'
-      ? [`  ${plural(gone, 'tile')} more ${gone === 1 ? 'is' : 'are'} gone: \`tilecouch seed --expired\` asks the upstream again`]
+      ? [`  ${plural(gone, 'tile')} more ${gone === 1 ? 'is' : 'are'} gone: \`tilecouch seed --expired\` asks the ` +
+        'upstream again']
       : []),
     ...tally.skipped.map(({ layer, reason }) => `  skipped: ${layer}: ${reason}`),
     ...tally.troubles.map(({ layer, reason }) => `  given up for now: ${layer}: ${reason}`),
@@ -161,7 +167,9 @@ const refreshed = ({ changed, unchanged, fresh, missing, outside, failed, left }
 
 const removed = ({ removed: heads, versions, ended, freed, changed, refused }, would) => [
   `  ${plural(heads, 'tile')} ${would}removed (${plural(versions, 'version')}, ${bytes(freed)})`,
-  ...(ended ? [`  ${plural(ended, 'tile')} with a past ${would}gone from the time they expired; their past stays`] : []),
+  ...(ended
+    ? [`  ${plural(ended, 'tile')} with a past ${would}gone from the time they expired; their past stays`]
+    : []),
   ...(changed ? [`  ${count(changed)} were written by another program meanwhile, and stay`] : []),
   ...(refused ? [`  ${count(refused)} refused`] : [])
 ]

@@ -289,11 +289,14 @@ class TreeMessages {
       return output.event({ event: state, layer, time, ...(error && { error, reason }), ...tally })
     }
     const wasAway = before === 'away'
-    if (state === 'away') output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. The files are still served.`)
+    if (state === 'away') output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. The files are ` +
+      'still served.')
     else if (state === 'following' && this.#begun) {
-      output.note(`${wasAway ? 'The store is back: following' : 'Up to date again, following'} the changes of ${layer}.`)
+      output.note(`${wasAway ? 'The store is back: following' : 'Up to date again, following'} the changes of ` +
+        `${layer}.`)
     } else if (state === 'following') this.#following()
-    else if (before) output.note(`${wasAway ? 'The store is back. ' : ''}Comparing the files of ${layer} with the store …`)
+    else if (before) output.note(`${wasAway ? 'The store is back. ' : ''}Comparing the files of ${layer} with the ` +
+      'store …')
   }
 
   tree (name, there) {

@@ -19,7 +19,9 @@ export function findingLines ({ faults: wrong, warnings, kinds, examples }, { fi
       return [level, code, kinds[code], why ? `${where}: ${why}` : where]
     })),
     ...(advice.length ? ['', ...advice.map(code => `${code}: ${faults[code].advice}`)] : []),
-    ...(file ? ['', `All of it is in ${file}.`] : wrong + warnings > found.length ? ['', 'All of it: --report FILE'] : [])
+    ...(file
+      ? ['', `All of it is in ${file}.`]
+      : wrong + warnings > found.length ? ['', 'All of it: --report FILE'] : [])
   ]
 }
 

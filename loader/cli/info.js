@@ -66,10 +66,12 @@ async function showLayer (store, layer, output) {
   const bounds = doc.bounds ?? stats.bounds // what clients are told
   const place = bounds ? placeOf(bounds).name : null
   const lines = [
-    `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
+    `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ` +
+      `${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
     ...(bounds ? [`bounds ${boxWords(bounds)}`, `place: ${place}`] : []),
     ...(manifests.count
-      ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ${bytes(manifests.bytes)}`]
+      ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ` +
+        `${bytes(manifests.bytes)}`]
       : []),
     ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
     ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`] : []),

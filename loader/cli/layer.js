@@ -31,9 +31,11 @@ export const layerCommand = {
     ['--zoom-range <a-b>', 'zooms that the layer has'],
     ['--bounds <w,s,e,n>', 'box that the layer covers, in degrees'],
     ['--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf'],
-    ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes it back'],
+    ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes ' +
+      'it back'],
     ['--tile-size <n>', 'width and height of a tile in pixels'],
-    ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes it back'],
+    ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes ' +
+      'it back'],
     '--grid <name|file>', '--same <how>', '--upstream <file|url>',
     ['--no-upstream', 'no tile server: missing tiles stay missing'],
     ['--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back'],
@@ -66,7 +68,9 @@ async function runLayer (context, options, layer) {
   const { output } = context
   const { style, time, qgis } = options
   checkLayer(layer)
-  if (time !== undefined && style === undefined && qgis === undefined) refuse('--time', time, 'it is the time of a style: add --style')
+  if (time !== undefined && style === undefined && qgis === undefined) {
+    refuse('--time', time, 'it is the time of a style: add --style')
+  }
   const fields = await fieldsOf(options)
   if (!Object.keys(fields).length) {
     if (options.private) refuse('--private', true, 'add a setting of the layer, such as --title')
@@ -89,7 +93,10 @@ async function runLayer (context, options, layer) {
   }, { creates: true })
 }
 
-/** @param {any} before the layer as it was, if it was there @returns {import('../../core/activity.js').Change | undefined} */
+/**
+ * @param {any} before the layer as it was, if it was there
+ * @returns {import('../../core/activity.js').Change | undefined}
+ */
 function changeOf (before, doc) {
   const { layer } = doc
   if (!before) return { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, doc) }
@@ -101,7 +108,9 @@ function changeOf (before, doc) {
 async function addStyle ({ output, signal }, store, layer, { style, time }) {
   const stored = await storeStyle(store, layer, style, { time, signal })
   note(output, stored)
-  await recordActivity(store.couch, 'layer', stored.isNew && { what: 'style', done: 'created', layer, edition: stored.time })
+  await recordActivity(store.couch, 'layer', stored.isNew && {
+    what: 'style', done: 'created', layer, edition: stored.time
+  })
 }
 
 /** Writes a layer file for QGIS. Its tiles come from a gateway, or from CouchDB without a name and password. */
@@ -190,7 +199,9 @@ async function show (output, store, doc) {
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',
     ...(same ? [`loads compare tiles by ${same}`] : []),
     ...(offline === false ? ['offline downloads are forbidden'] : []),
-    ...(retention ? ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)] : []),
+    ...(retention
+      ? ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)]
+      : []),
     ...(pruned ? [`last pruned on ${pruned.slice(0, 10)}`] : []),
     ...styles.map(styleWords)
   ])

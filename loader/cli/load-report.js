@@ -52,7 +52,9 @@ export function whereLines ({ place, flipped, bounds, zooms, tileSize, formats }
     `${title}: ${place}`,
     `  ${facts.filter(Boolean).join(', ')}`,
     ...(flipped ? [`  With rows counted from the other side (--scheme) it would be ${flipped}.`] : []),
-    ...(formats.includes('pbf') ? ['  MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed.'] : [])
+    ...(formats.includes('pbf')
+      ? ['  MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed.']
+      : [])
   ]
 }
 
@@ -80,11 +82,15 @@ export function rates (tiles, { seconds, writingSeconds }) {
 export function countLines (result) {
   const written = result.created + result.advanced + result.backfilled
   return [
-    `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} changed, ` +
+    `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} ` +
+    'changed, ' +
       `${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
-    `  ${count(result.unchanged)} unchanged${result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''}`,
+    `  ${count(result.unchanged)} ` +
+      `unchanged${result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''}`,
     ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
-    ...(result.ignored ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`] : [])
+    ...(result.ignored
+      ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`]
+      : [])
   ]
 }
 

@@ -84,7 +84,8 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
     ...countWords({ 'into the past': result.backfilled, 'of them gone': result.gone }),
     `${count(result.unchanged)} unchanged`, ...countWords({ 'encoded anew': result.reencoded, failed: result.failed })
   ]
-  output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} (${bytes(result.bytes)})`)
+  output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} ` +
+    `(${bytes(result.bytes)})`)
   const warnings = (result.warnings ?? []).flatMap(warningLines)
   for (const line of [...failureLines({ .../** @type {any} */ (result), time }), ...warnings]) output.line(line)
 }

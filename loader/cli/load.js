@@ -37,8 +37,10 @@ export const loadCommand = {
     '--same <how>',
     ['--any-size', 'accept tiles with another number of pixels than the layer has'],
     ['--dated', 'the names of the sources contain times: load each source as the edition of its time'],
-    ['--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of this one; or this layer of a WMTS'],
-    ['--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as "%(grid_name)s-%(z)d-%(x)d-%(y)d"'],
+    ['--source-layer <layer[@time]>', 'load this layer, as of this time, of another store or, without a source, of ' +
+      'this one; or this layer of a WMTS'],
+    ['--id-template <template>', 'from a CouchDB of MapProxy: its document ids, such as ' +
+      '"%(grid_name)s-%(z)d-%(x)d-%(y)d"'],
     '--upstream <file|url>', '--rate <n/s>', '--concurrency <n>', '--contact <text>', '--upstream-networks <list>',
     '--i-have-permission',
     ['--batch <n>', 'documents per request to the store (default: tuned automatically)'],
@@ -51,7 +53,7 @@ export const loadCommand = {
   tilecouch load tms/ --layer relief --scheme tms --complete --dry-run
   tilecouch load surveys/*.mbtiles --layer town --dated --complete
   tilecouch load https://example.org/planet.pmtiles --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14
-  tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12 --rate 10/s
+  tilecouch load "https://tiles.example.org/{z}/{x}/{y}.png" --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-12
   tilecouch load http://couch.example.org:5984/tiles --source-layer osm@2023 --layer osm --time 2023-12-31
 
 Run a load that was stopped again, with the same --time: it skips what is
@@ -121,7 +123,9 @@ async function inGridOf (usualGrid, source, name, opening) {
 
 /** Whether there is one source, or with --dated several. */
 function checkSources ({ dated, upstream, sourceLayer: from }, names) {
-  if (upstream !== undefined && names.length) refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
+  if (upstream !== undefined && names.length) {
+    refuse('--upstream', upstream, `it is a source by itself: remove ${names[0]}`)
+  }
   if (upstream === undefined && from === undefined && !names.length) refuse('<source>', null, 'name a source')
   if (!dated && names.length > 1) refuse('<source>', names[1], 'several sources need --dated')
 }
@@ -146,7 +150,8 @@ async function sourceOf ({ output }, options, [name], layer) {
   if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {
     return { name, from, layer, sourceName, ...asking }
   }
-  const home = await resolveDatabase(options.db, { data: options.data }) ?? '' // its name and password are sent nowhere else
+  // its name and password are sent nowhere else
+  const home = await resolveDatabase(options.db, { data: options.data }) ?? ''
   if (!isRemote) return { name: await resolveDatabase(name, { side: null }), from, layer, home, idTemplate }
   const upstream = options.upstream === undefined ? undefined : await readUpstream(options.upstream)
   return { name: upstream?.url ?? name, layer, from, sourceName, home, idTemplate, upstream, ...asking }
@@ -215,7 +220,10 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
       const report = ended => reportLoad(output, result, { started, first, ...(ended ? { ended } : { written }) })
       return { result, report }
     } catch (error) {
-      if (unsaid) output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition begins.`)
+      if (unsaid) {
+        output.note(`To continue this edition, run the load again with --time ${unsaid}. Without it, a new edition ` +
+          'begins.')
+      }
       const result = error.summary && { ...error.summary, layer: settings.layer }
       if (result) reportLoad(output, result, { started, first, ended: howEnded(error) })
       throw error
@@ -275,7 +283,9 @@ function lines (plan, { time, complete, source }) {
     `Would load ${plural(tiles, 'tile')} as ${layer}@${plan.time}${isNew ? ', a new layer' : ''}`,
     ...(time ? [] : [`  ${timeWords[source.time ? 'source' : 'clock']}`]),
     ...(bounds ? [`  bounds ${boxWords(bounds)}`, `  place: ${plan.place}`] : []),
-    ...(before === null ? [] : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
+    ...(before === null
+      ? []
+      : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
     ...(complete ? [goneWords(gone)] : []),
     ...table(['zoom', 'tiles'], zooms.map(zoom => [zoom.z, zoom.tiles])).map(line => `  ${line}`),
     ...(plan.warnings ?? []).flatMap(warningLines),

@@ -4,8 +4,8 @@ import { ProgressLine } from './progress.js'
 
 const SHOWN = 20 // documents that were refused, in what programs read
 const KINDS = {
-  layers: 'layer', editions: 'edition', styles: 'style', heads: 'tile', past: 'past version', marker: 'marker of the store',
-  others: 'other document'
+  layers: 'layer', editions: 'edition', styles: 'style', heads: 'tile', past: 'past version',
+  marker: 'marker of the store', others: 'other document'
 }
 
 /** @typedef {import('../maintain/mirror/index.js').MirrorStatus} Status */
@@ -73,7 +73,8 @@ export class MirrorReport {
   /** Before the indexes are built, which may take a while. @param {Status} status */
   copied ({ docs }) {
     this.progress.end()
-    if (docs) this.output.note('All documents are copied. Deploying the design documents and building their indexes …')
+    if (!docs) return
+    this.output.note('All documents are copied. Deploying the design documents and building their indexes …')
   }
 
   /** @param {Status} status @param {'' | 'stopped' | 'failed'} [how] */
@@ -90,7 +91,8 @@ export class MirrorReport {
 
   #event (event, status) {
     const { from, to, output } = this
-    output.stdout.write(`${JSON.stringify({ event, from, to, time: new Date().toISOString(), ...this.#value(status) })}\n`)
+    const time = new Date().toISOString()
+    output.stdout.write(`${JSON.stringify({ event, from, to, time, ...this.#value(status) })}\n`)
   }
 
   #value ({ upToDate, refusals, ...status }) {
@@ -111,7 +113,8 @@ export class MirrorReport {
       ...unknown,
       missing === 0
         ? '  Nothing was missing'
-        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} of them ` +
+        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} ` +
+          'of them ' +
           `(${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
       ...(absent ? [`  The source does not have ${count(absent)} of them any more`] : []),
       ...refused,
@@ -151,7 +154,8 @@ function describeReady ({ designs, skipped, access }, to) {
     ...(deployed ? [`  ${plural(deployed, 'design document')} deployed, indexes built`] : []),
     ...(access === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
     ...(access === 'closed'
-      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to _security:',
+      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to ' +
+        '_security:',
           `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
       : [])
   ]

@@ -19,7 +19,8 @@ export const mirrorCommand = {
   name: 'mirror',
   description: 'copy a store to another one, all of it or a part, once or live',
   arguments: [
-    ['[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or `embedded` for the store in --data'],
+    ['[from]', 'the source: a URL, an environment of .couchapprc, a name on this machine, the /db of a gateway, or ' +
+      '`embedded` for the store in --data'],
     ['[to]', 'the mirror: the same, but not a gateway; the database is created if it does not exist']
   ],
   options: [
@@ -31,9 +32,10 @@ export const mirrorCommand = {
   tilecouch mirror https://gateway.example/db embedded --layer osm --bbox 5.9,45.8,10.5,47.8 --zoom 0-14 --live
   tilecouch mirror production backup --dry-run
 
-Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and TILECOUCH_FROM_PASSWORD
-for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is there, and everybody may read it only if
-everybody may read FROM. Two stores that are both written to are mirrored both ways, and \`tilecouch check --fix\` resolves their conflicts.
+Run it again, and it goes on where it was. Names: in the URLs; else, with passwords, TILECOUCH_FROM_USER and
+TILECOUCH_FROM_PASSWORD for FROM, COUCHDB_USER and COUCHDB_PASSWORD for TO. A new mirror serves when everything is
+there, and everybody may read it only if everybody may read FROM. Two stores that are both written to are mirrored both
+ways, and \`tilecouch check --fix\` resolves their conflicts.
 What TO refuses is tried again with every run, and every minute of a live one.
 Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped before everything was there.`,
   run: runMirror
@@ -93,7 +95,9 @@ function mirrorFigures (status, { from: source, to: target, selection }) {
 
 function check (options, from, to) {
   const wrong = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })
-  if (to === undefined) throw wrong(from === undefined ? 'FROM' : 'TO', null, 'name both stores: tilecouch mirror FROM TO')
+  if (to === undefined) {
+    throw wrong(from === undefined ? 'FROM' : 'TO', null, 'name both stores: tilecouch mirror FROM TO')
+  }
   if (from === EMBEDDED && to === EMBEDDED) throw new TilecouchError('SAME_DATABASE', { url: from, where: to })
   if (options.live && options.dryRun) throw wrong('--live', true, 'it does not go with --dry-run')
 }

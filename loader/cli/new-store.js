@@ -17,7 +17,9 @@ import { withWork } from './work.js'
  * @param {string} [folder] of an embedded store whose address ends with the command
  */
 export function openedWords (url, folder) {
-  if (folder === undefined) return `Everybody who can reach ${url} may read it now. \`tilecouch access --private\` closes it.`
+  if (folder === undefined) {
+    return `Everybody who can reach ${url} may read it now. \`tilecouch access --private\` closes it.`
+  }
   return `\`tilecouch up${folder === DATA ? '' : ` --data ${folder}`}\` shows it, on this machine only.`
 }
 
@@ -35,7 +37,8 @@ export async function createStore ({ output }, url, { private: closed = false },
   if (store.isNew && closed) {
     output.note(`${name} is new and private: only admins read it. \`tilecouch access --readers ROLES\` lets others in.`)
   } else if (store.isNew && folder === undefined) {
-    output.note(`${name} is new. When this command ends, everybody who can reach it may read it; --private keeps it closed.`)
+    output.note(`${name} is new. When this command ends, everybody who can reach it may read it; --private keeps it ` +
+      'closed.')
   }
   return store
 }

@@ -23,7 +23,8 @@ export const meanings = {
   '--format': 'folder, mbtiles or pmtiles (default: by the name of the target)',
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
-  '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a JSON file with one ' +
+  '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a ' +
+    'JSON file with one ' +
     '(docs/grids.md)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
@@ -41,7 +42,8 @@ export const meanings = {
   '--purge': 'leave no trace of what is removed (CouchDB only, needs a server admin)',
   '--q': 'shards of a new database',
   '--rate': 'requests to the tile server, such as 10/s or 30/m (default: as the layer says)',
-  '--same': 'tiles that are no change although their bytes are: pixels, pixels:N (channels may differ by N) or features; ' +
+  '--same': 'tiles that are no change although their bytes are: pixels, pixels:N (channels may differ by N) or ' +
+    'features; ' +
     'bytes: none (default: as the layer says)',
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
   '--report': 'write every finding to this file, one JSON object per line; - for standard output',
@@ -53,7 +55,8 @@ export const meanings = {
   '--until': 'up to this time (2024-03: to the end of that month)',
   '--upstream': 'the tile server: the template of its addresses, or a JSON file that describes it (docs/upstreams.md)',
   '--upstream-networks':
-    'private networks and hosts that tile servers may be in, separated by commas; * for all (default: TILECOUCH_UPSTREAM_NETWORKS)',
+    'private networks and hosts that tile servers may be in, separated by commas; * for all (default: ' +
+      'TILECOUCH_UPSTREAM_NETWORKS)',
   '--yes': 'do not ask, as in scripts',
   '--zoom': 'only these zooms'
 }
@@ -64,7 +67,8 @@ const details = {
   check: { '--fix': '. A whole check also resolves conflicts and marks the store' },
   diff: { '--report': '. A finding is a tile that differs' },
   doctor: {
-    '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases share ' +
+    '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases ' +
+      'share ' +
       'only with --cors or --allow-viewer',
     '--private': ': with --fix, for a new store, which everybody reads otherwise'
   },

@@ -90,7 +90,9 @@ export function diskWords (compaction, when) {
   const { before, after, done, why } = compaction
   if (!before.file) return done ? ['Disk: compacted; the size of this store is unknown'] : []
   const sizes = ({ file, views }) => `${bytes(file)} and ${bytes(views.file)} of indexes`
-  return [done ? `Disk: ${sizes(before)} before, ${sizes(after)} after` : `Disk: ${sizes(before)}; not compacted: ${why}`]
+  return [done
+    ? `Disk: ${sizes(before)} before, ${sizes(after)} after`
+    : `Disk: ${sizes(before)}; not compacted: ${why}`]
 }
 
 /** @param {number[]} bounds in degrees */

@@ -19,7 +19,9 @@ export async function completePasswords ({ passwordFile, data = './data' }, args
   const streams = { stdin, stderr: output.stderr }
   const prompt = (user, host) => readHidden(`Password of ${user} at ${host}: `, streams)
   usePrompt(isTerminal(streams) ? prompt : undefined, text => output.note(text))
-  for (const file of readableSecretFiles()) output.note(`Everybody on this machine may read the password in ${file}: chmod 600`)
+  for (const file of readableSecretFiles()) {
+    output.note(`Everybody on this machine may read the password in ${file}: chmod 600`)
+  }
   const complete = async arg => {
     if (typeof arg === 'string') return LACKS_PASSWORD.test(arg) ? withPassword(arg) : arg
     if (!Array.isArray(arg)) return arg

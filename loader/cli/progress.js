@@ -55,7 +55,9 @@ export class ProgressLine {
     const left = total && rate ? [`${duration(Math.max(0, total - done) / rate)} left`] : []
     const speed = rate ? [`${this.#words(rate < 10 ? +rate.toFixed(1) : Math.round(rate))}/s`] : []
     const more = parts()
-    if (share === undefined || !this.output.isTerminal) return this.#write([...figures, ...speed, ...left, ...more].join('  '))
+    if (share === undefined || !this.output.isTerminal) {
+      return this.#write([...figures, ...speed, ...left, ...more].join('  '))
+    }
     const lines = [[bar(share), ...figures, ...speed, ...left, ...more], [...figures, ...speed, ...left, ...more],
       [...figures, ...left, ...more], [...figures, ...left, ...more.slice(1)]].map(list => list.join('  '))
     this.#write(lines.find(line => line.length < this.output.columns) ?? lines[lines.length - 1])
@@ -256,10 +258,12 @@ export class LayerProgress extends ProgressLine {
 export function announce (output, layer, { tiles, bytes: size, zooms }) {
   const rows = zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])
   output.note([
-    `${layer}: ${plural(tiles, 'tile')}, ${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
+    `${layer}: ${plural(tiles, 'tile')}, ` +
+      `${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
     ...table(['zoom', 'tiles', 'about'], rows).map(line => `  ${line}`),
     ...(tiles > MANY
-      ? [`More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. Ctrl-C stops.`]
+      ? [`More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. ` +
+        'Ctrl-C stops.']
       : [])
   ].join('\n'))
 }

@@ -29,10 +29,11 @@ export const pruneCommand = {
     ['--every <duration>', 'with --live: time between two rounds', { default: '1h' }]
   ],
   needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
-  help: `A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept moment stays
-the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of the layer
-applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile has expired by its own
-time, or else by the ttl of its layer, as for the gateway; with --expired the exit code is 0 only if none was refused.
+  help: `A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept
+moment stays the same, and so does the newest state. A moment is kept if any rule keeps it. Without rules the policy of
+the layer applies (\`tilecouch layer NAME --keep-daily 30\`); --all prunes every layer that has one. A tile
+has expired by its own time, or else by the ttl of its layer, as for the gateway; with --expired the exit code is 0 only
+if none was refused.
 Rules that you type, and --expired, are confirmed at a terminal and need --yes elsewhere; the policy of a layer is
 applied without a question.
 
@@ -114,7 +115,10 @@ async function pruneEvery ({ output, signal }, store, settings) {
   }
 }
 
-/** @param {import('../store/index.js').Store} store @param {import('../maintain/prune/index.js').PruneSummary[]} layers */
+/**
+ * @param {import('../store/index.js').Store} store
+ * @param {import('../maintain/prune/index.js').PruneSummary[]} layers
+ */
 async function recordRemoved ({ couch }, layers) {
   for (const { layer, tiles, versions, editions } of layers) {
     const fields = removedFields({ tiles, versions, editions })
@@ -125,7 +129,9 @@ async function recordRemoved ({ couch }, layers) {
 const removedBy = layers => ({ removed: layers.reduce((sum, { versions }) => sum + versions, 0) })
 
 const roundFigures = ({ layers, failed: named }) => (
-  { failed: named.length, failures: named.map(({ layer, reason }) => `${layer}: ${reason}`), about: { ...removedBy(layers), round: now() } }
+  { failed: named.length, failures: named.map(({ layer, reason }) => `${layer}: ${reason}`), about: {
+    ...removedBy(layers), round: now()
+  } }
 )
 
 const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
@@ -180,8 +186,12 @@ function liveWatch (output, store, every, work) {
 }
 
 function roundWords (round, dryRun) {
-  if (!round.layers.length && !round.failed.length) return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
-  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun ? [''] : [])]), ...failures(round), ...diskWords(round.compaction)]
+  if (!round.layers.length && !round.failed.length) {
+    return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
+  }
+  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun
+    ? ['']
+    : [])]), ...failures(round), ...diskWords(round.compaction)]
 }
 
 const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`)
@@ -200,17 +210,21 @@ function report (summary, dryRun) {
       : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need every version`,
     ...(heads ? [`  ${plural(heads, 'tile')} had only versions that say it is gone`] : []),
     ...(changed ? [`  ${plural(changed, 'document')} changed meanwhile: run it again`] : []),
-    ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused').map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
+    ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused')
+      .map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
     ...(refused > SHOWN ? [`  ${plural(refused, 'document')} not removed in all`] : [])
   ]
 }
+
+const momentCells = ({ time, title, edition, by, versions, going, bytes: size }) => [
+  time, title ?? (edition ? 'untitled' : ''), by.join(', ') || '-', versions, going, going ? bytes(size) : ''
+]
 
 function momentTable ({ moments: { total, listed } }) {
   const rows = (total > SHOWN ? listed.filter(({ by }) => by.length) : listed).slice(0, SHOWN)
   const omitted = total - rows.length
   return [
-    ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(({ time, title, edition, by, versions, going, bytes: size }) => (
-      [time, title ?? (edition ? 'untitled' : ''), by.join(', ') || '-', versions, going, going ? bytes(size) : '']))),
+    ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(momentCells)),
     ...(omitted ? [`and ${plural(omitted, 'moment')} more${total > SHOWN ? ', most of which are not kept' : ''}`] : []),
     ''
   ]

@@ -16,7 +16,8 @@ import { CompactionProgress, ProgressLine } from './progress.js'
 
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
 const PARTS = ['--bbox', '--polygon', '--zoom', '--since', '--until']
-const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be purged as well. ' +
+const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be ' +
+  'purged as well. ' +
   'See docs/removing.md.'
 
 /** @type {import('./command.js').Declaration} */
@@ -39,9 +40,9 @@ export const removeCommand = {
     ['--edition', [...PARTS, '--tiles'], 'it is the whole edition: leave out other options'],
     ['--tiles', ['--bbox', '--polygon', '--zoom'], 'it names the tiles: leave out areas and zooms']
   ],
-  help: `What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it needs --yes.
-Caches, mirrors, trees and devices that follow the store see removals, but no purge: so the purge comes a few seconds
-after the deletion. See docs/removing.md.
+  help: `What is removed cannot be restored: at a terminal the command asks for the name of the layer, elsewhere it
+needs --yes. Caches, mirrors, trees and devices that follow the store see removals, but no purge: so the purge comes a
+few seconds after the deletion. See docs/removing.md.
 
 Examples:
   tilecouch remove osm --edition 2024-03-01 --dry-run
@@ -99,9 +100,14 @@ async function removeStyleCommand (context, options, layer) {
   return withPatientStore(context, options, async store => {
     const [start, end] = [startOf(written), endOf(written)]
     const times = (await store.styles(layer)).map(({ time }) => time).filter(time => time >= start && time <= end)
-    if (times.length > 1) refuse('--style', written, `there are ${count(times.length)} styles, such as ${times[0]} and ${times[1]}: name one`)
+    if (times.length > 1) {
+      refuse('--style', written, `there are ${count(times.length)} styles, such as ${times[0]} and ${times[1]}: ` +
+        'name one')
+    }
     const time = times[0] ?? start // one that is not valid is removed as well
-    if (!await store.couch.get(styleId(layer, time))) throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: written })
+    if (!await store.couch.get(styleId(layer, time))) {
+      throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: written })
+    }
     output.note(`${dryRun ? 'Would remove' : 'Removing'} the style ${layer}@${time}`)
     if (dryRun) return void output.result({ layer, time, dryRun }, [])
     await confirm()
@@ -136,7 +142,9 @@ async function whichOf (options) {
     const why = 'name it with --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'
     refuse('what to remove', undefined, why)
   }
-  for (const [option, time] of [['--since', since], ['--until', until]]) if (time === '') refuse(option, time, 'it is no time')
+  for (const [option, time] of [['--since', since], ['--until', until]]) {
+    if (time === '') refuse(option, time, 'it is no time')
+  }
   if (since !== undefined && until !== undefined && startOf(since) > endOf(until)) {
     refuse('--until', until, 'it is before --since')
   }
@@ -194,7 +202,9 @@ const words = summary => [
   ...(summary.editions ? [`  with ${plural(summary.editions, 'edition document')}`] : []),
   ...(summary.purged ? [`  ${plural(summary.purged, 'deletion')} purged`] : []),
   ...(summary.left ? [`  ${plural(summary.left, 'document')} under its name left: they are no tiles`] : []),
-  ...(summary.changed ? [`  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`] : []),
+  ...(summary.changed
+    ? [`  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`]
+    : []),
   ...(summary.refused ? [`  ${plural(summary.refused, 'document')} refused`] : []),
   ...byCause(summary.named, summary.changed + summary.refused, {
     causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`]

@@ -15,7 +15,8 @@ export const retentionOptions = [
       [`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${which}`])
   }),
   ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d'],
-  ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable', { parse: collect }]
+  ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; ' +
+    'repeatable', { parse: collect }]
 ]
 
 /**

@@ -21,7 +21,8 @@ export const seedCommand = {
   arguments: [['[layers...]', 'one layer; with --expired also several']],
   options: [
     ...areaOptions, '--expired', '--live',
-    ['--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, such as 7d'],
+    ['--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, ' +
+      'such as 7d'],
     '-n, --dry-run', '--rate <n/s>', '--concurrency <n>',
     ['--failed <file>', 'write the tiles that failed to this file, one JSON object a line'],
     ['--retry-failed <file>', 'fetch the tiles of such a file instead of an area'],
@@ -41,7 +42,8 @@ export const seedCommand = {
   tilecouch seed relief --expired --live
 
 Run a seed that was stopped again: it skips tiles that are fresh. A tile has expired by its own time, or else by the ttl
-of its layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as for \`tilecouch serve\`.`,
+of its layer. The exit code is 0 only if no tile failed. Keys for upstreams come from TILECOUCH_UPSTREAM_HEADERS, as
+for \`tilecouch serve\`.`,
   run: runSeed
 }
 
@@ -114,7 +116,8 @@ function report (output, summary, { failed: file, dryRun }, how) {
     seconds, layer, planned, tiles, fresh, stale, fetched, new: created, changed, unchanged, missing, outside, failed,
     requests, bytes: size, failures
   } = summary
-  const title = `${layer}${how ? ` (${how})` : ''}: ${count(tiles)} of ${plural(planned, 'tile')} in ${duration(seconds)}`
+  const title = `${layer}${how ? ` (${how})` : ''}: ${count(tiles)} of ${plural(planned, 'tile')} in ` +
+    `${duration(seconds)}`
   const rate = count(Math.round(fetched / seconds))
   const changes = `${count(changed)} changed (${bytes(size)} written), ${count(unchanged)} unchanged`
   output.result(summary, [

@@ -12,7 +12,8 @@ import { readJson } from './upstream.js'
 /** @type {import('./command.js').Declaration} */
 export const settingsCommand = {
   name: 'settings',
-  description: 'show or set the title, logo, colours, first layer, base map and place search of the viewer, and how long activity is kept',
+  description: 'show or set the title, logo, colours, first layer, base map and place search of the viewer, and how ' +
+    'long activity is kept',
   options: [
     '--title <text>',
     ['--logo <file>', 'image beside the title: PNG, JPEG, WebP or AVIF of at most 256 kB'],
@@ -51,7 +52,8 @@ function runSettings (context, options) {
     const planned = ['It would be:', ...found.map(line => `  ${line}`), 'Nothing was changed.']
     output.result({ ...settings, dryRun }, dryRun ? planned : found)
     if (leadsElsewhere(changes)) {
-      output.note('Another origin: a gateway lets the viewer read from there by itself. If CouchDB serves the viewer, run')
+      output.note('Another origin: a gateway lets the viewer read from there by itself. If CouchDB serves the ' +
+        'viewer, run')
       output.note('`tilecouch doctor --fix --allow-viewer` (docs/viewer.md).')
     }
   })

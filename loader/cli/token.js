@@ -39,7 +39,9 @@ async function runToken ({ output }, options, layers) {
 }
 
 function printKey (output, options, layers) {
-  if (layers.length || options.for || options.until) refuse('--new-key', true, 'it creates a key and no token: use it alone')
+  if (layers.length || options.for || options.until) {
+    refuse('--new-key', true, 'it creates a key and no token: use it alone')
+  }
   const { id, secret } = newKey()
   output.result({ id, secret }, [`${id}:${secret}`])
   output.note('Append this new key to the file of keys and restart the gateway: new tokens are signed with it.\n' +
@@ -54,7 +56,8 @@ async function keysOf ({ accessKeysFile }, env) {
   if (env.TILECOUCH_ACCESS_KEYS && !accessKeysFile) Object.assign(keys, parsed(env.TILECOUCH_ACCESS_KEYS))
   if (file) Object.assign(keys, await readKeys(file))
   if (!Object.keys(keys).length) {
-    refuse('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` creates one')
+    refuse('--access-keys-file', null, 'there is no key to sign with; `tilecouch token --new-key > access-keys` ' +
+      'creates one')
   }
   return keys
 }

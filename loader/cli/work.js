@@ -73,5 +73,6 @@ const OF_STORE = ['--db', '--password-file'] // where the store is, the reader o
  * @param {string[]} argv without node and script
  */
 export const typedArguments = argv => argv
-  .filter((argument, index) => !OF_STORE.some(option => [argument, argv[index - 1]].includes(option) || argument.startsWith(`${option}=`)))
+  .filter((argument, index) => !OF_STORE.some(option =>
+    [argument, argv[index - 1]].includes(option) || argument.startsWith(`${option}=`)))
   .map(argument => scrub(argument).replace(IN_ADDRESS, '$1(hidden)').replace(IN_SETTING, '$1(hidden)'))

@@ -13,7 +13,9 @@ const GRIDS = 'tilecouch-grids.esm.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * @typedef {{entry: string, format?: import('esbuild').Format, leaflet?: 'global' | 'external', grids?: 'apart'}} Bundle
+ * @typedef {{
+ *   entry: string, format?: import('esbuild').Format, leaflet?: 'global' | 'external', grids?: 'apart'
+ * }} Bundle
  *   grids: 'apart': loads GRIDS from beside it, once a layer is in another grid than Web Mercator
  */
 
@@ -21,9 +23,11 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export const viewerBundles = {
   'viewer.js': { entry: 'attachments/viewer.js', format: 'esm', leaflet: 'global', grids: 'apart' },
   'viewer.css': { entry: 'attachments/viewer.css' },
-  'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' }, // loaded for offline areas only
+  // loaded for offline areas only
+  'offline.js': { entry: 'attachments/offline/index.js', format: 'esm', leaflet: 'global' },
   'take.js': { entry: 'attachments/take/index.js', format: 'esm', leaflet: 'global' }, // to take something away
-  'vector.js': { entry: 'attachments/vector/index.js', format: 'esm', leaflet: 'global', grids: 'apart' }, // loaded for vector layers only
+  // loaded for vector layers only
+  'vector.js': { entry: 'attachments/vector/index.js', format: 'esm', leaflet: 'global', grids: 'apart' },
   'sw.js': { entry: 'attachments/sw.js', format: 'iife' }
 }
 
@@ -46,12 +50,20 @@ export const mapLibraries = ['leaflet', 'maplibre-gl', 'ol/*']
 export const clientBundles = {
   'tilecouch.js': { entry: 'client/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch.esm.js': { entry: 'client/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-history.esm.js': { entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
-  'tilecouch-maplibre.esm.js': { entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external', grids: 'apart' },
-  'tilecouch-maplibre-history.esm.js': { entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
+  'tilecouch-history.esm.js': {
+    entry: 'client/leaflet/history.js', format: 'esm', leaflet: 'external', grids: 'apart'
+  },
+  'tilecouch-maplibre.esm.js': {
+    entry: 'client/maplibre/index.js', format: 'esm', leaflet: 'external', grids: 'apart'
+  },
+  'tilecouch-maplibre-history.esm.js': {
+    entry: 'client/maplibre/history.js', format: 'esm', leaflet: 'external', grids: 'apart'
+  },
   'tilecouch-openlayers.js': { entry: 'client/openlayers/global.js', format: 'iife', leaflet: 'global' },
   'tilecouch-openlayers.esm.js': { entry: 'client/openlayers/index.js', format: 'esm', leaflet: 'external' },
-  'tilecouch-openlayers-history.esm.js': { entry: 'client/openlayers/history.js', format: 'esm', leaflet: 'external', grids: 'apart' },
+  'tilecouch-openlayers-history.esm.js': {
+    entry: 'client/openlayers/history.js', format: 'esm', leaflet: 'external', grids: 'apart'
+  },
   [GRIDS]: { entry: 'core/grids/index.js', format: 'esm' },
   'tilecouch.css': { entry: 'client/tilecouch.css' }
 }
@@ -79,7 +91,8 @@ const globalLibraries = {
     // ol/source/DataTile.js is ol.source.DataTile
     build.onResolve({ filter: /^ol\// }, ({ path: name }) => ({ path: name, namespace: 'global' }))
     build.onLoad({ filter: /^ol\//, namespace: 'global' }, ({ path: name }) =>
-      ({ contents: `${OPENLAYERS}module.exports = globalThis.${name.replace(/\.js$/, '').replaceAll('/', '.')}`, loader: 'js' }))
+      ({ contents: `${OPENLAYERS}module.exports = ` +
+        `globalThis.${name.replace(/\.js$/, '').replaceAll('/', '.')}`, loader: 'js' }))
   }
 }
 

@@ -73,7 +73,9 @@ export async function compose (folder = root) {
     if (fields.views && views[name]) fail(where, `there are views in _design/${name}/views and in views/${name}`)
     if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
     const own = views[name] ?? fields.views
-    if (own !== undefined && typeof own !== 'object') fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
+    if (own !== undefined && typeof own !== 'object') {
+      fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
+    }
     for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }

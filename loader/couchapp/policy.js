@@ -74,7 +74,8 @@ function sourcesIn (policy, directive) {
 
 async function digests () {
   const design = (await ownDesigns()).find(({ _id }) => _id === `_design/${VIEWER}`)
-  const pages = ['index.html', ADMIN].map(name => Buffer.from(design?._attachments?.[name].data ?? '', 'base64').toString())
+  const textOf = name => Buffer.from(design?._attachments?.[name].data ?? '', 'base64').toString()
+  const pages = ['index.html', ADMIN].map(textOf)
   return pages.flatMap(page => [...page.matchAll(/ integrity="([^"]+)"/g)].map(([, digest]) => `'${digest}'`))
 }
 
@@ -85,7 +86,8 @@ async function digests () {
 
 /** @param {string | null} policy null: none is sent @returns {Lets} */
 export function letsRun (policy) {
-  const parts = (policy ?? '').toLowerCase().split(';').map(text => text.trim().split(/\s+/)).reverse() // the first one counts
+  // the first one of a name counts
+  const parts = (policy ?? '').toLowerCase().split(';').map(text => text.trim().split(/\s+/)).reverse()
   const directives = new Map(parts.map(([name, ...values]) => [name, values]))
   const sandbox = directives.get('sandbox')
   if (sandbox && !(sandbox.includes('allow-scripts') && sandbox.includes('allow-same-origin'))) return 'nothing'

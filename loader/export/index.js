@@ -55,7 +55,9 @@ export async function exportLayer (store, layer, target, options = {}) {
   checkTerms(doc, permission)
   const when = time === undefined ? undefined : endOf(time)
   const wanted = { time: when, area, zooms, signal }
-  if (await isEmpty(store.list(layer, wanted))) throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
+  if (await isEmpty(store.list(layer, wanted))) {
+    throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
+  }
   const run = JSON.stringify({ store: await store.identity(), layer, time: when, area: area?.key, zooms, scheme })
   const opened = await openTarget(target, {
     format, layer, doc, run, time: when, named: time, area, zooms, scheme, cache, force

@@ -49,7 +49,9 @@ async function acquire (file, own, target) {
     }
     if (holder && await isAlive(holder, file)) {
       const where = holder.host === hostname() ? '' : ` on ${holder.host}`
-      throw new TilecouchError('TARGET_UNWRITABLE', { value: target, why: `process ${holder.pid}${where} writes it already; if it does not, remove ${file}` })
+      throw new TilecouchError('TARGET_UNWRITABLE', {
+        value: target, why: `process ${holder.pid}${where} writes it already; if it does not, remove ${file}`
+      })
     }
     await clear(file, found)
   }

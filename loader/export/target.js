@@ -64,14 +64,23 @@ export const targetFormats = Object.keys(kinds)
 /** The format of a target: from its name unless it is given. @param {string} [format] */
 export async function formatOf (target, format) {
   if (format !== undefined) {
-    if (!Object.hasOwn(kinds, format)) throw new TilecouchError('BAD_OPTION', { option: '--format', value: format, why: `there are ${targetFormats.join(', ')}` })
+    if (!Object.hasOwn(kinds, format)) {
+      throw new TilecouchError('BAD_OPTION', {
+        option: '--format', value: format, why: `there are ${targetFormats.join(', ')}`
+      })
+    }
     return format
   }
   const extension = /\.([a-z][a-z0-9]{0,15})[/\\]?$/i.exec(path.basename(target))?.[1].toLowerCase()
   if (/[/\\]$/.test(target) || !extension || await isFolder(target)) return 'folder'
-  if (extension === 'folder' || !Object.hasOwn(kinds, extension)) throw new TilecouchError('TARGET_UNKNOWN', { value: target })
+  if (extension === 'folder' || !Object.hasOwn(kinds, extension)) {
+    throw new TilecouchError('TARGET_UNKNOWN', { value: target })
+  }
   return extension
 }
+
+// codes of errors of the system and of SQLite, with which a target cannot be written
+const OF_SYSTEM = /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/
 
 const isFolder = async name => (await find(name))?.isDirectory() ?? false
 
@@ -98,7 +107,9 @@ async function checkFree (name, format, force) {
 export function explain (error, target) {
   if (error instanceof TilecouchError) return error
   if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
-  if (typeof error.code === 'string' && /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/.test(error.code)) return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
+  if (typeof error.code === 'string' && OF_SYSTEM.test(error.code)) {
+    return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
+  }
   return error
 }
 

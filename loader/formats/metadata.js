@@ -166,7 +166,9 @@ function gridTexts (doc) {
  */
 export function metadataJson (...about) {
   const { minzoom, maxzoom, ...texts } = metadataOf(...about)
-  return JSON.stringify({ ...texts, ...(minzoom && { minzoom: +minzoom }), ...(maxzoom && { maxzoom: +maxzoom }) }, null, 2) + '\n'
+  return JSON.stringify({
+    ...texts, ...(minzoom && { minzoom: +minzoom }), ...(maxzoom && { maxzoom: +maxzoom })
+  }, null, 2) + '\n'
 }
 
 function centerOf (doc, bounds, { minzoom = 0, maxzoom = 0 }) {

@@ -36,7 +36,9 @@ export function parseTileName (name, onFault) {
   const match = TILE.exec(name)
   const ext = match && extensionOf(match[4].toLowerCase())
   if (!match || !ext) {
-    if (NEARLY.test(name) && !COMPANIONS.test(name)) onFault('not-a-tile-name', match ? `no tile's extension: .${match[4]}` : undefined)
+    if (NEARLY.test(name) && !COMPANIONS.test(name)) {
+      onFault('not-a-tile-name', match ? `no tile's extension: .${match[4]}` : undefined)
+    }
     return undefined
   }
   const numbers = match.slice(1, 4)
@@ -46,7 +48,9 @@ export function parseTileName (name, onFault) {
   }
   const [z, x, y] = numbers.map(Number)
   const isOutside = z > MAX_ZOOM || x >= 2 ** z || y >= 2 ** z
-  if (isOutside) onFault('outside-pyramid', z > MAX_ZOOM ? `zoom ${z}` : `zoom ${z} has columns and rows 0 to ${2 ** z - 1}`)
+  if (isOutside) {
+    onFault('outside-pyramid', z > MAX_ZOOM ? `zoom ${z}` : `zoom ${z} has columns and rows 0 to ${2 ** z - 1}`)
+  }
   return { z, x, y, ext, isOutside }
 }
 

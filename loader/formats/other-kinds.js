@@ -21,7 +21,8 @@ const toVectorTiles = (file, stem) =>
   [`ogr2ogr -f MBTILES ${quoted(`${stem}.mbtiles`)} ${quoted(file)} -dsco MAXZOOM=12`, loadCommand(`${stem}.mbtiles`)]
 const toImages = (file, stem) => {
   const made = quoted(`${stem}.mbtiles`)
-  return [`gdal_translate -of MBTILES ${quoted(file)} ${made}`, `gdaladdo -r average ${made} 2 4 8 16`, loadCommand(`${stem}.mbtiles`)]
+  const translating = `gdal_translate -of MBTILES ${quoted(file)} ${made}`
+  return [translating, `gdaladdo -r average ${made} 2 4 8 16`, loadCommand(`${stem}.mbtiles`)]
 }
 const either = (file, stem) => [
   '# if it holds images:', ...toImages(file, stem),
@@ -37,7 +38,8 @@ const unpacking = commandFor => (file, stem) => {
 
 const UNPACK = 'Unpack it, then load the folder that holds the zooms; or make MBTiles or PMTiles of the tiles'
 const CUT = 'Cut it into tiles with GDAL, then load these'
-const QGIS = 'Open it in QGIS, run Processing > Toolbox > Generate XYZ tiles (MBTiles), then load the file that it writes'
+const QGIS = 'Open it in QGIS, run Processing > Toolbox > Generate XYZ tiles (MBTiles), then load the file that it ' +
+  'writes'
 
 /** @type {Record<string, Kind>} */
 const kinds = {
@@ -59,10 +61,18 @@ const kinds = {
   geojson: {
     what: 'GeoJSON: points, lines or areas, no tiles',
     how: 'Make vector tiles of it, then load these',
-    next: (file, stem) => [`tippecanoe -zg -o ${quoted(`${stem}.mbtiles`)} ${quoted(file)}`, loadCommand(`${stem}.mbtiles`)]
+    next: (file, stem) => [
+      `tippecanoe -zg -o ${quoted(`${stem}.mbtiles`)} ${quoted(file)}`, loadCommand(`${stem}.mbtiles`)
+    ]
   },
-  geopackage: { what: 'a GeoPackage, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either },
-  kml: { what: 'KML for Google Earth, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either },
+  geopackage: {
+    what: 'a GeoPackage, which tilecouch does not read', how: 'Make MBTiles of it, then load these', next: either
+  },
+  kml: {
+    what: 'KML for Google Earth, which tilecouch does not read',
+    how: 'Make MBTiles of it, then load these',
+    next: either
+  },
   osm: {
     what: 'raw data of OpenStreetMap, no tiles',
     how: 'Make vector tiles of it, for example with Planetiler, then load these',
@@ -78,8 +88,14 @@ const kinds = {
     how: 'Make MBTiles of it (docs/sources.md, Esri caches), then load these',
     next: () => [loadCommand('cache.mbtiles')]
   },
-  zip: { what: 'a zip, which tilecouch does not read', how: UNPACK, next: unpacking(made => ['unzip -q', `-d ${made}`]) },
-  tar: { what: 'a tar, which tilecouch does not read', how: UNPACK, next: unpacking(made => [`mkdir ${made} && tar xf`, `-C ${made}`]) },
+  zip: {
+    what: 'a zip, which tilecouch does not read', how: UNPACK, next: unpacking(made => ['unzip -q', `-d ${made}`])
+  },
+  tar: {
+    what: 'a tar, which tilecouch does not read',
+    how: UNPACK,
+    next: unpacking(made => [`mkdir ${made} && tar xf`, `-C ${made}`])
+  },
   html: {
     what: 'a web page, no tiles',
     how: 'Find the address of the tiles that it shows, then load that',
@@ -189,7 +205,9 @@ export function notTiles (kind, name, { inside, made = inside, before = [] } = {
  * @param {{inside?: string, how: string, lines: string[]}} next
  */
 export function refusal (value, what, { inside, how, lines }) {
-  const error = new TilecouchError('SOURCE_NOT_TILES', { value, what, ...(inside && { inside: path.basename(inside) }) })
+  const error = new TilecouchError('SOURCE_NOT_TILES', {
+    value, what, ...(inside && { inside: path.basename(inside) })
+  })
   return Object.assign(error, { advice: adviceOf(how, lines) })
 }
 

@@ -158,9 +158,11 @@ export class TemporaryDatabase {
     this.#folder = folder
     this.db = new Database(path.join(folder, 'index'))
     const { cache, page } = temporaryDefaults
-    for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY', `page_size = ${page}`, `cache_size = -${cache / 1000}`]) {
-      this.db.exec(`PRAGMA ${setting}`)
-    }
+    const settings = [
+      'journal_mode = OFF', 'synchronous = OFF', 'locking_mode = EXCLUSIVE', 'temp_store = MEMORY',
+      `page_size = ${page}`, `cache_size = -${cache / 1000}`
+    ]
+    for (const setting of settings) this.db.exec(`PRAGMA ${setting}`)
     this.db.exec('CREATE TABLE opened (once)') // the file exists only when it has content
     this.#index = openSync(path.join(folder, 'index'), 'r+')
   }

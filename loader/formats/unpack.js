@@ -31,7 +31,8 @@ export const canUnpack = coding => coding === 'none' || Object.hasOwn(decoders, 
  * @returns {Promise<Buffer>} rejects with ERR_BUFFER_TOO_LARGE beyond the limit
  */
 export async function unpack (bytes, { limit = unpackDefaults.bytes, coding = 'gzip' } = {}) {
-  const tooLarge = cause => Object.assign(new Error(`it unpacks to more than ${limit} bytes`, { cause }), { code: 'ERR_BUFFER_TOO_LARGE' })
+  const tooLarge = cause =>
+    Object.assign(new Error(`it unpacks to more than ${limit} bytes`, { cause }), { code: 'ERR_BUFFER_TOO_LARGE' })
   if (coding === 'none') {
     if (bytes.length > limit) throw tooLarge()
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -9,8 +9,12 @@ const MIDNIGHT = 'T00:00:00Z'
  * year stands alone: tile2048px has none.
  */
 const FORMS = [
-  // 2023-06-01, 2023_6_1, 20240301, each with T1215, T121500Z or _121500
-  /(?<!\d)(?<year>[12]\d{3})(?:(?<mark>[-_.])(?<month>\d\d?)\k<mark>(?<day>\d\d?)|(?<month2>\d\d)(?<day2>\d\d))(?:T(?<hour>\d\d)(?:[:-]?(?<minute>\d\d)(?:[:-]?(?<second>\d\d))?)?Z?|[_-](?<hour2>\d\d)(?<minute2>\d\d)(?<second2>\d\d)Z?)?(?!\d)/,
+  new RegExp([
+    '(?<!\\d)(?<year>[12]\\d{3})', // 2023-06-01, 2023_6_1, 20240301
+    '(?:(?<mark>[-_.])(?<month>\\d\\d?)\\k<mark>(?<day>\\d\\d?)|(?<month2>\\d\\d)(?<day2>\\d\\d))',
+    '(?:T(?<hour>\\d\\d)(?:[:-]?(?<minute>\\d\\d)(?:[:-]?(?<second>\\d\\d))?)?Z?|', // with T1215 or T121500Z
+    '[_-](?<hour2>\\d\\d)(?<minute2>\\d\\d)(?<second2>\\d\\d)Z?)?(?!\\d)' // or _121500
+  ].join('')),
   /(?<!\d)\d\d?(?<mark>[-_.])\d\d?\k<mark>[12]\d{3}(?!\d)/, // 01-03-2024: which is the month?
   /(?<!\d)(?<year>[12]\d{3})[-_](?<month>\d\d)(?![\d])/, // 2024-03
   /(?<!\d)(?<year>[12]\d{3})[-_](?<third>\d)(?!\d)/, // 2024-3: March, or the third of that year?

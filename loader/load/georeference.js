@@ -122,20 +122,25 @@ export class Georeference {
 
   #otherGrid () {
     const { profile } = this.#source
-    return profile === undefined || !this.extent.grid.isWebMercator ? undefined : new TilecouchError('NOT_WEB_MERCATOR', { profile })
+    return profile === undefined || !this.extent.grid.isWebMercator
+      ? undefined
+      : new TilecouchError('NOT_WEB_MERCATOR', { profile })
   }
 
   #mixedSizes () {
     const sizes = sorted(this.#sizes)
     if (sizes.length < 2) return undefined
-    const said = sizes.map(([size, { count: tiles, tile }], index) => `${inWords(tiles)} of ${size} pixels${index ? `, such as ${tile}` : ''}`)
+    const said = sizes.map(([size, { count: tiles, tile }], index) => `${inWords(tiles)} of ${size} ` +
+      `pixels${index ? `, such as ${tile}` : ''}`)
     return new TilecouchError('MIXED_SIZES', { sizes: said.join('; ') })
   }
 
   #misnamedTypes (layer) {
     return sorted(this.#misnamed).map(([key, { count, tile }]) => {
       const [type, name] = key.split(' ')
-      return Object.assign(new TilecouchError('OTHER_TYPE', { type, name, count, tile }), { advice: typeAdvice(layer, type) })
+      return Object.assign(new TilecouchError('OTHER_TYPE', {
+        type, name, count, tile
+      }), { advice: typeAdvice(layer, type) })
     })
   }
 
@@ -156,7 +161,8 @@ export class Georeference {
 }
 
 const typeAdvice = (layer, type) =>
-  `Each tile is stored as what it is. Use addresses that end with .${type}: \`tilecouch layer ${layer} --tile-format ${type}\` writes that into the TileJSON.`
+  `Each tile is stored as what it is. Use addresses that end with .${type}: \`tilecouch layer ${layer} --tile-format ` +
+    `${type}\` writes that into the TileJSON.`
 
 /**
  * Why a source has no tiles in the area that was asked for, if it is known: where it has some.
@@ -171,7 +177,8 @@ export function whyEmpty (source) {
   if (!found) {
     const levels = [...wanted.seen.zooms.keys()]
     const zooms = `${Math.min(...levels)} to ${Math.max(...levels)}`
-    return { why: `its tiles lie in ${nameOf(wanted.seen.bounds)}, at zooms ${zooms}, and not in this area at these zooms` }
+    return { why: `its tiles lie in ${nameOf(wanted.seen.bounds)}, at zooms ${zooms}, and not in this area at ` +
+      'these zooms' }
   }
   const { place, other } = placesOf(found.boxes, found.turn)
   const isFlip = found.turn === 'ROWS_FLIPPED'

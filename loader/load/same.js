@@ -21,7 +21,9 @@ const LAYER = 0x1a // the first byte of a vector tile that is not in gzip
 export function checkSame (value) {
   if (value === 'bytes') return null
   if (isLayerField('same', value)) return /** @type {string} */ (value)
-  throw new TilecouchError('BAD_OPTION', { option: '--same', value, why: 'it is bytes, pixels, pixels:N with N from 0 to 99, or features' })
+  throw new TilecouchError('BAD_OPTION', {
+    option: '--same', value, why: 'it is bytes, pixels, pixels:N with N from 0 to 99, or features'
+  })
 }
 
 export class SameTiles {
@@ -57,7 +59,9 @@ export class SameTiles {
   check (bytes) {
     const { layer, what } = this.#of
     if (!bytes?.length || isVector(bytes) === (what === 'features')) return
-    throw new TilecouchError('SAME_UNFIT', { layer, what, why: `the source has ${isVector(bytes) ? 'vector tiles' : 'images'}` })
+    throw new TilecouchError('SAME_UNFIT', {
+      layer, what, why: `the source has ${isVector(bytes) ? 'vector tiles' : 'images'}`
+    })
   }
 
   /**

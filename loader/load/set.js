@@ -66,7 +66,8 @@ export async function openSet (names, { onProblem, ...options } = {}) {
   return { members: members.sort((a, b) => compareIds(a.time, b.time)), passedOver, options }
 }
 
-const baseOf = name => path.posix.basename(isUrl(name) ? new URL(name).pathname : path.resolve(name).replaceAll(path.sep, '/'))
+const baseOf = name =>
+  path.posix.basename(isUrl(name) ? new URL(name).pathname : path.resolve(name).replaceAll(path.sep, '/'))
 
 /** @param {Dated} member @param {SetOptions} options */
 async function lookInto (member, options) {
@@ -86,7 +87,11 @@ async function lookInto (member, options) {
 function refuseTwins (members) {
   const byTime = new Map()
   for (const { time, path: one } of members) {
-    if (byTime.has(time)) throw new TilecouchError('BAD_OPTION', { option: '--dated', value: time, why: `both ${byTime.get(time)} and ${one} are of that time` })
+    if (byTime.has(time)) {
+      throw new TilecouchError('BAD_OPTION', {
+        option: '--dated', value: time, why: `both ${byTime.get(time)} and ${one} are of that time`
+      })
+    }
     if (time) byTime.set(time, one)
   }
 }
@@ -102,11 +107,16 @@ function refuseTwins (members) {
  */
 
 /** @param {import('../store/index.js').Store} store @param {DatedSet} set @param {SetLoadOptions} options */
-export async function loadSet (store, { members, options: opening }, { layer, title = '{name}', onBegin, onEdition, ...options }) {
+export async function loadSet (store, set, { layer, title = '{name}', onBegin, onEdition, ...options }) {
+  const { members, options: opening } = set
   checkLayer(layer)
   const { area, zooms } = opening
   const diff = options.complete && members.find(member => member.diff)
-  if (diff) throw new TilecouchError('BAD_OPTION', { option: '--complete', value: diff.path, why: 'it is a diff: what it lacks has not changed' })
+  if (diff) {
+    throw new TilecouchError('BAD_OPTION', {
+      option: '--complete', value: diff.path, why: 'it is a diff: what it lacks has not changed'
+    })
+  }
   const counts = Object.fromEntries(COUNTS.map(field => [field, 0]))
   const total = { layer, editions: /** @type {SetEdition[]} */ ([]), ...counts }
   const add = summary => { for (const field of COUNTS) total[field] += summary[field] }
@@ -152,7 +162,9 @@ function isDated (name = '') {
   }
 }
 
-const titleOf = (title, { name, time }) => title.replace(/\{(name|time)\}/g, (_, field) => field === 'name' ? name : nameTime(time))
+const titleOf = (title, { name, time }) => title.replace(/\{(name|time)\}/g, (_, field) => field === 'name'
+  ? name
+  : nameTime(time))
 
 /**
  * Recognises a source that was loaded before and has not changed; nothing for folders and areas: then the tiles are

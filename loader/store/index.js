@@ -112,7 +112,8 @@ export class Store {
    */
   async identity () {
     const { uuid, created } = await this.couch.get(STORE_ID) ?? {}
-    return [uuid, created].find(value => typeof value === 'string') ?? `${this.url} of ${(await this.info()).instance_start_time}`
+    const stated = [uuid, created].find(value => typeof value === 'string')
+    return stated ?? `${this.url} of ${(await this.info()).instance_start_time}`
   }
 
   /** Facts about the database: documents, sizes, shards. */

@@ -1,5 +1,7 @@
 // What a layer holds in the order of its ids, now or as of a time, without its bytes and in bounded memory.
-import { asOf, checkLayer, endOf, isAdministrative, layerRange, parseTileId, tileId, timeline, versionId } from '../../core/index.js'
+import {
+  asOf, checkLayer, endOf, isAdministrative, layerRange, parseTileId, tileId, timeline, versionId
+} from '../../core/index.js'
 import { heads, versions } from './columns.js'
 import { RangeReader, listDefaults } from './ranges.js'
 import { BY_TILE } from './reader.js'

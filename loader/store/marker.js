@@ -20,7 +20,8 @@ export function hasMarker (marker, url) {
   if (marker?.type !== 'store') return false
   const { schema } = marker
   if (!schema || schema <= SCHEMA) return true
-  const why = `the store has schema ${Number.isFinite(schema) ? schema : show(schema)}, this tilecouch knows ${SCHEMA}: upgrade it. ` +
+  const why = `the store has schema ${Number.isFinite(schema) ? schema : show(schema)}, this tilecouch knows ` +
+    `${SCHEMA}: upgrade it. ` +
     `If no newer tilecouch wrote that, an admin sets schema to ${SCHEMA} in the document tilecouch`
   throw new TilecouchError('CONFIG_INVALID', { file: url, why })
 }

@@ -85,7 +85,8 @@ export function parseKeys (given) {
     if (!KEY_ID.test(id)) throw new Error('a key is id:secret, its id a letter and then letters, digits, _ and -')
     if (Object.hasOwn(keys, id)) throw new Error(`there are two keys ${id}`)
     if (typeof secret !== 'string' || !/^[\x21-\x7e]+$/.test(secret) || secret.length < LEAST_KEY) {
-      throw new Error(`the key ${id} must have ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` makes one`)
+      throw new Error(`the key ${id} must have ${LEAST_KEY} characters or more; \`tilecouch token --new-key\` ` +
+        'makes one')
     }
     keys[id] = secret
   }

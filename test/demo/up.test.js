@@ -6,7 +6,7 @@ import path from 'node:path'
 import { Writable } from 'node:stream'
 import { createProgram } from '../../loader/cli/program.js'
 import { findEmbedded, up } from '../../server/index.js'
-import { addUpCommand } from '../../server/up-command.js'
+import { addServerCommands } from '../../server/commands.js'
 
 const demoSize = { zooms: { min: 0, max: 1 }, hours: 2, years: 0 }
 
@@ -110,7 +110,7 @@ describe('tilecouch up', () => {
     const couch = process.env.COUCHDB_URL
     delete process.env.COUCHDB_URL
     try {
-      const { run } = createProgram({ openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addUpCommand, streams: { stdout, stderr } })
+      const { run } = createProgram({ openEmbedded: () => Promise.reject(new Error('not asked for')), extend: addServerCommands, streams: { stdout, stderr } })
       assert.equal(await run(['up', '--data', folder, '--port', '0', '--no-demo']), 0)
       assert.equal(await run(['up', '--data', folder, '--port', 'x']), 1)
     } finally {

@@ -1,17 +1,17 @@
 // A database in memory that answers as CouchDB does, as far as loading and resolving ask: revision trees, attachments, the
 // store's own validation, the view of conflicts. Thousands of histories can be tried on it, documents can be handed on one
 // by one in any order, and it dies when it is told to.
-import { readFileSync } from 'node:fs'
 import { hash } from 'node:crypto'
 import { TilecouchError, compareIds } from '../../core/index.js'
 import { Couch } from '../../loader/store/couch.js'
 import { digestOf } from '../../loader/store/tile.js'
 import { compareRevs } from '../../core/mirror/index.js'
+import { readValidation } from '../../loader/store/design-source.js'
 import { canonical } from '../../loader/store/revisions.js'
 
 /** @typedef {{rev: string, parent: string | null, doc: any}} Node */
 
-const source = readFileSync(new URL('../../_design/tiles/validate_doc_update.js', import.meta.url), 'utf8')
+const source = await readValidation()
 const validate = (0, eval)(source)
 const generation = rev => Number.parseInt(rev, 10)
 

@@ -23,7 +23,8 @@ async function existence (inspection) {
   } catch (error) {
     if (error.code !== 'DATABASE_NOT_FOUND') throw error
     const fix = () => Store.create(url, { public: false, closed, q, n })
-    return bad(error.message, 'There is no store. A load creates it as well.', 'tilecouch doctor --fix creates it', { fix })
+    const why = 'There is no store. A load creates it as well.'
+    return bad(error.message, why, 'tilecouch doctor --fix creates it', { fix })
   }
 }
 

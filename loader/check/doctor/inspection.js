@@ -60,7 +60,8 @@ export const doctorDefaults = {
  * @property {string} url of the store
  * @property {string} [folder] of the embedded store
  * @property {string} [gateway] address that /health follows
- * @property {import('../../couchapp/compose.js').DesignDocument[]} [docs] to be deployed (default: those of this package)
+ * @property {import('../../couchapp/compose.js').DesignDocument[]} [docs] to be deployed (default: those of this
+ *   package)
  * @property {string} [cors] origins that should be allowed
  * @property {boolean} [allowViewer] the scripts of the viewer should be allowed
  * @property {string[]} [embedders] origins whose pages may show the viewer in a frame (default: as it is)

@@ -21,15 +21,18 @@ export const serverConditions = [
  */
 export const faults = [
   { fixed: '3.3.1', issue: '#4353', what: 'no more than one replication is started' },
-  { fixed: '3.3.2', issue: 'CVE-2023-26268', what: 'design functions of one database may see data that those of another left' },
+  { fixed: '3.3.2', issue: 'CVE-2023-26268', what: 'design functions of one database may see data that those of ' +
+    'another left' },
   { fixed: '3.3.3', issue: 'CVE-2023-45725', what: 'design functions see the headers with which admins log in' },
   { fixed: '3.3.3', issue: '#4679', what: 'the replicator sometimes loses an attachment' },
   { fixed: '3.3.3', issue: '#4821', what: 'the compaction of a busy index fails at its end and starts again' },
   { fixed: '3.3.3', issue: '#4626', what: 'splitting a shard applies purges to the wrong shards', only: 'purged' },
   { fixed: '3.4.3', issue: '#5347', what: 'attachments are counted wrongly, so that shards are compacted too late' },
-  { fixed: '3.4.3', issue: '#5437', what: 'the replicator copies the bytes of a tile again whenever its document changes' },
+  { fixed: '3.4.3', issue: '#5437', what: 'the replicator copies the bytes of a tile again whenever its document ' +
+    'changes' },
   { fixed: '3.4.3', issue: '#5440', what: 'purges beyond purged_infos_limit are listed wrongly', only: 'purged' },
-  { fixed: '3.5.2', issue: '#5827, #5912', what: 'indexes may lose their position among purges and are built again', only: 'purged' },
+  { fixed: '3.5.2', issue: '#5827, #5912', what: 'indexes may lose their position among purges and are ' +
+    'built again', only: 'purged' },
   { fixed: '3.5.2', issue: '#5751', what: 'QuickJS leaks memory and may crash', only: 'quickjs' }
 ]
 
@@ -104,7 +107,8 @@ async function nodes (inspection) {
 async function maintenance (inspection) {
   const answer = await inspection.couch.find({ path: '_up', server: true })
   if (answer?.status === 'ok') return ok('ok')
-  return bad(answer?.status ?? 'not found', 'Load balancers send no requests there.', 'couchdb/maintenance_mode = false')
+  const status = answer?.status ?? 'not found'
+  return bad(status, 'Load balancers send no requests there.', 'couchdb/maintenance_mode = false')
 }
 
 /** Finds nothing when the database is there. */

@@ -48,9 +48,12 @@ const LOCKS_OUT = 'The store is public, but requests without a name are refused:
  * @type {Record<string, [string | undefined, IsHarmful, 'warning' | 'bad', string]>}
  */
 export const settings = {
-  'chttpd/max_http_request_size': ['4294967296', below(REQUEST), 'bad', 'Batches of loads and mirrors fail, or the viewer cannot be deployed.'],
+  'chttpd/max_http_request_size': ['4294967296', below(REQUEST), 'bad', 'Batches of loads and mirrors fail, or the ' +
+    'viewer cannot be deployed.'],
   'couchdb/max_document_size': ['8000000', below(MB), 'warning', 'Layers of vector tiles may be larger.'],
-  'couchdb/max_attachment_size': ['1073741824', below(8 * MB), 'bad', 'Large tiles, or parts of the viewer, are refused.'],
+  'couchdb/max_attachment_size': [
+    '1073741824', below(8 * MB), 'bad', 'Large tiles, or parts of the viewer, are refused.'
+  ],
   'couchdb/os_process_timeout': ['5000', below(5000), 'warning', 'A busy server cuts off lists and validation.'],
   'couchdb/maintenance_mode': ['false', value => value !== 'false', 'bad', 'This node answers no requests.'],
   'couchdb/default_security': ['admin_only', is('everyone'), 'warning', 'Everybody may write to every new database.'],

@@ -44,7 +44,9 @@ async function vectorProblems (bytes, isRaw, decode) {
   try {
     if (!isRaw) content = await unpack(bytes)
   } catch (error) {
-    return [error.code === 'ERR_BUFFER_TOO_LARGE' ? ['oversized-tile', `more than ${decodeDefaults.bytes} bytes unpacked`] : ['truncated-tile', error.message]]
+    return [error.code === 'ERR_BUFFER_TOO_LARGE'
+      ? ['oversized-tile', `more than ${decodeDefaults.bytes} bytes unpacked`]
+      : ['truncated-tile', error.message]]
   }
   if (!decode) return []
   const { damage, odd } = checkVectorTile(content)
@@ -66,6 +68,9 @@ async function decodeImage (bytes, format, tileSize) {
     return { width: info.width, height: info.height, problems: [] }
   } catch (error) {
     const isLarge = /exceeds pixel limit/i.test(error.message)
-    return { problems: [/** @type {[string, string]} */ ([isLarge ? 'oversized-tile' : 'undecodable-tile', error.message.replace(/^unknown error$/i, 'the decoder does not say why')])] }
+    const why = error.message.replace(/^unknown error$/i, 'the decoder does not say why')
+    /** @type {Problems} */
+    const problems = [[isLarge ? 'oversized-tile' : 'undecodable-tile', why]]
+    return { problems }
   }
 }

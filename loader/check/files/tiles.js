@@ -40,7 +40,9 @@ export async function examineAll (jobs, { report, decode = true, tileSize, unpac
     if (signal?.aborted) throw new TilecouchError('ABORTED')
     if (missing) continue
     report.addAll(where, problems)
-    if (width && !sizes.isUsual(width, height)) report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${sizes.expected} x ${sizes.expected}`)
+    if (width && !sizes.isUsual(width, height)) {
+      report.add('odd-size', where, `${width} x ${height} pixels, tiles are ${sizes.expected} x ${sizes.expected}`)
+    }
     done.tiles++
     done.bytes += size
     if (type) done.types[type] = (done.types[type] ?? 0) + 1

@@ -220,7 +220,9 @@ function checkValue (value, found) {
   let count = 0
   while (value.next()) {
     const wire = VALUES[value.field]
-    if (wire !== undefined && value.wire !== wire) throw damaged(`field ${value.field} of a value is written as type ${value.wire}`)
+    if (wire !== undefined && value.wire !== wire) {
+      throw damaged(`field ${value.field} of a value is written as type ${value.wire}`)
+    }
     if (wire !== undefined) count++
     value.skip()
   }
@@ -248,7 +250,9 @@ function checkTags (tags, keys, values) {
     const key = tags.varint()
     if (tags.at >= tags.end) throw damaged('a tag without a value')
     const value = tags.varint()
-    if (key >= keys || value >= values) throw damaged(`a tag refers to key ${key} and value ${value}, there are ${keys} and ${values}`)
+    if (key >= keys || value >= values) {
+      throw damaged(`a tag refers to key ${key} and value ${value}, there are ${keys} and ${values}`)
+    }
   }
 }
 
@@ -266,14 +270,22 @@ function checkGeometry (geometry, type, found) {
     const integer = geometry.varint()
     const command = integer % 8
     const count = Math.floor(integer / 8)
-    if (command !== MOVE_TO && command !== LINE_TO && command !== CLOSE_PATH) throw damaged(`no such geometry command: ${command}`)
-    if (following && !following[last]?.includes(command)) found.add('geometry commands in an order that its type does not have')
-    if (command === CLOSE_PATH ? count !== 1 : count === 0 || (command === MOVE_TO && count > 1 && type !== POINT)) found.add(`a geometry command ${command} repeated ${count} times`)
+    if (command !== MOVE_TO && command !== LINE_TO && command !== CLOSE_PATH) {
+      throw damaged(`no such geometry command: ${command}`)
+    }
+    if (following && !following[last]?.includes(command)) {
+      found.add('geometry commands in an order that its type does not have')
+    }
+    if (command === CLOSE_PATH ? count !== 1 : count === 0 || (command === MOVE_TO && count > 1 && type !== POINT)) {
+      found.add(`a geometry command ${command} repeated ${count} times`)
+    }
     // a parameter has a byte at least: a count that cannot be true ends here, and not after as many turns
     const parameters = command === CLOSE_PATH ? 0 : 2 * count
     if (parameters > geometry.end - geometry.at) throw damaged('a geometry is cut off')
     for (let index = 0; index < parameters; index++) geometry.varint()
     last = `${command}`
   }
-  if (following && last !== `${type === POINT ? MOVE_TO : type === LINE ? LINE_TO : CLOSE_PATH}`) found.add('a geometry that does not end as its type does')
+  if (following && last !== `${type === POINT ? MOVE_TO : type === LINE ? LINE_TO : CLOSE_PATH}`) {
+    found.add('a geometry that does not end as its type does')
+  }
 }

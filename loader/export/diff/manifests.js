@@ -79,7 +79,8 @@ async function compare (store, layer, times, zooms = { min: 0, max: Infinity }, 
     const tiles = Uint16Array.from(one.differing)
     if (tiles.length) differing.set(z, [...differing.get(z) ?? [], { x, y, tiles }])
   }
-  const isAll = rows.length === written.size && rows.every(({ time, z, versions }) => written.get(`${time} ${z}`) === versions)
+  const isSame = ({ time, z, versions }) => written.get(`${time} ${z}`) === versions
+  const isAll = rows.length === written.size && rows.every(isSame)
   return isAll ? { layer, same, differing: () => inOrder(differing) } : undefined
 }
 

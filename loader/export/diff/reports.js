@@ -70,7 +70,10 @@ export class GeoJsonReport {
    */
   static open = async (file, options) => new GeoJsonReport(await AtomicFile.open(file), options)
 
-  /** @param {AtomicFile} out @param {{name: string, everyZoom?: boolean, grid?: import('../../../core/grids/grid.js').Grid}} options */
+  /**
+   * @param {AtomicFile} out
+   * @param {{name: string, everyZoom?: boolean, grid?: import('../../../core/grids/grid.js').Grid}} options
+   */
   constructor (out, { name, everyZoom = false, grid = gridOf() }) {
     this.#out = out
     this.#grid = grid
@@ -98,7 +101,9 @@ export class GeoJsonReport {
       type: 'Feature',
       properties: describeChange(change),
       // counterclockwise; no tile crosses the antimeridian
-      geometry: { type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] }
+      geometry: {
+        type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]]
+      }
     }
     await this.#out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
     this.#separator = ','

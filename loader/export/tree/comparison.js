@@ -138,7 +138,9 @@ export class Comparison {
 
   async #removeColumns (tree, z) {
     for (const x of await namesIn(path.join(tree.root, `${z}`))) {
-      if (NUMBER.test(x) && !this.#columns.has(`${z}/${x}`)) await this.#removeOthers(tree, z, +x, await this.#list(tree, z, +x), new Set())
+      if (NUMBER.test(x) && !this.#columns.has(`${z}/${x}`)) {
+        await this.#removeOthers(tree, z, +x, await this.#list(tree, z, +x), new Set())
+      }
     }
   }
 }

@@ -57,7 +57,9 @@ export async function exportTree (store, layer, folder, options = {}) {
     unlock = await lock(paths.lock, paths.tree())
     const adopted = await isUnknown(paths)
     if (adopted && !force) {
-      throw new TilecouchError('TARGET_EXISTS', { value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one' })
+      throw new TilecouchError('TARGET_EXISTS', {
+        value: paths.tree(), why: 'it is not a tree of tilecouch, or no longer known as one'
+      })
     }
     await paths.prepare()
     writer = new TreeWriter(store, paths, { ...options, area: options.area?.in(gridOf(doc)) })

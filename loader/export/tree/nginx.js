@@ -28,22 +28,25 @@ export function nginxConfig ({ gateway, layers = [], ...given } = {}) {
   const options = { ...nginxDefaults, ...given }
   const passed = gateway === undefined ? undefined : parseGateway(gateway)
   const missing = passed ? '@gateway' : '@missing'
-  return `# nginx serves exported trees of tiles from disk${passed ? ', and passes on what is not in them to the gateway' : ''}.
+  const others = passed ? ', and passes on what is not in them to the gateway' : ''
+  const tilesOf = ({ layer, age }) => `    "~^/${layer}[@/]" "${steady(options, age)}"; # its tiles expire\n`
+  const gap = ' '.repeat(Math.max(1, 24 - (passed?.server.length ?? 0)))
+  return `# nginx serves exported trees of tiles from disk${others}.
 # Made by: tilecouch export LAYER FOLDER --tree --nginx FILE${passed ? ' --gateway URL' : ''}
 #
 # For the http block: copy it to /etc/nginx/conf.d/tilecouch.conf and adapt the lines with an arrow.
 # The trees look like the addresses: osm/10/300/412.png, osm@2024-03-01T00:00:00Z/10/300/412.png
 
 ${passed ? `upstream tilecouch {
-    server ${passed.server};${' '.repeat(Math.max(1, 24 - passed.server.length))}# <- the gateway; one line each for several
+    server ${passed.server};${gap}# <- the gateway; one line each for several
     keepalive 32;
 }
 
-` : ''}# How long clients may keep a tile: the same values as the gateway's --max-age, --stale-while-revalidate, --stale-if-error. No
-# time names bytes for ever: a version may be removed, filled in or resolved.
+` : ''}# How long clients may keep a tile: the same values as the gateway's --max-age, --stale-while-revalidate,
+# --stale-if-error. No time names bytes for ever: a version may be removed, filled in or resolved.
 map $uri $tile_cache {
     default "${steady(options, options.maxAge)}";
-${shortLived(layers, options).map(({ layer, age }) => `    "~^/${layer}[@/]" "${steady(options, age)}"; # its tiles expire\n`).join('')}}
+${shortLived(layers, options).map(tilesOf).join('')}}
 
 server {
     listen ${word(options.listen, 'listen')};                      # <-
@@ -53,8 +56,8 @@ server {
     set $tile_origin "${text(options.origin, 'origin')}";           # as the gateway's --cors
     set $tile_exposed "${EXPOSED}";
 ${passed ? `
-    # The gateway believes these only with --trust-proxy, and needs --public-url or --public-hosts then. What clients send is
-    # replaced or removed.
+    # The gateway believes these only with --trust-proxy, and needs --public-url then. What clients send is replaced or
+    # removed.
     proxy_http_version 1.1;
     proxy_set_header Connection "";
     proxy_set_header Host $http_host;
@@ -73,12 +76,15 @@ ${passed.scheme === 'https' ? '    proxy_ssl_server_name on;\n' : ''}
     gzip_vary on;
     gzip_types application/json application/xml;
 ` : ''}
-    # Only addresses of tiles are looked up as files, so that nothing else in the folder is served. The extension need not be that
-    # of the file: layers may have tiles of several types.
+    # Only addresses of tiles are looked up as files, so that nothing else in the folder is served. The extension need
+    # not be that of the file: layers may have tiles of several types.
     #
     # No open_file_cache: it saves some 15 % of the work, and files that were replaced would be served on for a while.
 ${images(missing, passed)}
-    # Vector tiles lie in the trees as they are stored: gzipped. ${passed ? 'The gateway serves the few clients that do not accept that.' : 'Clients that do not accept that get them gzipped all the same.'}
+    # Vector tiles lie in the trees as they are stored: gzipped.
+    # ${passed
+      ? 'The gateway serves the few clients that do not accept that.'
+      : 'Clients that do not accept that get them gzipped all the same.'}
 ${vectors(passed)}
 ${passed ? withGateway(passed) : withoutGateway(options)}}
 `
@@ -95,12 +101,14 @@ ${common(passed)}        try_files $uri $tile.png $tile.jpg $tile.webp $tile.avi
     }
 `
 
+const UNZIPPED = '        if ($http_accept_encoding !~* gzip) { return 418; }\n'
+
 const vectors = passed => `    location ~ "^(?<tile>${TILE})\\.(pbf|mvt)$" {
         types { }
         default_type application/vnd.mapbox-vector-tile;
 ${common(passed, passed ? '405 418' : '405')}        add_header Content-Encoding gzip;
         add_header Vary Accept-Encoding;
-${passed ? '        if ($http_accept_encoding !~* gzip) { return 418; }\n' : ''}        try_files $tile.pbf ${passed ? '@gateway' : '@empty'};
+${passed ? UNZIPPED : ''}        try_files $tile.pbf ${passed ? '@gateway' : '@empty'};
     }
 `
 
@@ -114,7 +122,7 @@ const common = (passed, codes = '405') => `        gzip off;
         add_header X-Content-Type-Options nosniff;
         add_header Content-Security-Policy sandbox;
         add_header X-Tilecouch-Cache file;
-        error_page ${codes} = ${passed ? '@gateway' : '@method'};${passed ? '  # the gateway answers other methods than GET' : ''}
+        error_page ${codes} = ${passed ? '@gateway;  # the gateway answers other methods than GET' : '@method;'}
 `
 
 const withGateway = ({ scheme }) => `    location @gateway {
@@ -145,7 +153,8 @@ const always = `        add_header X-Content-Type-Options nosniff always;
         add_header Access-Control-Expose-Headers $tile_exposed always;
 `
 
-const missed = ({ maxAge, missingAge }) => `        add_header Cache-Control "public, max-age=${Math.min(maxAge, missingAge)}" always;
+const missed = ({ maxAge, missingAge }) =>
+  `        add_header Cache-Control "public, max-age=${Math.min(maxAge, missingAge)}" always;
 ${always}`
 
 const withoutGateway = options => `    # clients show the zoom below where an image is missing
@@ -176,7 +185,8 @@ ${always}        default_type application/json;
 `
 
 const steady = ({ staleWhileRevalidate, staleIfError }, age) => `public, max-age=${age}` +
-  (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') + (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
+  (staleWhileRevalidate > 0 ? `, stale-while-revalidate=${staleWhileRevalidate}` : '') +
+  (staleIfError > 0 ? `, stale-if-error=${staleIfError}` : '')
 
 /** A file does not show how old a tile is within its ttl: clients keep it no longer than the ttl. */
 const shortLived = (layers, { maxAge }) =>
@@ -186,14 +196,21 @@ function parseGateway (value) {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const fails = why => new TilecouchError('BAD_OPTION', { option: '--gateway', value, why })
   if (!url || !/^https?:$/.test(url.protocol)) throw fails('it looks like http://127.0.0.1:8080')
-  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) throw fails('it is a host and a port, and nothing else')
-  return { scheme: url.protocol.slice(0, -1), server: `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}` }
+  if (url.pathname !== '/' || url.search || url.hash || url.username || url.password) {
+    throw fails('it is a host and a port, and nothing else')
+  }
+  return {
+    scheme: url.protocol.slice(0, -1), server: `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+  }
 }
 
 /** nginx reads every dollar as a variable, and has no way to escape it. */
 function rootOf (folder) {
   const root = path.resolve(folder)
-  if (/["\\$\p{Cc}]/u.test(root)) throw new TilecouchError('BAD_OPTION', { option: '--nginx', value: root, why: 'nginx cannot serve a folder with a dollar, a quote or a backslash in its name' })
+  if (/["\\$\p{Cc}]/u.test(root)) {
+    throw new TilecouchError('BAD_OPTION', { option: '--nginx', value: root, why: 'nginx cannot serve a folder with ' +
+      'a dollar, a quote or a backslash in its name' })
+  }
   return /^[\w./@:,+-]+$/.test(root) ? root : `"${root}"`
 }
 

@@ -21,7 +21,9 @@ export async function readState (file) {
   try {
     const state = JSON.parse(await readFile(file, 'utf8'))
     const { since, identity } = state?.place ?? {}
-    return since !== undefined && typeof identity === 'string' && typeof state.selection === 'string' ? state : undefined
+    return since !== undefined && typeof identity === 'string' && typeof state.selection === 'string'
+      ? state
+      : undefined
   } catch (error) {
     if (error.code === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error

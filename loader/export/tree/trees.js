@@ -152,7 +152,9 @@ async function leadsTo (target) {
     return await readlink(target)
   } catch (error) {
     if (error.code === 'ENOENT') return undefined
-    if (error.code === 'EINVAL') throw new TilecouchError('TARGET_EXISTS', { value: target, why: 'a link is to be there' })
+    if (error.code === 'EINVAL') {
+      throw new TilecouchError('TARGET_EXISTS', { value: target, why: 'a link is to be there' })
+    }
     throw error
   }
 }

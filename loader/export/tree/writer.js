@@ -28,8 +28,8 @@ export const treeDefaults = {
 
 /** Errors that pass: the store is waited for. A missing layer may come back, and its trees may be the last copy. */
 const PASSING = new Set([
-  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN', 'INDEX_MISSING',
-  'LAYER_NOT_FOUND'
+  'UNREACHABLE', 'BAD_ANSWER', 'NO_ANSWER', 'COUCHDB_ERROR', 'DATABASE_NOT_FOUND', 'UNAUTHORIZED', 'FORBIDDEN',
+  'INDEX_MISSING', 'LAYER_NOT_FOUND'
 ])
 
 export class TreeWriter {
@@ -187,7 +187,8 @@ export class TreeWriter {
     await this.trees.unlinkWrong(new Set(times))
     const { list } = this.trees
     // while everything is compared, files prove nothing
-    const stored = await this.store.versionsById(ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`)), { signal: this.signal })
+    const pastIds = ids.flatMap(id => changes.get(id).times.map(time => `${id}@${time}`))
+    const stored = await this.store.versionsById(pastIds, { signal: this.signal })
     const isRight = head =>
       !this.#comparison && this.tileWriter.isPastRight(head, changes.get(head.id), list.slice(1), stored)
     const certain = await pMap(heads, isRight, { concurrency: this.limits.looks })
@@ -272,7 +273,14 @@ export class TreeWriter {
     const { times } = this.tileWriter
     this.#writtenAt = Date.now()
     times.isChanged = false
-    const state = { place: this.#place, whole: this.#isComplete, selection: this.selection, store: this.#isOfStore ? this.#store : '', spent: times.list, boot: this.#boot }
+    const state = {
+      place: this.#place,
+      whole: this.#isComplete,
+      selection: this.selection,
+      store: this.#isOfStore ? this.#store : '',
+      spent: times.list,
+      boot: this.#boot
+    }
     return (this.#writing = this.#writing.then(() => writeState(this.paths.state, state, this.paths.tmp)))
   }
 

@@ -172,7 +172,9 @@ export class FolderReader {
     const root = await this.#root()
     const file = await realpath(path.join(this.#folder, name))
     const way = path.relative(root, file)
-    if (way === '..' || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)) throw new Error('it is a link that leads out of the folder')
+    if (way === '..' || way.startsWith(`..${path.sep}`) || path.isAbsolute(way)) {
+      throw new Error('it is a link that leads out of the folder')
+    }
     return file
   }
 

@@ -36,9 +36,13 @@ export async function open (folder, { layer, scheme = 'xyz', force, ...options }
   const mark = JSON.stringify({ layer, scheme })
   await mkdir(folder, { recursive: true })
   const found = await readMark(folder)
-  if (found !== undefined && found !== mark) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
+  if (found !== undefined && found !== mark) {
+    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
+  }
   const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
-  if (found === undefined && !isEmpty && !force) throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
+  if (found === undefined && !isEmpty && !force) {
+    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
+  }
   await rm(path.join(folder, WORK), { recursive: true, force: true })
   await mkdir(path.join(folder, WORK))
   if (found === undefined) await writeFile(path.join(folder, MARK), mark, { flag: 'wx' })
@@ -48,7 +52,8 @@ export async function open (folder, { layer, scheme = 'xyz', force, ...options }
 function describe (mark) {
   try {
     const { layer, scheme, diff } = JSON.parse(mark)
-    return `${diff ? 'a difference of ' : ''}the layer ${layer}, with rows from the ${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
+    return `${diff ? 'a difference of ' : ''}the layer ${layer}, with rows from the ` +
+      `${scheme === 'tms' ? 'south (tms)' : 'north (xyz)'}`
   } catch {
     return `a damaged ${MARK}`
   }

@@ -28,8 +28,12 @@ export async function readTables (db, onFault) {
     }
     for (const [name, columns] of Object.entries(found)) {
       try {
-        for await (const [column] of db.rows(`SELECT ${cell('name')} FROM pragma_table_xinfo('${name}')`)) columns.push(textOf(column).toLowerCase())
-        if (await db.isRecursive(name)) return void onFault('bad-structure', name, 'its view is recursive, and may never end: nothing was read')
+        for await (const [column] of db.rows(`SELECT ${cell('name')} FROM pragma_table_xinfo('${name}')`)) {
+          columns.push(textOf(column).toLowerCase())
+        }
+        if (await db.isRecursive(name)) {
+          return void onFault('bad-structure', name, 'its view is recursive, and may never end: nothing was read')
+        }
       } catch (error) {
         // a view over a missing table has no columns
         if (!/^no such (table|column)/.test(error.message)) throw error
@@ -90,7 +94,8 @@ export async function readMetadata (db, tables, onFault) {
  */
 async function * metadataRows (db) {
   let left = sourceLimits.metadata
-  const sql = `SELECT substr(CAST(name AS BLOB), 1, ${NAME}), CASE WHEN ${SIZE} <= ${SMALL} THEN CAST(value AS BLOB) END, ${SIZE} FROM metadata`
+  const sql = `SELECT substr(CAST(name AS BLOB), 1, ${NAME}), CASE WHEN ${SIZE} <= ${SMALL} THEN CAST(value AS BLOB) ` +
+    `END, ${SIZE} FROM metadata`
   for await (const [name, value, size] of db.rows(sql)) {
     left -= ROW + (size ?? 0)
     if (left < 0) throw new Error(`its metadata have more than ${sourceLimits.metadata} bytes`)
@@ -99,7 +104,8 @@ async function * metadataRows (db) {
 }
 
 async function largeValue (db, name, size) {
-  const [row] = await db.get(`SELECT CAST(value AS BLOB) FROM metadata WHERE name = ? AND ${SIZE} = ? LIMIT 1`, [[textOf(name), size]])
+  const [row] = await db.get(`SELECT CAST(value AS BLOB) FROM metadata WHERE name = ? AND ${SIZE} = ? ` +
+    'LIMIT 1', [[textOf(name), size]])
   if (row instanceof Error) throw row
   return row?.[0] ?? null
 }

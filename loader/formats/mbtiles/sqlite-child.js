@@ -24,7 +24,8 @@ process.on('message', (/** @type {any} */ question) => {
   try {
     work(question, answer)
   } catch (error) {
-    Object.assign(answer, { error: /out of memory/i.test(error.message) ? `it takes more than ${memory} bytes of memory` : error.message })
+    const isLarge = /out of memory/i.test(error.message)
+    Object.assign(answer, { error: isLarge ? `it takes more than ${memory} bytes of memory` : error.message })
   }
   if (process.connected) /** @type {any} */ (process).send(answer)
 })
@@ -71,10 +72,13 @@ function prepared (sql) {
 
 function open () {
   // libsql ignores its readonly option; SQLite itself does not
-  const opened = new Database(`file:${pathToFileURL(path.resolve(file)).pathname}?mode=ro${isAtRest() ? '&immutable=1' : ''}`)
+  const { pathname } = pathToFileURL(path.resolve(file))
+  const opened = new Database(`file:${pathname}?mode=ro${isAtRest() ? '&immutable=1' : ''}`)
   opened.prepare(`PRAGMA hard_heap_limit = ${memory}`).raw().get()
   // what is sorted need not fit into memory; what a file defines itself may call nothing that does more than compute
-  for (const setting of ['temp_store = FILE', 'trusted_schema = OFF', 'query_only = ON', 'cell_size_check = ON']) opened.exec(`PRAGMA ${setting}`)
+  for (const setting of ['temp_store = FILE', 'trusted_schema = OFF', 'query_only = ON', 'cell_size_check = ON']) {
+    opened.exec(`PRAGMA ${setting}`)
+  }
   return opened
 }
 
@@ -94,4 +98,5 @@ process.on('disconnect', () => process.exit())
 process.on('SIGINT', () => {}) // Ctrl-C reaches the whole group: the parent ends this process
 
 // while SQLite works nothing else here hears that the parent is gone
-new Worker(`setInterval(() => { if (process.ppid !== ${Number(parent)}) process.kill(process.pid, 'SIGKILL') }, ${WATCH})`, { eval: true }).unref()
+new Worker(`setInterval(() => { if (process.ppid !== ${Number(parent)}) process.kill(process.pid, 'SIGKILL') }, ` +
+  `${WATCH})`, { eval: true }).unref()

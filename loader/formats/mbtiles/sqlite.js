@@ -11,7 +11,8 @@ const SHOWN = 200 // bytes of a cell that is no number
 const PASSED_ON = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'] // and no password
 
 /** A number as it is, and of anything else no more than its beginning, as a blob. */
-export const cell = column => `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
+export const cell = column =>
+  `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
 
 /** Blobs as the texts that they are. */
 export const textOf = found => found instanceof Uint8Array ? Buffer.from(found).toString() : found
@@ -76,7 +77,9 @@ export class SqliteFile {
 
   /** Whether a table or view comes about by a recursion, which may have no end. */
   async isRecursive (table) {
-    for await (const [, , , step] of this.rows(`EXPLAIN QUERY PLAN SELECT * FROM ${table}`)) if (/RECURSIVE STEP/.test(step)) return true
+    for await (const [, , , step] of this.rows(`EXPLAIN QUERY PLAN SELECT * FROM ${table}`)) {
+      if (/RECURSIVE STEP/.test(step)) return true
+    }
     return false
   }
 
@@ -116,7 +119,8 @@ export class SqliteFile {
     this.#child = undefined // another one answers the next question
     const error = this.#signal?.aborted
       ? new TilecouchError('ABORTED')
-      : new Error(this.#isSilent ? `it gave no answer for ${sourceLimits.silence / 1000} seconds` : `reading it ended the process that did (${how})`)
+      : new Error(this.#isSilent ? `it gave no answer for ${sourceLimits.silence / 1000} ` +
+        'seconds' : `reading it ended the process that did (${how})`)
     this.#isSilent = false
     while (this.#waiting.length) this.#next()?.reject(error)
   }

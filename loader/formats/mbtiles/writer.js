@@ -195,7 +195,8 @@ class MbtilesWriter {
   }
 }
 
-const tablesOf = ({ tables }) => `${tables} CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT); CREATE TABLE part (run TEXT);`
+const tablesOf = ({ tables }) =>
+  `${tables} CREATE TABLE metadata (name TEXT NOT NULL PRIMARY KEY, value TEXT); CREATE TABLE part (run TEXT);`
 
 /** Whether it is a file: SQLite would follow a link, and create its target. */
 const isOwnFile = file => lstat(file).then(stats => stats.isFile(), () => false)
@@ -205,7 +206,8 @@ function hasTables (db, schema) {
   const own = new Database(':memory:')
   try {
     own.exec(tablesOf(schema))
-    const [[found], [made]] = [db, own].map(one => one.prepare("SELECT group_concat(type || name || ifnull(sql, '')) FROM (SELECT * FROM sqlite_schema ORDER BY type, name)").raw().get())
+    const [[found], [made]] = [db, own].map(one => one.prepare("SELECT group_concat(type || name || ifnull(sql, '')) " +
+      "FROM (SELECT * FROM sqlite_schema ORDER BY type, name)").raw().get())
     return found === made
   } finally {
     own.close()
@@ -214,7 +216,10 @@ function hasTables (db, schema) {
 
 function connect (file) {
   const db = new Database(file)
-  for (const setting of ['encoding = "UTF-8"', 'journal_mode = TRUNCATE', 'synchronous = FULL', `cache_size = -${mbtilesDefaults.memory}`]) db.exec(`PRAGMA ${setting}`)
+  const cache = `cache_size = -${mbtilesDefaults.memory}`
+  for (const setting of ['encoding = "UTF-8"', 'journal_mode = TRUNCATE', 'synchronous = FULL', cache]) {
+    db.exec(`PRAGMA ${setting}`)
+  }
   return db
 }
 
@@ -266,7 +271,8 @@ function idOf ({ digest, bytes }) {
  */
 async function hashOfTiles (db) {
   const page = db.prepare(`SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles
-    WHERE (zoom_level, tile_column, tile_row) > (?, ?, ?) ORDER BY zoom_level, tile_column, tile_row LIMIT ${PAGE}`).raw()
+    WHERE (zoom_level, tile_column, tile_row) > (?, ?, ?)
+    ORDER BY zoom_level, tile_column, tile_row LIMIT ${PAGE}`).raw()
   const hash = createHash('md5')
   let rows
   let last = [-1, -1, -1]

@@ -81,7 +81,8 @@ export class Directories {
       const { id, run, offset, length } = entry
       const end = id + (run || 1)
       if (id < next || end > to) {
-        this.#wrong(`tile id ${id}`, `${name}: it should lie within ${next} and ${to}`, id < next && index ? 'duplicate-tile' : undefined)
+        const code = id < next && index ? 'duplicate-tile' : undefined
+        this.#wrong(`tile id ${id}`, `${name}: it should lie within ${next} and ${to}`, code)
         continue
       }
       next = end
@@ -159,7 +160,9 @@ export function parseDirectory (bytes, wrong) {
   }
   const count = number()
   // an entry takes four bytes or more
-  if (count > directoryLimits.entries || count > bytes.length / 4) throw new Error(`${bytes.length} bytes cannot hold ${count} entries`)
+  if (count > directoryLimits.entries || count > bytes.length / 4) {
+    throw new Error(`${bytes.length} bytes cannot hold ${count} entries`)
+  }
   const column = () => Float64Array.from({ length: count }, number)
   const [steps, runs, lengths, offsets] = [column(), column(), column(), column()]
   if (at.pos !== bytes.length) wrong(`${bytes.length - at.pos} bytes behind its end`)

@@ -103,7 +103,9 @@ export async function readMetadata (file, { metadata: { offset, length }, packin
 }
 
 export const cannotUnpack = packing =>
-  packing === 'zstd' ? 'it is packed with zstd, which needs Node 22.15 or later' : `it is packed in an unknown way (${packing})`
+  packing === 'zstd'
+    ? 'it is packed with zstd, which needs Node 22.15 or later'
+    : `it is packed in an unknown way (${packing})`
 
 /**
  * Where images are of several types the header names the commonest: viewers recognise images by themselves.

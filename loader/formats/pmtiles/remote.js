@@ -133,12 +133,16 @@ export class RemoteFile {
     let url = this.#url
     for (let hop = 0; ; hop++) {
       const own = url.origin === this.#url.origin ? { ...headers, ...authorization(this.#url) } : headers
-      const answer = await this.#agent.request({ origin: url.origin, path: url.pathname + url.search, method: 'GET', headers: own, signal: this.#signal })
+      const answer = await this.#agent.request({
+        origin: url.origin, path: url.pathname + url.search, method: 'GET', headers: own, signal: this.#signal
+      })
       const location = answer.headers.location
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer
       await answer.body.dump()
       if (hop === remoteDefaults.redirects) throw this.#failed('it redirects again and again')
-      if (!URL.canParse(location, url.href) || !/^https?:$/.test(new URL(location, url.href).protocol)) throw this.#failed('it redirects to what is no web address')
+      if (!URL.canParse(location, url.href) || !/^https?:$/.test(new URL(location, url.href).protocol)) {
+        throw this.#failed('it redirects to what is no web address')
+      }
       url = new URL(location, url.href)
     }
   }
@@ -146,14 +150,22 @@ export class RemoteFile {
   /** Whether an answer is a part of the file that the first one was of; where that part ends. */
   #check ({ statusCode: status, headers }, from) {
     if (status === 404 || status === 410) throw new TilecouchError('SOURCE_NOT_FOUND', { value: this.shown })
-    if (status === 401 || status === 403) throw this.#failed(`the server wants another name, password or signature (${status})`)
+    if (status === 401 || status === 403) {
+      throw this.#failed(`the server wants another name, password or signature (${status})`)
+    }
     if (status === 412) throw this.#replaced()
     if (status === 429 || status >= 500) throw new Lost(`the server answered ${status}`)
-    if (status === 200 || (status === 206 && headers['content-encoding'])) throw this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
+    if (status === 200 || (status === 206 && headers['content-encoding'])) {
+      throw this.#failed('its server does not send parts of files (range requests): fetch it first, and load the file')
+    }
     const [, first, last, total] = /^bytes (\d+)-(\d+)\/(\d+|\*)$/i.exec(String(headers['content-range'])) ?? []
-    if (status !== 206 || first === undefined) throw this.#failed(`the server answered ${status}${status === 206 ? ' without a range' : ''}`)
+    if (status !== 206 || first === undefined) {
+      throw this.#failed(`the server answered ${status}${status === 206 ? ' without a range' : ''}`)
+    }
     const size = total === '*' ? this.size : +total
-    if (+first !== from || +last < from || (Number.isFinite(size) && +last >= size)) throw this.#failed('the server sent another part than it was asked for')
+    if (+first !== from || +last < from || (Number.isFinite(size) && +last >= size)) {
+      throw this.#failed('the server sent another part than it was asked for')
+    }
     const state = { etag: headers.etag, modified: headers['last-modified'] }
     this.#state ??= state
     if (this.size === Infinity) this.size = size
@@ -185,11 +197,17 @@ function authorization ({ username, password }) {
   return { authorization: `Basic ${Buffer.from(`${plain(username)}:${plain(password)}`).toString('base64')}` }
 }
 
+const FAILURES = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOTFOUND: 'there is no such host',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
+  UND_ERR_BODY_TIMEOUT: 'no answer in time'
+}
+
 // messages of errors may quote what was sent; their codes do not
 function whyOf (error) {
   if (error instanceof Lost) return error.message
-  return { ECONNREFUSED: 'the connection was refused', ENOTFOUND: 'there is no such host', UND_ERR_HEADERS_TIMEOUT: 'no answer in time', UND_ERR_BODY_TIMEOUT: 'no answer in time' }[error.code] ??
-    `the connection failed${error.code ? ` (${error.code})` : ''}`
+  return FAILURES[error.code] ?? `the connection failed${error.code ? ` (${error.code})` : ''}`
 }
 
 export const blockDefaults = {

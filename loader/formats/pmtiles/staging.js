@@ -72,9 +72,12 @@ export class StagedTiles {
     this.#sql = {
       find: reading('SELECT time, digest FROM tiles JOIN contents USING (at) WHERE id = ?'),
       see: writing('UPDATE tiles SET seen = ? WHERE id = ?'),
-      tile: writing('INSERT INTO tiles VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at, time = excluded.time, seen = excluded.seen'),
-      content: reading('INSERT INTO contents VALUES (?, ?, ?, 0, ?) ON CONFLICT (digest) DO UPDATE SET shared = 1 RETURNING at'),
-      page: reading('SELECT id, at, length, type, shared FROM tiles JOIN contents USING (at) WHERE id > ? AND seen = ? ORDER BY id LIMIT ?'),
+      tile: writing('INSERT INTO tiles VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at, time = ' +
+        'excluded.time, seen = excluded.seen'),
+      content: reading('INSERT INTO contents VALUES (?, ?, ?, 0, ?) ON CONFLICT (digest) DO UPDATE SET shared = 1 ' +
+        'RETURNING at'),
+      page: reading('SELECT id, at, length, type, shared FROM tiles JOIN contents USING (at) WHERE id > ? AND seen = ' +
+        '? ORDER BY id LIMIT ?'),
       placed: reading('SELECT offset FROM placed WHERE at = ?'),
       place: writing('INSERT INTO placed VALUES (?, ?)')
     }
@@ -190,7 +193,8 @@ const nothing = () => ({ tiles: 0, bytes: 0, since: performance.now() })
 
 function database (index) {
   const db = new Database(index)
-  for (const setting of ['page_size = 8192', 'journal_mode = TRUNCATE', 'synchronous = NORMAL', 'cache_size = -32000']) db.exec(`PRAGMA ${setting}`)
+  const settings = ['page_size = 8192', 'journal_mode = TRUNCATE', 'synchronous = NORMAL', 'cache_size = -32000']
+  for (const setting of settings) db.exec(`PRAGMA ${setting}`)
   return db
 }
 

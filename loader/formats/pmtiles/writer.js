@@ -64,7 +64,9 @@ class PmtilesWriter {
   // readers unpack every tile of an archive or none
   #check (type) {
     this.#vector ??= type === VECTOR
-    if (this.#vector !== (type === VECTOR)) throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
+    if (this.#vector !== (type === VECTOR)) {
+      throw this.#unwritable('there are vector tiles and images in it, and PMTiles holds either')
+    }
   }
 
   #unwritable (why) {

@@ -78,4 +78,5 @@ export class FailureList {
   }
 }
 
-const notWritable = (file, error) => new TilecouchError('BAD_OPTION', { option: '--failed', value: `${file}: ${error.message}` }, { cause: error })
+const notWritable = (file, error) =>
+  new TilecouchError('BAD_OPTION', { option: '--failed', value: `${file}: ${error.message}` }, { cause: error })

@@ -6,6 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { childSignal } from '../../store/follow.js'
 
+/** @typedef {import('../upstream/index.js').Answer} Answer */
+
 export const fetchDefaults = {
   attempts: 3, // for a tile that fails while others do not
   delay: 1000, // milliseconds before the second attempt, doubled each time
@@ -59,8 +61,7 @@ export class Fetcher {
    * Returns the answer, or an error that concerns only these tiles, or nothing if the seed was stopped
    * before. Throws what ends the seed.
    * @param {import('./index.js').Job} job
-   * @returns
-   * {Promise<{answer?: import('../upstream/index.js').Answer, error?: import('../../../core/errors.js').TilecouchError}>}
+   * @returns {Promise<{answer?: Answer, error?: import('../../errors.js').TilecouchError}>}
    */
   async fetch ({ tiles }) {
     const { attempts, silent, delay, longestDelay, failures, refusals } = this.options

@@ -22,13 +22,16 @@ export function clip (doc, settings, { area, zooms }) {
   const min = Math.max(zooms.min, doc.minzoom ?? 0, settings.minzoom ?? 0)
   const max = Math.min(zooms.max, doc.maxzoom ?? 30, settings.maxzoom ?? 30)
   const inside = [doc.bounds, settings.bounds].filter(Boolean).reduce((rest, bounds) => rest.within(bounds), area)
-  if (min > max) throw new TilecouchError('BAD_AREA', { why: `the upstream has no tiles of zoom ${zooms.min} to ${zooms.max}` })
+  if (min > max) {
+    throw new TilecouchError('BAD_AREA', { why: `the upstream has no tiles of zoom ${zooms.min} to ${zooms.max}` })
+  }
   return { area: inside, zooms: { min, max } }
 }
 
 /**
- * @param {{area: import('../../../core/area.js').Area, zooms: import('../../../core/grid.js').Zooms, signal?: AbortSignal}}
- * what
+ * @typedef {import('../../../core/area.js').Area} Area
+ * @typedef {import('../../../core/grid.js').Zooms} Zooms
+ * @param {{area: Area, zooms: Zooms, signal?: AbortSignal}} part
  * @returns {Promise<Map<number, number>>} tiles by zoom
  */
 export async function countByZoom ({ area, zooms, signal }) {

@@ -45,6 +45,8 @@ function tileMap (xml, { name, base }) {
   const [, ext = 'png'] = /<TileFormat\b[^<>]*\bextension="(\w+)"/.exec(xml) ?? []
   const next = base
     ? { how: 'Load these', lines: [`${serverCommand(absolute(`{z}/{x}/{y}.${ext}`, { name, base }))} --scheme tms`] }
-    : { how: 'Load the folder that it is in', lines: [loadCommand(name.replace(/[^\\/]*$/, '') || '.', ' --scheme tms')] }
+    : {
+      how: 'Load the folder that it is in', lines: [loadCommand(name.replace(/[^\\/]*$/, '') || '.', ' --scheme tms')]
+    }
   return refusal(name, 'the description of tiles with rows from the south (TMS)', next)
 }

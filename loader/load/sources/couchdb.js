@@ -103,7 +103,8 @@ class TileList {
     this.#matched++
     const other = tile.names.findIndex((name, index) => name !== (this.#names ??= tile.names)[index])
     if (other >= 0) {
-      const why = `the documents have both ${JSON.stringify(this.#names?.[other])} and ${JSON.stringify(tile.names[other])} for ${this.template.names[other]}: write the one that is meant instead`
+      const why = `the documents have both ${JSON.stringify(this.#names?.[other])} and ` +
+        `${JSON.stringify(tile.names[other])} for ${this.template.names[other]}: write the one that is meant instead`
       throw new TilecouchError('BAD_OPTION', { option: '--id-template', value: this.template.text, why })
     }
     const { z, x } = tile
@@ -120,7 +121,10 @@ class TileList {
   async #nothing () {
     const rows = await this.couch.page({ limit: 100 }, this.signal)
     const ids = rows.map(({ id }) => id).filter(id => !id.startsWith('_')).slice(0, SHOWN)
-    const why = ids.length ? `no document is called like ${this.template.text}: they are called ${ids.map(id => JSON.stringify(id)).join(', ')}` : 'there are no documents'
+    const why = ids.length
+      ? `no document is called like ${this.template.text}: they are called ` +
+        `${ids.map(id => JSON.stringify(id)).join(', ')}`
+      : 'there are no documents'
     return new TilecouchError('SOURCE_UNREADABLE', { value: this.couch.url, why })
   }
 

@@ -17,7 +17,8 @@ export async function openStore (name, options) {
     return await Store.open(name, settings)
   } catch (error) {
     if (error.code !== 'NOT_A_STORE') throw error
-    const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}; when they are tiles, say how they are called with --id-template`
+    const why = `it is no store of tilecouch, and holds documents such as ${JSON.stringify(error.details.value)}; ` +
+      'when they are tiles, say how they are called with --id-template'
     throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why }, { cause: error })
   }
 }
@@ -32,9 +33,13 @@ async function reach (name, { home, signal }) {
   try {
     const couch = new Couch(name, { ...FIRST, ...settings })
     const info = await couch.request({ path: '' })
-    if (typeof info.db_name !== 'string') throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'it is no database' })
+    if (typeof info.db_name !== 'string') {
+      throw new TilecouchError('BAD_ANSWER', { url: couch.url, why: 'it is no database' })
+    }
   } catch (error) {
-    if (error.code === 'DATABASE_NOT_FOUND') throw new TilecouchError('SOURCE_NOT_FOUND', { value: name }, { cause: error })
+    if (error.code === 'DATABASE_NOT_FOUND') {
+      throw new TilecouchError('SOURCE_NOT_FOUND', { value: name }, { cause: error })
+    }
     throw error
   }
   return settings

@@ -20,7 +20,9 @@ export async function open (folder, { selected, zooms, scheme = 'xyz', grid, sig
   const tileMap = readTileMap(await reader.text(TILEMAP) ?? '')
   const fields = layerFieldsOf({ ...(tileMap.grid && { grid: tileMap.grid }), ...metadata }, onBad)
   const gone = await reader.gone(list)
-  if (!gone && await isDiff(reader)) throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
+  if (!gone && await isDiff(reader)) {
+    throw invalid(folder, 'the export of a diff into it was stopped: run the export again')
+  }
   const other = gone ? undefined : await otherFolder(folder, reader)
   if (other) throw other
   return {
@@ -97,13 +99,17 @@ async function tooDeep (folder, reader) {
   if (!/^\d+$/.test(column)) return undefined
   if (/^\d+$/.test(zoom) && await hasTiles(reader, '')) {
     const above = path.join(folder, '../..')
-    return refusal(folder, `one column of zoom ${zoom}: the zooms are in ${above}`, { how: 'Load that', lines: [loadCommand(above)] })
+    return refusal(folder, `one column of zoom ${zoom}: the zooms are in ${above}`, {
+      how: 'Load that', lines: [loadCommand(above)]
+    })
   }
   const [first] = await reader.numbers()
   if (first === undefined || !await hasTiles(reader, String(first))) return undefined
   const above = path.join(folder, '..')
   const lines = [loadCommand(above, ` --zoom ${column}`)]
-  return refusal(folder, `only zoom ${column}: the zooms are in ${above}`, { how: 'Load that, for this zoom or without --zoom', lines })
+  return refusal(folder, `only zoom ${column}: the zooms are in ${above}`, {
+    how: 'Load that, for this zoom or without --zoom', lines
+  })
 }
 
 /** Whether there are files of tiles. @param {FolderReader} reader @param {string} below */

@@ -70,8 +70,8 @@ export const schemes = ['xyz', 'tms']
  *   known
  * @property {boolean} [isInGrid] its tiles were selected in the grid that it says
  * @property {'xyz' | 'tms'} [scheme] how it counts rows, where --scheme may say that
- * @property {{area: import('../../../core/area.js').Area, seen: Extent}} [wanted] the area that was asked for, and where
- *   its tiles are, in that area or not
+ * @property {{area: import('../../../core/area.js').Area, seen: Extent}} [wanted] the area that was asked for, and
+ *   where its tiles are, in that area or not
  * @property {Map<number, number>} [counts] tiles by zoom, where they come from another server
  * @property {(options?: WalkOptions) => AsyncIterable<SourceTile>} [walk]
  *

@@ -12,7 +12,8 @@ import { checkPages, missingTiles, readMetadata, readTables } from '../../format
 import { SqliteFile, cell, textOf } from '../../formats/mbtiles/sqlite.js'
 
 const COLUMNS = 1000 // of a zoom whose rows are asked for at once
-const TILE = `SELECT CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
+const TILE = `SELECT
+  CASE WHEN length(tile_data) <= ${sourceLimits.tile} THEN CAST(tile_data AS BLOB) END, length(tile_data)
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
 
 /** With the scheme xyz, rows are not flipped: some writers forget it. @type {import('./index.js').OpenSource} */
@@ -71,9 +72,19 @@ class Mbtiles {
       if (why && tables) onFault?.('bad-structure', 'tiles', why)
       if (why || !tables) throw new Error(why)
       if (onFault) await checkPages(this.#db, onFault)
-      return await readMetadata(this.#db, tables, onFault ?? refuse) ?? {} // some writers leave the table out
+      return await this.#readValues(tables, onFault ?? refuse) ?? {} // some writers leave the table out
     } catch (error) {
       throw this.#unreadable(error)
+    }
+  }
+
+  /** The values of the metadata. With `onFault`, tiles are read although their metadata cannot be. */
+  async #readValues (tables, onFault) {
+    try {
+      return await readMetadata(this.#db, tables, onFault)
+    } catch (error) {
+      if (!this.#options.onFault || error instanceof TilecouchError) throw error
+      onFault('bad-metadata', 'metadata', error.message)
     }
   }
 
@@ -81,7 +92,8 @@ class Mbtiles {
     for await (const [name] of this.#rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type = 'table'`)) {
       const binary = BINARY_DIFFS.find(table => table === textOf(name))
       if (binary) {
-        throw invalid(this.#file, `its table ${binary} holds differences within tiles, not tiles: make it with --patch-type whole`)
+        throw invalid(this.#file, `its table ${binary} holds differences within tiles, not tiles: make it with ` +
+          '--patch-type whole')
       }
     }
   }
@@ -101,7 +113,8 @@ class Mbtiles {
 
   /** The tiles of some columns of a zoom, one column after the other. */
   async * #columns (z, columns) {
-    const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE zoom_level = ?1 AND tile_column = ?2`
+    const sql = `SELECT ?2, ${cell('tile_row')}, ${this.#isDiff ? 'tile_data IS NULL' : '0'} FROM tiles WHERE ` +
+      'zoom_level = ?1 AND tile_column = ?2'
     const flipped = this.#options.scheme !== 'xyz' && Number.isInteger(z)
     const grid = gridOf(this.#options)
     let tiles = []
@@ -135,7 +148,8 @@ class Mbtiles {
 
   async #numbers (name, where, parameters, compare) {
     const found = []
-    for await (const [number] of this.#rows(`SELECT ${cell('found')} FROM (SELECT DISTINCT ${name} AS found FROM tiles ${where})`, [parameters])) {
+    for await (const [number] of this.#rows(`SELECT ${cell('found')} FROM (SELECT DISTINCT ${name} AS found FROM ` +
+      `tiles ${where})`, [parameters])) {
       found.push(textOf(number))
       this.#refuseMore(found.length, `different values of ${name}`)
     }

@@ -24,7 +24,9 @@ export const recognisesUrl = url => /\.pmtiles$/i.test(url.pathname)
 /** @type {import('./index.js').OpenSource} */
 export async function open (name, options) {
   if (options.scheme === 'tms') {
-    throw new TilecouchError('BAD_OPTION', { option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north' })
+    throw new TilecouchError('BAD_OPTION', {
+      option: '--scheme', value: options.scheme, why: 'PMTiles always count rows from the north'
+    })
   }
   const remote = /^https?:\/\//i.test(name)
   const file = remote ? await RemoteFile.open(name, options) : await reading(name, async () => new LocalFile(name))
@@ -76,7 +78,9 @@ async function describe (file, name, onFault) {
   if (header.codes.tilePacking === 0) header.tilePacking = 'none' // what the bytes are is seen from them
   if (!canUnpack(header.tilePacking)) throw invalid(name, cannotUnpack(header.tilePacking))
   if (header.type === 'mlt') {
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: name, why: 'it holds MapLibre tiles (MLT), which a store does not keep' })
+    throw new TilecouchError('SOURCE_UNREADABLE', {
+      value: name, why: 'it holds MapLibre tiles (MLT), which a store does not keep'
+    })
   }
   return { header, metadata: await describedBy(file, header, onFault) }
 }
@@ -137,7 +141,10 @@ class Archive {
       const directories = new Directories(this.#file, header, onFault, { wanted: wanted.any })
       for await (const entries of directories.tiles()) {
         for (const what of /** @type {const} */ (['entries', 'addressed'])) {
-          if (header[what] && directories[what] > header[what]) throw new Error(`it says that it has ${header[what]} ${what === 'entries' ? what : 'tiles'}, but it has more`)
+          if (header[what] && directories[what] > header[what]) {
+            throw new Error(`it says that it has ${header[what]} ${what === 'entries' ? what : 'tiles'}, but it ` +
+              'has more')
+          }
         }
         for (const { id, run, offset, length } of entries) {
           let any = false
@@ -162,7 +169,9 @@ class Archive {
   async #fetch (remote, blocks, onReading) {
     const total = blocks.bytes
     const { bavail, bsize } = await statfs(tmpdir())
-    if (total > bavail * bsize) throw new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${tmpdir()}` })
+    if (total > bavail * bsize) {
+      throw new TilecouchError('DISK_FULL', { where: `the folder for temporary files ${tmpdir()}` })
+    }
     const { offset } = this.#header.data
     let done = 0
     await remote.fetch(blocks.ranges(), offset, (at, bytes) => {

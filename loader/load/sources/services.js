@@ -3,7 +3,9 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../../errors.js'
-import { adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand } from '../../formats/other-kinds.js'
+import {
+  adviceOf, kindOfName, loadCommand, notTiles, quoted, refusal, serverCommand
+} from '../../formats/other-kinds.js'
 import { withoutSecrets } from './templates.js'
 
 const DATABASE = /\.(?:mbtiles|sqlite|db)$/i
@@ -22,18 +24,25 @@ export function otherScheme (name) {
   const [, scheme, rest] = /^([a-z][a-z0-9+.-]+):\/\/(.*)$/is.exec(name) ?? []
   if (scheme === undefined || /^https?$/i.test(scheme)) return undefined
   switch (scheme.toLowerCase()) {
-    case 's3': return bucket(name, rest, { host: place => `${place}.s3.amazonaws.com`, copy: 'aws s3 cp', sync: 'aws s3 sync' })
+    case 's3': return bucket(name, rest, {
+      host: place => `${place}.s3.amazonaws.com`, copy: 'aws s3 cp', sync: 'aws s3 sync'
+    })
     case 'gs': return bucket(name, rest, {
-      host: place => `storage.googleapis.com/${place}`, copy: 'gcloud storage cp', sync: 'gcloud storage rsync --recursive'
+      host: place => `storage.googleapis.com/${place}`,
+      copy: 'gcloud storage cp',
+      sync: 'gcloud storage rsync --recursive'
     })
     case 'pmtiles':
     case 'mbtiles':
-      return refusal(name, `an address with ${scheme}:// before it`, { how: 'Leave that out', lines: [loadCommand(rest)] })
+      return refusal(name, `an address with ${scheme}:// before it`, {
+        how: 'Leave that out', lines: [loadCommand(rest)]
+      })
     case 'file':
       return refusal(name, 'the address of a file', { how: 'Give its path', lines: [loadCommand(pathOf(name, rest))] })
     default:
       return refusal(name, `an address that begins with ${scheme}://, which tilecouch does not read`, {
-        how: 'Download the tiles, then load the file or folder', lines: [loadCommand(path.posix.basename(rest) || 'tiles')]
+        how: 'Download the tiles, then load the file or folder',
+        lines: [loadCommand(path.posix.basename(rest) || 'tiles')]
       })
   }
 }
@@ -56,7 +65,8 @@ function bucket (name, rest, { host, copy, sync }) {
   const key = keys.join('/')
   if (/\.pmtiles$/i.test(key)) {
     return refusal(name, 'in object storage, which tilecouch reads over HTTPS', {
-      how: 'If the object is public, or else with a signed address', lines: [loadCommand(`https://${host(place)}/${key}`)]
+      how: 'If the object is public, or else with a signed address',
+      lines: [loadCommand(`https://${host(place)}/${key}`)]
     })
   }
   const file = /\.\w+$/.test(key) ? path.posix.basename(key) : undefined
@@ -70,15 +80,20 @@ function bucket (name, rest, { host, copy, sync }) {
 export function otherAddress (url, name) {
   const { pathname } = url
   if (DATABASE.test(pathname)) {
-    const error = new TilecouchError('SOURCE_UNKNOWN', { value: name, why: 'of files only PMTiles are read where they lie' })
-    const lines = [`curl -fLO ${quoted(url.origin + pathname + url.search)}`, loadCommand(path.posix.basename(pathname))]
+    const error = new TilecouchError('SOURCE_UNKNOWN', {
+      value: name, why: 'of files only PMTiles are read where they lie'
+    })
+    const download = `curl -fLO ${quoted(url.origin + pathname + url.search)}`
+    const lines = [download, loadCommand(path.posix.basename(pathname))]
     return Object.assign(error, { advice: adviceOf('Download it, then load the file', lines) })
   }
   if (asksWms(url)) return wms(url, name)
   const [tile, ending] = TILE.exec(pathname) ?? []
   if (tile) {
     const template = withoutKeys(`${url.origin}${pathname.slice(0, -tile.length)}/{z}/{x}/{y}${ending}${url.search}`)
-    return refusal(withoutKeys(name), 'the address of one tile', { how: 'Write {z}, {x} and {y} for its numbers', lines: [serverCommand(template)] })
+    return refusal(withoutKeys(name), 'the address of one tile', {
+      how: 'Write {z}, {x} and {y} for its numbers', lines: [serverCommand(template)]
+    })
   }
   if (ARCGIS.test(pathname)) return arcgis(url, name)
   const kind = kindOfName(pathname)
@@ -114,7 +129,8 @@ export function wms (url, name, layers = []) {
   const [first] = layers
   const described = { ...settings, layers: settings.layers ?? first ?? 'LAYERS' }
   return refusal(withoutKeys(name), 'a WMS, which draws maps of any size', {
-    how: `Describe it in a file (docs/upstreams.md), and load that.${layersWords(layers)} Such as`, lines: upstreamCommands(described)
+    how: `Describe it in a file (docs/upstreams.md), and load that.${layersWords(layers)} ` +
+      'Such as', lines: upstreamCommands(described)
   })
 }
 
@@ -122,7 +138,9 @@ const MOST = 10 // names of layers in a message
 
 /** @param {string[]} names */
 export const layersWords = names =>
-  names.length > 1 ? ` Its layers are ${names.slice(0, MOST).join(', ')}${names.length > MOST ? ' and others' : ''}.` : ''
+  names.length > 1
+    ? ` Its layers are ${names.slice(0, MOST).join(', ')}${names.length > MOST ? ' and others' : ''}.`
+    : ''
 
 /** The commands that load a described upstream. @param {Record<string, any>} settings */
 export const upstreamCommands = settings => [

@@ -7,7 +7,10 @@ import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'
 
 /** Fields of a layer document that describe the tiles, and not how this store keeps or gets them. */
-const DESCRIPTIVE = ['name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center', 'vector_layers', 'encoding', 'format', 'tileSize', 'grid']
+const DESCRIPTIVE = [
+  'name', 'description', 'attribution', 'legend', 'version', 'minzoom', 'maxzoom', 'fillzoom', 'bounds', 'center',
+  'vector_layers', 'encoding', 'format', 'tileSize', 'grid'
+]
 
 /** @param {URL} url @param {Partial<import('./index.js').SourceOptions>} options */
 export const recognisesUrl = (url, { idTemplate }) =>
@@ -40,7 +43,8 @@ const isSame = (a, b) => parseDatabaseUrl(a).url === parseDatabaseUrl(b).url
 /** Fields of the layer, and the last time at which anything changed up to the one that is asked for. */
 async function describe (store, layer, time) {
   const doc = await store.layer(layer).catch(error => {
-    if (error.code === 'LAYER_NOT_FOUND') return {} // it may be described nowhere and have tiles: MapProxy writes no more
+    // it may have tiles without a description: MapProxy writes nothing else
+    if (error.code === 'LAYER_NOT_FOUND') return {}
     throw error
   })
   const fields = Object.fromEntries(DESCRIPTIVE.flatMap(field => doc[field] === undefined ? [] : [[field, doc[field]]]))

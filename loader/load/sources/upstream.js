@@ -47,7 +47,9 @@ export const recognisesUrl = (url, { upstream }) => Boolean(upstream) || TEMPLAT
 export async function open (name, options) {
   const { grid = options.fields?.grid } = options
   const settings = settingsOf(name, options, gridOf({ grid }))
-  if (!settings.seed && !options.permission) throw new TilecouchError('SEED_FORBIDDEN', { layer: options.layer ?? name, host: hostOf(settings.url) })
+  if (!settings.seed && !options.permission) {
+    throw new TilecouchError('SEED_FORBIDDEN', { layer: options.layer ?? name, host: hostOf(settings.url) })
+  }
   const part = partOf(settings, options, gridOf({ grid }))
   const counts = await countByZoom({ ...part, signal: options.signal })
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -55,13 +57,17 @@ export async function open (name, options) {
   const isBounded = options.area || (settings.bounds && !options.isAnnounced)
   if (!isBounded && total > upstreamSourceDefaults.unbounded) {
     const what = settings.bounds ? 'all that it has' : 'the whole world'
-    throw new TilecouchError('BAD_AREA', { why: `${what} to zoom ${part.zooms.max} is ${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
+    throw new TilecouchError('BAD_AREA', { why: `${what} to zoom ${part.zooms.max} is ` +
+      `${total.toLocaleString('en-US')} tiles: say where (--bbox or --polygon; --bbox=${WORLD} is the world)` })
   }
   return new TileServer(settings, part, { counts, total, options, grid })
 }
 
-/** @param {string} name @param {import('./index.js').SourceOptions & Asking} options */
-function settingsOf (name, { upstream, scheme, rate, requests }, /** @type {import('../../../core/grids/grid.js').Grid} */ grid) {
+/**
+ * @param {string} name @param {import('./index.js').SourceOptions & Asking} options
+ * @param {import('../../../core/grids/grid.js').Grid} grid
+ */
+function settingsOf (name, { upstream, scheme, rate, requests }, grid) {
   const given = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
   return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) }, grid)
 }
@@ -73,7 +79,8 @@ function settingsOf (name, { upstream, scheme, rate, requests }, /** @type {impo
  */
 function partOf (settings, { area, zooms }, grid) {
   if (!zooms && settings.maxzoom === undefined) {
-    throw new TilecouchError('BAD_AREA', { why: 'a tile server does not say what it has: name the zooms (--zoom) and where (--bbox or --polygon)' })
+    throw new TilecouchError('BAD_AREA', { why: 'a tile server does not say what it has: name the zooms (--zoom) and ' +
+      'where (--bbox or --polygon)' })
   }
   const { min, max } = zooms ?? { min: 0, max: settings.maxzoom ?? 0 }
   const own = { min: Math.max(min, grid.firstZoom), max: Math.min(max, grid.lastZoom) }
@@ -150,8 +157,8 @@ class TileServer {
    */
   #open ({ tileSize, format }) {
     if (this.#upstream) return
-    const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble, connect = openUpstream } = this.#options
-    const { networks = [], named = hostsOf(this.#settings) } = this.#options
+    const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble } = this.#options
+    const { connect = openUpstream, networks = [], named = hostsOf(this.#settings) } = this.#options
     const own = { format: formatOf(this.#settings) ?? format, upstream: this.#settings }
     const doc = { layer, tileSize, grid: this.#grid, ...own }
     const allowed = [...networks, ...named]

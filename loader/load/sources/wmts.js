@@ -12,7 +12,9 @@ import { absolute, blocksOf, plain, textsOf, withoutSecrets } from './templates.
 import * as upstream from './upstream.js'
 
 const NEAR = 1e-6 // by which figures of equal matrices may differ: capabilities are rounded
-const FORMATS = ['image/png', 'image/png8', 'image/jpeg', 'image/jpg', 'image/webp', 'application/vnd.mapbox-vector-tile']
+const FORMATS = [
+  'image/png', 'image/png8', 'image/jpeg', 'image/jpg', 'image/webp', 'application/vnd.mapbox-vector-tile'
+]
 
 /** Whether XML is such capabilities. @param {string} root its first element @param {string} text */
 export const isWmts = (root, text) => root === 'Capabilities' && /opengis\.net\/wmts/i.test(text)
@@ -60,14 +62,16 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
     const [block] = text.split(/<\/(?:\w+:)?Layer>/)
     const [own] = block.split(/<(?:\w+:)?Style\b/)
     const [style] = textsOf('Identifier', blocksOf('Style', block)[0] ?? '')
-    return { block, id: textsOf('Identifier', own)[0] ?? '', title: textsOf('Title', own)[0], abstract: textsOf('Abstract', own)[0], style }
+    const [id = ''] = textsOf('Identifier', own)
+    return { block, id, title: textsOf('Title', own)[0], abstract: textsOf('Abstract', own)[0], style }
   }).filter(({ id }) => id)
   const found = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
   if (found.length === 1) return found[0]
   const [first] = layers
   throw refusal(name, first ? 'the description of a WMTS' : 'the description of a WMTS without layers', {
     how: `Name one of its layers.${layersWords(layers.map(({ id }) => id))} Such as`,
-    lines: [`tilecouch load ${quoted(name)} --source-layer ${quoted(first?.id ?? 'LAYER')} --layer NAME --bbox WEST,SOUTH,EAST,NORTH --zoom 0-12`]
+    lines: [`tilecouch load ${quoted(name)} --source-layer ${quoted(first?.id ?? 'LAYER')} --layer NAME --bbox ` +
+      'WEST,SOUTH,EAST,NORTH --zoom 0-12']
   })
 }
 
@@ -94,7 +98,8 @@ async function setOf (xml, { id, block }, { name }, /** @type {import('./index.j
   if (chosen) return chosen
   if (sets.length && !good.length) throw sets[0].error
   throw new TilecouchError('BAD_OPTION', {
-    option: '--matrix-set', value: matrixSet ?? null, why: `the layer ${id} of ${name} has ${linked.length ? some(linked) : 'none'}`
+    option: '--matrix-set', value: matrixSet ?? null, why: `the layer ${id} of ${name} has ` +
+      `${linked.length ? some(linked) : 'none'}`
   })
 }
 
@@ -188,18 +193,24 @@ function templateOf (xml, { id, block }, where) {
     url: plain(/\btemplate="([^"]+)"/.exec(tag)?.[1] ?? ''), format: /\bformat="([^"]+)"/.exec(tag)?.[1] ?? ''
   })).filter(({ url }) => url)
   const rest = FORMATS.map(format => tags.find(tag => tag.format === format)).find(Boolean) ?? tags[0]
-  if (rest) return absolute(rest.url.replace(/\{(\w+)\}/g, (place, name) => defaults.get(name.toLowerCase()) ?? place), where)
+  if (rest) {
+    return absolute(rest.url.replace(/\{(\w+)\}/g, (place, name) => defaults.get(name.toLowerCase()) ?? place), where)
+  }
   const getTile = xml.split(/<(?:\w+:)?Operation\b[^<>]*\bname="GetTile"/)[1] ?? ''
   const [, address] = /<(?:\w+:)?Get\b[^<>]*\bhref="([^"]+)"/.exec(getTile.split(/<\/(?:\w+:)?Operation>/)[0]) ?? []
   const service = address ? plain(address) : where.base && `${where.base.origin}${where.base.pathname}`
-  if (!service) throw new TilecouchError('SOURCE_UNREADABLE', { value: where.name, why: `it has no address for tiles of ${id}` })
+  if (!service) {
+    throw new TilecouchError('SOURCE_UNREADABLE', { value: where.name, why: `it has no address for tiles of ${id}` })
+  }
   const offered = textsOf('Format', block)
   const format = FORMATS.find(one => offered.includes(one)) ?? offered[0] ?? 'image/png'
   const query = [
-    'SERVICE=WMTS', 'VERSION=1.0.0', 'REQUEST=GetTile', 'LAYER={Layer}', 'STYLE={Style}', 'TILEMATRIXSET={TileMatrixSet}',
-    'TILEMATRIX={TileMatrix}', 'TILEROW={TileRow}', 'TILECOL={TileCol}', `FORMAT=${encodeURIComponent(format)}`
+    'SERVICE=WMTS', 'VERSION=1.0.0', 'REQUEST=GetTile', 'LAYER={Layer}', 'STYLE={Style}',
+    'TILEMATRIXSET={TileMatrixSet}', 'TILEMATRIX={TileMatrix}', 'TILEROW={TileRow}', 'TILECOL={TileCol}',
+    `FORMAT=${encodeURIComponent(format)}`
   ].join('&')
-  return absolute(`${service.replace(/[?&]$/, '')}${service.includes('?') && !/\?$/.test(service) ? '&' : '?'}${query}`, where)
+  const mark = service.includes('?') && !/\?$/.test(service) ? '&' : '?'
+  return absolute(`${service.replace(/[?&]$/, '')}${mark}${query}`, where)
 }
 
 function boundsOf (block) {

@@ -152,11 +152,15 @@ const failed = (url, why) => new TilecouchError('UPSTREAM_FAILED', { url: url.or
 // error messages may quote what was sent or received; their codes do not
 function explain (error, url) {
   const code = typeof error.code === 'string' ? error.code : ''
-  if (code === 'ADDRESS_REFUSED') return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })
+  if (code === 'ADDRESS_REFUSED') {
+    return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })
+  }
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return failed(url, 'its answer is too large')
   if (code === 'TOO_MUCH') return failed(url, 'answers that are being read take more memory than they may')
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return failed(url, 'no answer in time')
   if (error.inBody) return failed(url, 'its answer was cut off')
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return failed(url, 'its answer is not HTTP')
-  return new TilecouchError('UPSTREAM_UNREACHABLE', { url: url.origin, why: WORDS[code] ?? (code || 'the connection failed') })
+  return new TilecouchError('UPSTREAM_UNREACHABLE', {
+    url: url.origin, why: WORDS[code] ?? (code || 'the connection failed')
+  })
 }

@@ -48,7 +48,8 @@ function describe (body, headers, conceal) {
 async function decode (bytes, encoding, { vector, limit }) {
   // vector tiles are stored gzipped
   if (vector && isGzip(bytes)) return bytes
-  const names = (encoding ?? '').toLowerCase().split(',').map(name => name.trim()).filter(name => Object.hasOwn(CODINGS, name))
+  const stated = (encoding ?? '').toLowerCase().split(',').map(name => name.trim())
+  const names = stated.filter(name => Object.hasOwn(CODINGS, name))
   if (names.length > MOST_CODINGS) throw new Error('packed too often')
   let body = bytes
   for (const name of names.reverse()) {
@@ -123,7 +124,8 @@ export const cut = (bytes, how) => cutting.run(() => cutOne(bytes, how))
 
 /**
  * @param {Buffer} bytes the picture
- * @param {{block: Block, rectangle: import('../../../core/upstream-address.js').Rectangle, tileSize: number, type: string}} options
+ * @typedef {import('../../../core/upstream-address.js').Rectangle} Rectangle
+ * @param {{block: Block, rectangle: Rectangle, tileSize: number, type: string}} options
  * @returns {Promise<{z: number, x: number, y: number, bytes: Buffer, type: string}[]>}
  */
 async function cutOne (bytes, { block, rectangle, tileSize, type }) {

@@ -29,7 +29,8 @@ const IMAGE_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' }
  * @typedef {{origin: Origin, expires: string | null}} Common expires: ISO time, null for never
  * @typedef {Tiles | Unchanged | {kind: 'missing', until: number}} Answer until: milliseconds since 1970
  *
- * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: import('../../../core/upstream-address.js').Rectangle}} Address
+ * @typedef {import('../../../core/upstream-address.js').Rectangle} Rectangle
+ * @typedef {{url: string, block?: import('./image.js').Block, rectangle?: Rectangle}} Address
  */
 
 /**
@@ -227,7 +228,9 @@ export class Upstream {
   }
 
   #failed (why, status) {
-    return new TilecouchError('UPSTREAM_FAILED', { url: this.url, why: this.#secrets.conceal(why), ...(status && { status }) })
+    return new TilecouchError('UPSTREAM_FAILED', {
+      url: this.url, why: this.#secrets.conceal(why), ...(status && { status })
+    })
   }
 
   /** The state for /metrics and /health. */

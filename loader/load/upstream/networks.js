@@ -11,7 +11,8 @@ const familyOf = address => isIPv6(address) ? 'ipv6' : 'ipv4'
 /** Addresses outside of the public internet: the registries of special addresses of IANA, and multicast. */
 const INNER = blockListsOf([
   '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24',
-  '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
+  '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24',
+  '224.0.0.0/4', '240.0.0.0/4',
   // of IPv6 only 2000::/3 is public, without Teredo and the like, documentation, 6to4
   '::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'
 ])
@@ -60,7 +61,8 @@ function parse (text) {
 
 /** @returns {never} */
 function refuse (value) {
-  const why = 'it takes host names, addresses and networks, such as maps.intranet, 127.0.0.1:8081 and 10.0.0.0/8; * for all'
+  const why = 'it takes host names, addresses and networks, such as maps.intranet, 127.0.0.1:8081 and 10.0.0.0/8; * ' +
+    'for all'
   throw new TilecouchError('BAD_OPTION', { option: 'upstreamNetworks', value, why })
 }
 

@@ -38,7 +38,9 @@ export function layerOf (here, there, { to, time, area, zooms, renaming, permiss
   if (renaming) return { ...fields, ...identity, renaming }
   const host = permission ? undefined : forbiddingHost(fields)
   if (there) {
-    if (host && forbiddingHost(there) !== host) throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
+    if (host && forbiddingHost(there) !== host) {
+      throw new TilecouchError('EXPORT_FORBIDDEN', { layer: here.layer, host })
+    }
     const { offline, format } = fields
     return {
       ...there,

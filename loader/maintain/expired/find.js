@@ -10,8 +10,8 @@ const FIRST = toSeconds('0000-01-01T00:00:00Z')
 
 /**
  * @typedef {import('../../../core/store/plan.js').Seen} Seen
- * @typedef {import('../../store/reader.js').StoredVersion & {expires: string, seen: Seen[]}} Expired a head; expires: by
- * its own field or by the ttl of its layer
+ * @typedef {import('../../store/reader.js').StoredVersion & {expires: string, seen: Seen[]}} Expired a head; expires:
+ *   by its own field or by the ttl of its layer
  */
 
 /**

@@ -1,5 +1,7 @@
 // Expired tiles are fetched again or removed: once, or until a signal. A dry run lists them.
-import { addSeconds, checkLayer, checkUpstream, gridOf, hostOf, now as currentTime, toSeconds } from '../../../core/index.js'
+import {
+  addSeconds, checkLayer, checkUpstream, gridOf, hostOf, now as currentTime, toSeconds
+} from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { changesOf, repeat } from '../repeat.js'
 import { Tally } from '../tally.js'
@@ -31,8 +33,8 @@ const MOST_LISTED = 1000 // tiles, unless there is a limit; all are counted
  * @property {boolean} [withPast] removes the past of a tile as well
  * @property {boolean} [purge] of what is removed, see Remover
  * @property {() => string} [now] exact time
- * @property {Partial<import('../../load/seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency, permission,
- * userAgent, secrets, networks, fetching
+ * @property {Partial<import('../../load/seed/index.js').SeedOptions>} [seeding] for refreshing: rate, concurrency,
+ *   permission, userAgent, secrets, networks, fetching
  * @property {AbortSignal} [signal]
  * @property {(tally: ExpiredTally) => void} [onProgress]
  * @property {(tile: {id: string, expires: string, seconds: number, bytes: number}) => void} [onTile] of a dry run
@@ -53,7 +55,9 @@ export async function expire (store, options) {
   const { before, limit, live = false, now = currentTime, signal, onState, limits } = options
   const refuse = (option, value, why) => { throw new TilecouchError('BAD_OPTION', { option, value, why }) }
   options.layers?.forEach(checkLayer)
-  if (live && (limit || before || options.dryRun)) refuse('--live', true, 'it does not go with --limit, --before or --dry-run')
+  if (live && (limit || before || options.dryRun)) {
+    refuse('--live', true, 'it does not go with --limit, --before or --dry-run')
+  }
   if (!options.dryRun && before && before > now()) refuse('--before', before, 'it is in the future')
   const run = new Run(store, { ...options, now, limits: { ...expireDefaults, ...limits } })
   const pause = next => run.pauseUntil(next)

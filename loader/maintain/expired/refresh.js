@@ -63,7 +63,9 @@ export class RefreshExpired {
       tally.troubles.push({ layer, code: error.code, reason: error.message })
       tally.left += tiles.length - (summary?.tiles ?? 0)
     } finally {
-      for (const field of ['fresh', 'fetched', 'changed', 'unchanged', 'missing', 'outside']) tally[field] += summary?.[field] ?? 0
+      for (const field of ['fresh', 'fetched', 'changed', 'unchanged', 'missing', 'outside']) {
+        tally[field] += summary?.[field] ?? 0
+      }
     }
   }
 }

@@ -59,7 +59,9 @@ export async function removeLayer (store, layer, options = {}) {
     }
     if (dryRun) break
     const isLast = pass + 1 === limits.passes
-    if (found && isLast && !tally.changed && await hasTiles(true)) tally.note('changed', layerId(layer), 'a load writes into it')
+    if (found && isLast && !tally.changed && await hasTiles(true)) {
+      tally.note('changed', layerId(layer), 'a load writes into it')
+    }
   }
   tally.bytes = Math.max(0, before - (dryRun ? 0 : await bytesOf(store, layer)))
   const isEmpty = !tally.refused && !tally.changed
@@ -88,7 +90,8 @@ export const recordPrefixes = layer => [editionId(layer, ''), ...statementPrefix
 export const singleIds = layer => [limitsId(layer), layerId(layer)]
 
 /** Documents whose ids begin so, page by page. @returns {AsyncGenerator<import('./documents.js').Revision[]>} */
-export const revisionsFrom = (couch, prefix, signal) => revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
+export const revisionsFrom = (couch, prefix, signal) =>
+  revisionsIn(couch, { startkey: prefix, endkey: `${prefix}~` }, signal)
 
 /** @returns {AsyncGenerator<import('./documents.js').Revision[]>} never an empty page */
 async function * revisionsIn (couch, range, signal, isWanted = id => Boolean(id)) {

@@ -130,8 +130,10 @@ function listed (names) {
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} and ${names.at(-1)}` : names[0]
 }
 
-const seaAt = (lon, lat) =>
-  seas.find(([, west, south, east, north]) => lon >= west && lon <= east && lat >= south && lat <= north)?.[0] ?? 'the sea'
+function seaAt (lon, lat) {
+  const isAround = ([, west, south, east, north]) => lon >= west && lon <= east && lat >= south && lat <= north
+  return seas.find(isAround)?.[0] ?? 'the sea'
+}
 
 const DIRECTIONS = ['north', 'north-east', 'east', 'south-east', 'south', 'south-west', 'west', 'north-west']
 

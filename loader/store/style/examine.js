@@ -67,11 +67,14 @@ function whyNotGlyphs ({ glyphs, layers }, files) {
   const fonts = new Set(files.filter(name => name.startsWith('glyphs/')).map(name => name.split('/')[1]))
   if (!fonts.size) {
     if (glyphs === undefined || REMOTE.test(glyphs)) return
-    return `its glyphs are at ${JSON.stringify(glyphs)}: put them into glyphs/FONT/0-255.pbf, give a whole address, or leave glyphs out: maps then write with the fonts of the device`
+    return `its glyphs are at ${JSON.stringify(glyphs)}: put them into glyphs/FONT/0-255.pbf, give a whole address, ` +
+      'or leave glyphs out: maps then write with the fonts of the device'
   }
   for (const { id, layout } of layers) {
     for (const [font] of stacksIn(layout?.['text-font'])) {
-      if (!fonts.has(font)) return `its layer ${JSON.stringify(id)} needs the font ${JSON.stringify(font)}, and there is no glyphs/${font}/`
+      if (!fonts.has(font)) {
+        return `its layer ${JSON.stringify(id)} needs the font ${JSON.stringify(font)}, and there is no glyphs/${font}/`
+      }
     }
   }
 }

@@ -32,7 +32,9 @@ export async function readStyle (source) {
   const names = isFolder ? (await namesIn(source)).filter(name => name !== 'style.json') : []
   const style = parse(await read(isFolder ? path.join(source, 'style.json') : source, styleLimits.style), source)
   const known = names.filter(typeOf)
-  if (known.length > styleLimits.files) throw bad(source, `it has ${known.length} files, more than ${styleLimits.files}`)
+  if (known.length > styleLimits.files) {
+    throw bad(source, `it has ${known.length} files, more than ${styleLimits.files}`)
+  }
   /** @type {import('../styles.js').StyleFiles} */
   const files = {}
   let total = 0
