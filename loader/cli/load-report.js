@@ -82,9 +82,8 @@ export function rates (tiles, { seconds, writingSeconds }) {
 export function countLines (result) {
   const written = result.created + result.advanced + result.backfilled
   return [
-    `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ${count(result.advanced)} ` +
-    'changed, ' +
-      `${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
+    `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ` +
+      `${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
     `  ${count(result.unchanged)} ` +
       `unchanged${result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''}`,
     ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),

@@ -26,18 +26,23 @@ export const faults = {
   'unknown-format': fault('the bytes are no PNG, JPEG, WebP, AVIF or vector tile', {
     advice: 'Often an error page was stored as a tile: fetch it again.'
   }),
-  'truncated-tile': fault('the image or vector tile is cut off, or its frame is ' +
-    'broken', { advice: 'Fetch or render it again.' }),
-  'undecodable-tile': fault('the pixels or features cannot be decoded, although the image or tile is ' +
-    'complete', { advice: 'Fetch or render it again.' }),
+  'truncated-tile': fault('the image or vector tile is cut off, or its frame is broken', {
+    advice: 'Fetch or render it again.'
+  }),
+  'undecodable-tile': fault('the pixels or features cannot be decoded, although the image or tile is complete', {
+    advice: 'Fetch or render it again.'
+  }),
   'oversized-tile': fault('far more bytes or pixels than a tile has; it was not decoded'),
-  'unreadable-tile': fault('the tile is listed, but its bytes cannot be read', { advice: 'Its file on the disk is ' +
-    'damaged: take the store from a mirror or a backup.' }),
-  'wrong-type': fault('the bytes are of another type than the content type, format or ' +
-    'extension says', { advice: `In a file: correct the format or the name. In a store: ${LOAD_AGAIN}` }),
+  'unreadable-tile': fault('the tile is listed, but its bytes cannot be read', {
+    advice: 'Its file on the disk is damaged: take the store from a mirror or a backup.'
+  }),
+  'wrong-type': fault('the bytes are of another type than the content type, format or extension says', {
+    advice: `In a file: correct the format or the name. In a store: ${LOAD_AGAIN}`
+  }),
   'wrong-length': fault('there are more or fewer bytes than the container says'),
-  'wrong-digest': fault('the bytes do not have the check sum that is stored ' +
-    'with them', { advice: `A disk or a copy damaged them. ${LOAD_AGAIN}` }),
+  'wrong-digest': fault('the bytes do not have the check sum that is stored with them', {
+    advice: `A disk or a copy damaged them. ${LOAD_AGAIN}`
+  }),
   'duplicate-tile': fault('one tile is there more than once', {
     advice: 'Readers show any of them: remove the others.'
   }),
@@ -59,15 +64,17 @@ export const faults = {
   'odd-vector-tile': warning('a vector tile that decodes, but breaks a rule of the specification'),
 
   // documents of a store
-  'bad-id': fault('a document whose id begins like those of the tiles of the layer, but is not the id of ' +
-    'a tile', { advice: 'No program reads it. Delete it, or store its content under the right id.' }),
+  'bad-id': fault('a document whose id begins like those of the tiles of the layer, but is not the id of a tile', {
+    advice: 'No program reads it. Delete it, or store its content under the right id.'
+  }),
   'not-a-tile': fault('a document that has the id of a tile, but is not a tile', { advice: LOAD_AGAIN }),
   'fields-disagree': fault('layer, z, x or y of a document are not those of its id', { advice: LOAD_AGAIN }),
   'bad-time': fault('a time that is not like 2024-03-01T00:00:00Z', { advice: LOAD_AGAIN }),
   'time-disagrees': fault('the time of a past version is not that of its id', { advice: LOAD_AGAIN }),
   'wrong-current': fault('a head that does not say it is current, or a past version that does', { advice: LOAD_AGAIN }),
-  'gone-with-bytes': fault('a version that says "no tile here any more" and has one', { advice: 'Look at the image: ' +
-    'remove that version, or load it again with a later time.' }),
+  'gone-with-bytes': fault('a version that says "no tile here any more" and has one', {
+    advice: 'Look at the image: remove that version, or load it again with a later time.'
+  }),
   'no-bytes': fault('a version without the attachment `tile` that does not say it is gone', { advice: LOAD_AGAIN }),
   'stray-attachment': fault('an attachment that is not called `tile`', { advice: LOAD_AGAIN }),
   conflict: fault('a document has conflicting revisions', {
@@ -114,12 +121,13 @@ export const faults = {
     reason: 'no two stores can delete both'
   }),
   'odd-time': warning('a version that was stored in the future: the clock of the machine that wrote it was wrong, ' +
-    'and a ttl counts from that time', { advice: 'Set the clock of that machine. The tile is fetched again when it ' +
-      'is loaded or seeded.' }),
+    'and a ttl counts from that time', {
+    advice: 'Set the clock of that machine. The tile is fetched again when it is loaded or seeded.'
+  }),
   'future-time': warning('an edition, or a tile without one, has a time in the future: anything loaded for an ' +
-    'earlier time goes into the past, and the map does not ' +
-    'change', { advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for ' +
-      'the right one.' }),
+    'earlier time goes into the past, and the map does not change', {
+    advice: 'If the time is a mistake: `tilecouch remove LAYER --edition TIME`, then load it again for the right one.'
+  }),
   'wrong-sums': fault('a view has wrong sums: counts and estimates are wrong', {
     advice: '`tilecouch check --fix` rebuilds the index.',
     cause: 'the disk of the index was damaged, or CouchDB compacted a database with an outdated index',
@@ -135,38 +143,49 @@ export const faults = {
     reason: 'clients then find the map'
   }),
   'reserved-name': warning('the name of the layer is reserved (a type of document, or `db`): no address leads to it, ' +
-    'and nothing new can be stored in it', { advice: '`tilecouch copy NAME NEW --move`, before the store is ' +
-      'mirrored.' }),
+    'and nothing new can be stored in it', {
+    advice: '`tilecouch copy NAME NEW --move`, before the store is mirrored.'
+  }),
   'bad-layer': fault('a field of the layer document is not valid: the document is ignored', {
     advice: '`tilecouch layer NAME` corrects the fields it has options for; correct others in the database.',
     cause: 'somebody edited the document',
     fix: 'type and name become those of the id; swapped zooms those of the tiles; other fields are left',
     reason: 'the id and the tiles say it'
   }),
-  'bad-style': fault('a style whose id or fields are not valid', { advice: 'Remove it with `tilecouch remove LAYER ' +
-    '--style TIME`, and store it again.' }),
-  'bad-edition': fault('an edition whose id, time or counts are not valid', { advice: 'Run that load again with ' +
-    '`--time`: it writes the edition again. Delete one whose id is not valid.' }),
-  'unfinished-edition': warning('an edition whose load did not end', { advice: 'Run that load again with `--time` ' +
-    'and the time of the edition: it resumes.' }),
-  'failed-edition': warning('an edition some of whose tiles could not be loaded', { advice: 'Run that load again ' +
-    'with `--time` and the time of the edition: it names them, with the reasons.' }),
-  'short-edition': warning('an edition wrote more versions than there are of its time', { advice: 'Somebody removed ' +
-    'them. If nobody meant to, run that load again with `--time` and the time of the edition.' }),
+  'bad-style': fault('a style whose id or fields are not valid', {
+    advice: 'Remove it with `tilecouch remove LAYER --style TIME`, and store it again.'
+  }),
+  'bad-edition': fault('an edition whose id, time or counts are not valid', {
+    advice: 'Run that load again with `--time`: it writes the edition again. Delete one whose id is not valid.'
+  }),
+  'unfinished-edition': warning('an edition whose load did not end', {
+    advice: 'Run that load again with `--time` and the time of the edition: it resumes.'
+  }),
+  'failed-edition': warning('an edition some of whose tiles could not be loaded', {
+    advice: 'Run that load again with `--time` and the time of the edition: it names them, with the reasons.'
+  }),
+  'short-edition': warning('an edition wrote more versions than there are of its time', {
+    advice: 'Somebody removed them. If nobody meant to, run that load again with `--time` and the time of the edition.'
+  }),
 
-  'manifest-incomplete': fault('a manifest lacks a part or a block', { advice: 'Replication may bring it: run ' +
-    '`tilecouch mirror` for every mirrored part. Else load that edition again.' }),
-  'bad-manifest': fault('a manifest whose id or fields are not valid: its statements are ' +
-    'ignored', { advice: 'Delete it, and load that edition again.' }),
-  'bad-removal': fault('a removal whose id or fields are not valid: it removes ' +
-    'nothing', { advice: 'Delete it, and repeat the removal.' }),
-  'bad-limits': fault('limits of a layer that are not valid: what the store keeps is ' +
-    'not known', { advice: 'Delete the document, and mirror that part again.' }),
-  'block-damaged': fault('a block of digests does not match the digest in its id, or cannot ' +
-    'be read', { advice: 'Delete the document; then `tilecouch mirror` copies it from another store, or load its ' +
-      'editions again.' }),
-  'wrong-root': fault('the root of an edition does not match its manifest', { advice: 'Somebody changed the manifest ' +
-    'or the edition: load that edition again, or mirror it again.' }),
+  'manifest-incomplete': fault('a manifest lacks a part or a block', {
+    advice: 'Replication may bring it: run `tilecouch mirror` for every mirrored part. Else load that edition again.'
+  }),
+  'bad-manifest': fault('a manifest whose id or fields are not valid: its statements are ignored', {
+    advice: 'Delete it, and load that edition again.'
+  }),
+  'bad-removal': fault('a removal whose id or fields are not valid: it removes nothing', {
+    advice: 'Delete it, and repeat the removal.'
+  }),
+  'bad-limits': fault('limits of a layer that are not valid: what the store keeps is not known', {
+    advice: 'Delete the document, and mirror that part again.'
+  }),
+  'block-damaged': fault('a block of digests does not match the digest in its id, or cannot be read', {
+    advice: 'Delete the document; then `tilecouch mirror` copies it from another store, or load its editions again.'
+  }),
+  'wrong-root': fault('the root of an edition does not match its manifest', {
+    advice: 'Somebody changed the manifest or the edition: load that edition again, or mirror it again.'
+  }),
   'not-settled': fault('the versions of a tile are not what the statements about it say', {
     advice: '`tilecouch check --fix`.',
     cause: 'two stores that were loaded independently were merged, or a load or removal was killed and never run again',
@@ -177,12 +196,12 @@ export const faults = {
     advice: 'Load the edition that is named again.'
   }),
 
-  'stray-edition': warning('an edition of a layer that has neither a document ' +
-    'nor tiles', { advice: 'Delete it, or load that layer again.' }),
+  'stray-edition': warning('an edition of a layer that has neither a document nor tiles', {
+    advice: 'Delete it, or load that layer again.'
+  }),
 
   // the store as a whole
-  'no-mark': warning('the database is not marked as a store: another program, or replication of a part, has ' +
-    'filled it', {
+  'no-mark': warning('the database is not marked as a store: another program, or replication of a part, filled it', {
     advice: '`tilecouch check --fix` marks it.',
     cause: 'another program, or replication of a part, filled the database',
     fix: 'the document that marks a store is written',
@@ -193,26 +212,30 @@ export const faults = {
     fix: '`type`, `schema` and `uuid` are corrected; other fields stay',
     reason: 'the id is reserved for this document'
   }),
-  unpublished: warning('the store was never published: it has no design ' +
-    'documents yet', { advice: 'Load it, then `tilecouch push`.' }),
-  'foreign-document': warning('a document of an unknown kind', { advice: 'tilecouch does not use it. Move it to a ' +
-    'database of its own.' }),
+  unpublished: warning('the store was never published: it has no design documents yet', {
+    advice: 'Load it, then `tilecouch push`.'
+  }),
+  'foreign-document': warning('a document of an unknown kind', {
+    advice: 'tilecouch does not use it. Move it to a database of its own.'
+  }),
   'no-design': fault('a design document of the store is missing', {
     advice: '`tilecouch push` deploys it.',
     cause: 'somebody deleted it, or a replication without rights left it out',
     fix: 'the one of this tilecouch is pushed',
     reason: 'there is only one of this name'
   }),
-  'other-design': warning('a design document is not that of this tilecouch', { advice: '`tilecouch check --only ' +
-    'upgrade --fix` brings it up to date, unless a newer program wrote it.' }),
+  'other-design': warning('a design document is not that of this tilecouch', {
+    advice: '`tilecouch check --only upgrade --fix` brings it up to date, unless a newer program wrote it.'
+  }),
   'no-validation': fault('everybody may read the store, and nothing checks who writes into it', {
     advice: '`tilecouch push` deploys the validation function.',
     cause: 'the store was opened to the public before it was published',
     fix: 'the design document `tiles` of this tilecouch is pushed',
     reason: 'without it all readers may write'
   }),
-  'foreign-design': warning('a design document of another program: its functions run in this ' +
-    'database', { advice: 'Delete it unless you know what it is for.' }),
+  'foreign-design': warning('a design document of another program: its functions run in this database', {
+    advice: 'Delete it unless you know what it is for.'
+  }),
   'left-staging': warning('a temporary design document, left by a push that was stopped while it built an index', {
     advice: 'Run `tilecouch push` again: it resumes.',
     cause: 'a push was killed before its last step',
@@ -222,8 +245,9 @@ export const faults = {
 
   // files
   'no-tiles': fault('no tile was found', { advice: 'Check the path, --zoom, --bbox and --polygon.' }),
-  'damaged-file': fault('the container itself is damaged: a part of it cannot ' +
-    'be read', { advice: 'Fetch or make it again.' }),
+  'damaged-file': fault('the container itself is damaged: a part of it cannot be read', {
+    advice: 'Fetch or make it again.'
+  }),
   'bad-structure': fault('the container can be read, but breaks a rule of its format'),
   'odd-structure': warning('the container is readable, but not as its format advises'),
   'bad-metadata': fault('metadata that must be there is missing, or is not valid'),
