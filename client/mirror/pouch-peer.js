@@ -184,12 +184,12 @@ export class PouchPeer {
     try {
       return await question()
     } catch (error) {
-      throw this.explain(error)
+      throw this.errorFrom(error)
     }
   }
 
   /** An error of PouchDB as one of the catalogue. */
-  explain (error) {
+  errorFrom (error) {
     const reason = error.reason ?? error.message ?? String(error)
     if (FULL.test(`${error.name} ${reason}`)) return new TilecouchError('DISK_FULL', { where: this.name })
     const status = UNWRITABLE.has(error.name) ? 400 : error.status ?? 500

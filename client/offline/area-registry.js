@@ -99,14 +99,14 @@ export class AreaRegistry {
     try {
       return await question()
     } catch (error) {
-      const explained = this.#peer.explain(error)
+      const explained = this.#peer.errorFrom(error)
       if (explained.code !== 'DISK_FULL') throw explained
     }
     await this.#reopen(db)
     try {
       return await question()
     } catch (error) {
-      throw this.#peer.explain(error)
+      throw this.#peer.errorFrom(error)
     }
   }
 

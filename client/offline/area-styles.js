@@ -194,9 +194,9 @@ export class AreaStyles {
   async #write (docs) {
     if (!docs.length) return
     if (this.signal.aborted) throw new TilecouchError('ABORTED')
-    const rows = await this.db.bulkDocs(docs).catch(error => { throw this.target.explain(error) })
+    const rows = await this.db.bulkDocs(docs).catch(error => { throw this.target.errorFrom(error) })
     const bad = rows.find(({ error }) => error)
-    if (bad) throw this.target.explain(bad)
+    if (bad) throw this.target.errorFrom(bad)
     this.docs += docs.length
   }
 }

@@ -96,7 +96,7 @@ export async function destroyPouch (db) {
   try {
     await db.destroy()
   } catch (error) {
-    if (db.adapter !== 'idb' || new PouchPeer(db).explain(error).code !== 'DISK_FULL') throw error
+    if (db.adapter !== 'idb' || new PouchPeer(db).errorFrom(error).code !== 'DISK_FULL') throw error
     await answer(globalThis.indexedDB.deleteDatabase(`_pouch_${db.name}`))
   }
 }

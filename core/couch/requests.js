@@ -93,7 +93,7 @@ export class Requester {
         return await this.#once({ ...request, signal, most })
       } catch (caught) {
         if (signal?.aborted || caught.name === 'AbortError') throw new TilecouchError('ABORTED')
-        const { error, mayPass, isBroken } = this.#explain(caught, request.server)
+        const { error, mayPass, isBroken } = this.#failureFrom(caught, request.server)
         const allowed = error.details.silent ? Math.min(options.silentRetries, retries) : retries
         if (!mayPass || attempt >= allowed || (isBroken && request.isDivisible)) throw error
         for (const listener of this.retryListeners) listener(error)
@@ -157,7 +157,7 @@ export class Requester {
   }
 
   /** The error of the catalogue for a failure, and whether the request may succeed later. */
-  #explain (caught, server = false) {
+  #failureFrom (caught, server = false) {
     const { isBroken = false } = caught
     const asked = { url: server ? this.serverUrl : this.url, db: this.db }
     const explained = caught instanceof Refusal

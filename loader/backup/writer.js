@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
-import { explain, find } from '../export/target.js'
+import { targetError, find } from '../export/target.js'
 import { lock } from '../export/lock.js'
 import {
   DOCUMENTS, HEADER, MAGIC, TRAILER, boundedJson, documentFault, encodeBlock, encodeFooter, formatDefaults, noCounts
@@ -117,7 +117,7 @@ export async function openFile (name, { force = false, onRead }) {
     try {
       return await task()
     } catch (error) {
-      throw explain(error, name)
+      throw targetError(error, name)
     }
   }
   const found = await find(name)

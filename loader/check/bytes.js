@@ -35,7 +35,7 @@ async function jobsOf (couch, batch, signal) {
   const found = await readEach(couch, wanted.map(({ _id }) => _id), signal)
   for (const { _id: id } of wanted) {
     const doc = found.get(id)
-    if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) found.set(id, await explain(couch, id))
+    if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) found.set(id, await missingImage(couch, id))
   }
   return batch.map(doc => {
     const stored = found.get(doc._id)
@@ -53,7 +53,7 @@ async function jobsOf (couch, batch, signal) {
 }
 
 /** Not an error if the tile was deleted or replaced by a gone version a moment ago. */
-async function explain (couch, id) {
+async function missingImage (couch, id) {
   const stored = await couch.get(id)
   return stored?._attachments?.tile ? new Error('the store lists it, but does not send it') : undefined
 }

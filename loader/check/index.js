@@ -248,14 +248,14 @@ class StoreCheck {
     }
   }
 
-  #explain = (what, id, why) => {
-    if (what !== 'unknown') this.#outcome.explain(id, why)
+  #noteUnsettled = (what, id, why) => {
+    if (what !== 'unknown') this.#outcome.noteReason(id, why)
   }
 
   /** @returns {Promise<boolean>} whether the versions of every tile follow from all statements now */
   async #settle (layer) {
     const { store, couch, signal } = this
-    await new Settler(store, { signal, note: this.#explain }).run([layer])
+    await new Settler(store, { signal, note: this.#noteUnsettled }).run([layer])
     const statements = new LayerStatements(couch, layer, signal)
     for await (const { why } of unsettled(couch, statements, signal)) if (why) return false
     return true
@@ -277,7 +277,8 @@ class StoreCheck {
     const found = queue.take('conflict')
     if (!found) return
     const ids = found.some.map(({ where }) => where).filter(isMergeable)
-    await mergeDocuments(this.couch, ids, { tally: { merged: 0, ended: 0 }, signal: this.signal, note: this.#explain })
+    const tally = { merged: 0, ended: 0 }
+    await mergeDocuments(this.couch, ids, { tally, signal: this.signal, note: this.#noteUnsettled })
     for (const finding of found.some) {
       const { where } = finding
       const why = where.startsWith('_design/') ? await this.designs.endConflicts([where]) : undefined

@@ -27,7 +27,7 @@ export class RepairQueue {
   /** @param {import('../store/index.js').Store} store @param {{tally: RepairTally, [option: string]: any}} options */
   constructor (store, { signal, tally }) {
     this.tally = tally
-    this.tiles = new TileRepair(store, { signal, onLeft: (id, reason) => tally.explain(id, reason) })
+    this.tiles = new TileRepair(store, { signal, onLeft: (id, reason) => tally.noteReason(id, reason) })
   }
 
   /** @param {Finding} finding */
@@ -119,7 +119,7 @@ export class RepairTally {
   }
 
   /** Why a document could not be repaired; called before `left`. @param {string} id @param {string} reason */
-  explain (id, reason) {
+  noteReason (id, reason) {
     if (this.#reasons.size < 100 * repairDefaults.named) this.#reasons.set(id, reason)
   }
 }

@@ -5,7 +5,7 @@ import { checkLayer, endOf, formatReference, parseReference } from '../../core/i
 import { TilecouchError } from '../errors.js'
 import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
-import { explain, formatOf } from '../export/target.js'
+import { targetError, formatOf } from '../export/target.js'
 import { namesIn } from '../formats/names.js'
 import { exportTree, nginxConfig } from '../export/tree/index.js'
 import { HIDDEN } from '../export/tree/paths.js'
@@ -226,7 +226,7 @@ async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, 
     await writeFile(`${file}.new`, text, { flag: 'wx' })
     await rename(`${file}.new`, file)
   } catch (error) {
-    throw explain(error, file)
+    throw targetError(error, file)
   }
 }
 

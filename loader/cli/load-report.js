@@ -81,11 +81,12 @@ export function rates (tiles, { seconds, writingSeconds }) {
 /** What was written, and what not. */
 export function countLines (result) {
   const written = result.created + result.advanced + result.backfilled
+  const encoded = result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''
   return [
     `  ${count(written)} written (${bytes(result.bytes)}): ${count(result.created)} new, ` +
-      `${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ${count(result.gone)} of them gone`,
-    `  ${count(result.unchanged)} ` +
-      `unchanged${result.reencoded ? `, ${count(result.reencoded)} of them encoded anew` : ''}`,
+      `${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ` +
+      `${count(result.gone)} of them gone`,
+    `  ${count(result.unchanged)} unchanged${encoded}`,
     ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
     ...(result.ignored
       ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`]

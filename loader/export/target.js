@@ -90,7 +90,7 @@ export async function find (name) {
     return await stat(name)
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-    throw explain(error, name)
+    throw targetError(error, name)
   }
 }
 
@@ -104,7 +104,7 @@ async function checkFree (name, format, force) {
 }
 
 /** Failures of the file system, as errors of the catalogue. */
-export function explain (error, target) {
+export function targetError (error, target) {
   if (error instanceof TilecouchError) return error
   if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
   if (typeof error.code === 'string' && OF_SYSTEM.test(error.code)) {
@@ -175,7 +175,7 @@ export class Opened {
     try {
       return await action()
     } catch (error) {
-      throw explain(error, this.name)
+      throw targetError(error, this.name)
     }
   }
 }
@@ -198,7 +198,7 @@ export async function openTarget (name, { format, ...options }) {
     return new Opened(name, kindName, await kind.open(name, options), gridOf(options.doc), unlock)
   } catch (error) {
     await unlock?.().catch(() => {})
-    throw explain(error, name)
+    throw targetError(error, name)
   }
 }
 

@@ -147,7 +147,7 @@ export class TemporaryDatabase {
       own = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
       return open(new TemporaryDatabase(own), own)
     } catch (error) {
-      throw explain(error, folder)
+      throw spoolError(error, folder)
     } finally {
       if (own) await remove(own) // where open files keep their names it stays until close()
     }
@@ -177,7 +177,7 @@ export class TemporaryDatabase {
     try {
       return work()
     } catch (error) {
-      throw explain(error, path.dirname(this.#folder))
+      throw spoolError(error, path.dirname(this.#folder))
     }
   }
 
@@ -208,7 +208,7 @@ async function removeStale (folder) {
   }
 }
 
-function explain (error, folder) {
+function spoolError (error, folder) {
   if (error instanceof TilecouchError) return error
   const where = `the folder for temporary files ${folder}`
   if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where }, { cause: error })

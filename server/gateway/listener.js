@@ -75,7 +75,7 @@ export class Listener {
   /** @param {number} port 0: any free one @returns {Promise<number>} the port */
   listen (port, host) {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', error => reject(explain(error, port, host)))
+      this.#server.once('error', error => reject(listenError(error, port, host)))
       this.#server.listen({ port, host, backlog: this.#options.backlog }, () => {
         this.#server.removeAllListeners('error')
         resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port)
@@ -203,7 +203,7 @@ const PARSER_ERRORS = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', why: 'it came too slowly' }
 }
 
-function explain (error, port, host) {
+function listenError (error, port, host) {
   if (error.code === 'EADDRINUSE') return new TilecouchError('PORT_IN_USE', { port }, { cause: error })
   const badOption = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why }, { cause: error })
   if (error.code === 'EACCES') return badOption('--port', port, 'this user may not listen there')

@@ -5,7 +5,7 @@ import { gridOf } from '../../../core/index.js'
 import { union } from '../../../core/store/extent.js'
 import { TilecouchError } from '../../errors.js'
 import { lock } from '../lock.js'
-import { explain } from '../target.js'
+import { targetError } from '../target.js'
 
 const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
 
@@ -194,7 +194,7 @@ class AtomicFile {
       return new AtomicFile(file, await openNew(`${file}.part`), unlock)
     } catch (error) {
       await unlock?.()
-      throw explain(error, file)
+      throw targetError(error, file)
     }
   }
 
@@ -246,7 +246,7 @@ class AtomicFile {
     try {
       return await action()
     } catch (error) {
-      throw explain(error, this.#file)
+      throw targetError(error, this.#file)
     }
   }
 }

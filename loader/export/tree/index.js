@@ -6,7 +6,7 @@ import { checkLayer, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { checkTerms } from '../index.js'
 import { lock } from '../lock.js'
-import { explain } from '../target.js'
+import { targetError } from '../target.js'
 import { isOwnFolder } from '../../formats/files.js'
 import { Paths } from './paths.js'
 import { readState } from './state.js'
@@ -71,7 +71,7 @@ export async function exportTree (store, layer, folder, options = {}) {
     }
     return await summaryOf(paths, writer)
   } catch (error) {
-    const known = explain(error, folder)
+    const known = targetError(error, folder)
     if (writer) known.summary = await summaryOf(paths, writer).catch(() => undefined)
     throw known
   } finally {

@@ -71,7 +71,7 @@ export class Requester {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       if (error instanceof TilecouchError) throw error
       if (wait.isOver) throw failed(first, `no answer within ${this.#options.timeout} s`)
-      throw explain(error, first)
+      throw requestError(error, first)
     } finally {
       wait.end()
     }
@@ -150,7 +150,7 @@ function resolve (location, url, first) {
 const failed = (url, why) => new TilecouchError('UPSTREAM_FAILED', { url: url.origin, why })
 
 // error messages may quote what was sent or received; their codes do not
-function explain (error, url) {
+function requestError (error, url) {
   const code = typeof error.code === 'string' ? error.code : ''
   if (code === 'ADDRESS_REFUSED') {
     return new TilecouchError('UPSTREAM_ADDRESS', { url: url.origin, address: error.address })
