@@ -57,17 +57,17 @@ function membersOf (readers, writers) {
  */
 export function faultsOf ({ public: isPublic, readers, writers, ownWriters, validation, party }) {
   /** @type {{code: string, kind?: 'names' | 'roles', name?: string}[]} */
-  const found = []
-  if (party) found.push({ code: 'EVERYBODY_IS_ADMIN' })
-  else if (isPublic && validation === 'none') found.push({ code: 'EVERYBODY_WRITES' })
-  else if (validation === 'none' && readers.names.length + readers.roles.length) found.push({ code: 'READERS_WRITE' })
-  if (validation === 'another') found.push({ code: 'OTHER_VALIDATION' })
-  if (isPublic || !ownWriters) return found
+  const faults = []
+  if (party) faults.push({ code: 'EVERYBODY_IS_ADMIN' })
+  else if (isPublic && validation === 'none') faults.push({ code: 'EVERYBODY_WRITES' })
+  else if (validation === 'none' && readers.names.length + readers.roles.length) faults.push({ code: 'READERS_WRITE' })
+  if (validation === 'another') faults.push({ code: 'OTHER_VALIDATION' })
+  if (isPublic || !ownWriters) return faults
   for (const kind of /** @type {const} */ (['names', 'roles'])) {
     const shutOut = writers[kind].filter(one => !readers[kind].includes(one))
-    found.push(...shutOut.map(name => ({ code: 'WRITER_SHUT_OUT', kind, name })))
+    faults.push(...shutOut.map(name => ({ code: 'WRITER_SHUT_OUT', kind, name })))
   }
-  return found
+  return faults
 }
 
 /** Only the strings: `_security` may have been edited by hand. @returns {Group} */

@@ -62,14 +62,14 @@ export const headId = id => id.split('@', 1)[0]
 
 /** Layer -> those of its tiles. @param {string[]} ids of heads @returns {Map<string, string[]>} */
 export function byLayer (ids) {
-  const found = new Map()
+  const idsByLayer = new Map()
   for (const id of ids) {
     const layer = id.slice(0, id.indexOf(':'))
-    const own = found.get(layer)
+    const own = idsByLayer.get(layer)
     if (own) own.push(id)
-    else found.set(layer, [id])
+    else idsByLayer.set(layer, [id])
   }
-  return found
+  return idsByLayer
 }
 
 /** The id of a past version. */

@@ -134,18 +134,18 @@ export function rangesOfLabels (letters, attributes) {
  * @param {Uint8Array} bytes @returns {Map<string, Set<number>>} throws if the tile is damaged
  */
 function lettersIn (bytes) {
-  const found = new Map()
+  const layers = new Map()
   const pbf = new PbfReader(bytes)
   while (pbf.pos < pbf.length) {
     const tag = pbf.readVarint()
-    if (tag === LAYER) readLayer(pbf, pbf.readVarint() + pbf.pos, found)
+    if (tag === LAYER) readLayer(pbf, pbf.readVarint() + pbf.pos, layers)
     else pbf.skip(tag)
   }
-  return found
+  return layers
 }
 
-/** @param {PbfReader} pbf @param {number} end @param {Map<string, Set<number>>} found */
-function readLayer (pbf, end, found) {
+/** @param {PbfReader} pbf @param {number} end @param {Map<string, Set<number>>} layers */
+function readLayer (pbf, end, layers) {
   const keys = /** @type {string[]} */ ([])
   const values = /** @type {(Set<number> | undefined)[]} */ ([])
   const features = /** @type {number[]} */ ([]) // where they begin
@@ -162,8 +162,8 @@ function readLayer (pbf, end, found) {
       readTags(pbf, pbf.readVarint() + pbf.pos, (key, value) => {
         const ranges = values[value]
         if (!ranges) return
-        const own = found.get(keys[key]) ?? new Set()
-        found.set(keys[key], own)
+        const own = layers.get(keys[key]) ?? new Set()
+        layers.set(keys[key], own)
         for (const range of ranges) if (range) own.add(range)
       })
     }

@@ -272,19 +272,19 @@ export const fillTemplate = (url, value) =>
 
 /** @param {'xyz' | 'tms' | 'wmts'} type @param {string} url @param {{subdomains?: string[], layers?: string}} given */
 function checkTemplate (type, url, { subdomains, layers }) {
-  const found = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
+  const placeholders = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
   const known = PLACES[type]
-  for (const name of found) {
+  for (const name of placeholders) {
     if (known.includes(name)) continue
     refuse('url', `contains {${name}}: a ${type} template may contain ${known.map(inBraces).join(' ')}`)
   }
   for (const needed of NEEDED) {
     const names = needed.filter(name => known.includes(name))
-    if (!names.some(name => found.includes(name))) refuse('url', `needs ${names.map(inBraces).join(' or ')}`)
+    if (!names.some(name => placeholders.includes(name))) refuse('url', `needs ${names.map(inBraces).join(' or ')}`)
   }
-  if (subdomains && !found.includes('s')) refuse('subdomains', 'are given, but the url has no {s}')
-  if (found.includes('s') && !subdomains) refuse('subdomains', 'are needed: the url has {s}')
-  if (found.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
+  if (subdomains && !placeholders.includes('s')) refuse('subdomains', 'are given, but the url has no {s}')
+  if (placeholders.includes('s') && !subdomains) refuse('subdomains', 'are needed: the url has {s}')
+  if (placeholders.includes('layer') && layers === undefined) refuse('layers', 'are needed: the url has {Layer}')
   const [, authority] = /^[a-z]+:\/\/([^/\\?#]*)/i.exec(url) ?? []
   if (authority && /\{(?!s\})/i.test(authority)) {
     refuse('url', 'may have {s} in the name of the host, and nothing else in braces')

@@ -148,8 +148,8 @@ export class CouchClient extends Requester {
     const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
     const rows = await askAll(this.url, [...byKey.keys()], async left => {
       const wanted = left.map(key => /** @type {any} */ (byKey.get(key)))
-      const found = await this.bulkGet(wanted, { ...options, attachments, signal })
-      return found.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
+      const answers = await this.bulkGet(wanted, { ...options, attachments, signal })
+      return answers.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
     }, { signal, limits })
     return [...leavesIn(rows).values()].flat()
   }

@@ -65,11 +65,11 @@ export function partsOf (body, boundary) {
 
 /** Between two delimiters: headers, a blank line, content. */
 function parts (body, delimiter, at) {
-  const found = []
+  const bodies = []
   for (;;) {
     if (at < 0) throw cutOff()
     const after = at + delimiter.length
-    if (body[after] === DASH && body[after + 1] === DASH) return found // "--": the last delimiter
+    if (body[after] === DASH && body[after + 1] === DASH) return bodies // "--": the last delimiter
     const blank = find(body, BLANK, after)
     if (blank < 0) throw cutOff()
     const headers = parseHeaders(decoder.decode(body.subarray(after, blank)))
@@ -77,7 +77,7 @@ function parts (body, delimiter, at) {
     // a part that says how long it is need not be searched, and may hold anything
     const length = /^\d{1,15}$/.test(headers['content-length'] ?? '') ? +headers['content-length'] : 0
     at = nextLine(body, delimiter, from + length)
-    found.push({ headers, content: body.subarray(from, at - CRLF.length) })
+    bodies.push({ headers, content: body.subarray(from, at - CRLF.length) })
   }
 }
 

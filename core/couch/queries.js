@@ -19,8 +19,8 @@ export async function askQueries (couch, path, queries, { most = Infinity, limit
     const some = queries.slice(at, at + most)
     const byId = new Map(some.map((query, index) => [nameOf(query, at + index), query]))
     const askSome = ids => ask(couch, path, ids.map(id => ({ id, query: byId.get(id) })), options)
-    const found = await askAll(couch.url ?? path, [...byId.keys()], askSome, { signal: options.signal, limits })
-    for (const id of byId.keys()) answers.push(/** @type {any} */ (found.get(id))[0].rows)
+    const answersById = await askAll(couch.url ?? path, [...byId.keys()], askSome, { signal: options.signal, limits })
+    for (const id of byId.keys()) answers.push(/** @type {any} */ (answersById.get(id))[0].rows)
   }
   return answers
 }
@@ -113,9 +113,9 @@ export async function * columnsIn (askRanges, spans, { limit, most = spans.lengt
     for (const [index, span] of some.entries()) {
       let rows = /** @type {any[] | undefined} */ (answers[index])
       while (rows) {
-        const found = rows.map(({ key, value }) => ({ span, x: key[span.prefix.length], value }))
-        yield * found.filter(({ x }) => Number.isInteger(x))
-        const x0 = rows.length < limit ? Infinity : Math.floor(found[limit - 1].x) + 1
+        const columns = rows.map(({ key, value }) => ({ span, x: key[span.prefix.length], value }))
+        yield * columns.filter(({ x }) => Number.isInteger(x))
+        const x0 = rows.length < limit ? Infinity : Math.floor(columns[limit - 1].x) + 1
         rows = x0 <= span.x1 ? (await askRanges([queryOf({ ...span, x0 })]))[0] : undefined
       }
     }

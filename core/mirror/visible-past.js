@@ -32,10 +32,10 @@ export const visiblePastDefaults = {
  */
 export const visiblePastOf = (couch, since) => async (ids, signal) => {
   const tiles = [...new Set(ids.map(headId))]
-  const found = await pastAt(couch, tiles, since, signal)
-  const leaves = await readLeaves(couch, [...found.keys(), ...found.values()], signal)
+  const pastIds = await pastAt(couch, tiles, since, signal)
+  const leaves = await readLeaves(couch, [...pastIds.keys(), ...pastIds.values()], signal)
   const rows = []
-  for (const [head, id] of found) {
+  for (const [head, id] of pastIds) {
     const time = /** @type {string} */ (parseTileId(id).time)
     // a head of the same time is about to be replaced: its copy is in the past already
     const hides = leaf => leaf.time > time && leaf.time <= since
@@ -57,7 +57,7 @@ const isPast = (id, since) => isTileId(id) && id.includes('@') && id.split('@')[
  */
 async function pastAt (couch, tiles, since, signal) {
   /** @type {Map<string, string>} */
-  const found = new Map()
+  const pastIds = new Map()
   const alone = /** @type {string[]} */ ([])
   const runs = []
   for (const run of runsOf(tiles)) {
@@ -74,7 +74,7 @@ async function pastAt (couch, tiles, since, signal) {
     for (const { id } of run) if (!past.has(id)) alone.push(id)
     // ascending: the last is the greatest
     for (const { id } of rows) if (past.has(headId(id)) && isPast(id, since)) past.set(headId(id), id)
-    for (const [head, id] of past) if (id) found.set(head, id)
+    for (const [head, id] of past) if (id) pastIds.set(head, id)
   }
   /** @type {Range[]} */
   let ranges = alone.map(id => ({ startkey: `${id}@${since}`, endkey: `${id}@`, descending: true, limit: 1 }))
@@ -82,14 +82,14 @@ async function pastAt (couch, tiles, since, signal) {
     const further = []
     for (const [at, rows] of (await ask(couch, ranges, signal)).entries()) {
       const past = rows.find(({ id }) => isPast(id, since))
-      if (past) found.set(headId(past.id), past.id)
+      if (past) pastIds.set(headId(past.id), past.id)
       else if (rows.length === ranges[at].limit) { // other documents have ids like versions: go on after them
         further.push({ ...ranges[at], startkey: rows[rows.length - 1].id, skip: 1, limit: visiblePastDefaults.docs })
       }
     }
     ranges = further
   }
-  return found
+  return pastIds
 }
 
 /** Groups neighbours in one column whose ids follow one another: those with equally many digits. */

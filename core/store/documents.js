@@ -85,13 +85,13 @@ export async function readPastIds (couch, ids, signal) {
     const isWanted = id => id.includes('@') && wanted.has(headId(id)) && isTileId(id)
     if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
   }
-  const found = []
+  const pastIds = []
   for (const chunk of chunks(ids, RANGES)) {
     for (const rows of await couch.ranges(chunk.map(pastRange), signal)) {
-      for (const { id } of rows) if (isTileId(id)) found.push(id)
+      for (const { id } of rows) if (isTileId(id)) pastIds.push(id)
     }
   }
-  return found
+  return pastIds
 }
 
 /** @returns {Promise<Map<string, any[]>>} the winner first */

@@ -25,17 +25,17 @@ const MOST = 1000 // of them
  */
 export async function chainOf (files, { partial = false } = {}) {
   /** @type {Link[]} */
-  const found = []
-  for (const file of new Set(files)) found.push(await readLink(file, partial))
-  const [{ header: { database } }] = found
-  const other = found.find(({ header }) => header.database !== database)
+  const readLinks = []
+  for (const file of new Set(files)) readLinks.push(await readLink(file, partial))
+  const [{ header: { database } }] = readLinks
+  const other = readLinks.find(({ header }) => header.database !== database)
   if (other) {
-    const why = `it is of another database than ${found[0].file}`
+    const why = `it is of another database than ${readLinks[0].file}`
     throw new TilecouchError('BAD_OPTION', { option: 'the files', value: other.file, why })
   }
-  const byId = new Map(found.map(link => [link.header.id, link]))
+  const byId = new Map(readLinks.map(link => [link.header.id, link]))
   // of two that continue the same one, either has everything since
-  const newest = found.reduce((a, b) => isNewer(b, a) ? b : a)
+  const newest = readLinks.reduce((a, b) => isNewer(b, a) ? b : a)
   /** @type {Link[]} */
   const links = []
   for (let link = newest; ;) {
@@ -49,7 +49,7 @@ export async function chainOf (files, { partial = false } = {}) {
     }
     link = before
   }
-  return { links, unneeded: found.filter(link => !links.includes(link)).map(({ file }) => file) }
+  return { links, unneeded: readLinks.filter(link => !links.includes(link)).map(({ file }) => file) }
 }
 
 /** @param {string | undefined} file @param {{id: string, made: string, file: string}} base */

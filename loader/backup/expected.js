@@ -114,22 +114,22 @@ const digestsOf = ({ _attachments: attachments = {} }) =>
  * @returns {Promise<{compared: number, differences: number, named: string[]}>}
  */
 export async function compare (peer, expected, { signal, onProgress } = {}) {
-  const found = { compared: 0, differences: 0, named: /** @type {string[]} */ ([]) }
+  const comparison = { compared: 0, differences: 0, named: /** @type {string[]} */ ([]) }
   const differ = what => {
-    found.differences++
-    if (found.named.length < NAMED) found.named.push(what)
+    comparison.differences++
+    if (comparison.named.length < NAMED) comparison.named.push(what)
   }
   for (let since = /** @type {string | number} */ (0); ;) {
     const { rows, last } = await peer.changes({ since, limit: PAGE, signal })
     const own = rows.filter(({ id }) => !id.startsWith('_design/') && !isAdministrative(id))
     await comparePage(peer, expected, own, differ, signal)
-    found.compared += own.length
-    onProgress?.(found.compared)
+    comparison.compared += own.length
+    onProgress?.(comparison.compared)
     since = last
     if (rows.length < PAGE) break
   }
   for (const id of expected.unseen(NAMED)) differ(`${id} is missing`)
-  return found
+  return comparison
 }
 
 async function comparePage (peer, expected, rows, differ, signal) {
@@ -147,9 +147,9 @@ async function comparePage (peer, expected, rows, differ, signal) {
   }
   const asked = [...wanted.values()].map(({ id, rev }) => ({ id, rev }))
   const docs = await peer.couch.revisions(asked, { attachments: false, signal })
-  const found = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
+  const docsByRevision = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
   for (const [key, { id, digests }] of wanted) {
-    const doc = found.get(key)
+    const doc = docsByRevision.get(key)
     if (!doc) differ(`${key} cannot be read`)
     else if (digestsOf(doc) !== digests) differ(`${id} has other bytes`)
   }

@@ -147,10 +147,10 @@ class Restoring {
 
   /** @returns {boolean} whether the document counts so far */
   #add (doc, rank, file) {
-    const found = this.expected.add(doc, rank)
-    if (found === 'twice') throw damaged(file, `it has ${doc._id} ${doc._rev} twice`)
-    if (found === 'current' && doc._id.startsWith('layer:')) this.#noteUpstream(doc, rank)
-    return found === 'current'
+    const state = this.expected.add(doc, rank)
+    if (state === 'twice') throw damaged(file, `it has ${doc._id} ${doc._rev} twice`)
+    if (state === 'current' && doc._id.startsWith('layer:')) this.#noteUpstream(doc, rank)
+    return state === 'current'
   }
 
   #noteUpstream ({ _id: id, upstream }, rank) {

@@ -38,8 +38,8 @@ function holders (security) {
  */
 export function rightsBetween (before, after) {
   const [old, next] = [holders(before), holders(after)]
-  const found = /** @type {Change[]} */ ([])
-  const add = (gains, right, kind, name) => found.push({ gains, right, kind, ...(name !== undefined && { name }) })
+  const changes = /** @type {Change[]} */ ([])
+  const add = (gains, right, kind, name) => changes.push({ gains, right, kind, ...(name !== undefined && { name }) })
   for (const right of /** @type {const} */ (['admin', 'write', 'read'])) {
     for (const [kind, list] of /** @type {const} */ ([['user', 'names'], ['role', 'roles']])) {
       for (const name of next[right][list]) if (!old[right][list].includes(name)) add(true, right, kind, name)
@@ -51,7 +51,7 @@ export function rightsBetween (before, after) {
     if (KNOWN.includes(name) || isDeepStrictEqual(before[name], after[name])) continue
     add(name in after, 'field', 'field', name)
   }
-  return found
+  return changes
 }
 
 /**

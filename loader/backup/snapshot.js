@@ -142,10 +142,10 @@ class ChangedRows {
 
   async * pages (size) {
     for (let last = ''; ;) {
-      const found = this.#temporary.work(() => /** @type {any[]} */ (this.#page.all(last, size)))
-      if (!found.length) return
-      yield found.map(([, row]) => JSON.parse(row))
-      last = found[found.length - 1][0]
+      const rows = this.#temporary.work(() => /** @type {any[]} */ (this.#page.all(last, size)))
+      if (!rows.length) return
+      yield rows.map(([, row]) => JSON.parse(row))
+      last = rows[rows.length - 1][0]
     }
   }
 

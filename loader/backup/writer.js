@@ -120,9 +120,9 @@ export async function openFile (name, { force = false, onRead }) {
       throw targetError(error, name)
     }
   }
-  const found = await find(name)
-  if (found && (!force || !found.isFile())) {
-    throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!found.isFile() && { why: 'it is not a file' }) })
+  const stats = await find(name)
+  if (stats && (!force || !stats.isFile())) {
+    throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!stats.isFile() && { why: 'it is not a file' }) })
   }
   return guard(async () => {
     await mkdir(path.dirname(name), { recursive: true })

@@ -32,13 +32,13 @@ const isTooLong = doc => lengthOf(doc) > decodeDefaults.bytes
 
 async function jobsOf (couch, batch, signal) {
   const wanted = batch.filter(doc => !isTooLong(doc))
-  const found = await readEach(couch, wanted.map(({ _id }) => _id), signal)
+  const docsById = await readEach(couch, wanted.map(({ _id }) => _id), signal)
   for (const { _id: id } of wanted) {
-    const doc = found.get(id)
-    if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) found.set(id, await missingImage(couch, id))
+    const doc = docsById.get(id)
+    if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) docsById.set(id, await missingImage(couch, id))
   }
   return batch.map(doc => {
-    const stored = found.get(doc._id)
+    const stored = docsById.get(doc._id)
     return {
       where: doc._id,
       size: lengthOf(doc),

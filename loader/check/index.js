@@ -207,7 +207,7 @@ class StoreCheck {
   async #checkLayer (layer) {
     const { report } = this
     const before = this.summary
-    const found = await verifyLayer(this.store, layer, {
+    const layerCheck = await verifyLayer(this.store, layer, {
       ...this.options,
       report,
       afterPage: async () => this.#repairs?.repairIfMany(),
@@ -218,22 +218,22 @@ class StoreCheck {
         this.onProgress?.({ layer, tiles, bytes, total: this.#total, faults, warnings })
       }
     })
-    this.#read.tiles += found.checked.contents
-    this.#read.bytes += found.bytes
+    this.#read.tiles += layerCheck.checked.contents
+    this.#read.bytes += layerCheck.bytes
     this.#current = { tiles: 0, bytes: 0 }
-    this.#checked = found.checked
+    this.#checked = layerCheck.checked
     this.#layers.push({
       layer,
-      tiles: found.tiles,
-      versions: found.checked.documents,
-      bytes: found.bytes,
+      tiles: layerCheck.tiles,
+      versions: layerCheck.checked.documents,
+      bytes: layerCheck.bytes,
       faults: report.faults - before.faults,
       warnings: report.warnings - before.warnings
     })
     if (!this.#repairs) return
     await this.#repairs.repairTiles()
     await this.#repairs.repairAll(['not-settled'], () => this.#settle(layer))
-    await repairLayer(this.store, layer, found, this.#repairs)
+    await repairLayer(this.store, layer, layerCheck, this.#repairs)
   }
 
   /** Finds layers that are in the index and have no documents. */
@@ -264,22 +264,22 @@ class StoreCheck {
   /** Repairs faults that belong to no layer. @param {RepairQueue} queue */
   async #repair (queue) {
     const { designs } = this
-    const where = found => found.map(finding => finding.where)
+    const where = findings => findings.map(finding => finding.where)
     await queue.repairAll(['no-mark', 'bad-mark'], () => mark(this.couch))
     await this.#repairConflicts(queue)
-    await queue.repairAll(['no-design', 'no-validation'], found => designs.deploy(where(found)))
-    await queue.repairAll(['left-staging'], found => designs.endStaging(where(found)))
+    await queue.repairAll(['no-design', 'no-validation'], findings => designs.deploy(where(findings)))
+    await queue.repairAll(['left-staging'], findings => designs.endStaging(where(findings)))
     await queue.repairAll(['not-in-index', 'index-too-long', 'wrong-sums'], () => designs.rebuild(['_design/versions']))
   }
 
   /** Of layers, editions, the mark and design documents; those of tiles were resolved before. */
   async #repairConflicts (queue) {
-    const found = queue.take('conflict')
-    if (!found) return
-    const ids = found.some.map(({ where }) => where).filter(isMergeable)
+    const conflicts = queue.take('conflict')
+    if (!conflicts) return
+    const ids = conflicts.some.map(({ where }) => where).filter(isMergeable)
     const tally = { merged: 0, ended: 0 }
     await mergeDocuments(this.couch, ids, { tally, signal: this.signal, note: this.#noteUnsettled })
-    for (const finding of found.some) {
+    for (const finding of conflicts.some) {
       const { where } = finding
       const why = where.startsWith('_design/') ? await this.designs.endConflicts([where]) : undefined
       const doc = await this.couch.find({ path: encodeId(where), qs: { conflicts: true } })

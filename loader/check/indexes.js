@@ -87,8 +87,8 @@ export class IndexCheck {
     const rows = await this.#view(BY_TILE, { keys, reduce: false })
     if (!rows) this.hasTimes = false
     const values = new Map(rows?.map(({ id, value }) => [id, value]))
-    const found = rows ? docs.map(doc => [doc._id, difference(doc, values.get(doc._id))]) : []
-    return new Map(found.filter(([, why]) => why))
+    const differences = rows ? docs.map(doc => [doc._id, difference(doc, values.get(doc._id))]) : []
+    return new Map(differences.filter(([, why]) => why))
   }
 
   /**

@@ -268,8 +268,8 @@ function checkCounts (editions, versionsAt, report, isPruned) {
   for (const { _id, time, finished, created = 0, advanced = 0, backfilled = 0, gone = 0 } of editions) {
     // a prune may have removed gone versions with nothing before them
     const written = created + advanced + backfilled - (isPruned ? gone : 0)
-    const found = versionsAt.get(time) ?? 0
-    if (finished && found < written) report.add('short-edition', _id, `${written} written, ${found} found`)
+    const storedCount = versionsAt.get(time) ?? 0
+    if (finished && storedCount < written) report.add('short-edition', _id, `${written} written, ${storedCount} found`)
   }
 }
 

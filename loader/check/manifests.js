@@ -106,9 +106,9 @@ async function checkManifest (statements, manifest, blocks, report) {
       `${gone[0].id}`)
   }
   const reach = { complete, ...(area && { area }), ...(zooms && { zooms }) }
-  const found = rootOf(entries.sort(([a], [b]) => compareIds(a, b)), reach)
-  if (found !== root) report.add('wrong-root', id, `${root}, its blocks make ${found}`)
-  return !gone.length && found === root
+  const computedRoot = rootOf(entries.sort(([a], [b]) => compareIds(a, b)), reach)
+  if (computedRoot !== root) report.add('wrong-root', id, `${root}, its blocks make ${computedRoot}`)
+  return !gone.length && computedRoot === root
 }
 
 /**

@@ -37,10 +37,10 @@ export class RepairQueue {
       this.#tiles.set(tile, [...this.#tiles.get(tile) ?? [], finding])
       this.#gathered++
     } else if (faults[finding.code].fix) {
-      const found = this.#others.get(finding.code) ?? { count: 0, some: [] }
-      this.#others.set(finding.code, found)
-      found.count++
-      if (found.some.length < repairDefaults.gather) found.some.push(finding)
+      const entry = this.#others.get(finding.code) ?? { count: 0, some: [] }
+      this.#others.set(finding.code, entry)
+      entry.count++
+      if (entry.some.length < repairDefaults.gather) entry.some.push(finding)
     } else this.tally.left(finding)
   }
 
@@ -51,9 +51,9 @@ export class RepairQueue {
   async repairTiles () {
     const ids = [...this.#tiles.keys()]
     for (const some of chunks(ids, repairDefaults.tiles)) {
-      const found = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
+      const findings = some.flatMap(id => /** @type {Finding[]} */ (this.#tiles.get(id)))
       const wrong = await this.tiles.repair(some)
-      for (const finding of found) {
+      for (const finding of findings) {
         if (wrong.has(`${finding.code} ${finding.where}`)) this.tally.left(finding)
         else this.tally.repair(finding)
       }
@@ -64,9 +64,9 @@ export class RepairQueue {
 
   /** Takes the findings of a code out of the queue. @param {string} code */
   take (code) {
-    const found = this.#others.get(code)
+    const entry = this.#others.get(code)
     this.#others.delete(code)
-    return found
+    return entry
   }
 
   /**

@@ -96,15 +96,15 @@ export class TileRepair {
       return (await peer.fetch(asked, { signal })).docs
     } catch (error) {
       if (error.code !== 'BAD_ANSWER' && error.code !== 'COUCHDB_ERROR') throw error
-      const found = []
+      const readDocs = []
       for (const one of docs.length > 1 ? asked : []) {
         const { docs: own } = await peer.fetch([one], { signal }).catch(reason => {
           if (signal?.aborted) throw reason
           return { docs: [] }
         })
-        found.push(...own)
+        readDocs.push(...own)
       }
-      return found
+      return readDocs
     }
   }
 

@@ -44,8 +44,8 @@ const below = prefix => ({ startkey: prefix, endkey: `${prefix.slice(0, -1)};` }
 /** The ranges that are not empty: an area has far more columns than a layer. */
 async function * filled (couch, ranges, signal) {
   for (const probed of chunks(ranges, walkDefaults.probes)) {
-    const found = await couch.ranges(probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
-    yield * probed.filter((_, index) => found[index].length)
+    const answers = await couch.ranges(probed.map(({ startkey, endkey }) => ({ startkey, endkey, limit: 1 })), signal)
+    yield * probed.filter((_, index) => answers[index].length)
   }
 }
 
@@ -108,14 +108,14 @@ function layerOf (id) {
 /** @param {string[]} ids @returns {Between} */
 function sort (ids) {
   /** @type {Between} */
-  const found = { layers: [], editions: [], designs: [], foreign: [] }
+  const idsByKind = { layers: [], editions: [], designs: [], foreign: [] }
   for (const id of ids) {
     const { kind, layer = '' } = parseDocumentId(id) ?? {}
     if (id === STORE_ID || isAdministrative(id)) continue
-    if (id.startsWith('_design/')) found.designs.push(id)
-    else if (kind === 'layer') found.layers.push(layer)
-    else if (kind === 'edition') found.editions.push({ id, layer })
-    else if (!kind) found.foreign.push(id)
+    if (id.startsWith('_design/')) idsByKind.designs.push(id)
+    else if (kind === 'layer') idsByKind.layers.push(layer)
+    else if (kind === 'edition') idsByKind.editions.push({ id, layer })
+    else if (!kind) idsByKind.foreign.push(id)
   }
-  return found
+  return idsByKind
 }

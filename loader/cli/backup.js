@@ -225,10 +225,10 @@ function describeWritten (summary, seconds) {
   const { resumed, written, refused, refusals, compared, differences, differing } = summary
   const { access, security, withheld, rights } = summary
   const rate = `${duration(seconds)} (${count(Math.round(written / seconds))}/s)`
-  const found = differences ? `${count(differences)} differ` : 'all are as the files say'
+  const outcome = differences ? `${count(differences)} differ` : 'all are as the files say'
   return [
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} ` +
-      `compared: ${found}`,
+      `compared: ${outcome}`,
     ...differing.map(what => `    ${what}`),
     ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)] : []),
     ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),

@@ -127,8 +127,8 @@ const figuresOf = (/** @type {any} */ { tiles, total, faults: wrong, warnings })
 class CheckProgress extends ProgressLine {
   /** @param {import('../check/index.js').Progress} done */
   show ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) {
-    const found = [...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])]
-    this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...found])
+    const counts = [...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])]
+    this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...counts])
   }
 }
 

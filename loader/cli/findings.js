@@ -9,19 +9,19 @@ import { table } from './output.js'
  * @param {{file?: string, advise?: boolean}} [options] file: of the whole report
  */
 export function findingLines ({ faults: wrong, warnings, kinds, examples }, { file, advise = true } = {}) {
-  const found = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
-  if (!found.length) return []
-  const advice = advise ? found.filter(code => faults[code].advice) : []
+  const codes = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
+  if (!codes.length) return []
+  const advice = advise ? codes.filter(code => faults[code].advice) : []
   return [
     '',
-    ...table(['', 'what', 'count', 'for example'], found.map(code => {
+    ...table(['', 'what', 'count', 'for example'], codes.map(code => {
       const { level, where, why } = examples[code]
       return [level, code, kinds[code], why ? `${where}: ${why}` : where]
     })),
     ...(advice.length ? ['', ...advice.map(code => `${code}: ${faults[code].advice}`)] : []),
     ...(file
       ? ['', `All of it is in ${file}.`]
-      : wrong + warnings > found.length ? ['', 'All of it: --report FILE'] : [])
+      : wrong + warnings > codes.length ? ['', 'All of it: --report FILE'] : [])
   ]
 }
 

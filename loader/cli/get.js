@@ -24,13 +24,13 @@ export const getCommand = {
 async function saveTile ({ output }, store, file, reference, tile) {
   const { layer, time } = parseReference(reference)
   const { z, x, y } = parseTilePath(tile)
-  const found = time ? await store.at(layer, z, x, y, time) : await store.head(layer, z, x, y)
-  if (file === '-') return void output.stdout.write(found.bytes)
+  const version = time ? await store.at(layer, z, x, y, time) : await store.head(layer, z, x, y)
+  if (file === '-') return void output.stdout.write(version.bytes)
   try {
-    await writeFile(file, found.bytes)
+    await writeFile(file, version.bytes)
   } catch (error) {
     throw new TilecouchError('TARGET_UNWRITABLE', { value: file, why: error.message }, { cause: error })
   }
-  const { bytes: content, ...facts } = found
-  output.result({ ...facts, file }, [`${file}: ${found.type}, ${bytes(content.length)}, as of ${found.time}`])
+  const { bytes: content, ...facts } = version
+  output.result({ ...facts, file }, [`${file}: ${version.type}, ${bytes(content.length)}, as of ${version.time}`])
 }

@@ -48,9 +48,9 @@ function runSettings (context, options) {
     const before = await readSettings(store)
     const settings = await changeSettings(store, changes, { dryRun })
     if (!dryRun) await recordActivity(store.couch, 'settings', changeOf(before, settings))
-    const found = lines(settings)
-    const planned = ['It would be:', ...found.map(line => `  ${line}`), 'Nothing was changed.']
-    output.result({ ...settings, dryRun }, dryRun ? planned : found)
+    const settingLines = lines(settings)
+    const planned = ['It would be:', ...settingLines.map(line => `  ${line}`), 'Nothing was changed.']
+    output.result({ ...settings, dryRun }, dryRun ? planned : settingLines)
     if (leadsElsewhere(changes)) {
       output.note('Another origin: a gateway lets the viewer read from there by itself. If CouchDB serves the ' +
         'viewer, run')

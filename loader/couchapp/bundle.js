@@ -117,8 +117,8 @@ const workersAsText = (esbuild, options, inputs) => ({
   name: 'workers as text',
   setup (build) {
     build.onResolve({ filter: /\?worker$/ }, async ({ path: name, resolveDir, kind }) => {
-      const found = await build.resolve(name.replace(/\?worker$/, ''), { resolveDir, kind })
-      return { ...found, namespace: 'worker' }
+      const resolved = await build.resolve(name.replace(/\?worker$/, ''), { resolveDir, kind })
+      return { ...resolved, namespace: 'worker' }
     })
     build.onLoad({ filter: /./, namespace: 'worker' }, async ({ path: file }) => {
       const { outputFiles: [{ text }], metafile, errors, warnings } = await esbuild.build({

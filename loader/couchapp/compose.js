@@ -200,14 +200,14 @@ async function entries (folder, wanted = false) {
     if (error.code === 'ENOENT' && !wanted) return []
     return fail(folder, error.code === 'ENOENT' ? 'no such folder' : error.message)
   }
-  const found = []
+  const files = []
   for (const name of names.filter(entry => !entry.startsWith('.')).sort()) {
     const file = path.join(folder, name)
     const stat = await lstat(file)
     if (!stat.isDirectory() && !stat.isFile()) fail(file, 'symbolic links and special files are not followed')
-    found.push({ name, file, stat })
+    files.push({ name, file, stat })
   }
-  return found
+  return files
 }
 
 const inline = files => Object.fromEntries(Object.entries(files).map(([name, { type, bytes }]) =>

@@ -40,9 +40,9 @@ export async function lock (file, target) {
 
 async function acquire (file, own, target) {
   while (!await take(file, own)) {
-    const found = await read(file)
-    if (found === undefined) continue // given back since
-    const holder = parse(found)
+    const text = await read(file)
+    if (text === undefined) continue // given back since
+    const holder = parse(text)
     if (!holder && await age(file) < lockDefaults.clearing) {
       await sleep(lockDefaults.pause) // it is just being written
       continue
@@ -53,7 +53,7 @@ async function acquire (file, own, target) {
         value: target, why: `process ${holder.pid}${where} writes it already; if it does not, remove ${file}`
       })
     }
-    await clear(file, found)
+    await clear(file, text)
   }
 }
 

@@ -96,9 +96,9 @@ export async function find (name) {
 
 /** Throws TARGET_EXISTS if an export must not touch what is there. The writer of folders checks what a folder holds. */
 async function checkFree (name, format, force) {
-  const found = await find(name)
-  if (!found || (found.isDirectory() && format === 'folder')) return
-  if (found.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is a folder' })
+  const stats = await find(name)
+  if (!stats || (stats.isDirectory() && format === 'folder')) return
+  if (stats.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is a folder' })
   if (format === 'folder') throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is no folder' })
   if (!force) throw new TilecouchError('TARGET_EXISTS', { value: name })
 }

@@ -83,10 +83,10 @@ function check (stats, most = Infinity) {
 
 /** Whether a folder is there. Throws if it is a link or a file. @param {string} folder @returns {Promise<boolean>} */
 export async function isOwnFolder (folder) {
-  const found = await lstat(folder).catch(error => { if (error.code !== 'ENOENT') throw error })
-  if (!found) return false
-  if (found.isDirectory()) return true
-  const what = found.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
+  const stats = await lstat(folder).catch(error => { if (error.code !== 'ENOENT') throw error })
+  if (!stats) return false
+  if (stats.isDirectory()) return true
+  const what = stats.isSymbolicLink() ? 'a link, and an export follows none' : 'no folder'
   throw new TilecouchError('TARGET_UNWRITABLE', { value: folder, why: `it is ${what}` })
 }
 

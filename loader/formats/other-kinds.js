@@ -155,8 +155,8 @@ export const kindOfName = name => endings.find(([, ending]) => ending.test(name)
  * @returns {string | undefined}
  */
 export function kindOfBytes (begin) {
-  const found = magics.find(([, offset, text]) => begin.toString('latin1', offset, offset + text.length) === text)
-  if (found) return found[0]
+  const magic = magics.find(([, offset, text]) => begin.toString('latin1', offset, offset + text.length) === text)
+  if (magic) return magic[0]
   if (isGeoPackage(begin)) return 'geopackage'
   const format = formatOf(begin)
   return format && format !== 'mvt' ? 'image' : undefined

@@ -28,6 +28,6 @@ const MOST_FILES = 100_000 // of a folder that are looked at
 /** Bytes of all files in a folder. */
 export async function sizeOfFolder (folder) {
   const names = (await readdir(folder, { recursive: true })).slice(0, MOST_FILES)
-  const sizeIn = name => stat(path.join(folder, name)).then(found => found.isFile() ? found.size : 0, () => 0)
+  const sizeIn = name => stat(path.join(folder, name)).then(stats => stats.isFile() ? stats.size : 0, () => 0)
   return (await Promise.all(names.map(sizeIn))).reduce((sum, size) => sum + size, 0)
 }

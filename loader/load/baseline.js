@@ -30,16 +30,16 @@ export const baselineDefaults = {
  * @returns {Promise<Tiles>}
  */
 export async function tilesSince (couch, layer, since, { signal, isOwn = () => false } = {}) {
-  const found = new Set()
+  const changedHeads = new Set()
   for await (const { results } of couch.changesSince(since, { page: baselineDefaults.page, signal })) {
     for (const change of results) {
       if (!change.id.startsWith(`${layer}:`)) continue
       const head = headId(change.id)
-      if (isTileId(head) && !isOwn(parseTileId(head), change)) found.add(head)
-      if (found.size > baselineDefaults.most) return undefined
+      if (isTileId(head) && !isOwn(parseTileId(head), change)) changedHeads.add(head)
+      if (changedHeads.size > baselineDefaults.most) return undefined
     }
   }
-  return found
+  return changedHeads
 }
 
 /**

@@ -193,14 +193,14 @@ export class Comparison {
    */
   async #changedSince (from, now) {
     if (!canContinue(from, now)) return { changed: undefined, isExact: false }
-    const found = new RevisionSum()
+    const revisionSum = new RevisionSum()
     const isOwn = ({ z, x, y }, { id, changes }) => {
       if (!this.#outcomeAt(z, x, y)) return false
-      found.add(id, changes[0].rev)
+      revisionSum.add(id, changes[0].rev)
       return true
     }
     const changed = await tilesSince(this.couch, this.layer, from.since, { signal: this.signal, isOwn })
-    return { changed, isExact: changed?.size === 0 && found.sum === this.#revisions.sum }
+    return { changed, isExact: changed?.size === 0 && revisionSum.sum === this.#revisions.sum }
   }
 
   async #settle ({ run, changed, news, isSelected, again }) {

@@ -246,8 +246,8 @@ function placed (bounds) {
 
 /** @param {Map<string, Count>} counts @param {string} key */
 function addTo (counts, key, { z, x, y }) {
-  const found = counts.get(key)
-  if (found) found.count++
+  const entry = counts.get(key)
+  if (entry) entry.count++
   else counts.set(key, { count: 1, tile: `${z}/${x}/${y}` })
 }
 

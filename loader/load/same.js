@@ -100,8 +100,8 @@ export class SameTiles {
       })
       const listed = others.map(({ tile }) => versions.get(tile.id))
       const { couch } = this.#store
-      const found = await readListed(couch, listed, { signal: this.#of.signal })
-      const bytes = new Map(others.map(({ tile }, index) => [tile.id, found[index]?.bytes]))
+      const storedTiles = await readListed(couch, listed, { signal: this.#of.signal })
+      const bytes = new Map(others.map(({ tile }, index) => [tile.id, storedTiles[index]?.bytes]))
       for (const { tile, resolve } of asked) resolve(bytes.get(tile.id))
     } catch (error) {
       for (const { reject } of asked) reject(error)

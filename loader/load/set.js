@@ -186,9 +186,9 @@ async function findSources (names) {
   const paths = new Map()
   const passedOver = new Set()
   for (const name of names) {
-    const found = await expand(name)
-    for (const one of found.paths) paths.set(isUrl(one) ? one : path.resolve(one), one)
-    for (const one of found.passedOver) passedOver.add(one)
+    const expanded = await expand(name)
+    for (const one of expanded.paths) paths.set(isUrl(one) ? one : path.resolve(one), one)
+    for (const one of expanded.passedOver) passedOver.add(one)
   }
   return { paths: [...paths.values()], passedOver: [...passedOver] }
 }

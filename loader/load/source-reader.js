@@ -118,9 +118,9 @@ export class SourceReader {
   async #areKnown (tiles) {
     const { layer: { layer }, time } = this.options
     const ids = tiles.map(({ z, x, y }) => [tileId(layer, z, x, y), versionId(layer, z, x, y, time)])
-    const found = await this.store.versionsById(ids.flat())
+    const storedVersions = await this.store.versionsById(ids.flat())
     return ids.map(([head, past]) => {
-      const version = [found.get(head), found.get(past)].find(one => one?.time === time)
+      const version = [storedVersions.get(head), storedVersions.get(past)].find(one => one?.time === time)
       if (version) this.#digests.set(head, version.digest)
       return Boolean(version)
     })

@@ -14,8 +14,8 @@ import { isEmptyLayer } from '../store/layers.js'
 export async function dropEmptyLayer (store, layer, run = '') {
   const { couch } = store
   // a store that is away stays away: the load has waited for it already
-  const found = await Promise.all(singleIds(layer).map(id => couch.get(id, undefined, { retries: 0 })))
-  const leaves = found.flatMap(doc => doc ? [{ id: doc._id, rev: doc._rev }] : [])
+  const docs = await Promise.all(singleIds(layer).map(id => couch.get(id, undefined, { retries: 0 })))
+  const leaves = docs.flatMap(doc => doc ? [{ id: doc._id, rev: doc._rev }] : [])
   for (const prefix of recordPrefixes(layer)) {
     for await (const page of revisionsFrom(couch, prefix)) leaves.push(...page)
   }

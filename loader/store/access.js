@@ -72,7 +72,7 @@ async function requireAdmin (store, security) {
 /** @returns {Promise<Access['validation']>} */
 async function validationOf (couch) {
   const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true })
-  const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(found => typeof found === 'string')
+  const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(text => typeof text === 'string')
   const own = withoutComments(await readValidation())
   return functions.includes(own) ? 'ours' : functions.length ? 'another' : 'none'
 }

@@ -76,9 +76,9 @@ export async function layerStats (couch, layer) {
   const [rows, doc] = await Promise.all([
     couch.view(BY_ZOOM, { startkey: [layer], endkey: [layer, {}], group_level: 3 }), couch.get(layerId(layer))
   ])
-  const found = addUp(rows, () => gridOf(doc)).get(layer)
-  if (!found && !doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
-  const { zooms, ...counts } = found ?? emptyCounts()
+  const layerCounts = addUp(rows, () => gridOf(doc)).get(layer)
+  if (!layerCounts && !doc) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  const { zooms, ...counts } = layerCounts ?? emptyCounts()
   return { layer, ...withTimes(counts), zooms: zooms.map(({ x0, y0, x1, y1, ...zoom }) => withTimes(zoom)) }
 }
 

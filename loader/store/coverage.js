@@ -80,9 +80,9 @@ export async function editionCoverage (statements, editions, time) {
 function editionAt (layer, editions, time) {
   const [start, end] = [startOf(time), endOf(time)]
   const within = editions.filter(edition => edition.time >= start && edition.time <= end)
-  const found = within.find(edition => edition.time === start) ?? (within.length === 1 ? within[0] : undefined)
-  if (!found) throw new TilecouchError('NO_EDITION', { layer, time, others: within.map(edition => edition.time) })
-  return found
+  const match = within.find(edition => edition.time === start) ?? (within.length === 1 ? within[0] : undefined)
+  if (!match) throw new TilecouchError('NO_EDITION', { layer, time, others: within.map(edition => edition.time) })
+  return match
 }
 
 /** The places at which some manifests have blocks, with those blocks. */

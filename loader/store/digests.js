@@ -21,9 +21,9 @@ export async function digestsOf (store, entries, signal) {
 
   async function lookUp (wanted, idOf) {
     if (!wanted.length) return
-    const found = await store.versionsById(wanted.map(idOf), { signal })
+    const storedVersions = await store.versionsById(wanted.map(idOf), { signal })
     for (const entry of wanted) {
-      const version = found.get(idOf(entry))
+      const version = storedVersions.get(idOf(entry))
       if (version && version.time === entry.time) digests.set(entry, version.digest)
     }
   }

@@ -31,8 +31,8 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
   const { signal: own, end } = childSignal(signal)
   try {
     const answers = pMapIterable(batchesOf(listed, { most, bytes }), async batch => {
-      const found = await readListed(couch, batch, { signal: own })
-      return batch.map((one, index) => ({ one, version: found[index] }))
+      const tiles = await readListed(couch, batch, { signal: own })
+      return batch.map((one, index) => ({ one, version: tiles[index] }))
     }, { concurrency: concurrency ?? fetchDefaults.concurrency })
     for await (const answer of answers) {
       for (const { one, version } of answer) {
@@ -55,15 +55,15 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
  */
 export async function readListed (couch, listed, { signal } = {}) {
   const rows = await couch.docs(listed.map(({ id }) => id), { attachments: true, signal })
-  const found = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
+  const versions = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
   // what was a head when it was listed and has another time now has moved to the past
-  const moved = [...listed.keys()].filter(at => !found[at] && listed[at].time && !listed[at].id.includes('@'))
+  const moved = [...listed.keys()].filter(at => !versions[at] && listed[at].time && !listed[at].id.includes('@'))
   if (moved.length) {
     const ids = moved.map(at => listed[at]).map(({ layer, z, x, y, time }) => versionId(layer, z, x, y, time))
     const copies = await couch.docs(ids, { attachments: true, signal })
-    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) found[moved[at]] = withBytes(doc) })
+    copies.forEach(({ doc }, at) => { if (doc && withBytes(doc).bytes) versions[moved[at]] = withBytes(doc) })
   }
-  return /** @type {any} */ (found)
+  return /** @type {any} */ (versions)
 }
 
 /** @param {any} doc @param {Listed} listed */
@@ -78,10 +78,10 @@ const isListed = (doc, { time }) => Boolean(doc?._attachments?.tile) && (time ==
  */
 export async function versionsById (couch, ids, { signal } = {}) {
   const all = [...ids]
-  const found = new Map()
+  const versions = new Map()
   for (const chunk of chunks(all, PAGE)) {
     const rows = await couch.docs(chunk, { signal })
-    for (const { id, doc } of rows) if (doc?.type === 'tile') found.set(id, describe(doc))
+    for (const { id, doc } of rows) if (doc?.type === 'tile') versions.set(id, describe(doc))
   }
-  return found
+  return versions
 }

@@ -73,10 +73,10 @@ export const headOf = doc => ({ ...doc, _id: headId(doc._id), current: true })
  *   were
  */
 export async function readLeaves (couch, ids, signal) {
-  const found = new Map()
+  const leavesById = new Map()
   for (const [id, leaves] of await couch.leaves(ids, { signal })) {
     const [living, ended] = [leaves.filter(doc => !doc._deleted), leaves.filter(doc => doc._deleted)]
-    if (leaves.length) found.set(id, { living, ended })
+    if (leaves.length) leavesById.set(id, { living, ended })
   }
-  return found
+  return leavesById
 }

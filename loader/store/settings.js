@@ -113,9 +113,9 @@ const bad = (field, value, why) => new TilecouchError('BAD_SETTING', { field, va
 function checkColour (scheme, colour) {
   const field = `colour in the ${scheme}`
   if (!/^#[0-9a-f]{6}$/i.test(colour)) throw bad(field, colour, 'it takes a colour such as #0f6674')
-  const found = contrast(colour, grounds[scheme])
-  if (found >= CONTRAST) return
-  const contrasts = `a contrast of ${Math.floor(found * 10) / 10} to 1 and needs ${CONTRAST} to 1`
+  const ratio = contrast(colour, grounds[scheme])
+  if (ratio >= CONTRAST) return
+  const contrasts = `a contrast of ${Math.floor(ratio * 10) / 10} to 1 and needs ${CONTRAST} to 1`
   throw bad(field, colour, `text in it has ${contrasts}: take a ${scheme === 'light' ? 'darker' : 'lighter'} one`)
 }
 

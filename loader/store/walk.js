@@ -38,10 +38,10 @@ export async function * walk (couch, index, layer, options) {
  * @param {import('./list.js').ListOptions} options
  */
 export async function openLayer (couch, index, layer, { area, zooms, signal }) {
-  const found = await zoomsIn(couch, index, checkLayer(layer), { zooms, signal })
-  if (!found.length && !await couch.get(layerId(layer))) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
+  const zoomCounts = await zoomsIn(couch, index, checkLayer(layer), { zooms, signal })
+  if (!zoomCounts.length && !await couch.get(layerId(layer))) throw new TilecouchError('LAYER_NOT_FOUND', { layer })
   return {
-    zooms: found,
+    zooms: zoomCounts,
     reader: await new RangeReader(couch, index.view, { settled: index === versions, signal }).open(),
     columnsOf: z => new Columns(index, layer, z, area).read(couch, signal)
   }
@@ -131,17 +131,17 @@ function extend (range, column, prefix) {
 /** What is wanted of the rows of ranges, in columns. @param {ColumnRange[]} ranges @param {Row[][]} answers */
 function wantedOf (ranges, answers, z) {
   /** @type {{x: number, tiles: TileRows[]}[]} */
-  const found = []
+  const tilesByColumn = []
   for (const [at, { columns }] of ranges.entries()) {
     const runs = new Map(columns.map(column => [column.x, column.runs ?? all(z)]))
     for (const tile of tilesIn(answers[at])) {
       if (!Number.isInteger(tile.y) || !runs.get(tile.x)?.some(([y0, y1]) => tile.y >= y0 && tile.y <= y1)) continue
-      if (found.at(-1)?.x !== tile.x) found.push({ x: tile.x, tiles: [] })
-      found[found.length - 1].tiles.push(tile)
+      if (tilesByColumn.at(-1)?.x !== tile.x) tilesByColumn.push({ x: tile.x, tiles: [] })
+      tilesByColumn[tilesByColumn.length - 1].tiles.push(tile)
     }
   }
-  for (const { tiles } of found) tiles.sort((a, b) => compareRows(a.y, b.y))
-  return found
+  for (const { tiles } of tilesByColumn) tiles.sort((a, b) => compareRows(a.y, b.y))
+  return tilesByColumn
 }
 
 /**

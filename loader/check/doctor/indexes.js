@@ -104,12 +104,12 @@ async function staging (inspection) {
 async function sizes (inspection) {
   const all = await indexes(inspection)
   if (!all.length) return ok('there are none')
-  const found = await Promise.all(all.map(async ({ id, index }) => {
+  const states = await Promise.all(all.map(async ({ id, index }) => {
     const what = `compact/${id.slice('_design/'.length)}`
     const waste = await wasteOf(inspection, { ...index.sizes, running: index.compact_running, what })
     return { ...waste, found: `${id}: ${waste.found}` }
   }))
-  const wrong = found.filter(({ state }) => state !== 'ok')
+  const wrong = states.filter(({ state }) => state !== 'ok')
   if (wrong.length) return wrong
   const sum = kind => all.reduce((total, { index }) => total + index.sizes[kind], 0)
   const figures = { file: sum('file'), active: sum('active') }

@@ -37,19 +37,19 @@ async function lookAtLayers (inspection) {
 async function expired ({ couch, now, signal, limits }, docs) {
   const { expired: many } = limits
   const layers = new Map(docs.map(doc => [doc.layer, doc]))
-  const found = { tiles: 0, layers: new Set(), first: '' }
+  const seen = { tiles: 0, layers: new Set(), first: '' }
   for await (const page of findExpired(couch, { layers, all: true, at: now, page: many, signal })) {
     for (const { layer, expires } of page) {
-      found.layers.add(layer)
-      if (!found.first || expires < found.first) found.first = expires
+      seen.layers.add(layer)
+      if (!seen.first || expires < seen.first) seen.first = expires
     }
-    found.tiles += page.length
-    if (found.tiles >= many) break
+    seen.tiles += page.length
+    if (seen.tiles >= many) break
   }
-  const figures = { expired: found.tiles }
-  if (found.tiles < many) return ok(plural(found.tiles, 'tile').replace(/^0 /, 'no '), figures)
-  const named = [...found.layers].slice(0, 5).join(', ')
-  return warning(`${count(found.tiles)} tiles or more, of ${named}, the first since ${found.first}`,
+  const figures = { expired: seen.tiles }
+  if (seen.tiles < many) return ok(plural(seen.tiles, 'tile').replace(/^0 /, 'no '), figures)
+  const named = [...seen.layers].slice(0, 5).join(', ')
+  return warning(`${count(seen.tiles)} tiles or more, of ${named}, the first since ${seen.first}`,
     'They are shown until somebody requests them and the upstream sends newer ones; without an upstream, for ever.',
     'tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: deploy/tilecouch-seed.timer',
     { figures })

@@ -144,13 +144,13 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
       'cors/credentials = false, or cors/origins as a list', wanted && set('cors/credentials', 'false')))
   }
   // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
-  const found = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
+  const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
   const own = new URL(url).pathname.replace(/\/$/, '')
-  const stores = [...new Set([...storesIn(found), own])].sort()
-  const { allowed, missing } = await lookAtOrigins(inspection, { found, stores, own })
-  const policy = await couchPolicy({ embed: framedBy ?? embedders(found), stores, origins: allowed })
-  const runs = await runsViewer(found)
-  add(CSP, policyFault(found, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
+  const stores = [...new Set([...storesIn(currentPolicy), own])].sort()
+  const { allowed, missing } = await lookAtOrigins(inspection, { found: currentPolicy, stores, own })
+  const policy = await couchPolicy({ embed: framedBy ?? embedders(currentPolicy), stores, origins: allowed })
+  const runs = await runsViewer(currentPolicy)
+  add(CSP, policyFault(currentPolicy, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
   if (csp.attachments_enable === 'false') {
     add('csp/attachments_enable', bad('false', 'Every attached page runs its scripts with the session of its visitor.',
       'csp/attachments_enable = true', set('csp/attachments_enable', 'true')))
@@ -191,23 +191,23 @@ async function namedBy (couch, store, present) {
 }
 
 /** The policy that CouchDB sends with attachments. Only the viewer of this tilecouch should run, or nothing. */
-function policyFault (found, { policy, allowViewer, missing, runs, fix }) {
-  if (found === policy) return missing.length ? stopped(found, missing) : undefined
-  if (/worker-src[^;]*'self'/.test(found) && letsRun(found) === 'digests') { // an older tilecouch set it
-    return bad(found, 'A page that is attached in any database of this server can register a service worker, which ' +
+function policyFault (current, { policy, allowViewer, missing, runs, fix }) {
+  if (current === policy) return missing.length ? stopped(current, missing) : undefined
+  if (/worker-src[^;]*'self'/.test(current) && letsRun(current) === 'digests') { // an older tilecouch set it
+    return bad(current, 'A page that is attached in any database of this server can register a service worker, which ' +
       'acts with the session of its visitor.', 'tilecouch doctor --fix', fix)
   }
-  if (allowViewer || differsInLists(found, policy)) {
+  if (allowViewer || differsInLists(current, policy)) {
     const why = runs
       ? 'It allows more, or less, than the viewers of this server need.'
       : 'Browsers do not run the scripts of this viewer, or do not open it without a network.'
     const shared = 'The setting applies to every database of the server.'
-    return warning(found, `${why} ${shared}`, 'tilecouch doctor --fix --allow-viewer', fix)
+    return warning(current, `${why} ${shared}`, 'tilecouch doctor --fix --allow-viewer', fix)
   }
-  if (letsRun(found) !== 'anything') return undefined
-  return bad(found, 'A page that is attached in any database of this server runs with the session of its visitor.',
+  if (letsRun(current) !== 'anything') return undefined
+  return bad(current, 'A page that is attached in any database of this server runs with the session of its visitor.',
     `tilecouch doctor --fix --allow-viewer, or ${CSP} = sandbox and the viewer of \`tilecouch serve\``,
-    isViewerPolicy(found) ? fix : {}) // an older tilecouch set it
+    isViewerPolicy(current) ? fix : {}) // an older tilecouch set it
 }
 
 const stopped = (found, origins) => warning(found,

@@ -76,8 +76,8 @@ export class FeatureChanges {
     this.#batch = []
     this.#bytes = 0
     const listed = batch.flatMap(({ sides }) => sides.filter(Boolean))
-    const found = await readListed(this.#couch, listed, { signal: this.#signal })
-    const read = new Map(listed.map((entry, index) => [entry, found[index]]))
+    const storedTiles = await readListed(this.#couch, listed, { signal: this.#signal })
+    const read = new Map(listed.map((entry, index) => [entry, storedTiles[index]]))
     for (const { change: { z, x, y }, sides } of batch) {
       const stored = sides.map(side => side && read.get(side))
       if (stored.some((side, index) => sides[index] && !side)) this.#missing++

@@ -49,14 +49,14 @@ export class Paths {
    *   whatever they lead to
    */
   async look () {
-    const found = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }
+    const contents = { present: false, trees: /** @type {string[]} */ ([]), links: /** @type {string[]} */ ([]) }
     for (const name of await namesIn(this.folder)) {
-      if (name === this.layer) found.present = true
+      if (name === this.layer) contents.present = true
       if (!name.startsWith(`${this.layer}@`)) continue
       const time = name.slice(this.layer.length + 1)
-      if (isExactTime(time)) found.trees.push(time)
-      else if (PERIOD.test(time)) found.links.push(time)
+      if (isExactTime(time)) contents.trees.push(time)
+      else if (PERIOD.test(time)) contents.links.push(time)
     }
-    return found
+    return contents
   }
 }

@@ -101,11 +101,11 @@ export class TileWriter {
     for (const tree of past) {
       const within = came.filter(time => time <= /** @type {string} */ (tree.time))
       if (!within.length) continue
-      const found = await this.#find(tree, tile, candidates)
-      if (found.length !== 1) return false
+      const files = await this.#find(tree, tile, candidates)
+      if (files.length !== 1) return false
       for (const time of within) {
         if (time <= FIRST_SURE) return false
-        if (!this.times.isLater(found[0].stat.mtimeMs, time) && !await isThat(found[0], time)) return false
+        if (!this.times.isLater(files[0].stat.mtimeMs, time) && !await isThat(files[0], time)) return false
       }
     }
     return true
@@ -117,16 +117,16 @@ export class TileWriter {
     const jobs = new Map()
     for (const tree of check) {
       const version = shownIn(tile, tree)
-      const found = await this.#find(tree, tile, names)
+      const files = await this.#find(tree, tile, names)
       if (!version) {
-        for (const one of found) await this.#retire(one, tile, heads)
-        for (const { file } of found) await this.remove(file, tree)
+        for (const one of files) await this.#retire(one, tile, heads)
+        for (const { file } of files) await this.remove(file, tree)
         continue
       }
       let job = jobs.get(version.time)
       if (!job) jobs.set(version.time, job = { tile, version, lacking: [], extra: [] })
       let right = false
-      for (const one of found) {
+      for (const one of files) {
         if (!right && await this.#is(one, version)) {
           right = true
           job.holder ??= one.file
@@ -201,9 +201,9 @@ export class TileWriter {
     const listed = await pMap(tiles, hasFiles, AT_ONCE)
     const versions = tiles.filter((_, at) => listed[at]).flatMap(tile => tile.versions)
       .filter(({ digest, gone }) => !digest && !gone)
-    const found = await this.store.versionsById(versions.map(({ id }) => id), { signal: this.signal })
+    const storedVersions = await this.store.versionsById(versions.map(({ id }) => id), { signal: this.signal })
     for (const version of versions) {
-      const stored = found.get(version.id)
+      const stored = storedVersions.get(version.id)
       if (stored && stored.time === version.time) version.digest = stored.digest
     }
   }

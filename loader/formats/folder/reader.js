@@ -42,7 +42,7 @@ export class FolderReader {
 
   /** Folders whose names are numbers, in the order of ids. @param {string} [below] path from here */
   async numbers (below = '') {
-    const found = []
+    const numbers = []
     for await (const entry of this.#listed(below, name => /^\d+$/.test(name))) {
       const where = path.posix.join(below, entry.name)
       try {
@@ -51,10 +51,10 @@ export class FolderReader {
         this.#onFault('unreadable-tile', where, error.message, error)
         continue
       }
-      if (NUMBER.test(entry.name)) found.push(+entry.name)
+      if (NUMBER.test(entry.name)) numbers.push(+entry.name)
       else this.#onFault('not-a-tile-name', where, 'numbers have no zeros in front')
     }
-    return found.sort(compareInner)
+    return numbers.sort(compareInner)
   }
 
   /** The tiles of a column in the order of ids, each with its path from the folder. */
@@ -63,10 +63,10 @@ export class FolderReader {
     const below = `${z}/${x}`
     for await (const { name } of this.#listed(below, () => true)) {
       const where = `${below}/${name}`
-      const found = parseTileName(where, (code, why) => this.#onFault(code, where, why))
-      if (!found) continue
-      const y = this.#tms && !found.isOutside ? this.#grid.flipY(z, found.y) : found.y
-      tiles.push({ ...found, path: where, y })
+      const tile = parseTileName(where, (code, why) => this.#onFault(code, where, why))
+      if (!tile) continue
+      const y = this.#tms && !tile.isOutside ? this.#grid.flipY(z, tile.y) : tile.y
+      tiles.push({ ...tile, path: where, y })
     }
     return tiles.sort((a, b) => compareRows(a.y, b.y) || (a.path < b.path ? -1 : 1))
   }

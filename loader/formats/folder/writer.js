@@ -35,17 +35,17 @@ const fits = ({ mtimeMs }, time) => mtimeMs >= fileTime(time) && mtimeMs <= file
 export async function open (folder, { layer, scheme = 'xyz', force, ...options }) {
   const mark = JSON.stringify({ layer, scheme })
   await mkdir(folder, { recursive: true })
-  const found = await readMark(folder)
-  if (found !== undefined && found !== mark) {
-    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(found)}` })
+  const storedMark = await readMark(folder)
+  if (storedMark !== undefined && storedMark !== mark) {
+    throw new TilecouchError('TARGET_EXISTS', { value: folder, why: `it holds ${describe(storedMark)}` })
   }
   const isEmpty = (await readdir(folder)).every(name => name.startsWith('.') || name === 'lost+found')
-  if (found === undefined && !isEmpty && !force) {
+  if (storedMark === undefined && !isEmpty && !force) {
     throw new TilecouchError('TARGET_EXISTS', { value: folder, why: 'it is not empty, and no export made it' })
   }
   await rm(path.join(folder, WORK), { recursive: true, force: true })
   await mkdir(path.join(folder, WORK))
-  if (found === undefined) await writeFile(path.join(folder, MARK), mark, { flag: 'wx' })
+  if (storedMark === undefined) await writeFile(path.join(folder, MARK), mark, { flag: 'wx' })
   return new FolderWriter(folder, { ...options, layer, scheme }, !isEmpty)
 }
 
@@ -88,8 +88,8 @@ class FolderWriter {
   /** @param {import('../../export/target.js').Known} tile */
   async has ({ z, x, y, time, size, digest }) {
     for (const file of await this.#filesOf(z, x, y)) {
-      const found = await lstat(file)
-      if (found.size === size && fits(found, time) && digestOf(await readFile(file)) === digest) return true
+      const stats = await lstat(file)
+      if (stats.size === size && fits(stats, time) && digestOf(await readFile(file)) === digest) return true
     }
     return false
   }
@@ -155,11 +155,11 @@ class FolderWriter {
       this.#isTidying = true
     }
     const files = versions.length > 1 || shown === undefined ? await this.#filesOf(z, x, y) : []
-    const found = await Promise.all(files.map(async file => ({ file, stats: await lstat(file) })))
+    const candidates = await Promise.all(files.map(async file => ({ file, stats: await lstat(file) })))
     const isVersion = (stats, { time, size, gone }) => !gone && stats.size === size && fits(stats, time)
     const versionOf = ({ stats }) => versions.findLast(version => isVersion(stats, version))
-    if (shown !== undefined && !found.some(one => versionOf(one)?.time === shown)) return 0
-    const old = found.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
+    if (shown !== undefined && !candidates.some(one => versionOf(one)?.time === shown)) return 0
+    const old = candidates.filter(one => ![undefined, shown].includes(versionOf(one)?.time))
     for (const { file } of old) await rm(file)
     return old.length
   }

@@ -20,13 +20,13 @@ const SIZE = 'length(CAST(value AS BLOB))'
  */
 export async function readTables (db, onFault) {
   /** @type {Record<string, string[]>} */
-  const found = {}
+  const tables = {}
   try {
     for await (const [text] of db.rows(`SELECT ${cell('name')} FROM sqlite_schema WHERE type IN ('table', 'view')`)) {
       const name = textOf(text).toLowerCase()
-      if (TABLES.includes(name)) found[name] = []
+      if (TABLES.includes(name)) tables[name] = []
     }
-    for (const [name, columns] of Object.entries(found)) {
+    for (const [name, columns] of Object.entries(tables)) {
       try {
         for await (const [column] of db.rows(`SELECT ${cell('name')} FROM pragma_table_xinfo('${name}')`)) {
           columns.push(textOf(column).toLowerCase())
@@ -43,7 +43,7 @@ export async function readTables (db, onFault) {
     if (error instanceof TilecouchError) throw error
     return void onFault('damaged-file', db.file, error.message, error)
   }
-  return found
+  return tables
 }
 
 /**

@@ -15,7 +15,7 @@ export const cell = column =>
   `CASE WHEN typeof(${column}) IN ('text', 'blob') THEN substr(CAST(${column} AS BLOB), 1, ${SHOWN}) ELSE ${column} END`
 
 /** Blobs as the texts that they are. */
-export const textOf = found => found instanceof Uint8Array ? Buffer.from(found).toString() : found
+export const textOf = value => value instanceof Uint8Array ? Buffer.from(value).toString() : value
 
 /** @typedef {{rows: any[], done: boolean, error?: string}} Answer */
 

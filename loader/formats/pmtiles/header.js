@@ -38,13 +38,13 @@ export async function readHeader (file, onFault) {
   const wrong = why => onFault('bad-structure', 'header', why)
   if (bytes[7] !== 3) return void wrong(`it is of version ${bytes[7]} of the format, not 3`)
 
-  const found = readSections(bytes, file.size, wrong)
+  const places = readSections(bytes, file.size, wrong)
   const [clustered, packing, tilePacking, type] = bytes.subarray(96, 100)
   if (!packings[packing]) wrong(`its directories are packed in a way (${packing}) that the format does not have`)
   if (!packings[tilePacking]) wrong(`its tiles are packed in a way (${tilePacking}) that the format does not have`)
   const degrees = at => bytes.readInt32LE(at) / 1e7
   return {
-    ...found,
+    ...places,
     // 0 when not counted
     addressed: number(bytes, 72),
     entries: number(bytes, 80),

@@ -65,7 +65,7 @@ class Chunk {
   }
 
   async take (index) {
-    const found = (await /** @type {Promise<Found[]>} */ (this.#bytes))[index]
-    return typeof found === 'function' ? found() : found
+    const bytes = (await /** @type {Promise<Found[]>} */ (this.#bytes))[index]
+    return typeof bytes === 'function' ? bytes() : bytes
   }
 }

@@ -132,9 +132,9 @@ class Mbtiles {
 
   /** What is too much for memory is read when it is asked for. */
   async #readMany (places) {
-    const found = await this.#db.get(TILE, places.map(parametersOf))
+    const rows = await this.#db.get(TILE, places.map(parametersOf))
     return places.map((place, index) => async () => {
-      const row = found[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : found[index]
+      const row = rows[index] === undefined ? (await this.#db.get(TILE, [parametersOf(place)]))[0] : rows[index]
       return this.#bytesOf(place, row)
     })
   }
@@ -147,13 +147,13 @@ class Mbtiles {
   }
 
   async #numbers (name, where, parameters, compare) {
-    const found = []
+    const numbers = []
     for await (const [number] of this.#rows(`SELECT ${cell('found')} FROM (SELECT DISTINCT ${name} AS found FROM ` +
       `tiles ${where})`, [parameters])) {
-      found.push(textOf(number))
-      this.#refuseMore(found.length, `different values of ${name}`)
+      numbers.push(textOf(number))
+      this.#refuseMore(numbers.length, `different values of ${name}`)
     }
-    return found.sort(compare)
+    return numbers.sort(compare)
   }
 
   #refuseMore (count, what) {

@@ -65,8 +65,8 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
     const [id = ''] = textsOf('Identifier', own)
     return { block, id, title: textsOf('Title', own)[0], abstract: textsOf('Abstract', own)[0], style }
   }).filter(({ id }) => id)
-  const found = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
-  if (found.length === 1) return found[0]
+  const named = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
+  if (named.length === 1) return named[0]
   const [first] = layers
   throw refusal(name, first ? 'the description of a WMTS' : 'the description of a WMTS without layers', {
     how: `Name one of its layers.${layersWords(layers.map(({ id }) => id))} Such as`,

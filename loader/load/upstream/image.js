@@ -136,12 +136,12 @@ async function cutOne (bytes, { block, rectangle, tileSize, type }) {
   try {
     // a JPEG that was cut off but has an end is only a warning, and half of it would be grey
     const image = sharp(bytes, { failOn: 'warning', limitInputPixels: width * height })
-    const found = await image.metadata()
-    if (found.width !== width || found.height !== height) {
-      throw new Error(`it is ${found.width} x ${found.height} pixels, not ${width} x ${height}`)
+    const metadata = await image.metadata()
+    if (metadata.width !== width || metadata.height !== height) {
+      throw new Error(`it is ${metadata.width} x ${metadata.height} pixels, not ${width} x ${height}`)
     }
     const raw = await image.toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
-    picture = { ...raw, palette: Boolean(found.isPalette) }
+    picture = { ...raw, palette: Boolean(metadata.isPalette) }
   } catch (error) {
     throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message.split('\n')[0] })
   }

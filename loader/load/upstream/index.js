@@ -194,15 +194,15 @@ export class Upstream {
     if (status !== 200) throw this.#failed(`it answered ${status}`, status)
 
     const conceal = text => this.#secrets.conceal(text)
-    const found = await tileFrom(answer, { vector: this.#isVector, conceal, limit: this.#requester.maxBytes })
-    const why = 'why' in found ? found.why : this.#problemOf(found, address)
-    if ('why' in found || why) throw this.#failed(why)
+    const received = await tileFrom(answer, { vector: this.#isVector, conceal, limit: this.#requester.maxBytes })
+    const why = 'why' in received ? received.why : this.#problemOf(received, address)
+    if ('why' in received || why) throw this.#failed(why)
     const digest = this.#mustCut(address) ? digestOf(answer.bytes) : undefined
     const origin = { url, ...validatorsFrom(headers), ...(digest && { digest }) }
     // the same picture is not cut again: another version of the encoder must not make a new version
     if (digest && digest === validators.digest) return { kind: 'unchanged', tiles, asked: tile, origin, ...fresh }
     const lastModified = this.#settings.time === 'modified' ? modifiedFrom(headers, time) : undefined
-    return { kind: 'tiles', tiles: [{ ...tile, ...found }], origin, ...fresh, ...(lastModified && { lastModified }) }
+    return { kind: 'tiles', tiles: [{ ...tile, ...received }], origin, ...fresh, ...(lastModified && { lastModified }) }
   }
 
   /** @returns {Answer} */

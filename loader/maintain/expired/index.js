@@ -189,10 +189,10 @@ class Run {
     const task = new (action === 'refresh' ? RefreshExpired : RemoveExpired)(this.store, { ...options, tally })
     const { takesGone } = task
     let taken = 0
-    for await (const found of findExpired(this.store.couch, { layers, all, at, since, page: limits.page, signal })) {
-      const tiles = found.filter(({ gone }) => takesGone || !gone).slice(0, limit - taken)
+    for await (const page of findExpired(this.store.couch, { layers, all, at, since, page: limits.page, signal })) {
+      const tiles = page.filter(({ gone }) => takesGone || !gone).slice(0, limit - taken)
       taken += tiles.length
-      for (const tile of [...found.filter(({ gone }) => gone && !takesGone), ...tiles]) tally.add(tile, takesGone)
+      for (const tile of [...page.filter(({ gone }) => gone && !takesGone), ...tiles]) tally.add(tile, takesGone)
       if (dryRun) this.#list(tiles)
       await task.take(tiles)
       onProgress?.(tally)

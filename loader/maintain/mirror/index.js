@@ -140,8 +140,8 @@ export class Mirror {
     const { dryRun, signal, public: isForAll, layers = [] } = this.options
     const { source, target } = this
     const { exists, validates } = await checkSides(source, target, { dryRun, isForAll, signal })
-    const found = await source.docs(layers.map(layerId), { signal })
-    this.#unknown = layers.filter((_, index) => !found[index].doc)
+    const layerRows = await source.docs(layers.map(layerId), { signal })
+    this.#unknown = layers.filter((_, index) => !layerRows[index].doc)
     this.#targetPeer.exists = exists || !dryRun
     if (target && !dryRun) await (exists ? adoptEmpty(target) : makeDatabase(target, signal))
     if (exists) await this.#limits?.catchUp()

@@ -101,7 +101,7 @@ async function copyDesign (source, target, doc, signal) {
   if (!stored) return false
   try {
     const { docs } = await from.fetch([{ id: doc._id, rev: stored._rev }], { signal, most: MOST })
-    const same = docs.filter(found => isSame(found, doc))
+    const same = docs.filter(design => isSame(design, doc))
     return same.length > 0 && !(await to.write(same.slice(0, 1), signal)).length
   } catch (error) {
     if (signal?.aborted || ['FORBIDDEN', 'UNAUTHORIZED', 'UNREACHABLE'].includes(error.code)) throw error
@@ -110,10 +110,10 @@ async function copyDesign (source, target, doc, signal) {
 }
 
 /** Compares every field and every byte: a document's own digests are not trusted. */
-function isSame (found, own) {
-  const names = new Set([...Object.keys(found), ...Object.keys(own)].filter(name => !BESIDE.has(name)))
-  return [...names].every(name => isDeepStrictEqual(found[name], own[name])) &&
-    isDeepStrictEqual(contents(found), contents(own))
+function isSame (stored, own) {
+  const names = new Set([...Object.keys(stored), ...Object.keys(own)].filter(name => !BESIDE.has(name)))
+  return [...names].every(name => isDeepStrictEqual(stored[name], own[name])) &&
+    isDeepStrictEqual(contents(stored), contents(own))
 }
 
 const contents = ({ _attachments: attachments = {} }) => Object.fromEntries(Object.entries(attachments)

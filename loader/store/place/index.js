@@ -47,12 +47,13 @@ function countriesIn (bbox) {
   const [, south, , north] = bbox
   const part = Math.max(widthOf(bbox) / 360, latToY(south, 0) - latToY(north, 0)) || Number.EPSILON
   const z = Math.min(Math.max(Math.floor(Math.log2(TILES / part)), 0), MAX_ZOOM)
-  const found = countries().filter(country => meets(country.bbox, bbox))
+  const touched = countries().filter(country => meets(country.bbox, bbox))
     .map(({ name, area }) => ({ name, tiles: area()?.within(bbox).count({ min: z, max: z }) ?? 0 }))
     .filter(({ tiles }) => tiles).sort((a, b) => b.tiles - a.tiles)
-  const all = found.reduce((sum, { tiles }) => sum + tiles, 0)
-  const named = found[0]?.tiles >= MAIN * all ? found.slice(0, 1) : found.filter(({ tiles }) => tiles >= LEAST * all)
-  return (named.length ? named : found).map(({ name }) => name)
+  const all = touched.reduce((sum, { tiles }) => sum + tiles, 0)
+  const isMain = touched[0]?.tiles >= MAIN * all
+  const named = isMain ? touched.slice(0, 1) : touched.filter(({ tiles }) => tiles >= LEAST * all)
+  return (named.length ? named : touched).map(({ name }) => name)
 }
 
 /** @param {Bbox} country never over the antimeridian @param {Bbox} bbox */

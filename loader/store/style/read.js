@@ -26,7 +26,7 @@ const typeOf = name => {
  * @returns {Promise<{style: any, files: import('../styles.js').StyleFiles, ignored: string[]}>}
  */
 export async function readStyle (source) {
-  const isFolder = await stat(source).then(found => found.isDirectory(), () => {
+  const isFolder = await stat(source).then(stats => stats.isDirectory(), () => {
     throw new TilecouchError('SOURCE_NOT_FOUND', { value: source })
   })
   const names = isFolder ? (await namesIn(source)).filter(name => name !== 'style.json') : []
