@@ -242,11 +242,11 @@ function addPart (parts, feature, { z, x, y }) {
 function difference (name, id, [old, now], parts) {
   const change = !old ? 'added' : !now ? 'removed' : 'changed'
   const entries = Object.entries(now ?? old).map(([key, value]) => [OWN.includes(key) ? `_${key}` : key, value])
-  const own = { change, source_layer: name, ...(change === 'changed' && { before: { ...old } }) }
+  const properties = { change, source_layer: name, ...(change === 'changed' && { before: { ...old } }) }
   return /** @type {Difference} */ ({
     type: 'Feature',
     ...(id !== undefined && { id }),
-    properties: { ...Object.fromEntries(entries), ...own },
+    properties: { ...Object.fromEntries(entries), ...properties },
     geometry: geometryOf(parts)
   })
 }

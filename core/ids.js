@@ -65,8 +65,8 @@ export function byLayer (ids) {
   const idsByLayer = new Map()
   for (const id of ids) {
     const layer = id.slice(0, id.indexOf(':'))
-    const own = idsByLayer.get(layer)
-    if (own) own.push(id)
+    const idsOfLayer = idsByLayer.get(layer)
+    if (idsOfLayer) idsOfLayer.push(id)
     else idsByLayer.set(layer, [id])
   }
   return idsByLayer

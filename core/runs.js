@@ -10,8 +10,8 @@ const stampOf = iso => iso.replace(/[-:.Z]/g, '')
  * @param {string} [after] a run that it has to be greater than, whatever the clock says
  */
 export function newRun (after = '') {
-  const own = stampOf(new Date().toISOString())
-  const stamp = own > after.split('-')[0] ? own : stampOf(new Date(dateOf(after).getTime() + 1).toISOString())
+  const ownStamp = stampOf(new Date().toISOString())
+  const stamp = ownStamp > after.split('-')[0] ? ownStamp : stampOf(new Date(dateOf(after).getTime() + 1).toISOString())
   return `${stamp}-${Math.floor(Math.random() * 36 ** 4).toString(36).padStart(4, '0')}`
 }
 

@@ -168,35 +168,35 @@ function refuse (field, why, value) {
  */
 export function checkUpstream (value, grid = gridOf()) {
   if (!isObject(value)) refuse('upstream', 'must be an object with type and url', value)
-  const given = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
-  for (const field of Object.keys(given)) {
+  const stated = Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined && inner !== null))
+  for (const field of Object.keys(stated)) {
     // the value may be a password: it is not shown
     if (!Object.hasOwn(rules, field)) refuse(field, `is not a field: there are ${Object.keys(rules).join(', ')}`)
   }
-  const type = /** @type {UpstreamSettings['type']} */ (given.type ?? upstreamDefaults.type)
-  for (const [field, inner] of Object.entries(given)) {
+  const type = /** @type {UpstreamSettings['type']} */ (stated.type ?? upstreamDefaults.type)
+  for (const [field, inner] of Object.entries(stated)) {
     if (!rules[field].test(inner)) refuse(field, rules[field].why, field === 'url' ? undefined : inner)
     if (SPECIAL.has(field) && !Object.hasOwn(typeDefaults[type], field)) refuse(field, `is not for ${type}`)
   }
-  if (given.url === undefined) refuse('url', rules.url.why)
-  const names = srsOf(grid, given.version)
-  if (given.srs !== undefined && !names.includes(given.srs)) refuse('srs', srsWhy(grid, names), given.srs)
-  checkTexts('headers', given.headers, OWN_HEADERS)
-  checkTexts('params', given.params, OWN_PARAMS)
-  if (given.minzoom > given.maxzoom) refuse('minzoom', 'is beyond maxzoom', given.minzoom)
-  if (type !== 'wms') checkTemplate(type, given.url, given)
+  if (stated.url === undefined) refuse('url', rules.url.why)
+  const names = srsOf(grid, stated.version)
+  if (stated.srs !== undefined && !names.includes(stated.srs)) refuse('srs', srsWhy(grid, names), stated.srs)
+  checkTexts('headers', stated.headers, OWN_HEADERS)
+  checkTexts('params', stated.params, OWN_PARAMS)
+  if (stated.minzoom > stated.maxzoom) refuse('minzoom', 'is beyond maxzoom', stated.minzoom)
+  if (type !== 'wms') checkTemplate(type, stated.url, stated)
   else {
-    checkAddress(given.url, OWN_PARAMS)
-    if (given.subdomains) refuse('subdomains', 'is not for wms')
-    if (given.layers === undefined) refuse('layers', rules.layers.why)
+    checkAddress(stated.url, OWN_PARAMS)
+    if (stated.subdomains) refuse('subdomains', 'is not for wms')
+    if (stated.layers === undefined) refuse('layers', rules.layers.why)
   }
   return /** @type {any} */ ({
     ...upstreamDefaults,
     ...typeDefaults[type],
     ...(type === 'wms' && { srs: names[0] }),
     ...(type === 'wmts' && !grid.isWebMercator && { matrixSet: grid.id }),
-    seed: !isOpenStreetMap(given.url),
-    ...given,
+    seed: !isOpenStreetMap(stated.url),
+    ...stated,
     type
   })
 }
@@ -273,13 +273,13 @@ export const fillTemplate = (url, value) =>
 /** @param {'xyz' | 'tms' | 'wmts'} type @param {string} url @param {{subdomains?: string[], layers?: string}} given */
 function checkTemplate (type, url, { subdomains, layers }) {
   const placeholders = [...url.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name.toLowerCase())
-  const known = PLACES[type]
+  const allowed = PLACES[type]
   for (const name of placeholders) {
-    if (known.includes(name)) continue
-    refuse('url', `contains {${name}}: a ${type} template may contain ${known.map(inBraces).join(' ')}`)
+    if (allowed.includes(name)) continue
+    refuse('url', `contains {${name}}: a ${type} template may contain ${allowed.map(inBraces).join(' ')}`)
   }
   for (const needed of NEEDED) {
-    const names = needed.filter(name => known.includes(name))
+    const names = needed.filter(name => allowed.includes(name))
     if (!names.some(name => placeholders.includes(name))) refuse('url', `needs ${names.map(inBraces).join(' or ')}`)
   }
   if (subdomains && !placeholders.includes('s')) refuse('subdomains', 'are given, but the url has no {s}')

@@ -139,10 +139,10 @@ export const hasStubs = ({ _attachments: attachments = {} }) => Object.values(at
  * that.
  */
 export function missingIn (asked, docs) {
-  const there = new Set()
+  const received = new Set()
   for (const { _id: id, _rev: rev, _revisions: revisions } of docs) {
-    there.add(`${id} ${rev}`)
-    revisions?.ids.forEach((hash, index) => there.add(`${id} ${revisions.start - index}-${hash}`))
+    received.add(`${id} ${rev}`)
+    revisions?.ids.forEach((hash, index) => received.add(`${id} ${revisions.start - index}-${hash}`))
   }
-  return asked.filter(({ id, rev }) => !there.has(`${id} ${rev}`))
+  return asked.filter(({ id, rev }) => !received.has(`${id} ${rev}`))
 }

@@ -147,8 +147,8 @@ export class CouchClient extends Requester {
   async revisions (asked, { signal, limits = this.#delays, attachments = true, ...options } = {}) {
     const byKey = new Map(asked.map(one => [`${one.id} ${one.rev}`, one]))
     const rows = await askAll(this.url, [...byKey.keys()], async left => {
-      const wanted = left.map(key => /** @type {any} */ (byKey.get(key)))
-      const answers = await this.bulkGet(wanted, { ...options, attachments, signal })
+      const requests = left.map(key => /** @type {any} */ (byKey.get(key)))
+      const answers = await this.bulkGet(requests, { ...options, attachments, signal })
       return answers.map(({ id, doc, rev, ...row }) => ({ ...row, doc, id: `${id} ${doc?._rev ?? rev}` }))
     }, { signal, limits })
     return [...leavesIn(rows).values()].flat()

@@ -49,8 +49,8 @@ function troubleOf (path, { keys }, result) {
   if (bad) return { error: bad.error, reason: `${bad.key}: ${bad.reason ?? bad.error}` }
   // for a single key that is not there CouchDB has no row: it reads a range then, which fails as a whole
   if (!path.endsWith('_all_docs') || !(keys?.length > 1)) return undefined
-  const named = new Set(result.rows.map(({ key }) => key))
-  const missing = keys.find(key => !named.has(key))
+  const answeredKeys = new Set(result.rows.map(({ key }) => key))
+  const missing = keys.find(key => !answeredKeys.has(key))
   return missing === undefined ? undefined : { error: 'no row', reason: `${missing}: no row` }
 }
 

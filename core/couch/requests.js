@@ -176,9 +176,9 @@ const KEYS = new Set(['key', 'keys', 'startkey', 'endkey', 'start_key', 'end_key
 
 /** @param {Record<string, any>} qs */
 function searchOf (qs) {
-  const given = Object.entries(qs).filter(([, value]) => value !== undefined)
+  const stated = Object.entries(qs).filter(([, value]) => value !== undefined)
   const textOf = (name, value) => KEYS.has(name) ? JSON.stringify(value) : String(value)
-  return new URLSearchParams(given.map(([name, value]) => [name, textOf(name, value)])).toString()
+  return new URLSearchParams(stated.map(([name, value]) => [name, textOf(name, value)])).toString()
 }
 
 // CouchDB's answers that are no success, as errors of the catalogue.

@@ -28,8 +28,8 @@ export const isUnwritable = error => UNWRITABLE.has(error.code) || [403, 404, 40
  * @returns {Promise<string>}
  */
 export async function identityOf (peer, keep = true) {
-  const known = await peer.getLocal(IDENTITY)
-  if (known?.uuid) return known.uuid
+  const identity = await peer.getLocal(IDENTITY)
+  if (identity?.uuid) return identity.uuid
   if (keep) {
     try {
       return (await peer.updateLocal(IDENTITY, doc => doc?.uuid ? undefined : { uuid: randomId() })).uuid
@@ -313,10 +313,10 @@ const historyOf = doc => Array.isArray(doc?.history) ? doc.history : []
 
 /** The last place that both sides know. */
 function common (there, here) {
-  const known = new Map(historyOf(here).map(entry => [entry.session_id, entry.recorded_seq]))
+  const sequences = new Map(historyOf(here).map(entry => [entry.session_id, entry.recorded_seq]))
   for (const { session_id: session, recorded_seq: seq } of historyOf(there)) {
-    if (!known.has(session)) continue
-    const other = known.get(session)
+    if (!sequences.has(session)) continue
+    const other = sequences.get(session)
     if (seq === other) return seq
     // one of them was not written any more, or is older than it was
     const [a, b] = [position(seq), position(other)]

@@ -244,8 +244,8 @@ export class RevisionCopier {
   /** Drops documents that were not asked for: a source could slip in a design document, and with it code. */
   async #ask (asked, options) {
     const answer = await this.source.fetch(asked, options)
-    const wanted = new Set(asked.map(({ id }) => id))
-    return { ...answer, docs: answer.docs.filter(({ _id: id }) => wanted.has(id)) }
+    const askedIds = new Set(asked.map(({ id }) => id))
+    return { ...answer, docs: answer.docs.filter(({ _id: id }) => askedIds.has(id)) }
   }
 
   /**

@@ -63,8 +63,8 @@ export class Replication {
     source, target, selection = new Selection(), visiblePast, fill, live = false, dryRun = false, about, signal, limits,
     onProgress, onState, onRefused, onUpToDate
   }) {
-    const given = Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
-    this.limits = { ...replicationDefaults, ...given }
+    const stated = Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
+    this.limits = { ...replicationDefaults, ...stated }
     this.source = source
     this.target = target
     this.selection = selection

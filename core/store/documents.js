@@ -75,14 +75,14 @@ export async function readTileLeaves (couch, ids, signal) {
 /** Ids of past versions. Where next to nothing lies between the tiles, that is one range. */
 export async function readPastIds (couch, ids, signal) {
   if (!ids.length) return []
-  const wanted = new Set(ids)
+  const headIds = new Set(ids)
   const most = 4 * ids.length + RANGES
   if (ids.length > 1) {
     const startkey = ids.reduce((a, b) => compareIds(a, b) < 0 ? a : b)
     // not the past of the last tile: that of row 1 comes after row 10
     const endkey = ids.map(id => pastRange(id).endkey).reduce((a, b) => compareIds(a, b) > 0 ? a : b)
     const [near] = await couch.ranges([{ startkey, endkey, limit: most }], signal)
-    const isWanted = id => id.includes('@') && wanted.has(headId(id)) && isTileId(id)
+    const isWanted = id => id.includes('@') && headIds.has(headId(id)) && isTileId(id)
     if (near.length < most) return near.map(({ id }) => id).filter(isWanted)
   }
   const pastIds = []

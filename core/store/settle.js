@@ -50,7 +50,7 @@ export async function settleTiles (access, ids, options) {
   const { knownOf, incomingOf = () => [], refuse = () => undefined, dryRun = false, signal } = options
   const result = new Map(ids.map(id => [id, /** @type {Settled} */ ({ unknown: [], before: [], done: [] })]))
   for (let [pending, round] = [ids, 0]; pending.length; round++) {
-    const known = await knownOf(pending)
+    const knownOfTile = await knownOf(pending)
     const tiles = await readTileLeaves(access.couch, pending, signal)
     /** @type {Write[]} */
     const writes = []
@@ -63,14 +63,14 @@ export async function settleTiles (access, ids, options) {
       const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
         own.before = [...old, ...living]
-        own.error = refuse(id, own.before, known(id))
+        own.error = refuse(id, own.before, knownOfTile(id))
         if (own.error) continue
       }
-      const plan = planTile(id, living, old, known(id), incomingOf(id))
+      const plan = planTile(id, living, old, knownOfTile(id), incomingOf(id))
       own.unknown = plan.unknown
       if (!plan.writes.length) continue
       if (round === ROUNDS) own.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
-      else if (dryRun) own.done = rehearse(id, living, old, known(id))
+      else if (dryRun) own.done = rehearse(id, living, old, knownOfTile(id))
       else {
         busy.add(id)
         writes.push(...plan.writes)

@@ -50,10 +50,10 @@ export class ExpectedDocuments {
   add (doc, rank) {
     const { _id: id, _rev: rev, _deleted: gone = false, _attachments: attachments = {} } = doc
     return this.#work(() => {
-      const known = /** @type {any} */ (this.#rank.get([id]))?.[0]
-      if (known > rank) return 'superseded'
-      if (known < rank) this.#forget.run([id])
-      else if (known === rank && this.#known.get([id, rev])) return 'twice'
+      const storedRank = /** @type {any} */ (this.#rank.get([id]))?.[0]
+      if (storedRank > rank) return 'superseded'
+      if (storedRank < rank) this.#forget.run([id])
+      else if (storedRank === rank && this.#known.get([id, rev])) return 'twice'
       const bytes = Object.values(attachments).reduce((sum, { length }) => sum + length, 0)
       this.#insert.run([id, rev, rank, gone ? 1 : 0, digestsOf(doc), bytes, isTileId(id) ? 1 : 0])
       return 'current'
@@ -121,9 +121,9 @@ export async function compare (peer, expected, { signal, onProgress } = {}) {
   }
   for (let since = /** @type {string | number} */ (0); ;) {
     const { rows, last } = await peer.changes({ since, limit: PAGE, signal })
-    const own = rows.filter(({ id }) => !id.startsWith('_design/') && !isAdministrative(id))
-    await comparePage(peer, expected, own, differ, signal)
-    comparison.compared += own.length
+    const copiedRows = rows.filter(({ id }) => !id.startsWith('_design/') && !isAdministrative(id))
+    await comparePage(peer, expected, copiedRows, differ, signal)
+    comparison.compared += copiedRows.length
     onProgress?.(comparison.compared)
     since = last
     if (rows.length < PAGE) break
@@ -133,22 +133,22 @@ export async function compare (peer, expected, { signal, onProgress } = {}) {
 }
 
 async function comparePage (peer, expected, rows, differ, signal) {
-  const wanted = new Map()
+  const digestsByRevision = new Map()
   for (const { id, revs } of rows) {
     const leaves = expected.leaves(id)
     if (!leaves.length) differ(`${id} should not exist`)
     expected.markSeen(id)
     for (const { rev, digests } of leaves) {
       if (!revs.includes(rev)) differ(`${id} lacks its revision ${rev}`)
-      else if (digests) wanted.set(`${id} ${rev}`, { id, rev, digests })
+      else if (digests) digestsByRevision.set(`${id} ${rev}`, { id, rev, digests })
     }
     const others = leaves.length ? revs.filter(rev => !leaves.some(leaf => leaf.rev === rev)) : []
     for (const rev of others) differ(`${id} has another revision, ${rev}`)
   }
-  const asked = [...wanted.values()].map(({ id, rev }) => ({ id, rev }))
+  const asked = [...digestsByRevision.values()].map(({ id, rev }) => ({ id, rev }))
   const docs = await peer.couch.revisions(asked, { attachments: false, signal })
   const docsByRevision = new Map(docs.map(doc => [`${doc._id} ${doc._rev}`, doc]))
-  for (const [key, { id, digests }] of wanted) {
+  for (const [key, { id, digests }] of digestsByRevision) {
     const doc = docsByRevision.get(key)
     if (!doc) differ(`${key} cannot be read`)
     else if (digestsOf(doc) !== digests) differ(`${id} has other bytes`)

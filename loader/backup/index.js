@@ -169,12 +169,12 @@ class BackupSource {
 
   async #take (rows) {
     this.#page++
-    const own = rows.filter(({ id }) => !id.startsWith('_design/'))
-    this.designs += rows.length - own.length
+    const storedRows = rows.filter(({ id }) => !id.startsWith('_design/'))
+    this.designs += rows.length - storedRows.length
     // readers refuse a page that has a document twice
-    const wanted = [...new Map(own.map(row => [row.id, row])).values()]
-    const asked = wanted.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
-    for (const { id, revs } of wanted) this.#missing.set(id, new Set(revs))
+    const latestRows = [...new Map(storedRows.map(row => [row.id, row])).values()]
+    const asked = latestRows.flatMap(({ id, revs }) => revs.map(rev => ({ id, rev })))
+    for (const { id, revs } of latestRows) this.#missing.set(id, new Set(revs))
     if (asked.length) await this.copier.copy(asked, this.signal)
   }
 

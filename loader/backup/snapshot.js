@@ -103,10 +103,10 @@ export class SnapshotReader {
   async #readOn (add) {
     for (let count = 0; ;) {
       const { rows, last } = await this.#page()
-      const wanted = rows.filter(isWanted)
-      for (const row of wanted) add(row)
+      const selectedRows = rows.filter(isWanted)
+      for (const row of selectedRows) add(row)
       this.since = last
-      count += wanted.length
+      count += selectedRows.length
       if (rows.length < this.limits.page) return count
     }
   }

@@ -31,9 +31,9 @@ const lengthOf = doc => doc._attachments.tile.length
 const isTooLong = doc => lengthOf(doc) > decodeDefaults.bytes
 
 async function jobsOf (couch, batch, signal) {
-  const wanted = batch.filter(doc => !isTooLong(doc))
-  const docsById = await readEach(couch, wanted.map(({ _id }) => _id), signal)
-  for (const { _id: id } of wanted) {
+  const readable = batch.filter(doc => !isTooLong(doc))
+  const docsById = await readEach(couch, readable.map(({ _id }) => _id), signal)
+  for (const { _id: id } of readable) {
     const doc = docsById.get(id)
     if (!(doc instanceof Error) && !doc?._attachments?.tile?.data) docsById.set(id, await missingImage(couch, id))
   }
@@ -101,10 +101,10 @@ function compare ({ length: stated, content_type: type, digest }, listed, found,
   const problems = []
   const add = (isWrong, code, why) => { if (isWrong) problems.push([code, why]) }
   const length = stated ?? listed ?? bytes.length
-  const own = digestOf(bytes)
+  const computedDigest = digestOf(bytes)
   add(length !== bytes.length, 'wrong-length', `${bytes.length} bytes, ${length} in the document`)
   add(found && type !== found, 'wrong-type', `${found}, the document says ${type}`)
   // CouchDB compresses other types itself, and their digest is that of the compressed bytes
-  add(TYPES.has(type) && digest !== own, 'wrong-digest', `${own}, the document says ${digest}`)
+  add(TYPES.has(type) && digest !== computedDigest, 'wrong-digest', `${computedDigest}, the document says ${digest}`)
   return problems
 }

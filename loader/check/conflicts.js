@@ -204,9 +204,9 @@ export class Settler {
   async run (layers, written) {
     const docs = layers ? new Map() : await this.#findLayers(written)
     for (const layer of layers ?? docs.keys()) {
-      const own = written?.get(layer)
-      if (written && !own) continue // nothing was written in it: its manifests need not be read
-      await this.settle(layer, statements => this.#ids(statements, own), docs.get(layer))
+      const writtenIds = written?.get(layer)
+      if (written && !writtenIds) continue // nothing was written in it: its manifests need not be read
+      await this.settle(layer, statements => this.#ids(statements, writtenIds), docs.get(layer))
       if (!this.options.dryRun) await this.#endEditions(layer)
     }
   }

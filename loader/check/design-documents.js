@@ -44,11 +44,11 @@ export class DesignDocuments {
   /** @param {import('./files/report.js').Report} report @param {string[]} ids all in the store */
   async check (report, ids) {
     await this.#open()
-    const own = this.#own.map(({ _id }) => _id)
+    const ownIds = this.#own.map(({ _id }) => _id)
     const isOpen = await isPublic(this.couch)
-    const isBare = own.every(id => this.#states.get(id) === 'new')
+    const isBare = ownIds.every(id => this.#states.get(id) === 'new')
     if (isBare && !isOpen && !await isPublished(this.store)) report.add('unpublished', this.couch.db)
-    for (const id of own) {
+    for (const id of ownIds) {
       const state = this.#states.get(id)
       const mustValidate = id === VALIDATION && isOpen
       if (state === 'new') {
@@ -62,9 +62,9 @@ export class DesignDocuments {
       if (mustValidate && !doc?.validate_doc_update) report.add('no-validation', id, 'it has no validation function')
       else report.add('other-design', id)
     }
-    for (const id of ids.filter(name => !own.includes(name))) {
+    for (const id of ids.filter(name => !ownIds.includes(name))) {
       if (this.#states.get(id) === 'removed') report.add('other-design', id)
-      else report.add(own.some(name => id === name + STAGING) ? 'left-staging' : 'foreign-design', id)
+      else report.add(ownIds.some(name => id === name + STAGING) ? 'left-staging' : 'foreign-design', id)
     }
   }
 
@@ -79,8 +79,8 @@ export class DesignDocuments {
   /** Removes staging documents as the next push would, if it has nothing more to do. @param {string[]} ids */
   async endStaging (ids) {
     await this.#open()
-    const own = ids.map(id => id.slice(0, -STAGING.length))
-    return this.#areOurs(own) ? this.deploy(own) : 'the push was not ended: run `tilecouch push` again'
+    const ownIds = ids.map(id => id.slice(0, -STAGING.length))
+    return this.#areOurs(ownIds) ? this.deploy(ownIds) : 'the push was not ended: run `tilecouch push` again'
   }
 
   /** Deletes the losing revisions of ours. @param {string[]} ids */

@@ -34,9 +34,9 @@ export async function checkManifests (statements, { editions, doc, report }) {
   for (const manifest of manifests) if (!await checkManifest(statements, manifest, blocks, report)) isSound = false
   for (const { _id, time, run, root, finished } of editions) {
     if (!finished || !run || !root) continue
-    const own = manifests.find(manifest => manifest.time === time && manifest.run === run)
-    if (!own) report.add('manifest-incomplete', _id, `the manifest of its run ${run} is missing`)
-    else if (own.root !== root) report.add('wrong-root', _id, `${root}, its manifest says ${own.root}`)
+    const ownManifest = manifests.find(manifest => manifest.time === time && manifest.run === run)
+    if (!ownManifest) report.add('manifest-incomplete', _id, `the manifest of its run ${run} is missing`)
+    else if (ownManifest.root !== root) report.add('wrong-root', _id, `${root}, its manifest says ${ownManifest.root}`)
   }
   const checked = { manifests: manifests.length, blocks: blocks.size }
   // tiles cannot be compared with a damaged manifest
@@ -96,13 +96,13 @@ async function checkManifest (statements, manifest, blocks, report) {
       `${some}`)
     return false
   }
-  const wanted = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))
+  const blockNames = entries.flatMap(([place, names]) => names.map(name => `${place}:${name}`))
   const isKept = name => statements.limits.hasBlocks(name.slice(0, name.lastIndexOf(':')))
-  const missing = wanted.filter(name => !blocks.has(name) && isKept(name)).map(name => `block:${layer}:${name}`)
+  const missing = blockNames.filter(name => !blocks.has(name) && isKept(name)).map(name => `block:${layer}:${name}`)
   // some may have arrived since the blocks were read
   const gone = missing.length ? (await couch.docs(missing)).filter(row => !row.doc) : []
   if (gone.length) {
-    report.add('manifest-incomplete', id, `of ${wanted.length} blocks ${gone.length} are missing, such as ` +
+    report.add('manifest-incomplete', id, `of ${blockNames.length} blocks ${gone.length} are missing, such as ` +
       `${gone[0].id}`)
   }
   const reach = { complete, ...(area && { area }), ...(zooms && { zooms }) }

@@ -65,11 +65,11 @@ export const steps = [
 export async function upgrade (store, { dryRun = false, signal, onProgress, onPush } = {}) {
   const { couch } = store
   const from = schemaOf(await couch.get(STORE_ID))
-  const wanted = steps.filter(step => step.from >= from)
-  const todo = wanted.map(({ name, does }) => ({ name, does, done: false }))
+  const pendingSteps = steps.filter(step => step.from >= from)
+  const todo = pendingSteps.map(({ name, does }) => ({ name, does, done: false }))
   const summary = /** @type {UpgradeSummary} */ ({ from, to: SCHEMA, steps: todo, designs: [] })
   if (!dryRun) {
-    for (const [at, step] of wanted.entries()) {
+    for (const [at, step] of pendingSteps.entries()) {
       await step.run(store, { signal, onProgress })
       summary.steps[at].done = true
     }
@@ -77,10 +77,12 @@ export async function upgrade (store, { dryRun = false, signal, onProgress, onPu
   const unstated = await countUnstated(couch, signal)
   if (unstated) summary.unstated = unstated
   const docs = await ownDesigns()
-  const there = await push(couch, docs, { dryRun: true })
+  const storedDesigns = await push(couch, docs, { dryRun: true })
   // a store without any is still being filled: a load is twice as fast without them
-  if (there.every(({ action }) => action === 'new')) return { ...summary, skipped: 'the store was never published' }
-  return { ...summary, designs: dryRun ? there : await push(couch, docs, { signal, onProgress: onPush }) }
+  if (storedDesigns.every(({ action }) => action === 'new')) {
+    return { ...summary, skipped: 'the store was never published' }
+  }
+  return { ...summary, designs: dryRun ? storedDesigns : await push(couch, docs, { signal, onProgress: onPush }) }
 }
 
 /** The number of editions without a manifest. */

@@ -31,14 +31,14 @@ export const accessCommand = {
 
 async function runAccess (context, options) {
   const { output } = context
-  const wanted = wantedOf(options)
+  const change = wantedOf(options)
   return withStore(context, options, async store => {
-    if (!wanted) {
+    if (!change) {
       const access = await accessOf(store)
       output.result(access, describe(access))
       return wrong(access) ? 1 : 0
     }
-    const result = await setAccess(store, { ...wanted, dryRun: options.dryRun })
+    const result = await setAccess(store, { ...change, dryRun: options.dryRun })
     if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', changeOf(result))
     const [before, after] = [describe(result.before), describe(result.after)]
     const changes = ['Before:', ...before.map(indent), options.dryRun ? 'It would be:' : 'Now:', ...after.map(indent)]
@@ -63,7 +63,7 @@ const wrong = ({ warnings }) => warnings.some(({ code }) => code === 'EVERYBODY_
 function wantedOf ({ public: opens, private: closes, readers, reader, writers, writer, anyWriter }) {
   const hasWriters = typeof writers === 'string' || writer !== undefined
   if (writers === false && writer) refuse('--no-writers', writer[0], 'it contradicts --writer')
-  const wanted = {
+  const change = {
     ...(opens && { public: true }),
     ...(closes && { public: false }),
     ...((readers !== undefined || reader) && { readers: groupOf(reader, '--readers', readers) }),
@@ -71,7 +71,7 @@ function wantedOf ({ public: opens, private: closes, readers, reader, writers, w
     ...(writers === false && { writers: { names: [], roles: [] } }),
     ...(anyWriter && { writers: null })
   }
-  return Object.keys(wanted).length ? wanted : undefined
+  return Object.keys(change).length ? change : undefined
 }
 
 function groupOf (names = [], option, text) {
@@ -83,7 +83,7 @@ function groupOf (names = [], option, text) {
 /** @param {import('../store/access.js').Access} access */
 function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
   const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
-  const own = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
+  const shownAdmins = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
   const write = isUnprotected
     ? 'everybody who may read'
     : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)
@@ -91,7 +91,7 @@ function describe ({ url, public: isPublic, readers, writers, ownWriters, admins
     url,
     `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,
     `writes:   ${write}`,
-    `admins:   ${named(own, 'those of the server')}`,
+    `admins:   ${named(shownAdmins, 'those of the server')}`,
     ...warnings.map(({ text }) => `WARNING   ${text}`)
   ]
 }

@@ -83,9 +83,9 @@ async function runExport (context, options, reference, target) {
       writeHistory(context, store, layer, target, all, work)))
   }
   if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
-  const one = { ...all, time }
+  const settingsAt = { ...all, time }
   return withPatientStore(context, options, store => withWork(context, store.couch, about, work =>
-    writeOne(context, store, layer, target, { ...one, work }, reference)))
+    writeOne(context, store, layer, target, { ...settingsAt, work }, reference)))
 }
 
 const endWords = ended => ended ? ` (${ended})` : ''

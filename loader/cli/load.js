@@ -255,13 +255,13 @@ export async function dryRun (context, options, { settings, opening, source }) {
   const { area, zooms } = opening
   const show = async url => {
     const store = url === undefined ? undefined : await openIfThere(url)
-    const own = source ?? await openSource(url, { ...opening, home: url })
+    const opened = source ?? await openSource(url, { ...opening, home: url })
     try {
-      checkComplete(own, complete)
-      const plan = await planLoad(store, own, { layer, time, complete, area, zooms, signal })
-      output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: own }))
+      checkComplete(opened, complete)
+      const plan = await planLoad(store, opened, { layer, time, complete, area, zooms, signal })
+      output.result({ ...plan, dryRun: true }, lines(plan, { time, complete, source: opened }))
     } finally {
-      if (!source) await own.close()
+      if (!source) await opened.close()
     }
   }
   try {

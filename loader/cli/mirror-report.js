@@ -96,8 +96,8 @@ export class MirrorReport {
   }
 
   #value ({ upToDate, refusals, ...status }) {
-    const known = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
-    return { ...status, failures: refusals.slice(0, SHOWN), ...known, seconds: secondsSince(this.#started) }
+    const completed = upToDate !== undefined && { upToDate: new Date(upToDate).toISOString() }
+    return { ...status, failures: refusals.slice(0, SHOWN), ...completed, seconds: secondsSince(this.#started) }
   }
 
   #described (status, how) {

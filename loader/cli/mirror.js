@@ -43,7 +43,7 @@ Exit codes: 0 everything is there, 1 something is refused or failed, 130 stopped
 
 async function runMirror (context, options, from, to) {
   check(options, from, to)
-  const wanted = {
+  const selection = {
     layers: options.layer,
     area: await areaIfAny(options),
     zooms: zoomsOf(options.zoom),
@@ -57,7 +57,7 @@ async function runMirror (context, options, from, to) {
     const progress = new MirrorProgress(context.output)
     const indexing = new IndexProgress(context.output)
     const mirror = new Mirror(source, target, {
-      ...wanted,
+      ...selection,
       live,
       dryRun,
       public: options.public,
@@ -69,7 +69,7 @@ async function runMirror (context, options, from, to) {
     })
     const names = { from: shown(from, mirror.source), to: shown(to, mirror.target), data: options.data }
     const report = new MirrorReport(context.output, { ...names, live, dryRun, progress })
-    const look = () => mirrorFigures(mirror.status(), { ...names, selection: selectionOf(wanted) })
+    const look = () => mirrorFigures(mirror.status(), { ...names, selection: selectionOf(selection) })
     const typed = typedParts(context.args)
     const args = typed && ['mirror', typed.names[0], ...typed.options] // the document is in TO
     const about = { command: 'mirror', args, unit: 'documents', follows: live, look }

@@ -144,13 +144,13 @@ export function createProgram ({ openEmbedded, extend, streams = {} }) {
     const onSignal = () => interrupt.abort()
     process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
     try {
-      const given = await completePasswords(options, args.slice(0, -2), { output, stdin })
+      const values = await completePasswords(options, args.slice(0, -2), { output, stdin })
       const { signal } = interrupt
-      exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...given) ?? EXIT.ok
+      exitCode = await action({ output, openEmbedded, stdin, signal, args: typed }, options, ...values) ?? EXIT.ok
     } catch (error) {
-      const known = knownError(error)
-      output.error(known, process.env.TILECOUCH_DEBUG ? error : undefined)
-      exitCode = known.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
+      const reported = knownError(error)
+      output.error(reported, process.env.TILECOUCH_DEBUG ? error : undefined)
+      exitCode = reported.code === 'ABORTED' ? EXIT.interrupted : EXIT.failed
     } finally {
       process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
     }
@@ -193,8 +193,8 @@ function addCommonOptions (command) {
   const isWithoutStore = command.name() === 'token'
   for (const flags of isWithoutStore ? COMMON.slice(2) : COMMON) {
     const option = new Option(flags)
-    const own = command.options.find(({ long }) => long === option.long)
-    if (own) own.helpGroup(FOR_ALL)
+    const declared = command.options.find(({ long }) => long === option.long)
+    if (declared) declared.helpGroup(FOR_ALL)
     else command.addOption(option.helpGroup(FOR_ALL))
   }
   command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup(FOR_ALL))
@@ -216,7 +216,7 @@ function arrange (program) {
   const all = /** @type {Command[]} */ (program.commands)
   all.sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()))
   for (const [heading, group] of Object.entries(groups)) {
-    const own = all.filter(command => group[command.name()])
-    for (const command of own) command.helpGroup(heading).summary(group[command.name()])
+    const members = all.filter(command => group[command.name()])
+    for (const command of members) command.helpGroup(heading).summary(group[command.name()])
   }
 }

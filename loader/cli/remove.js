@@ -155,8 +155,8 @@ async function whichOf (options) {
 async function removalOf (store, layer, { all, edition, file, area, zooms, since, until }) {
   if (all) return options => removeLayer(store, layer, options)
   if (edition !== undefined) return options => removeEdition(store, layer, edition, options)
-  const named = file === undefined ? undefined : await readTiles(file)
-  return options => removeTiles(store, layer, { area, zooms, only: named, since, until, ...options })
+  const tiles = file === undefined ? undefined : await readTiles(file)
+  return options => removeTiles(store, layer, { area, zooms, only: tiles, since, until, ...options })
 }
 
 /** The one edition of a period; without a document of it, its start. */

@@ -68,8 +68,8 @@ function changeOf (before, after) {
 
 /** What was typed; null takes a setting back. @returns {import('../store/settings.js').Changes} */
 function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gazetteer, activityDays }) {
-  const colours = given({ light: colourLight, dark: colourDark })
-  return given({
+  const colours = statedOf({ light: colourLight, dark: colourDark })
+  return statedOf({
     title,
     logo: logo && readBytes(logo, LARGEST_LOGO),
     colours: Object.keys(colours).length ? colours : undefined,
@@ -80,7 +80,7 @@ function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gaze
   })
 }
 
-const given = values => Object.fromEntries(Object.entries(values)
+const statedOf = values => Object.fromEntries(Object.entries(values)
   .filter(([, value]) => value !== undefined).map(([name, value]) => [name, value === '' ? null : value]))
 
 function baseOf (text) {

@@ -72,11 +72,11 @@ export async function compose (folder = root) {
     }
     if (fields.views && views[name]) fail(where, `there are views in _design/${name}/views and in views/${name}`)
     if (fields._id || fields._rev || fields._attachments) fail(where, '_id, _rev and _attachments are not files')
-    const own = views[name] ?? fields.views
-    if (own !== undefined && typeof own !== 'object') {
+    const designViews = views[name] ?? fields.views
+    if (designViews !== undefined && typeof designViews !== 'object') {
       fail(`views/${name}`, 'views are folders: views/DESIGN/VIEW/map.js')
     }
-    for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (own ?? {}))) {
+    for (const [view, { map } = {}] of Object.entries(/** @type {any} */ (designViews ?? {}))) {
       if (typeof map !== 'string') fail(`views/${name}/${view}`, 'a view needs a map.js')
     }
     const files = name === VIEWER ? inline(attachments) : {}
@@ -84,7 +84,7 @@ export async function compose (folder = root) {
       _id: `_design/${name}`,
       language: 'javascript',
       ...fields,
-      ...(own && { views: own }),
+      ...(designViews && { views: designViews }),
       ...(Object.keys(files).length && { _attachments: files }),
       couchapp: { signatures: signaturesOf(files) }
     })

@@ -73,8 +73,8 @@ async function addressOf (target, { cwd, home, typed }) {
   const { file, environments } = await projectEnvironments(cwd)
   const by = where => target ? {} : { namedBy: `"default" in ${where}` }
   if (Object.hasOwn(environments, name)) return { url: urlOf(environments[name]), file, ...by(file) }
-  const own = await userEnvironments(home)
-  if (Object.hasOwn(own, name)) return { url: urlOf(own[name]), ...by(USER_FILE) }
+  const userSettings = await userEnvironments(home)
+  if (Object.hasOwn(userSettings, name)) return { url: urlOf(userSettings[name]), ...by(USER_FILE) }
   return { url: target ? local(target) : null }
 }
 

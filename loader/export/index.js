@@ -54,8 +54,8 @@ export async function exportLayer (store, layer, target, options = {}) {
   const area = options.area?.in(gridOf(doc))
   checkTerms(doc, permission)
   const when = time === undefined ? undefined : endOf(time)
-  const wanted = { time: when, area, zooms, signal }
-  if (await isEmpty(store.list(layer, wanted))) {
+  const selection = { time: when, area, zooms, signal }
+  if (await isEmpty(store.list(layer, selection))) {
     throw new TilecouchError('NOTHING_TO_EXPORT', { layer: when ? `${layer}@${when}` : layer })
   }
   const run = JSON.stringify({ store: await store.identity(), layer, time: when, area: area?.key, zooms, scheme })
@@ -72,13 +72,13 @@ export async function exportLayer (store, layer, target, options = {}) {
   /** @type {number | undefined} */
   let total // counted beside the export, which reports what fails
   if (onProgress) {
-    store.count(layer, { ...wanted, signal: counting.signal }).then(({ tiles }) => { total = tiles }, () => {})
+    store.count(layer, { ...selection, signal: counting.signal }).then(({ tiles }) => { total = tiles }, () => {})
   }
   const show = () => onProgress?.({ ...summaryOf(), total })
   try {
-    await copy(store, layer, opened, { ...wanted, concurrency, counted, show })
+    await copy(store, layer, opened, { ...selection, concurrency, counted, show })
     if (!opened.facts.tiles) throw new TilecouchError('NOTHING_TO_EXPORT', { layer })
-    if (opened.tidies) await tidy(store, layer, opened, { ...wanted, counted })
+    if (opened.tidies) await tidy(store, layer, opened, { ...selection, counted })
     const { minzoom, maxzoom, bounds } = opened.facts
     return { ...summaryOf(), ...await opened.finish(), minzoom, maxzoom, bounds }
   } catch (error) {

@@ -24,17 +24,17 @@ const ownLocks = new Set()
  */
 export async function lock (file, target) {
   const id = randomUUID()
-  const own = JSON.stringify({ pid: process.pid, host: hostname(), id })
+  const content = JSON.stringify({ pid: process.pid, host: hostname(), id })
   ownLocks.add(id)
   try {
-    await acquire(file, own, target)
+    await acquire(file, content, target)
   } catch (error) {
     ownLocks.delete(id)
     throw error
   }
   return async () => {
     ownLocks.delete(id)
-    if (await read(file) === own) await rm(file, { force: true })
+    if (await read(file) === content) await rm(file, { force: true })
   }
 }
 

@@ -73,8 +73,8 @@ const MERCATOR = /^(?:(?:global-)?mercator|.*[:/]?(?:3857|900913|3785|102100))$/
 
 /** The grid that metadata name: ours write `grid`, others the coordinate system or a profile. */
 function gridIn (/** @type {Record<string, any>} */ { grid, crs, srs, profile }) {
-  const own = typeof grid === 'string' && grid.startsWith('{') ? attempt(() => JSON.parse(grid)) : grid
-  if (own !== undefined && own !== null) return attempt(() => gridOf({ grid: own }) && own)
+  const stated = typeof grid === 'string' && grid.startsWith('{') ? attempt(() => JSON.parse(grid)) : grid
+  if (stated !== undefined && stated !== null) return attempt(() => gridOf({ grid: stated }) && stated)
   return DEGREES.test(String(crs ?? srs ?? profile ?? '')) ? 'WorldCRS84Quad' : undefined
 }
 
@@ -149,8 +149,8 @@ export function metadataOf (doc, facts, { layer, time, named, area, scheme }) {
     [TIME_KEY]: time ?? facts.last,
     scheme: scheme === 'tms' ? scheme : undefined // rows from the north are the rule
   }
-  const given = Object.entries(values).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
+  const stated = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(stated.map(([name, value]) => [name, String(value)]))
 }
 
 /** What metadata say of a grid that is not Web Mercator, so that it is read back as it was. */

@@ -142,14 +142,14 @@ export class TemporaryDatabase {
    */
   static async open (open, { folder = tmpdir() } = {}) {
     await removeStale(folder)
-    let own
+    let scratchFolder
     try {
-      own = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
-      return open(new TemporaryDatabase(own), own)
+      scratchFolder = await mkdtemp(path.join(folder, `${PREFIX}${process.pid}-`))
+      return open(new TemporaryDatabase(scratchFolder), scratchFolder)
     } catch (error) {
       throw spoolError(error, folder)
     } finally {
-      if (own) await remove(own) // where open files keep their names it stays until close()
+      if (scratchFolder) await remove(scratchFolder) // where open files keep their names it stays until close()
     }
   }
 
@@ -202,9 +202,9 @@ async function removeStale (folder) {
   for (const name of names) {
     const pid = name.startsWith(PREFIX) ? parseInt(name.slice(PREFIX.length)) : NaN
     if (!pid || isRunning(pid)) continue
-    const own = path.join(folder, name)
-    const { mtimeMs } = await stat(own).catch(() => ({ mtimeMs: Infinity }))
-    if (Date.now() - mtimeMs > STALE) await remove(own)
+    const scratchFolder = path.join(folder, name)
+    const { mtimeMs } = await stat(scratchFolder).catch(() => ({ mtimeMs: Infinity }))
+    if (Date.now() - mtimeMs > STALE) await remove(scratchFolder)
   }
 }
 

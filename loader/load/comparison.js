@@ -153,9 +153,9 @@ export class Comparison {
     // another load may have written its manifest, and not settled its tiles yet
     const editions = await this.store.editions(this.layer)
     if (editions.some(({ time, finished }) => !finished && time !== this.time)) return undefined
-    const there = statements.runs
+    const storedRuns = statements.runs
     const trusted = new Set([...this.trusted?.runs ?? [], run])
-    const runs = [...trusted].filter(one => there.has(one)).sort().slice(-baselineDefaults.runs)
+    const runs = [...trusted].filter(one => storedRuns.has(one)).sort().slice(-baselineDefaults.runs)
     return { runs, differing: [...this.differing], since: now.since, identity: now.identity, purged: now.purged }
   }
 
@@ -163,12 +163,12 @@ export class Comparison {
   async #takenTiles (run, news, withdraw) {
     const { statements, time } = this
     const others = news.filter(record => record.id.startsWith('manifest:') && record.time === time)
-    const own = statements.manifests.find(manifest => manifest.run === run && manifest.time === time)
-    if (!others.length || !own) return []
+    const ownManifest = statements.manifests.find(manifest => manifest.run === run && manifest.time === time)
+    if (!others.length || !ownManifest) return []
     const runs = new Set(others.map(other => other.run))
     const taken = []
     const toWithdraw = []
-    for await (const ids of batchesOf(tilesOf(statements, own), { most: COMPARED, bytes: Infinity })) {
+    for await (const ids of batchesOf(tilesOf(statements, ownManifest), { most: COMPARED, bytes: Infinity })) {
       const knownOf = await statements.knownOf(ids)
       for (const id of ids) {
         const ofTime = knownOf(id).statements
@@ -205,8 +205,8 @@ export class Comparison {
 
   async #settle ({ run, changed, news, isSelected, again }) {
     const { statements, layer, couch, signal } = this
-    const own = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
-    if (!own) return
+    const ownManifest = statements.manifests.find(manifest => manifest.run === run && manifest.time === this.time)
+    if (!ownManifest) return
     const manifests = news.filter(({ id }) => id.startsWith('manifest:'))
     const places = new Map()
     for (const manifest of manifests) places.set(manifest, await statements.blocksOf(manifest))
@@ -216,8 +216,8 @@ export class Comparison {
     const isTouched = id =>
       !changed || changed.has(id) || news.some(record => isTouchedBy(record, id, parseTileId(id)))
     const touched = async function * () {
-      for await (const id of tilesOf(statements, own)) if (isTouched(id)) yield id
-      if (!own.complete) return
+      for await (const id of tilesOf(statements, ownManifest)) if (isTouched(id)) yield id
+      if (!ownManifest.complete) return
       // all other tiles in its area are gone
       const isSilent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
       for (const id of changed ?? []) if (isSilent(id)) yield id

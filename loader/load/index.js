@@ -158,8 +158,8 @@ export async function load (store, source, {
       const { absent } = reader
       await remove(store, source, { layer, time: when, isSelected, absent: await absent, summary, options })
     }
-    const known = statements.manifests.filter(comparison.isWhole)
-    const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known })
+    const manifests = statements.manifests.filter(comparison.isWhole)
+    const published = await manifest.publish({ complete: removes && !summary.failed, area, zooms, known: manifests })
     const settling = { ...options, isKnown: undefined, mustSettle: true, onStored: () => {} }
     const { baseline, taken } = await comparison.end({
       run: published.run,
@@ -214,9 +214,9 @@ export async function load (store, source, {
 async function withdraw (statements, { time, run, tiles }) {
   const { couch, layer } = statements
   for (const chunk of chunks(tiles, WITHDRAWN)) {
-    const own = newRun(statements.lastRun)
+    const removalRun = newRun(statements.lastRun)
     const what = { runs: [run], since: time, until: time, tiles: chunk, finished: now() }
-    await couch.update(removedId(layer, own), () => ({ type: 'removed', layer, run: own, ...what }))
+    await couch.update(removedId(layer, removalRun), () => ({ type: 'removed', layer, run: removalRun, ...what }))
     await statements.refresh()
   }
   return newRun(statements.lastRun)

@@ -72,9 +72,9 @@ export class ManifestWriter {
   async #write (blocks) {
     const ids = blocks.map(({ place, name }) => blockId(this.layer, place, name))
     // most of those of an edition that repeats another one are there
-    const there = await this.couch.docs(ids, { signal: this.signal })
+    const storedBlocks = await this.couch.docs(ids, { signal: this.signal })
     const documentOf = ({ place, bytes }, index) => blockDocument(ids[index], this.layer, place, bytes)
-    const missing = blocks.map(documentOf).filter((_, index) => !there[index].doc)
+    const missing = blocks.map(documentOf).filter((_, index) => !storedBlocks[index].doc)
     // a conflict: somebody else has written the same block
     for (const rev of (await this.couch.writeAll(missing, this.signal)).values()) if (rev) this.writes++
   }
@@ -100,13 +100,13 @@ export class ManifestWriter {
     const parts = []
     for (let at = 0; isLong && at < entries.length; at += part) parts.push(entries.slice(at, at + part))
     const { layer, time, run, tiles } = this
-    const own = { type: 'manifest', layer, time, run }
+    const fields = { type: 'manifest', layer, time, run }
     for (const [index, some] of parts.entries()) {
       const _id = manifestId(layer, time, run, index)
-      await this.#put({ _id, ...own, part: index, blocks: Object.fromEntries(some) })
+      await this.#put({ _id, ...fields, part: index, blocks: Object.fromEntries(some) })
     }
     await this.#put({
-      _id: manifestId(layer, time, run), ...own, ...reach, tiles, root,
+      _id: manifestId(layer, time, run), ...fields, ...reach, tiles, root,
       ...(isLong ? { parts: parts.map(([[first]]) => first) } : { blocks: Object.fromEntries(entries) })
     })
     return { root, run, blocks: entries.length }

@@ -57,8 +57,9 @@ export class SourceLayers {
     layer.minzoom = Math.min(layer.minzoom, z)
     layer.maxzoom = Math.max(layer.maxzoom, z)
     for (const [name, type] of fields) {
-      const known = layer.fields.get(name)
-      if (known) layer.fields.set(name, known === type ? type : 'String') // as MBTiles has it for several types
+      const storedType = layer.fields.get(name)
+      // as MBTiles has it for several types
+      if (storedType) layer.fields.set(name, storedType === type ? type : 'String')
       else if (layer.fields.size < most.fields && this.#takes(name, FIELD)) layer.fields.set(name, type)
     }
   }
@@ -82,10 +83,10 @@ export class SourceLayers {
     const most = sourceLayersDefaults
     const listed = /** @type {any[]} */ (doc.vector_layers ?? [])
     const ids = new Set(listed.map(({ id }) => id))
-    const own = [...this.#found].sort(byName).filter(([id]) => !ids.has(id))
+    const newLayers = [...this.#found].sort(byName).filter(([id]) => !ids.has(id))
     const layers = [
       ...listed.map(layer => widened(layer, this.#found.get(layer.id))),
-      ...own.map(([id, found]) => ({ id, ...found, fields: Object.fromEntries([...found.fields].sort(byName)) }))
+      ...newLayers.map(([id, found]) => ({ id, ...found, fields: Object.fromEntries([...found.fields].sort(byName)) }))
     ].slice(0, Math.max(most.layers, listed.length))
     const completed = { ...doc, vector_layers: layers }
     const fits = JSON.stringify(layers).length <= most.size && JSON.stringify(completed).length <= most.document

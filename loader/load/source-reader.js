@@ -95,9 +95,11 @@ export class SourceReader {
   async #read (tile, read, isFirst) {
     const { z, x, y, ext } = tile
     gridOf(this.options.layer).check(z, x, y)
-    const given = await read()
-    if (given?.length > sourceLimits.tile) throw invalid(this.source.name, `${z}/${x}/${y} has ${given.length} bytes`)
-    const bytes = this.#isRawVector(given, ext) ? await pack(given) : given
+    const received = await read()
+    if (received?.length > sourceLimits.tile) {
+      throw invalid(this.source.name, `${z}/${x}/${y} has ${received.length} bytes`)
+    }
+    const bytes = this.#isRawVector(received, ext) ? await pack(received) : received
     this.#sizes?.check(bytes)
     this.#extent.tileSize = this.#sizes?.expected
     if (bytes && isFirst) {

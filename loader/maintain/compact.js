@@ -63,11 +63,11 @@ const isSlack = ({ file, active }, { ratio, slack }) => file - active >= slack &
  */
 export async function compact (store, { when = 'worth', signal, onProgress, limits } = {}) {
   const { couch } = store
-  const own = { ...compactDefaults, ...limits }
+  const settings = { ...compactDefaults, ...limits }
   const before = await sizesOf(store, { signal })
   const not = why => ({ before, after: before, done: false, why })
   if (when === 'never') return not('it was not asked for')
-  const [data, views] = when === 'always' ? [true, true] : [isSlack(before, own), isSlack(before.views, own)]
+  const [data, views] = when === 'always' ? [true, true] : [isSlack(before, settings), isSlack(before.views, settings)]
   if (!data && !views) return not('there is too little to be had')
   try {
     // an index that is compacted while it is behind would forget what was purged meanwhile (CouchDB 3.5)
@@ -79,7 +79,7 @@ export async function compact (store, { when = 'worth', signal, onProgress, limi
     if (error.code !== 'FORBIDDEN' && error.code !== 'UNAUTHORIZED') throw error
     return not('only an admin may compact')
   }
-  await finished(store, own, { signal, onProgress })
+  await finished(store, settings, { signal, onProgress })
   const after = await sizesOf(store, { signal })
   return { before, after, done: true, why: when === 'always' ? 'it was asked for' : 'there was enough to be had' }
 }

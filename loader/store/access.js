@@ -73,8 +73,8 @@ async function requireAdmin (store, security) {
 async function validationOf (couch) {
   const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true })
   const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(text => typeof text === 'string')
-  const own = withoutComments(await readValidation())
-  return functions.includes(own) ? 'ours' : functions.length ? 'another' : 'none'
+  const ourFunction = withoutComments(await readValidation())
+  return functions.includes(ourFunction) ? 'ours' : functions.length ? 'another' : 'none'
 }
 
 /** Asks without a name. */

@@ -134,18 +134,18 @@ export class Follower {
   /** Makes sure that what is followed is still the database it was, and finds where to begin. */
   async #anchor () {
     const asking = { path: '', retries: 0, timeout: this.limits.silence, signal: this.#stop.signal }
-    const there = feedPosition(await this.couch.request(asking))
-    if (this.position && !canContinue(this.position, there)) {
+    const position = feedPosition(await this.couch.request(asking))
+    if (this.position && !canContinue(this.position, position)) {
       // no feed tells what was purged
-      const isPurged = canContinue({ ...this.position, purged: undefined }, there)
+      const isPurged = canContinue({ ...this.position, purged: undefined }, position)
       this.#drop(isPurged ? 'the store was purged meanwhile' : 'the store is another one')
     }
-    this.#identity = there.identity
-    this.#purged = there.purged
+    this.#identity = position.identity
+    this.#purged = position.purged
     if (this.#since === undefined) {
       // the position first: what is kept after the reset is newer than that, and what was being read before it is not
       // kept
-      this.#since = there.since
+      this.#since = position.since
       this.onReset()
     }
   }

@@ -83,10 +83,10 @@ function watch (couch, id, onProgress) {
 async function byTasks (couch, id, signal) {
   try {
     const tasks = await couch.request({ path: '_active_tasks', server: true, retries: 0, signal })
-    const own = tasks.filter(({ type, design_document: design, database }) =>
+    const buildTasks = tasks.filter(({ type, design_document: design, database }) =>
       type === 'indexer' && design === id && databaseOf(database) === couch.db)
-    const sum = field => own.reduce((total, task) => total + task[field], 0)
-    return own.length ? { done: sum('changes_done'), total: sum('total_changes') } : undefined
+    const sum = field => buildTasks.reduce((total, task) => total + task[field], 0)
+    return buildTasks.length ? { done: sum('changes_done'), total: sum('total_changes') } : undefined
   } catch {
     return undefined
   }
@@ -97,9 +97,9 @@ const databaseOf = name => /^shards\/[^/]+\/(.+)\.\d+$/.exec(name)?.[1] ?? name
 
 /** How far the index is behind the database. @returns {Promise<IndexProgress>} */
 async function bySequence (couch, id, signal) {
-  const own = { retries: 0, signal }
+  const request = { retries: 0, signal }
   const [{ view_index: index }, { update_seq: end }] = await Promise.all([
-    couch.request({ path: `${encodeId(id)}/_info`, ...own }), couch.request({ path: '', ...own })
+    couch.request({ path: `${encodeId(id)}/_info`, ...request }), couch.request({ path: '', ...request })
   ])
   const total = sequenceNumber(end)
   return { done: Math.min(Number(index?.update_seq) || 0, total), total }

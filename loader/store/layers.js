@@ -29,8 +29,8 @@ export async function defineLayer (couch, layer, fields = {}, { isThere = false 
     // fields of a later version stay as they are
     const isLater = ([field, value]) => !Object.hasOwn(layerRules, field) &&
       Object.hasOwn(before, field) && isDeepStrictEqual(value, before[field])
-    const own = Object.fromEntries(all.filter(entry => !isLater(entry)))
-    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, own) })
+    const changedFields = Object.fromEntries(all.filter(entry => !isLater(entry)))
+    const changed = checkSound({ ...Object.fromEntries(all.filter(isLater)), ...layerDocument(layer, changedFields) })
     if (!isSameGrid(valid, changed) && !await isEmptyLayer(couch, layer)) throw otherGrid(layer, valid, changed)
     return stored && isDeepStrictEqual({ ...changed, _rev: stored._rev }, stored) ? undefined : changed
   })

@@ -34,10 +34,10 @@ const imageOf = doc => doc._attachments?.[TILE_ATTACHMENT]
 /** @returns {Leaf} */
 export function leafOf (doc) {
   const { current, time, contested, ...fields } = fieldsOf(doc)
-  const own = contested ?? time
+  const statedTime = contested ?? time
   const digest = imageOf(doc)?.digest ?? ''
-  const content = md5(canonical([own, digest, fields]))
-  return { doc, id: doc._id, rev: doc._rev, time, own, key: `${own} ${digest}`, content }
+  const content = md5(canonical([statedTime, digest, fields]))
+  return { doc, id: doc._id, rev: doc._rev, time, own: statedTime, key: `${statedTime} ${digest}`, content }
 }
 
 /** Revisions below a revision, or at the beginning of a branch. @param {string | undefined} parent */

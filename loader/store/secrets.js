@@ -162,9 +162,9 @@ export async function withPassword (url, env = process.env, side = 'COUCHDB') {
   if (!URL.canParse(url)) return url
   const parsed = new URL(url)
   if (folder !== undefined && !parsed.username && IS_LOCAL.test(parsed.host)) {
-    const own = await findEmbedded(folder)
+    const embedded = await findEmbedded(folder)
     // localhost may lead to somebody else's server
-    if (own && new URL(own).port === parsed.port) return `${own}${parsed.pathname}`
+    if (embedded && new URL(embedded).port === parsed.port) return `${embedded}${parsed.pathname}`
   }
   if (!ask) return url
   const user = parsed.username ? decode(parsed.username) : env[`${side}_USER`]

@@ -53,7 +53,7 @@ async function published (inspection) {
 const publishStore = async ({ subject: { url, docs } }) => publish(await Store.open(url), { docs })
 
 function describe ({ readers, writers, public: isPublic }, isNew) {
-  const named = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
-  const read = isPublic ? 'everybody' : isNew ? 'only admins' : named(readers)
-  return `${read} may read, ${isNew ? 'only admins' : `admins and ${named(writers)}`} may write`
+  const wordsOf = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
+  const read = isPublic ? 'everybody' : isNew ? 'only admins' : wordsOf(readers)
+  return `${read} may read, ${isNew ? 'only admins' : `admins and ${wordsOf(writers)}`} may write`
 }

@@ -49,7 +49,8 @@ async function conflicts (inspection) {
   const total = rows.reduce((sum, { value }) => sum + value, 0)
   const figures = { conflicts: total }
   if (!total) return ok('none', figures)
-  const named = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
+  const byLayer = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
   const why = 'Stores that were loaded independently disagree: which version readers see is chance.'
-  return warning(`${plural(total, 'document')} (${named})`, why, 'tilecouch check --only conflicts --fix', { figures })
+  const found = `${plural(total, 'document')} (${byLayer})`
+  return warning(found, why, 'tilecouch check --only conflicts --fix', { figures })
 }

@@ -35,8 +35,8 @@ export const indexes = inspection => inspection.once('indexes', async () => {
 
 /** A finding that was read from the index; unknown if the index is far behind. */
 export async function ifIndexed (inspection, found) {
-  const own = (await indexes(inspection)).find(one => one.id === DESIGN)
-  if (found.state !== 'ok' || pendingOf(own?.index) <= inspection.limits.behind) return found
+  const ownIndex = (await indexes(inspection)).find(one => one.id === DESIGN)
+  if (found.state !== 'ok' || pendingOf(ownIndex?.index) <= inspection.limits.behind) return found
   return unknown(`its index (${DESIGN}) is far behind`, 'Look again when it is up to date.')
 }
 

@@ -48,8 +48,8 @@ async function expired ({ couch, now, signal, limits }, docs) {
   }
   const figures = { expired: seen.tiles }
   if (seen.tiles < many) return ok(plural(seen.tiles, 'tile').replace(/^0 /, 'no '), figures)
-  const named = [...seen.layers].slice(0, 5).join(', ')
-  return warning(`${count(seen.tiles)} tiles or more, of ${named}, the first since ${seen.first}`,
+  const layerNames = [...seen.layers].slice(0, 5).join(', ')
+  return warning(`${count(seen.tiles)} tiles or more, of ${layerNames}, the first since ${seen.first}`,
     'They are shown until somebody requests them and the upstream sends newer ones; without an upstream, for ever.',
     'tilecouch seed --expired --all, or tilecouch prune --expired --all; regularly: deploy/tilecouch-seed.timer',
     { figures })
@@ -92,8 +92,8 @@ async function editions ({ couch, signal, clock, limits }, { layer }) {
 
 /** Of documents that are not valid. */
 function invalid (faults, what, why, advice) {
-  const named = `${faults.slice(0, 5).join('; ')}${faults.length > 5 ? '; …' : ''}`
-  const found = `${plural(faults.length, `${what} document`)} not valid: ${named}`
+  const firstFaults = `${faults.slice(0, 5).join('; ')}${faults.length > 5 ? '; …' : ''}`
+  const found = `${plural(faults.length, `${what} document`)} not valid: ${firstFaults}`
   return bad(found, why, advice, { figures: { invalid: faults.length } })
 }
 
@@ -129,13 +129,13 @@ async function sample (inspection, layer) {
   ]
   const tiles = new Map()
   for (const rows of await inspection.couch.queries(BY_TILE, ranges, inspection.signal)) {
-    const own = new Map()
+    const versionsById = new Map()
     for (const { key: [, z, x, y, time], value: { gone, bytes } } of rows) {
       const id = tileId(layer, z, x, y)
-      own.set(id, [...own.get(id) ?? [], { time, gone, size: bytes }])
+      versionsById.set(id, [...versionsById.get(id) ?? [], { time, gone, size: bytes }])
     }
-    if (rows.length === limit) own.delete([...own.keys()].at(-1)) // it may have more versions
-    for (const [id, versions] of own) tiles.set(id, versions.sort((a, b) => a.time < b.time ? -1 : 1))
+    if (rows.length === limit) versionsById.delete([...versionsById.keys()].at(-1)) // it may have more versions
+    for (const [id, versions] of versionsById) tiles.set(id, versions.sort((a, b) => a.time < b.time ? -1 : 1))
   }
   return tiles
 }

@@ -71,13 +71,14 @@ async function version (inspection) {
   // only admins may see which JavaScript engine runs
   const engine = await inspection.ask({ path: '_node/_local/_versions', server: true })
     .then(answer => answer?.javascript_engine?.name, () => undefined)
-  const known = faultsOf(running, { purged: Number.parseInt(String(purges), 10) > 0, quickjs: engine === 'quickjs' })
-  if (!known.length) return ok(running)
-  const concern = known.length === 1 ? 'concerns' : 'concern'
-  return warning(`${running} has ${plural(known.length, 'known fault')} that ${concern} tiles`,
-    known.map(({ what, issue }) => `${what} (${issue})`).join('; '),
-    `Upgrade to CouchDB ${known.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
-    { figures: { faults: known.length } })
+  const purged = Number.parseInt(String(purges), 10) > 0
+  const knownFaults = faultsOf(running, { purged, quickjs: engine === 'quickjs' })
+  if (!knownFaults.length) return ok(running)
+  const concern = knownFaults.length === 1 ? 'concerns' : 'concern'
+  return warning(`${running} has ${plural(knownFaults.length, 'known fault')} that ${concern} tiles`,
+    knownFaults.map(({ what, issue }) => `${what} (${issue})`).join('; '),
+    `Upgrade to CouchDB ${knownFaults.map(({ fixed }) => fixed).sort().at(-1)} or later.`,
+    { figures: { faults: knownFaults.length } })
 }
 
 const numbersOf = text => (/^(\d+)\.(\d+)(?:\.(\d+))?/.exec(text) ?? []).slice(1).map(part => +(part ?? 0))

@@ -145,9 +145,9 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
   }
   // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
   const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default
-  const own = new URL(url).pathname.replace(/\/$/, '')
-  const stores = [...new Set([...storesIn(currentPolicy), own])].sort()
-  const { allowed, missing } = await lookAtOrigins(inspection, { found: currentPolicy, stores, own })
+  const storePath = new URL(url).pathname.replace(/\/$/, '')
+  const stores = [...new Set([...storesIn(currentPolicy), storePath])].sort()
+  const { allowed, missing } = await lookAtOrigins(inspection, { found: currentPolicy, stores, own: storePath })
   const policy = await couchPolicy({ embed: framedBy ?? embedders(currentPolicy), stores, origins: allowed })
   const runs = await runsViewer(currentPolicy)
   add(CSP, policyFault(currentPolicy, { policy, allowViewer, missing, runs, fix: set(CSP, policy) }))
@@ -171,9 +171,9 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
  */
 async function lookAtOrigins ({ couch, subject: { allowViewer } }, { found, stores, own }) {
   const present = originsIn(found)
-  const named = await Promise.all(stores.map(store => namedBy(couch, store, present)))
-  const ours = named[stores.indexOf(own)]
-  const allowedIn = kind => [...new Set(named.flatMap(one => one[kind]))].sort()
+  const statedOrigins = await Promise.all(stores.map(store => namedBy(couch, store, present)))
+  const ours = statedOrigins[stores.indexOf(own)]
+  const allowedIn = kind => [...new Set(statedOrigins.flatMap(one => one[kind]))].sort()
     .filter(origin => present[kind].includes(origin) || (allowViewer && ours[kind].includes(origin)))
   const allowed = { images: allowedIn('images'), requests: allowedIn('requests') }
   const missing = Object.keys(allowed).flatMap(kind => ours[kind].filter(origin => !allowed[kind].includes(origin)))

@@ -99,8 +99,8 @@ class RecentContents {
  *   problems: import('./decode.js').Problems}>}
  */
 async function examineJob ({ where, size = 0, content, read, compare }, contents, options) {
-  const known = content && contents.get(content)
-  if (known) return { where, ...known }
+  const examined = content && contents.get(content)
+  if (examined) return { where, ...examined }
   if (size > decodeDefaults.bytes) return { where, size: 0, problems: [['oversized-tile', `${size} bytes`]] }
   let bytes
   try {

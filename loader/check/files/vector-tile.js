@@ -154,14 +154,14 @@ function readFields (layer, found) {
   if (!name) return
   const fields = found.get(name) ?? new Map()
   found.set(name, fields)
-  const wanted = new Set(keys.filter(key => key && !fields.has(key)))
+  const untypedKeys = new Set(keys.filter(key => key && !fields.has(key)))
   const again = new Reader(layer.bytes, at, end)
-  while (wanted.size && again.next()) {
+  while (untypedKeys.size && again.next()) {
     if (again.field !== 2) again.skip()
     else {
       for (const [key, value] of tagsOf(again.inner('a feature'))) {
         const type = types[value]
-        if (type && wanted.delete(keys[key])) fields.set(keys[key], type)
+        if (type && untypedKeys.delete(keys[key])) fields.set(keys[key], type)
       }
     }
   }

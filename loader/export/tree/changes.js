@@ -50,10 +50,10 @@ export class Changes {
   }
 
   #add (id, { times, deleted }) {
-    const known = this.tiles.get(id)
-    if (known) {
-      known.times.push(...times)
-      known.deleted ||= deleted
+    const tile = this.tiles.get(id)
+    if (tile) {
+      tile.times.push(...times)
+      tile.deleted ||= deleted
     } else if (this.tiles.size < this.most) this.tiles.set(id, { times, deleted })
     else this.overflow = true
   }

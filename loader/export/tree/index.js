@@ -71,9 +71,9 @@ export async function exportTree (store, layer, folder, options = {}) {
     }
     return await summaryOf(paths, writer)
   } catch (error) {
-    const known = targetError(error, folder)
-    if (writer) known.summary = await summaryOf(paths, writer).catch(() => undefined)
-    throw known
+    const reported = targetError(error, folder)
+    if (writer) reported.summary = await summaryOf(paths, writer).catch(() => undefined)
+    throw reported
   } finally {
     await unlock?.()
   }

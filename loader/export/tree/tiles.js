@@ -146,8 +146,8 @@ export class TileWriter {
 
   /** Before a file is removed: where its image is no more, its time is spent. */
   async #retire ({ file, stat }, { versions }, heads) {
-    const own = versions.find(({ time }) => this.times.fits(stat.mtimeMs, time))
-    if (own ? own.digest === undefined || own.digest === digestOf(await readFile(file)) : heads) return
+    const version = versions.find(({ time }) => this.times.fits(stat.mtimeMs, time))
+    if (version ? version.digest === undefined || version.digest === digestOf(await readFile(file)) : heads) return
     await this.#spend(stat)
   }
 

@@ -63,9 +63,9 @@ export class Trees {
       await this.#discard(paths.tree(time))
       this.onTree?.(formatReference(paths.layer, time), false)
     }
-    const wanted = new Set(times.map(time => path.basename(paths.tree(time))))
+    const names = new Set(times.map(time => path.basename(paths.tree(time))))
     for (const name of await namesIn(paths.unfinished)) {
-      if (!wanted.has(name)) await this.#discard(path.join(paths.unfinished, name))
+      if (!names.has(name)) await this.#discard(path.join(paths.unfinished, name))
     }
     await mkdir(paths.tree(), { recursive: true })
     this.list = [{ root: paths.tree(), complete: true }, ...times.map(time => existing.includes(time)
@@ -167,8 +167,8 @@ async function leadsTo (target) {
  * @returns {string[]} ascending
  */
 export function treeTimes (editions, existing) {
-  const there = new Set(existing)
-  return editions.filter(({ time, finished }) => finished || there.has(time)).map(({ time }) => time).sort()
+  const existingTimes = new Set(existing)
+  return editions.filter(({ time, finished }) => finished || existingTimes.has(time)).map(({ time }) => time).sort()
 }
 
 /** The periods that have an edition in them. @param {string[]} times of the trees, ascending @returns {Period[]} */

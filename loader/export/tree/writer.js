@@ -129,16 +129,16 @@ export class TreeWriter {
     await store.layer(paths.layer)
     this.#reset = false
     const state = await readState(paths.state)
-    const there = feedPosition(await store.info())
+    const position = feedPosition(await store.info())
     const identity = await store.identity()
     this.#boot = await bootOf()
     this.#isOfStore = state ? state.store === identity : !adopted
     this.tileWriter.times.open(state?.spent)
     this.#store = identity
     const isSame = state?.store === identity && state.selection === this.selection && state.boot === this.#boot
-    this.#isComplete = Boolean(isSame && state.whole && canContinue(state.place, there))
+    this.#isComplete = Boolean(isSame && state.whole && canContinue(state.place, position))
     // the place before anything is read, so that nothing is missed; a follower that had to begin again has one already
-    this.#place = this.#isComplete && state ? state.place : this.#follower?.position ?? there
+    this.#place = this.#isComplete && state ? state.place : this.#follower?.position ?? position
     await this.#writeState()
     await this.trees.arrange()
     if (!this.#isComplete) await this.#compare(true)

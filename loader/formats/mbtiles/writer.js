@@ -201,16 +201,18 @@ const tablesOf = ({ tables }) =>
 /** Whether it is a file: SQLite would follow a link, and create its target. */
 const isOwnFile = file => lstat(file).then(stats => stats.isFile(), () => false)
 
+const SCHEMA_TEXT = "SELECT group_concat(type || name || ifnull(sql, '')) " +
+  'FROM (SELECT * FROM sqlite_schema ORDER BY type, name)'
+
 /** Whether a file has our tables and nothing else: no view or trigger of others. */
 function hasTables (db, schema) {
-  const own = new Database(':memory:')
+  const memoryDb = new Database(':memory:')
   try {
-    own.exec(tablesOf(schema))
-    const [[found], [made]] = [db, own].map(one => one.prepare("SELECT group_concat(type || name || ifnull(sql, '')) " +
-      "FROM (SELECT * FROM sqlite_schema ORDER BY type, name)").raw().get())
-    return found === made
+    memoryDb.exec(tablesOf(schema))
+    const [[storedSchema], [ownSchema]] = [db, memoryDb].map(each => each.prepare(SCHEMA_TEXT).raw().get())
+    return storedSchema === ownSchema
   } finally {
-    own.close()
+    memoryDb.close()
   }
 }
 

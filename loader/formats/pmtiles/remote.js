@@ -132,9 +132,9 @@ export class RemoteFile {
   async #follow (headers) {
     let url = this.#url
     for (let hop = 0; ; hop++) {
-      const own = url.origin === this.#url.origin ? { ...headers, ...authorization(this.#url) } : headers
+      const sentHeaders = url.origin === this.#url.origin ? { ...headers, ...authorization(this.#url) } : headers
       const answer = await this.#agent.request({
-        origin: url.origin, path: url.pathname + url.search, method: 'GET', headers: own, signal: this.#signal
+        origin: url.origin, path: url.pathname + url.search, method: 'GET', headers: sentHeaders, signal: this.#signal
       })
       const location = answer.headers.location
       if (![301, 302, 303, 307, 308].includes(answer.statusCode) || typeof location !== 'string') return answer

@@ -96,8 +96,8 @@ export function * groupsOf (area, zooms, upstream) {
         yield [tile]
         continue
       }
-      const wanted = tiles.filter(({ x, y }) => area.has(z, x, y)).sort(byId)
-      if (wanted[0].x === tile.x && wanted[0].y === tile.y) yield wanted
+      const tilesInside = tiles.filter(({ x, y }) => area.has(z, x, y)).sort(byId)
+      if (tilesInside[0].x === tile.x && tilesInside[0].y === tile.y) yield tilesInside
     }
   }
 }

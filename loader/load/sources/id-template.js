@@ -13,7 +13,7 @@ const COORDINATES = ['z', 'x', 'y']
 export class IdTemplate {
   constructor (text) {
     const bad = why => new TilecouchError('BAD_OPTION', { option: '--id-template', value: text, why })
-    const own = text.replace(/^%\(couch_url\)s\//, '') // of MapProxy's configuration: where the database is
+    const template = text.replace(/^%\(couch_url\)s\//, '') // of MapProxy's configuration: where the database is
     let pattern = ''
     /** Names other than z, x and y. @type {string[]} */
     this.names = []
@@ -23,10 +23,10 @@ export class IdTemplate {
     let at = 0
     let literal = ''
     const flush = end => {
-      literal += own.slice(at, end)
-      pattern += escape(own.slice(at, end))
+      literal += template.slice(at, end)
+      pattern += escape(template.slice(at, end))
     }
-    for (const match of own.matchAll(PART)) {
+    for (const match of template.matchAll(PART)) {
       flush(match.index)
       at = match.index + match[0].length
       const name = match[1] ?? match[3]
@@ -41,11 +41,11 @@ export class IdTemplate {
       if (!seen.has(name) && !COORDINATES.includes(name)) this.names.push(name)
       seen.add(name)
     }
-    flush(own.length)
+    flush(template.length)
     const lacking = COORDINATES.filter(name => !seen.has(name))
     if (lacking.length) throw bad(`it lacks ${lacking.map(name => `{${name}}`).join(' and ')}`)
     if (/\{|\}|%\(/.test(literal)) throw bad('a brace or %( belongs neither to %(name)s nor to {name}')
-    if (/\}\{|\)[sdi]%\(/.test(own)) throw bad('two names need something between them')
+    if (/\}\{|\)[sdi]%\(/.test(template)) throw bad('two names need something between them')
     this.text = text
     this.pattern = new RegExp(`^${pattern}$`, 's')
   }

@@ -131,14 +131,14 @@ class Archive {
    */
   async index ({ area, zooms, signal, onReading, onFault = throwFaults(this.#name) }) {
     const header = this.#header
-    const wanted = idSelection({ area, zooms })
+    const ids = idSelection({ area, zooms })
     const blocks = this.#file instanceof RemoteFile ? new Blocks(header.data.length) : undefined
     const takeBreak = breather(signal)
     // a run of many takes no more room than one of few: a count is believed as far as there are bytes of tiles
     const most = Math.max(pmtilesDefaults.uncounted, header.addressed ? header.data.length : 0)
     let left = most
     await reading(this.#name, async () => {
-      const directories = new Directories(this.#file, header, onFault, { wanted: wanted.any })
+      const directories = new Directories(this.#file, header, onFault, { wanted: ids.any })
       for await (const entries of directories.tiles()) {
         for (const what of /** @type {const} */ (['entries', 'addressed'])) {
           if (header[what] && directories[what] > header[what]) {
@@ -149,7 +149,7 @@ class Archive {
         for (const { id, run, offset, length } of entries) {
           let any = false
           if (!area && !zooms && run > left) throw tooMany(most)
-          for (const [z, x, y] of wanted.tiles(id, id + run)) {
+          for (const [z, x, y] of ids.tiles(id, id + run)) {
             this.#spool.add(z, x, y, offset, length)
             any = true
             if (--left < 0) throw tooMany(most)

@@ -159,8 +159,8 @@ class TileServer {
     if (this.#upstream) return
     const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble } = this.#options
     const { connect = openUpstream, networks = [], named = hostsOf(this.#settings) } = this.#options
-    const own = { format: formatOf(this.#settings) ?? format, upstream: this.#settings }
-    const doc = { layer, tileSize, grid: this.#grid, ...own }
+    const fields = { format: formatOf(this.#settings) ?? format, upstream: this.#settings }
+    const doc = { layer, tileSize, grid: this.#grid, ...fields }
     const allowed = [...networks, ...named]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })

@@ -178,8 +178,8 @@ function pairsOf (set, grid) {
 /** What the server calls the matrices of the zooms: nothing where it is what the grid calls them. */
 function matrixOf (matrices, grid) {
   const before = matrices.map(({ z, id }) => {
-    const own = grid.matrix(z).id
-    return id.endsWith(own) ? id.slice(0, id.length - own.length) : undefined
+    const matrixId = grid.matrix(z).id
+    return id.endsWith(matrixId) ? id.slice(0, id.length - matrixId.length) : undefined
   })
   if (before.every(text => text !== undefined && text === before[0])) return before[0] && `${before[0]}{z}`
   return Object.fromEntries(matrices.map(({ z, id }) => [z, id]))

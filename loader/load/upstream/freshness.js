@@ -26,11 +26,11 @@ function dateOf (text) {
  * @returns {string | null}
  */
 export function expiryFrom (headers, { expires, ttl, now }) {
-  const own = ttl ? addSeconds(now, ttl) : null
+  const ownExpiry = ttl ? addSeconds(now, ttl) : null
   if (typeof expires === 'number') return addSeconds(now, expires)
-  if (expires === 'layer') return own
+  if (expires === 'layer') return ownExpiry
   const seconds = lifetime(headers)
-  return seconds === undefined ? own : addSeconds(now, Math.min(Math.max(seconds, SHORTEST), LONGEST))
+  return seconds === undefined ? ownExpiry : addSeconds(now, Math.min(Math.max(seconds, SHORTEST), LONGEST))
 }
 
 /** Seconds that a shared cache may keep the answer, or nothing if the upstream does not say. */

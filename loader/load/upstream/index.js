@@ -135,9 +135,9 @@ export class Upstream {
   async fetch (tile, { validators, signal } = {}) {
     const { z, x, y } = tile
     if (!this.covers(z, x, y)) return { kind: 'missing', until: Date.now() + this.#settings.negative * 1000 }
-    const known = this.#missing.get(this.groupOf(z, x, y).key)
-    if (known?.error) throw new TilecouchError(known.error.code, known.error.details)
-    if (known) return { kind: 'missing', until: known.until }
+    const missing = this.#missing.get(this.groupOf(z, x, y).key)
+    if (missing?.error) throw new TilecouchError(missing.error.code, missing.error.details)
+    if (missing) return { kind: 'missing', until: missing.until }
     const address = this.#addressOf(tile)
     // validators of another address do not apply
     const own = validators && (validators.url ?? address.url) === address.url ? validators : {}

@@ -53,20 +53,20 @@ export class Limiter {
    * @returns {Promise<T>}
    */
   async run (task, { signal } = {}) {
-    const own = new AbortController()
-    const stop = () => own.abort()
+    const controller = new AbortController()
+    const stop = () => controller.abort()
     if (signal?.aborted || this.closed) throw new TilecouchError('ABORTED')
     if (signal) {
       setMaxListeners(0, signal) // one signal may stop a thousand requests
       signal.addEventListener('abort', stop)
     }
-    this.#runs.add(own)
+    this.#runs.add(controller)
     try {
-      return await this.#persist(task, own.signal)
+      return await this.#persist(task, controller.signal)
     } catch (error) {
-      throw own.signal.aborted && !(error instanceof TilecouchError) ? new TilecouchError('ABORTED') : error
+      throw controller.signal.aborted && !(error instanceof TilecouchError) ? new TilecouchError('ABORTED') : error
     } finally {
-      this.#runs.delete(own)
+      this.#runs.delete(controller)
       signal?.removeEventListener('abort', stop)
     }
   }

@@ -54,8 +54,10 @@ function parse (text) {
   const [, host, port] = /^(\[.+\]|[^\s:/?#@[\]\\]+)(?::(\d{1,5}))?$/.exec(isIPv6(text) ? `[${text}]` : text) ?? []
   if (host === undefined || +(port ?? 1) > 65535 || !URL.canParse(`http://${host}`)) return refuse(text)
   const address = withoutBrackets(new URL(`http://${host}`).hostname)
-  const own = plain(address)
-  const where = isIP(address) ? { lists: blockListsOf([`${own}/${mostBits(own)}`]) } : { host: nameOf(address) }
+  const plainAddress = plain(address)
+  const where = isIP(address)
+    ? { lists: blockListsOf([`${plainAddress}/${mostBits(plainAddress)}`]) }
+    : { host: nameOf(address) }
   return { ...where, ...(port !== undefined && { port: +port }) }
 }
 
@@ -94,10 +96,10 @@ export class Networks {
    */
   allows (address, host, port) {
     if (this.#isOpen) return true
-    const own = plain(address)
-    const isListed = entry => entry.lists ? includes(entry.lists, own) : entry.host === nameOf(host)
+    const plainAddress = plain(address)
+    const isListed = entry => entry.lists ? includes(entry.lists, plainAddress) : entry.host === nameOf(host)
     if (this.#entries.some(entry => (entry.port ?? port) === port && isListed(entry))) return true
-    return !includes(INNER, own) && !isOwn(own)
+    return !includes(INNER, plainAddress) && !isOwn(plainAddress)
   }
 
   /**

@@ -89,9 +89,9 @@ function intersection (a, b) {
 /** @param {(there: Record<string, any> | undefined) => Record<string, any>} make */
 export const writeLayer = (couch, to, make) => couch.update(layerId(to), stored => {
   if (!stored) checkNewLayer(to)
-  const there = stored && fieldsOf(checkSound(stored))
-  const doc = JSON.parse(JSON.stringify(make(there))) // without what is undefined
-  return there && isDeepStrictEqual(doc, there) ? undefined : doc
+  const storedLayer = stored && fieldsOf(checkSound(stored))
+  const doc = JSON.parse(JSON.stringify(make(storedLayer))) // without what is undefined
+  return storedLayer && isDeepStrictEqual(doc, storedLayer) ? undefined : doc
 })
 
 /**
@@ -229,8 +229,8 @@ async function * blocksIn (couch, layer) {
 /** @param {AsyncIterable<{place: string, name: string}> | Iterable<{place: string, name: string}>} blocks */
 async function copyBlocks (source, target, { from, to }, blocks) {
   for await (const some of batchesOf(blocks, { most: BLOCKS, bytes: Infinity })) {
-    const there = await target.docs(some.map(({ place, name }) => blockId(to, place, name)))
-    const missing = some.filter((_, at) => !there[at].doc)
+    const storedBlocks = await target.docs(some.map(({ place, name }) => blockId(to, place, name)))
+    const missing = some.filter((_, at) => !storedBlocks[at].doc)
     if (!missing.length) continue
     const ids = missing.map(({ place, name }) => blockId(from, place, name))
     const rows = await source.docs(ids, { attachments: true })

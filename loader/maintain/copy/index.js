@@ -56,10 +56,10 @@ export async function copyAll (store, from, to, options) {
   checkSound(here)
   const area = options.area?.in(gridOf(here))
   const isNew = await isEmptyLayer(store.couch, to)
-  const there = await store.couch.get(layerId(to))
+  const targetLayer = await store.couch.get(layerId(to))
   const how = { to, time, area, zooms, permission, renaming: renaming ? from : undefined }
   const make = stored => layerOf(here, stored, how)
-  if (dryRun) make(there)
+  if (dryRun) make(targetLayer)
   else await writeLayer(store.couch, to, make)
 
   const tally = new Tally()
@@ -80,7 +80,7 @@ export async function copyAll (store, from, to, options) {
     if (isWhole) tally.editions = await copyEditions(source, store, { from, to, time, isOurs: renaming })
     if (isWhole || (isNew && !dryRun)) tally.styles = await copyStyles(source, store, { from, to, time })
   } catch (error) {
-    if (!there && !dryRun) await dropEmptyLayer(store, to).catch(() => {}) // the first error is the one to report
+    if (!targetLayer && !dryRun) await dropEmptyLayer(store, to).catch(() => {}) // the first error is the one to report
     throw Object.assign(error, { summary: { from, to, ...tally } })
   }
   return { from, to, ...tally }

@@ -80,11 +80,11 @@ export class TileCopier {
       const [head, ...rest] = this.#wanted(here)
       if (!head) continue
       this.tally.tiles++
-      const there = theres[index]
-      const extension = extensionOf(head, there.head, this.options)
+      const targetTile = theres[index]
+      const extension = extensionOf(head, targetTile.head, this.options)
       if (extension) extensions.push(extension)
       for (const listed of [head, ...rest]) {
-        if (hasVersion(there, asCopied(listed, listed === head, time), this.#statements)) this.tally.unchanged++
+        if (hasVersion(targetTile, asCopied(listed, listed === head, time), this.#statements)) this.tally.unchanged++
         else wanted.push({ id: ids[index], listed, isNewest: listed === head })
       }
     }

@@ -112,8 +112,8 @@ export class RemoveExpired {
     for await (const some of batchesOf(heads, { most: limits.batch, bytes: limits.bytes })) {
       if (signal?.aborted) throw new TilecouchError('ABORTED')
       this.#writer.stored = now()
-      const known = await this.#writer.statements.knownOf(some.map(({ id }) => id))
-      await this.#writer.store(some.map(head => goneSince(head, known(head.id))))
+      const knownOfTile = await this.#writer.statements.knownOf(some.map(({ id }) => id))
+      await this.#writer.store(some.map(head => goneSince(head, knownOfTile(head.id))))
     }
   }
 

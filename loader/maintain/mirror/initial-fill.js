@@ -75,10 +75,10 @@ export const initialFill = (couch, selection, limits) => async (/** @type {FillO
 }
 
 async function takeAll (couch, selection, ids, take, signal) {
-  const wanted = ids.map(id => ({ id, has: selection.has(id) })).filter(({ has }) => has)
-  const leaves = await readLeaves(couch, wanted.filter(({ has }) => has === true).map(({ id }) => id), signal)
+  const selectedDocs = ids.map(id => ({ id, has: selection.has(id) })).filter(({ has }) => has)
+  const leaves = await readLeaves(couch, selectedDocs.filter(({ has }) => has === true).map(({ id }) => id), signal)
   const revsOf = id => (leaves.get(id) ?? []).map(({ _rev: rev }) => rev)
-  const rows = wanted.map(({ id, has }) => ({ id, has, revs: revsOf(id), deleted: false }))
+  const rows = selectedDocs.map(({ id, has }) => ({ id, has, revs: revsOf(id), deleted: false }))
   await take(rows.filter(({ has, revs }) => revs.length || has === 'maybe'), signal)
 }
 

@@ -19,12 +19,12 @@ const CLOSED = new Set(['UNAUTHORIZED', 'FORBIDDEN'])
 export function openSource (url, options) {
   const { TILECOUCH_FROM_USER } = process.env
   if (!URL.canParse(url)) return new Couch(url, { ...options, ambient: false })
-  const named = new URL(url)
-  const user = named.username ? decodeURIComponent(named.username) : TILECOUCH_FROM_USER
-  if (!user || named.password) return new Couch(url, { ...options, ambient: false })
-  named.username = encodeURIComponent(user)
-  named.password = encodeURIComponent(passwordOf('TILECOUCH_FROM', user) ?? '')
-  return new Couch(named.href, { ...options, ambient: false })
+  const parsed = new URL(url)
+  const user = parsed.username ? decodeURIComponent(parsed.username) : TILECOUCH_FROM_USER
+  if (!user || parsed.password) return new Couch(url, { ...options, ambient: false })
+  parsed.username = encodeURIComponent(user)
+  parsed.password = encodeURIComponent(passwordOf('TILECOUCH_FROM', user) ?? '')
+  return new Couch(parsed.href, { ...options, ambient: false })
 }
 
 /**

@@ -81,12 +81,12 @@ export async function makeReady (source, target, { isForAll, signal, onIndex }) 
 
 /** `replaces`: also existing ones. @returns {Promise<Deployed[]>} */
 async function deployDesigns (source, target, { replaces, docs, signal, onIndex }) {
-  const there = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
+  const actions = new Map((await push(target, docs, { dryRun: true })).map(({ id, action }) => [id, action]))
   const copied = new Set()
-  for (const doc of docs.filter(({ _id }) => there.get(_id) === 'new')) {
+  for (const doc of docs.filter(({ _id }) => actions.get(_id) === 'new')) {
     if (await copyDesign(source, target, doc, signal)) copied.add(doc._id)
   }
-  const isLeft = ({ _id }) => !replaces && there.get(_id) === 'changed'
+  const isLeft = ({ _id }) => !replaces && actions.get(_id) === 'changed'
   const pushed = await push(target, docs.filter(doc => !isLeft(doc)), { signal, onProgress: onIndex })
   return [
     ...pushed.map(({ id, action }) => ({ id, action: copied.has(id) ? /** @type {const} */ ('copied') : action })),
