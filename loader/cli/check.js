@@ -9,13 +9,12 @@ import { faults } from '../check/files/faults.js'
 import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, gridOption, refuse, zoomsOf } from './options.js'
+import { gridOption, partOf, refuse } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
 import { LiveState, followed, withWork } from './work.js'
 
 const SHOWN = 20 // documents named; --json has more
-const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 
 /** @type {import('./command.js').Declaration} */
 export const checkCommand = {
@@ -53,7 +52,7 @@ async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
   const target = await targetOf(names)
-  const part = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), scheme, grid: gridOption(options.grid) }
+  const part = { ...await partOf(options), scheme, grid: gridOption(options.grid) }
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
   if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
   if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')
@@ -184,7 +183,6 @@ const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missin
 
 /** --only conflicts */
 async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers, /** @type {any} */ work) {
-  if (live) store.couch.options.retries = RETRIES
   const started = performance.now()
   const progress = new ProgressLine(output, 'documents')
   const state = new LiveState()

@@ -42,11 +42,14 @@ export async function withDatabase ({ output, openEmbedded }, { db, data }, acti
 export const withStore = (context, options, action) =>
   withDatabase(context, options, async url => action(await Store.open(url, { retries: 3 })))
 
+const LIVE_RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
+
 /**
  * As withStore, for long commands: once open, they wait when the store restarts.
- * @template T @param {Context} context @param {Target} options @param {(store: Store) => Promise<T>} action
+ * @template T
+ * @param {Context} context @param {Target & {live?: boolean}} options @param {(store: Store) => Promise<T>} action
  */
 export const withPatientStore = (context, options, action) => withStore(context, options, store => {
-  store.couch.options.retries = retryDefaults.retries
+  store.couch.options.retries = options.live ? LIVE_RETRIES : retryDefaults.retries
   return action(store)
 })

@@ -9,7 +9,7 @@ import { Store } from '../store/index.js'
 import { withPatientStore } from './connect.js'
 import { failureLines } from './load-report.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { partOf, refuse } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
@@ -54,8 +54,7 @@ async function runCopy (context, options, name, to) {
   const target = checkLayer(to ?? layer)
   const settings = {
     time,
-    area: await areaIfAny(options),
-    zooms: zoomsOf(options.zoom),
+    ...await partOf(options),
     history: options.history !== false,
     permission: Boolean(options.iHavePermission),
     dryRun: Boolean(options.dryRun)

@@ -6,7 +6,7 @@ import { FeatureChanges } from '../export/diff/features.js'
 import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports.js'
 import { withPatientStore } from './connect.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { partOf, refuse } from './options.js'
 import { bytes, count, duration, plural, table } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
@@ -42,7 +42,7 @@ A time is taken as everywhere: osm@2024 is the end of 2024. The exit code is 0 a
 async function runDiff (context, options, from, to) {
   const { output, signal } = context
   checkOptions(options, output)
-  const selection = { area: await areaIfAny(options), zooms: zoomsOf(options.zoom), signal }
+  const selection = { ...await partOf(options), signal }
   return withPatientStore(context, options, async store => {
     const { layer } = parseReference(from)
     const grid = await store.grid(layer)

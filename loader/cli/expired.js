@@ -11,7 +11,6 @@ import { ProgressLine, reportEnd, reportStates } from './progress.js'
 import { withWork } from './work.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
-const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
 
 /** @type {import('./command.js').DeclaredOption[]} */
@@ -54,7 +53,6 @@ export async function expiredCommand (context, options, names, action) {
       output.note(`${hasExpired(expired)} (${bytes(size)})${going}.`)
       if (expired || live) await confirm()
     }
-    if (live) store.couch.options.retries = RETRIES
     const progress = new ProgressLine(output)
     const watch = live
       ? following(output)

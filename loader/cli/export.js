@@ -11,13 +11,12 @@ import { exportTree, nginxConfig } from '../export/tree/index.js'
 import { HIDDEN } from '../export/tree/paths.js'
 import { withPatientStore } from './connect.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { partOf, refuse } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
 import { LiveState, followed, withWork } from './work.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
-const LIVE_RETRIES = 2 // of a request with --live: report soon that the store is away, then keep waiting
 
 /** @type {import('./command.js').Declaration} */
 export const exportCommand = {
@@ -56,8 +55,7 @@ an export wrote is updated by the next one.`,
 async function runExport (context, options, reference, target) {
   const { layer, time } = parseReference(reference)
   const settings = {
-    area: await areaIfAny(options),
-    zooms: zoomsOf(options.zoom),
+    ...await partOf(options),
     signal: context.signal
   }
   const about = { command: 'export', layer, unit: 'tiles', about: { target } }
@@ -167,7 +165,6 @@ class ExportProgress extends ProgressLine {
 
 async function writeTree ({ output, signal }, store, options, { layer, folder, area, zooms }, { work, live }) {
   const { live: follow = false, force = false } = options
-  if (follow) store.couch.options.retries = LIVE_RETRIES
   const started = performance.now()
   if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
   const progress = new TreeProgress(output, store, area || zooms ? undefined : layer)

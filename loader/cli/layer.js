@@ -12,7 +12,7 @@ import { checkSame } from '../load/same.js'
 import { storeStyle } from '../store/style/index.js'
 import { withDatabase, withStore } from './connect.js'
 import { createStore, publishNew } from './new-store.js'
-import { gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
+import { gridOption, partOf, refuse, wholeNumber } from './options.js'
 import { boxWords, bytes, count, plural } from './output.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
@@ -135,7 +135,7 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
 async function fieldsOf (options) {
   const { title, description, attribution, ttl, zoomRange, bounds, tileFormat, encoding, tileSize } = options
   const { upstream, group, order, offline, same, grid, retina } = options
-  const zooms = zoomsOf(zoomRange)
+  const { zooms } = await partOf({ zoom: zoomRange })
   const fields = {
     name: title,
     description,

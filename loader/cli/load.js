@@ -12,7 +12,7 @@ import { withDatabase, withStore } from './connect.js'
 import { howEnded, loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
-import { areaIfAny, gridOption, refuse, wholeNumber, zoomsOf } from './options.js'
+import { gridOption, partOf, refuse, wholeNumber } from './options.js'
 import { LoadProgress, ReadingProgress, announce } from './progress.js'
 import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
 import { planLoad } from '../load/plan.js'
@@ -76,8 +76,7 @@ async function runLoad (context, options, names) {
     signal: context.signal
   }
   const selection = {
-    area: await areaIfAny(options),
-    zooms: zoomsOf(options.zoom),
+    ...await partOf(options),
     scheme: options.scheme,
     grid: gridOption(options.grid),
     matrixSet: options.matrixSet,

@@ -6,7 +6,7 @@ import { databaseAt, resolveDatabase } from '../couchapp/environments.js'
 import { Mirror, selectionOf } from '../maintain/mirror/index.js'
 import { MirrorProgress, MirrorReport } from './mirror-report.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, zoomsOf } from './options.js'
+import { partOf } from './options.js'
 import { IndexProgress } from './progress.js'
 import { followed, withWork } from './work.js'
 
@@ -45,8 +45,7 @@ async function runMirror (context, options, from, to) {
   check(options, from, to)
   const selection = {
     layers: options.layer,
-    area: await areaIfAny(options),
-    zooms: zoomsOf(options.zoom),
+    ...await partOf(options),
     current: options.current,
     since: options.since
   }

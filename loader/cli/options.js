@@ -135,12 +135,17 @@ export function wholeNumber (option, value, digits) {
 export const areaOf = async ({ bbox, polygon }) =>
   parseArea({ bbox, polygon: polygon === undefined ? undefined : readGeoJson(polygon) })
 
-/** As areaOf, for commands that take everything where no area is named. */
-export const areaIfAny = async options =>
-  options.bbox === undefined && options.polygon === undefined ? undefined : areaOf(options)
-
-/** Of --zoom, if it is given. */
-export const zoomsOf = zoom => zoom === undefined ? undefined : parseZooms(zoom)
+/**
+ * The part of a layer that --bbox, --polygon and --zoom name; all of it unless they are given.
+ * @param {{bbox?: string, polygon?: string, zoom?: string}} options
+ */
+export async function partOf ({ bbox, polygon, zoom }) {
+  const hasArea = bbox !== undefined || polygon !== undefined
+  return {
+    area: hasArea ? await areaOf({ bbox, polygon }) : undefined,
+    zooms: zoom === undefined ? undefined : parseZooms(zoom)
+  }
+}
 
 /**
  * The grid of --grid, as a layer document has it: a name, or what a JSON file holds.

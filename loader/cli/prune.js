@@ -12,7 +12,6 @@ import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { withWork } from './work.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
-const RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
 const NAMED = 5 // moments that a question names
 
 /** @type {import('./command.js').Declaration} */
@@ -99,7 +98,6 @@ async function pruneOne ({ output, signal }, store, layer, settings) {
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneEvery ({ output, signal }, store, settings) {
   const { policy, work, ...options } = settings
-  if (options.live) store.couch.options.retries = RETRIES
   const started = performance.now()
   const watch = watchOf(output, options, work)
   try {

@@ -10,7 +10,7 @@ import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintai
 import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
 import { areaOptions } from './command.js'
-import { areaIfAny, refuse, zoomsOf } from './options.js'
+import { partOf, refuse } from './options.js'
 import { byCause, bytes, count, diskWords, plural, secondsSince } from './output.js'
 import { CompactionProgress, ProgressLine } from './progress.js'
 
@@ -135,8 +135,7 @@ function changeOf (layer, { all, edition }, { tiles, versions, editions }) {
 /** What is to be removed: exactly one kind. */
 async function whichOf (options) {
   const { edition, all, tiles, since, until } = options
-  const area = await areaIfAny(options)
-  const zooms = zoomsOf(options.zoom)
+  const { area, zooms } = await partOf(options)
   const some = Boolean(area || zooms || tiles !== undefined || since !== undefined || until !== undefined)
   if (!all && !some && edition === undefined) {
     const why = 'name it with --bbox, --polygon, --zoom, --tiles, --since, --until, --edition, --style or --all'

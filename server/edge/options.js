@@ -1,6 +1,5 @@
 // The options of `tilecouch serve`: those of the gateway, and with --from those of the mirror below it.
-import { parseZooms } from '../../core/index.js'
-import { areaIfAny } from '../../loader/cli/options.js'
+import { partOf } from '../../loader/cli/options.js'
 import { fromRows, table } from '../gateway/options.js'
 
 /** As `db`: the embedded store, although COUCHDB_URL is set. */
@@ -51,8 +50,7 @@ export async function wantedOf ({ layer, bbox, polygon, zoom, current, since }) 
   const given = value => value ?? undefined
   return {
     layers: layer?.length ? layer : undefined,
-    area: await areaIfAny({ bbox: given(bbox), polygon: given(polygon) }),
-    zooms: zoom === null || zoom === undefined ? undefined : parseZooms(zoom),
+    ...await partOf({ bbox: given(bbox), polygon: given(polygon), zoom: given(zoom) }),
     current: Boolean(current),
     since: given(since)
   }
