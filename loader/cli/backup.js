@@ -3,13 +3,13 @@ import { TilecouchError } from '../errors.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
-import { withDatabase, withPatientStore } from './connect.js'
+import { withDatabase } from './connect.js'
 import { wholeNumber } from './options.js'
 import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
 import { Couch } from '../store/couch.js'
-import { withWork } from './work.js'
+import { withStoreWork, withWork } from './work.js'
 
 const STREAM = '-' // standard input or output
 
@@ -69,7 +69,7 @@ function runBackup (context, options, file) {
   const isTerminal = /** @type {any} */ (output.stdout).isTTY
   if (toStream && isTerminal) throw bad('the file', STREAM, 'standard output is a terminal')
   const about = { command: 'backup', unit: 'documents' }
-  return withPatientStore(context, options, store => withWork(context, store.couch, about, async work => {
+  return withStoreWork(context, options, about, async (store, work) => {
     const started = performance.now()
     const progress = new ProgressLine(output, 'documents')
     try {
@@ -96,7 +96,7 @@ function runBackup (context, options, file) {
     } finally {
       progress.end()
     }
-  }))
+  })
 }
 
 const figuresOf = ({ file, documents, refused, named, size, moment }) => ({

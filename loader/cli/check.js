@@ -6,13 +6,12 @@ import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
-import { withPatientStore } from './connect.js'
 import { FindingList, findingLines } from './findings.js'
 import { areaOptions } from './command.js'
 import { gridOption, partOf, refuse } from './options.js'
 import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
-import { LiveState, followed, withWork } from './work.js'
+import { LiveState, followed, withStoreWork } from './work.js'
 
 const SHOWN = 20 // documents named; --json has more
 
@@ -76,8 +75,7 @@ async function runCheck (context, options, names) {
     const several = layers.length > 1 ? layers : undefined
     return checkWith(context, options, what, { ...settings, layers: several }, work)
   }
-  return withPatientStore(context, options, store =>
-    withWork(context, store.couch, about, work => checkIn(store, work)))
+  return withStoreWork(context, options, about, checkIn)
 }
 
 /** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */

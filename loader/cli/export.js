@@ -14,7 +14,7 @@ import { areaOptions } from './command.js'
 import { partOf, refuse } from './options.js'
 import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
 import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
-import { LiveState, followed, withWork } from './work.js'
+import { LiveState, followed, withStoreWork, withWork } from './work.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 
@@ -77,13 +77,13 @@ async function runExport (context, options, reference, target) {
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
   if (history) {
     checkLayer(layer)
-    return withPatientStore(context, options, store => withWork(context, store.couch, about, work =>
-      writeHistory(context, store, layer, target, all, work)))
+    return withStoreWork(context, options, about, (store, work) =>
+      writeHistory(context, store, layer, target, all, work))
   }
   if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
   const settingsAt = { ...all, time }
-  return withPatientStore(context, options, store => withWork(context, store.couch, about, work =>
-    writeOne(context, store, layer, target, { ...settingsAt, work }, reference)))
+  return withStoreWork(context, options, about, (store, work) =>
+    writeOne(context, store, layer, target, { ...settingsAt, work }, reference))
 }
 
 const endWords = ended => ended ? ` (${ended})` : ''

@@ -3,13 +3,12 @@ import { checkLayer, now, parseDuration } from '../../core/index.js'
 import { recordActivity, removedFields } from '../store/activity.js'
 import { prune, pruneAll } from '../maintain/prune/index.js'
 import { confirmation } from './passwords.js'
-import { withPatientStore } from './connect.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
 import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
 import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
-import { withWork } from './work.js'
+import { withStoreWork } from './work.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const NAMED = 5 // moments that a question names
@@ -57,11 +56,9 @@ async function runPrune (context, options, layers) {
   // the policy of a layer was decided before: a timer applies it
   const confirm = settings.policy && confirmation(context, options, layer)
   const about = { command: 'prune', layer, unit: 'versions', follows: settings.live }
-  return withPatientStore(context, options, store => {
-    return withWork(context, settings.dryRun ? undefined : store.couch, about, work => layer
-      ? pruneOne(context, store, layer, { ...settings, confirm, work })
-      : pruneEvery(context, store, { ...settings, work }))
-  })
+  return withStoreWork(context, options, about, (store, work) => layer
+    ? pruneOne(context, store, layer, { ...settings, confirm, work })
+    : pruneEvery(context, store, { ...settings, work }))
 }
 
 /** @param {any} options @param {string} [layer] */

@@ -4,7 +4,6 @@ import { checkLayer, parseZooms } from '../../core/index.js'
 import { seed } from '../load/seed/index.js'
 import { FailureList, readFailures } from '../load/seed/failures.js'
 import { userAgentOf } from '../load/upstream/index.js'
-import { withPatientStore } from './connect.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
 import { areaOptions } from './command.js'
@@ -12,7 +11,7 @@ import { areaOf, refuse, timeOrAgo } from './options.js'
 import { bytes, count, countWords, duration, plural } from './output.js'
 import { ProgressLine, announce, reportEnd } from './progress.js'
 import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
-import { withWork } from './work.js'
+import { withStoreWork } from './work.js'
 
 /** @type {import('./command.js').Declaration} */
 export const seedCommand = {
@@ -95,8 +94,7 @@ async function seedArea (context, options, layer, seeding) {
       throw error
     }
   }
-  return withPatientStore(context, options, store =>
-    withWork(context, dryRun ? undefined : store.couch, about, work => seedInto(store, work)))
+  return withStoreWork(context, options, about, seedInto)
 }
 
 const figuresOf = ({ tiles, failed, failures, fetched, fresh, missing, bytes: size }, total) =>

@@ -1,6 +1,7 @@
 // Long commands say in the store what they do: see loader/store/work.js.
 import { TilecouchError, scrub, workDefaults } from '../../core/index.js'
 import { Work } from '../store/work.js'
+import { withPatientStore } from './connect.js'
 
 /** @typedef {Pick<Work, 'show'>} Shown */
 
@@ -27,6 +28,17 @@ export async function withWork ({ args, signal }, couch, { follows, ...about }, 
     throw error
   }
 }
+
+/**
+ * Opens the store of a long command, which waits when the store restarts, and says in it how far the command is.
+ * @template T
+ * @param {import('./program.js').Context} context
+ * @param {any} options of the command; with `dryRun` the store does not hear of it
+ * @param {Parameters<typeof withWork>[2]} about
+ * @param {(store: import('../store/index.js').Store, work: Shown) => Promise<T>} task
+ */
+export const withStoreWork = (context, options, about, task) => withPatientStore(context, options, store =>
+  withWork(context, options.dryRun ? undefined : store.couch, about, work => task(store, work)))
 
 /**
  * What a document of work says of a command that follows a store.
