@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { areaIfAny } from '../../loader/cli/options.js'
+import { partOf } from '../../loader/cli/options.js'
 import { readUpstream } from '../../loader/cli/upstream.js'
 import { resolveDatabase } from '../../loader/couchapp/environments.js'
 import { secretOf } from '../../loader/store/secrets.js'
@@ -17,7 +17,7 @@ describe('a file that somebody else may have put there', () => {
 
   const readers = {
     '.couchapprc': () => resolveDatabase('default', { cwd: folder.dir, home: folder.dir, env: {} }),
-    'an area': () => areaIfAny({ polygon: file() }),
+    'an area': () => partOf({ polygon: file() }),
     'an upstream': () => readUpstream(file()),
     'the keys of tokens': () => readKeys(file()),
     'a password': async () => secretOf('SECRET', { SECRET_FILE: file() }),
