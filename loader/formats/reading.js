@@ -40,6 +40,22 @@ export async function reading (file, work) {
   }
 }
 
+/**
+ * Reads the metadata of a file. Where faults are reported, metadata that cannot be read is one of them, and the tiles
+ * are read without it.
+ * @param {OnFault | undefined} onFault
+ * @param {() => Promise<Record<string, any> | undefined>} readValues nothing where the writer left the metadata out
+ */
+export async function readingMetadata (onFault, readValues) {
+  try {
+    return await readValues() ?? {}
+  } catch (error) {
+    if (!onFault || error instanceof TilecouchError) throw error
+    onFault('bad-metadata', 'metadata', error.message)
+    return {}
+  }
+}
+
 export const unreadable = (file, error) =>
   new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message }, { cause: error })
 

@@ -6,7 +6,7 @@ import { compareInner, compareRows, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { readAhead } from './ahead.js'
 import { BINARY_DIFFS, DIFF_KEYS } from '../../formats/gone.js'
-import { invalid, sourceLimits, throwFaults, unreadable } from '../../formats/reading.js'
+import { invalid, readingMetadata, sourceLimits, throwFaults, unreadable } from '../../formats/reading.js'
 import { layerFieldsOf, otherGridOf, timeOf } from '../../formats/metadata.js'
 import { checkPages, missingTiles, readMetadata, readTables } from '../../formats/mbtiles/reader.js'
 import { SqliteFile, cell, textOf } from '../../formats/mbtiles/sqlite.js'
@@ -72,19 +72,9 @@ class Mbtiles {
       if (why && tables) onFault?.('bad-structure', 'tiles', why)
       if (why || !tables) throw new Error(why)
       if (onFault) await checkPages(this.#db, onFault)
-      return await this.#readValues(tables, onFault ?? refuse) ?? {} // some writers leave the table out
+      return await readingMetadata(onFault, () => readMetadata(this.#db, tables, onFault ?? refuse))
     } catch (error) {
       throw this.#unreadable(error)
-    }
-  }
-
-  /** The values of the metadata. With `onFault`, tiles are read although their metadata cannot be. */
-  async #readValues (tables, onFault) {
-    try {
-      return await readMetadata(this.#db, tables, onFault)
-    } catch (error) {
-      if (!this.#options.onFault || error instanceof TilecouchError) throw error
-      onFault('bad-metadata', 'metadata', error.message)
     }
   }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { formats, gridOf, inspectTile } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
-import { breather, invalid, reading, sourceLimits, throwFaults } from '../../formats/reading.js'
+import { breather, invalid, reading, readingMetadata, sourceLimits, throwFaults } from '../../formats/reading.js'
 import { LocalFile } from '../../formats/files.js'
 import { layerFieldsOf, otherGridOf, parseObject, timeOf } from '../../formats/metadata.js'
 import { Directories } from '../../formats/pmtiles/directory.js'
@@ -82,19 +82,9 @@ async function describe (file, name, onFault) {
       value: name, why: 'it holds MapLibre tiles (MLT), which a store does not keep'
     })
   }
-  return { header, metadata: await describedBy(file, header, onFault) }
-}
-
-/** The metadata. Without `onFault`, what cannot be read is thrown, and what is no JSON is ignored. */
-async function describedBy (file, header, onFault) {
   const onBad = why => onFault?.('bad-metadata', 'metadata', why)
-  try {
-    return parseObject(await readMetadata(file, header), onBad)
-  } catch (error) {
-    if (!onFault || error instanceof TilecouchError) throw error
-    onBad(error.message)
-    return {}
-  }
+  const metadata = await readingMetadata(onFault, async () => parseObject(await readMetadata(file, header), onBad))
+  return { header, metadata }
 }
 
 /** The header knows where the map is; writers that do not say leave zeros there. */
