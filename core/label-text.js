@@ -106,11 +106,12 @@ export class LetterCounter {
     let isNew = false
     for (const [name, found] of lettersIn(bytes)) {
       const isKnown = this.#ranges.has(name) || this.#ranges.size < MOST_ATTRIBUTES
-      const own = this.#ranges.get(isKnown ? name : OTHERS) ?? new Set()
-      this.#ranges.set(isKnown ? name : OTHERS, own)
+      const attribute = isKnown ? name : OTHERS
+      const attributeRanges = this.#ranges.get(attribute) ?? new Set()
+      this.#ranges.set(attribute, attributeRanges)
       for (const range of found) {
-        isNew ||= !own.has(range)
-        own.add(range)
+        isNew ||= !attributeRanges.has(range)
+        attributeRanges.add(range)
       }
     }
     return isNew
@@ -134,18 +135,18 @@ export function rangesOfLabels (letters, attributes) {
  * @param {Uint8Array} bytes @returns {Map<string, Set<number>>} throws if the tile is damaged
  */
 function lettersIn (bytes) {
-  const layers = new Map()
+  const rangesByAttribute = new Map()
   const pbf = new PbfReader(bytes)
   while (pbf.pos < pbf.length) {
     const tag = pbf.readVarint()
-    if (tag === LAYER) readLayer(pbf, pbf.readVarint() + pbf.pos, layers)
+    if (tag === LAYER) readLayer(pbf, pbf.readVarint() + pbf.pos, rangesByAttribute)
     else pbf.skip(tag)
   }
-  return layers
+  return rangesByAttribute
 }
 
-/** @param {PbfReader} pbf @param {number} end @param {Map<string, Set<number>>} layers */
-function readLayer (pbf, end, layers) {
+/** @param {PbfReader} pbf @param {number} end @param {Map<string, Set<number>>} rangesByAttribute */
+function readLayer (pbf, end, rangesByAttribute) {
   const keys = /** @type {string[]} */ ([])
   const values = /** @type {(Set<number> | undefined)[]} */ ([])
   const features = /** @type {number[]} */ ([]) // where they begin
@@ -162,9 +163,9 @@ function readLayer (pbf, end, layers) {
       readTags(pbf, pbf.readVarint() + pbf.pos, (key, value) => {
         const ranges = values[value]
         if (!ranges) return
-        const own = layers.get(keys[key]) ?? new Set()
-        layers.set(keys[key], own)
-        for (const range of ranges) if (range) own.add(range)
+        const attributeRanges = rangesByAttribute.get(keys[key]) ?? new Set()
+        rangesByAttribute.set(keys[key], attributeRanges)
+        for (const range of ranges) if (range) attributeRanges.add(range)
       })
     }
   }

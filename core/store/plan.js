@@ -322,7 +322,7 @@ function confirmationsOf (time, content, sources, isRemoved) {
 function displaced (byTime, stored, isRemoved) {
   const taken = new Set(byTime.keys())
   /** @type {Wanted[]} */
-  const wanted = []
+  const moved = []
   for (const version of [...stored].sort((a, b) => compareIds(b.time, a.time) || firstOf(a, b))) {
     const { time, content, run, seen } = version
     const loadedFor = loadTime(version)
@@ -331,14 +331,14 @@ function displaced (byTime, stored, isRemoved) {
     if (isHolder || isRemoved(loadedFor, run, version)) continue
     const hasMoved = other => other.content === content && other.time < time && loadTime(other) === loadedFor
     const isThere = stored.some(other => byTime.get(other.time)?.content === content && hasMoved(other))
-    if (isThere || wanted.some(hasMoved)) continue
+    if (isThere || moved.some(hasMoved)) continue
     let free = addSeconds(time, -1)
     while (taken.has(free)) free = addSeconds(free, -1)
     if (!isExactTime(free)) continue // no second is left: it stays where it is
     taken.add(free)
-    wanted.push({ time: free, content, run, inManifest: false, seen, contested: loadedFor })
+    moved.push({ time: free, content, run, inManifest: false, seen, contested: loadedFor })
   }
-  return wanted
+  return moved
 }
 
 /** The time that a version was loaded for. */

@@ -119,21 +119,21 @@ export class TileWriter {
       const version = shownIn(tile, tree)
       const files = await this.#find(tree, tile, names)
       if (!version) {
-        for (const one of files) await this.#retire(one, tile, heads)
+        for (const foundFile of files) await this.#retire(foundFile, tile, heads)
         for (const { file } of files) await this.remove(file, tree)
         continue
       }
       let job = jobs.get(version.time)
       if (!job) jobs.set(version.time, job = { tile, version, lacking: [], extra: [] })
       let right = false
-      for (const one of files) {
-        if (!right && await this.#is(one, version)) {
+      for (const foundFile of files) {
+        if (!right && await this.#is(foundFile, version)) {
           right = true
-          job.holder ??= one.file
+          job.holder ??= foundFile.file
           this.tally.kept++
         } else {
-          await this.#retire(one, tile, heads)
-          job.extra.push([tree, one.file])
+          await this.#retire(foundFile, tile, heads)
+          job.extra.push([tree, foundFile.file])
         }
       }
       if (!right) job.lacking.push(tree)
