@@ -36,7 +36,10 @@ function zone (folder, allowed, ...more) {
 
 // Inside loader/, a folder imports only folders of its own line and of later ones.
 const loaderOrder = [['cli'], ['check', 'export', 'maintain', 'backup', 'load', 'couchapp'], ['store', 'formats']]
-const against = names => ({ regex: `^(\\.\\./)+(${names.join('|')})/`, message: `the folders of loader/ are in order: ${loaderOrder.join('; ')}` })
+const against = names => ({
+  regex: `^(\\.\\./)+(${names.join('|')})/`,
+  message: `the folders of loader/ are in order: ${loaderOrder.join('; ')}`
+})
 
 // A promise that is kept for several callers has to be forgotten when it rejects: shared() and sharePromise() of core do that.
 const keptPromise = {

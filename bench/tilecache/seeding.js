@@ -45,7 +45,11 @@ async function writeSynced (file, bytes) {
   }
 }
 
-/** A source as any other, in the order of ids as all of them have it. @param {Tile[]} tiles @returns {import('../../loader/load/sources/index.js').Source} */
+/**
+ * A source as any other, in the order of ids as all of them have it.
+ * @param {Tile[]} tiles
+ * @returns {import('../../loader/load/sources/index.js').Source}
+ */
 const sourceOf = tiles => ({
   name: 'tiles of a benchmark',
   fields: {},
