@@ -5,7 +5,7 @@ import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
 import { withDatabase } from './connect.js'
 import { wholeNumber } from './options.js'
-import { byCause, bytes, count, duration, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, duration, linesOf, plural, secondsSince } from './output.js'
 import { confirmPrompt } from './passwords.js'
 import { ProgressLine } from './progress.js'
 import { Couch } from '../store/couch.js'
@@ -90,7 +90,7 @@ function runBackup (context, options, file) {
       const result = { ...summary, seconds }
       const lines = describeBackup(summary, seconds)
       // the backup is written to standard output
-      if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : lines.join('\n')}\n`)
+      if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : linesOf(lines).join('\n')}\n`)
       else output.result(result, lines)
       return summary.refused ? 1 : 0
     } finally {
@@ -121,12 +121,10 @@ function describeBackup (summary, seconds) {
       ? '  The whole store as it was at one moment'
       : '  The store kept changing: each tile is as it was at one moment, but not all at the same moment. Nothing is ' +
         'missing',
-    ...(designs ? [`  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`] : []),
+    designs && `  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`,
     ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
-    ...(noted
-      ? []
-      : ['  The database is read-only and has no note of this backup: the next one may not notice an older state']),
-    ...(refused ? [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)] : [])
+    !noted && '  The database is read-only and has no note of this backup: the next one may not notice an older state',
+    refused && [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)]
   ]
 }
 
@@ -163,7 +161,7 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
   const ask = confirm && (async changes => {
     progress.end()
     const rights = changes.map(change => `  ${inWords(change)}`)
-    output.note(['The files give these rights in the database:', ...rights].join('\n'))
+    output.note('The files give these rights in the database:', rights)
     return confirm('Give them? [y/N] ')
   })
   try {
@@ -217,7 +215,7 @@ function describeRestore (summary, seconds) {
     ...unneeded.map(file => `  ${file} is not part of it, and was not read`),
     ...damage.map(({ file, at, why }) => `  ${file} is damaged${place(at)} (${why}): only what comes before was taken`),
     ...(dryRun ? rights.map(change => `  By these files ${inWords(change)}`) : describeWritten(summary, seconds)),
-    ...(dryRun && !damage.length ? ['  Every block, digest and count is right. Nothing was written.'] : [])
+    dryRun && !damage.length && '  Every block, digest and count is right. Nothing was written.'
   ]
 }
 
@@ -230,9 +228,9 @@ function describeWritten (summary, seconds) {
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} ` +
       `compared: ${outcome}`,
     ...differing.map(what => `    ${what}`),
-    ...(refused ? [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)] : []),
-    ...(withheld ? ['  Nobody confirmed the rights in the files (run it again with --yes to give them):'] : []),
-    ...(withheld ? rights.map(change => `    ${inWords(change)}`) : []),
+    refused && [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)],
+    withheld && '  Nobody confirmed the rights in the files (run it again with --yes to give them):',
+    withheld && rights.map(change => `    ${inWords(change)}`),
     access === 'restored'
       ? `  Open as before: ${readers(security)}`
       : '  Only admins may use the database: look at it with `tilecouch check`, then open it with `tilecouch access`'

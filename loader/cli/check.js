@@ -9,7 +9,7 @@ import { faults } from '../check/files/faults.js'
 import { FindingList, findingLines } from './findings.js'
 import { areaOptions } from './command.js'
 import { gridOption, partOf, refuse } from './options.js'
-import { bytes, count, duration, moreLine, plural, secondsSince } from './output.js'
+import { BLANK, bytes, count, duration, linesOf, moreLine, plural, secondsSince } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
 import { LiveState, followed, withStoreWork } from './work.js'
 
@@ -124,37 +124,37 @@ const figuresOf = (/** @type {any} */ { tiles, total, faults: wrong, warnings })
 class CheckProgress extends ProgressLine {
   /** @param {import('../check/index.js').Progress} done */
   show ({ layer, tiles, bytes: size, total, faults: wrong, warnings }) {
-    const counts = [...(wrong ? [plural(wrong, 'fault')] : []), ...(warnings ? [plural(warnings, 'warning')] : [])]
-    this.draw(tiles, total, () => [...(layer ? [layer] : []), bytes(size), ...counts])
+    const counts = [wrong && plural(wrong, 'fault'), warnings && plural(warnings, 'warning')]
+    this.draw(tiles, total, () => [layer, bytes(size), ...counts])
   }
 }
 
 function report (output, summary, { seconds, file, decode, ended }) {
   const { what, kind, layers, tiles, versions, bytes: size, faults: wrong, warnings, kinds, checked, repair } = summary
   const read = [
-    ...(layers ? [plural(layers.length, 'layer')] : []),
+    layers && plural(layers.length, 'layer'),
     plural(tiles, 'tile'),
-    ...(versions === undefined ? [] : [plural(versions, 'version')])
+    versions !== undefined && plural(versions, 'version')
   ]
   const rate = checked ? ` (${count(Math.round((checked.contents ?? tiles) / seconds))}/s)` : ''
-  const title = [...(layers ? [] : [kind]), ...(ended ? [ended] : [])].join(', ')
+  const title = linesOf([!layers && kind, ended]).join(', ')
   const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
   const counts = [plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
   output.result({ ...summary, seconds }, [
-    `${what}${title && ` (${title})`}: ${read.join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
-    `  ${ended ? 'so far ' : ''}${counts.join(', ')}`,
+    `${what}${title && ` (${title})`}: ${linesOf(read).join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
+    `  ${ended ? 'so far ' : ''}${linesOf(counts).join(', ')}`,
     ...findingLines(summary, { file, advise: !repair }),
     ...(repair
       ? repairLines(repair)
-      : repairable && kind === 'store' ? ['', `--fix repairs ${count(repairable)} of these.`] : [])
+      : repairable && kind === 'store' ? [BLANK, `--fix repairs ${count(repairable)} of these.`] : [])
   ])
 }
 
 /** What was checked, in words. */
 const checkedWords = ({ decoded, gone, index } = /** @type {Record<string, any>} */ ({}), decode) => [
-  ...(decoded === undefined ? [] : [decode ? `${count(decoded)} decoded` : 'none decoded']),
-  ...(gone ? [`${count(gone)} gone`] : []),
-  ...(index === undefined ? [] : [index ? 'time index compared' : 'no time index'])
+  decoded !== undefined && (decode ? `${count(decoded)} decoded` : 'none decoded'),
+  gone && `${count(gone)} gone`,
+  index !== undefined && (index ? 'time index compared' : 'no time index')
 ]
 
 /** @param {import('../check/index.js').Repaired} repair */
@@ -163,14 +163,14 @@ function repairLines ({ repaired, remaining, faults: wrong, warnings, named }) {
   const sum = Object.values(repaired).reduce((total, number) => total + number, 0)
   const codes = Object.keys(remaining)
   return [
-    '',
+    BLANK,
     sum ? `${count(sum)} repaired:` : 'Nothing was repaired.',
     ...Object.entries(repaired).map(([code, number]) => `  ${code}: ${count(number)} ` +
       `(${faults[code].fix ?? 'taken from the mirror'})`),
     left ? `${plural(wrong, 'fault')} and ${plural(warnings, 'warning')} left:` : 'Nothing is left.',
     ...named.slice(0, SHOWN).map(nameFinding),
     ...moreLine(left, SHOWN),
-    ...(codes.length ? ['', ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)] : [])
+    codes.length && [BLANK, ...codes.map(code => `${code}: ${faults[code].advice ?? 'see docs/checking.md'}`)]
   ]
 }
 
@@ -246,13 +246,12 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
     conflicts
       ? `${plural(conflicts, 'document')} with conflicts: ${plural(ended, 'losing revision')} ${would}deleted`
       : 'No conflicts.',
-    ...(settled ? [`  ${plural(settled, 'tile')} ${would}brought in line with all statements`] : []),
-    ...(past ? [`  ${plural(past, 'version')} ${would}copied to the past`] : []),
-    ...(contested
-      ? [`  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`]
-      : []),
-    ...(promoted ? [`  ${plural(promoted, 'past version')} ${would}made the newest`] : []),
-    ...(merged ? [`  ${plural(merged, 'document')} of layers, editions or the store ${would}merged`] : [])
+    settled && `  ${plural(settled, 'tile')} ${would}brought in line with all statements`,
+    past && `  ${plural(past, 'version')} ${would}copied to the past`,
+    contested &&
+      `  ${plural(contested, 'version')} ${would}moved to an earlier second, since another image has the same time`,
+    promoted && `  ${plural(promoted, 'past version')} ${would}made the newest`,
+    merged && `  ${plural(merged, 'document')} of layers, editions or the store ${would}merged`
   ]
 }
 
@@ -274,11 +273,10 @@ async function upgradeWith ({ output, signal }, { fix = false }, store, /** @typ
     ...steps.map(({ name, does }) => `  ${todo}${name}: ${does}`),
     ...behind.map(({ id, action, fields }) => `  ${todo}${id} ` +
       `(${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
-    ...(skipped ? [`  No design documents: ${skipped}. \`tilecouch push\` publishes it.`] : []),
-    ...(unstated
-      ? [`  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only ` +
-        'their versions say what they found.']
-      : []),
-    ...(steps.length + behind.length ? [] : ['  Nothing to do.'])
+    skipped && `  No design documents: ${skipped}. \`tilecouch push\` publishes it.`,
+    unstated &&
+      `  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only ` +
+        'their versions say what they found.',
+    !(steps.length + behind.length) && '  Nothing to do.'
   ])
 }

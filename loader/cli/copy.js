@@ -92,10 +92,10 @@ function reportCopy (output, summary, { name, dryRun, time, seconds, how }) {
   output.result({ ...summary, dryRun, seconds }, [
     `${name} to ${to}${how}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
     `  ${plural(versions, 'version')} ${dryRun ? 'would be ' : ''}copied (${bytes(size)}), ${count(unchanged)} existed`,
-    ...(extended ? [`  ${plural(extended, 'tile')} ${extended === 1 ? 'expires' : 'expire'} later now`] : []),
-    ...(editions ? [`  ${plural(editions, 'edition')} copied`] : []),
-    ...(time === undefined ? [] : [NOT_UPDATED]),
-    ...(moved ? [`  ${plural(moved, 'version')} kept changing: run it again`] : []),
+    extended && `  ${plural(extended, 'tile')} ${extended === 1 ? 'expires' : 'expire'} later now`,
+    editions && `  ${plural(editions, 'edition')} copied`,
+    time !== undefined && NOT_UPDATED,
+    moved && `  ${plural(moved, 'version')} kept changing: run it again`,
     ...failureLines(summary)
   ])
 }

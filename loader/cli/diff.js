@@ -7,7 +7,7 @@ import { FeatureReport, GeoJsonReport, ListReport } from '../export/diff/reports
 import { withPatientStore } from './connect.js'
 import { areaOptions } from './command.js'
 import { partOf, refuse } from './options.js'
-import { bytes, count, duration, plural, table } from './output.js'
+import { BLANK, bytes, count, duration, plural, table } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
 /** @type {import('./command.js').Declaration} */
@@ -113,18 +113,16 @@ function report (output, summary, { report: file, geojson, polygons, features },
   const changed = `${count(tiles.changed)} changed (now ${bytes(size.changed)})`
   const rowOf = ({ z, tiles: each, bytes: { added: more, changed: other } }) =>
     [z, each.added, each.removed, each.changed, each.same, bytes(more + other)]
+  const ofZoom = polygons?.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
   const lines = [
     `${title}: ${share} ${different === 1 ? 'differs' : 'differ'}, in ${duration(seconds)}`,
-    `  ${added}, ${removed}, ${changed}, ${count(tiles.same)} the same`
+    `  ${added}, ${removed}, ${changed}, ${count(tiles.same)} the same`,
+    missing && `  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`,
+    zooms.length && [BLANK, table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(rowOf))],
+    !how && polygons && [BLANK, `${geojson}: ${plural(polygons.tiles, 'polygon')}${ofZoom}`],
+    summary.features && [BLANK, featureLines(summary.features, features)]
   ]
-  if (missing) lines.push(`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`)
-  if (zooms.length) lines.push('', ...table(['zoom', 'added', 'removed', 'changed', 'same', 'new'], zooms.map(rowOf)))
-  if (!how && polygons) {
-    const zoom = polygons.zoom === undefined ? '' : ` of zoom ${polygons.zoom}`
-    lines.push('', `${geojson}: ${plural(polygons.tiles, 'polygon')}${zoom}`)
-  }
-  if (summary.features) lines.push('', ...featureLines(summary.features, features))
-  if (file === '-' || features === '-') output.note(lines.join('\n'))
+  if (file === '-' || features === '-') output.note(lines)
   else output.result(summary, lines)
 }
 
@@ -134,8 +132,8 @@ function featureLines ({ zoom, tiles, layers, missing, unreadable }, file) {
   const from = zoom === undefined ? '' : ` of ${plural(tiles, 'tile')} of zoom ${zoom}`
   return [
     `${file === '-' ? 'features' : `${file}: features`}${from}${rows.length ? '' : ': none differ'}`,
-    ...(rows.length ? table(['source layer', 'added', 'removed', 'changed'], rows) : []),
-    ...(missing ? [`  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`] : []),
-    ...(unreadable.length ? [`  not compared, because they are damaged: ${some(unreadable)}`] : [])
+    rows.length && table(['source layer', 'added', 'removed', 'changed'], rows),
+    missing && `  ${count(missing)} not compared: a version of them was deleted from the store meanwhile`,
+    unreadable.length && `  not compared, because they are damaged: ${some(unreadable)}`
   ]
 }

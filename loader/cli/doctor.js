@@ -4,7 +4,7 @@ import { writeMetrics } from '../check/doctor/metrics.js'
 import { withDatabase } from './connect.js'
 import { closeExisting, openedWords } from './new-store.js'
 import { wholeNumber } from './options.js'
-import { plural } from './output.js'
+import { BLANK, linesOf, plural } from './output.js'
 import { Couch } from '../store/couch.js'
 import { withWork } from './work.js'
 
@@ -89,16 +89,16 @@ export function describe ({ url, server, counts, findings, seconds }) {
   const states = Object.keys(MARK).filter(state => counts[state]).map(state => `${counts[state]} ${state}, `)
   const fixable = findings.filter(one => one.fixable).map(({ check }) => check)
   const isFixed = one => one.fixed !== undefined
-  return [
+  return linesOf([
     url,
     `${server}: ${states.join('')}${counts.ok} ok, in ${seconds.toFixed(1)} s`,
-    ...findings.filter(({ state }) => state === 'bad' || state === 'warning').flatMap(one => ['', ...full(one)]),
-    ...findings.filter(isFixed).flatMap(one => ['', ...wrap(`FIXED    ${titleOf(one)}was: ${one.fixed}`, INDENT)]),
+    ...findings.filter(({ state }) => state === 'bad' || state === 'warning').flatMap(one => [BLANK, ...full(one)]),
+    ...findings.filter(isFixed).flatMap(one => [BLANK, ...wrap(`FIXED    ${titleOf(one)}was: ${one.fixed}`, INDENT)]),
     ...grouped('UNKNOWN', findings.filter(({ state }) => state === 'unknown'), ({ found }) => found, unknownLine),
     ...grouped('ok', findings.filter(one => one.state === 'ok' && !isFixed(one)), ({ area }) => area, okLine),
-    ...(fixable.length ? ['', ...wrap(`\`tilecouch doctor --fix\` repairs: ${fixable.join(', ')}`, '')] : []),
-    ...(counts.bad ? ['', `${plural(counts.bad, 'problem')} cannot wait.`] : [])
-  ]
+    fixable.length && [BLANK, ...wrap(`\`tilecouch doctor --fix\` repairs: ${fixable.join(', ')}`, '')],
+    counts.bad && [BLANK, `${plural(counts.bad, 'problem')} cannot wait.`]
+  ])
 }
 
 const titleOf = ({ area, check }) => `${area}: ${check === area ? '' : `${check}: `}`
@@ -107,8 +107,8 @@ const titleOf = ({ area, check }) => `${area}: ${check === area ? '' : `${check}
 function full ({ state, area, check, found, why, advice }) {
   return [
     ...wrap(`${MARK[state].padEnd(9)}${titleOf({ area, check })}${found}`, INDENT),
-    ...(why ? wrap(`${INDENT}${why}`, INDENT) : []),
-    ...(advice ? wrap(`${INDENT}-> ${advice}`, `${INDENT}   `) : [])
+    why && wrap(`${INDENT}${why}`, INDENT),
+    advice && wrap(`${INDENT}-> ${advice}`, `${INDENT}   `)
   ]
 }
 
@@ -117,7 +117,7 @@ function grouped (mark, findings, keyOf, lineOf) {
   const groups = new Map()
   for (const one of findings) groups.set(keyOf(one), [...groups.get(keyOf(one)) ?? [], one])
   const lines = [...groups].flatMap(([key, group]) => wrap(mark.padEnd(9) + lineOf(key, group), INDENT))
-  return lines.length ? ['', ...lines] : []
+  return lines.length ? [BLANK, ...lines] : []
 }
 
 const unknownLine = (found, group) =>

@@ -6,7 +6,7 @@ import { expire } from '../maintain/expired/index.js'
 import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
 import { refuse, timeOrAgo, wholeNumber } from './options.js'
-import { bytes, count, countWords, moreLine, plural, table } from './output.js'
+import { BLANK, bytes, count, countWords, moreLine, plural, table } from './output.js'
 import { ProgressLine, reportEnd, reportStates } from './progress.js'
 import { withWork } from './work.js'
 
@@ -134,18 +134,16 @@ function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
   const isTabled = rows.length > 1 || (dryRun && rows.length)
   const { gone } = tally
   const lines = [
-    ...(tally.listed.length ? [''] : []),
+    tally.listed.length && BLANK,
     `${hasExpired(tally.expired)} (${bytes(tally.bytes)})${how}`,
-    ...(isTabled ? table(['layer', 'tiles', 'size', 'first', 'last'], rows).map(line => `  ${line}`) : []),
-    ...(dryRun && tally.listed.length < tally.expired
-      ? [`  ${count(tally.listed.length)} of them are listed; --limit lists more`]
-      : []),
-    ...(action === 'refresh' ? dryRun ? ['  they would be fetched again'] : refreshed(tally) : []),
-    ...(action === 'remove' ? removed(tally, would) : []),
-    ...(gone && action !== 'refresh'
-      ? [`  ${plural(gone, 'tile')} more ${gone === 1 ? 'is' : 'are'} gone: \`tilecouch seed --expired\` asks the ` +
-        'upstream again']
-      : []),
+    isTabled && table(['layer', 'tiles', 'size', 'first', 'last'], rows).map(line => `  ${line}`),
+    dryRun && tally.listed.length < tally.expired &&
+      `  ${count(tally.listed.length)} of them are listed; --limit lists more`,
+    action === 'refresh' && (dryRun ? ['  they would be fetched again'] : refreshed(tally)),
+    action === 'remove' && removed(tally, would),
+    gone && action !== 'refresh' &&
+      `  ${plural(gone, 'tile')} more ${gone === 1 ? 'is' : 'are'} gone: \`tilecouch seed --expired\` asks the ` +
+        'upstream again',
     ...tally.skipped.map(({ layer, reason }) => `  skipped: ${layer}: ${reason}`),
     ...tally.troubles.map(({ layer, reason }) => `  given up for now: ${layer}: ${reason}`),
     ...tally.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${what}: ${id}: ${reason}`),
@@ -156,18 +154,16 @@ function report (output, tally, { action, dryRun, live, seconds, how = '' }) {
 
 const refreshed = ({ changed, unchanged, fresh, missing, outside, failed, left }) => [
   `  ${count(changed)} changed, ${count(unchanged)} unchanged, which expire later now`,
-  ...(fresh ? [`  ${count(fresh)} were fetched by another program meanwhile`] : []),
-  ...(missing ? [`  ${count(missing)} kept: the upstream has them no more`] : []),
-  ...(outside ? [`  ${count(outside)} kept: they are outside of the upstream's area or zooms`] : []),
-  ...(failed ? [`  ${count(failed)} failed: run it again to try them again`] : []),
-  ...(left ? [`  ${count(left)} were not fetched: run it again`] : [])
+  fresh && `  ${count(fresh)} were fetched by another program meanwhile`,
+  missing && `  ${count(missing)} kept: the upstream has them no more`,
+  outside && `  ${count(outside)} kept: they are outside of the upstream's area or zooms`,
+  failed && `  ${count(failed)} failed: run it again to try them again`,
+  left && `  ${count(left)} were not fetched: run it again`
 ]
 
 const removed = ({ removed: heads, versions, ended, freed, changed, refused }, would) => [
   `  ${plural(heads, 'tile')} ${would}removed (${plural(versions, 'version')}, ${bytes(freed)})`,
-  ...(ended
-    ? [`  ${plural(ended, 'tile')} with a past ${would}gone from the time they expired; their past stays`]
-    : []),
-  ...(changed ? [`  ${count(changed)} were written by another program meanwhile, and stay`] : []),
-  ...(refused ? [`  ${count(refused)} refused`] : [])
+  ended && `  ${plural(ended, 'tile')} with a past ${would}gone from the time they expired; their past stays`,
+  changed && `  ${count(changed)} were written by another program meanwhile, and stay`,
+  refused && `  ${count(refused)} refused`
 ]

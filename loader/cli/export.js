@@ -241,7 +241,7 @@ function reportTree (output, summary, started, ended, follow = Boolean(ended)) {
     `${title}: ${plural(summary.tiles, 'tile')} looked at in ${duration(seconds)}`,
     ...treeLines(summary),
     `  ${plural(summary.trees.length, 'tree')}: ${few(summary.trees)}`,
-    ...(summary.links.length ? [`  ${plural(summary.links.length, 'link')}: ${few(summary.links)}`] : [])
+    summary.links.length && `  ${plural(summary.links.length, 'link')}: ${few(summary.links)}`
   ])
 }
 
@@ -252,10 +252,9 @@ function treeLines ({ written, bytes: size, linked, copied, kept, removed, faile
   return [
     `  ${plural(written, 'file')} written (${bytes(size)}), ${plural(linked, 'hard link')}, ` +
       `${count(kept)} up to date, ${count(removed)} removed`,
-    ...(copied ? [`  ${count(copied)} copied: the file system has no hard links`] : []),
-    ...(failed
-      ? [`  ${count(failed)} left out:`, ...byCause(failures, failed, { causeOf: ({ reason }) => reason, wordsOf })]
-      : [])
+    copied && `  ${count(copied)} copied: the file system has no hard links`,
+    failed &&
+      [`  ${count(failed)} left out:`, ...byCause(failures, failed, { causeOf: ({ reason }) => reason, wordsOf })]
   ]
 }
 
@@ -309,7 +308,7 @@ class TreeMessages {
     this.#begun = true
     const seconds = (performance.now() - started) / 1000
     const title = `${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`
-    output.note([title, ...(this.tally ? treeLines(this.tally) : [])].join('\n'))
+    output.note(title, this.tally && treeLines(this.tally))
   }
 }
 

@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { TilecouchError } from '../errors.js'
 import { faults } from '../check/files/faults.js'
-import { table } from './output.js'
+import { BLANK, table } from './output.js'
 
 /**
  * @param {any} summary of a check
@@ -13,15 +13,15 @@ export function findingLines ({ faults: wrong, warnings, kinds, examples }, { fi
   if (!codes.length) return []
   const advice = advise ? codes.filter(code => faults[code].advice) : []
   return [
-    '',
+    BLANK,
     ...table(['', 'what', 'count', 'for example'], codes.map(code => {
       const { level, where, why } = examples[code]
       return [level, code, kinds[code], why ? `${where}: ${why}` : where]
     })),
-    ...(advice.length ? ['', ...advice.map(code => `${code}: ${faults[code].advice}`)] : []),
+    advice.length && [BLANK, ...advice.map(code => `${code}: ${faults[code].advice}`)],
     ...(file
-      ? ['', `All of it is in ${file}.`]
-      : wrong + warnings > codes.length ? ['', 'All of it: --report FILE'] : [])
+      ? [BLANK, `All of it is in ${file}.`]
+      : wrong + warnings > codes.length ? [BLANK, 'All of it: --report FILE'] : [])
   ]
 }
 

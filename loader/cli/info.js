@@ -5,7 +5,7 @@ import { countConflicts } from '../check/conflicts.js'
 import { placeOf } from '../store/place/index.js'
 import { withStore } from './connect.js'
 import { refuse } from './options.js'
-import { boxWords, bytes, count, plural, table } from './output.js'
+import { BLANK, boxWords, bytes, count, plural, table } from './output.js'
 
 /** @type {import('./command.js').Declaration} */
 export const infoCommand = {
@@ -68,19 +68,17 @@ async function showLayer (store, layer, output) {
   const lines = [
     `${layer}${doc.name ? ` - ${doc.name}` : ''}: ${plural(stats.tiles, 'tile')}, ` +
       `${plural(stats.versions, 'version')}, ${bytes(stats.bytes)}`,
-    ...(bounds ? [`bounds ${boxWords(bounds)}`, `place: ${place}`] : []),
-    ...(manifests.count
-      ? [`${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ` +
-        `${bytes(manifests.bytes)}`]
-      : []),
-    ...(doc.ttl ? [`expires after ${count(doc.ttl)} s`] : []),
-    ...(conflicts ? [`${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`] : []),
-    '',
+    bounds && [`bounds ${boxWords(bounds)}`, `place: ${place}`],
+    manifests.count && `${plural(manifests.count, 'manifest')} in ${plural(manifests.blocks, 'block')} of digests, ` +
+        `${bytes(manifests.bytes)}`,
+    doc.ttl && `expires after ${count(doc.ttl)} s`,
+    conflicts && `${plural(conflicts, 'document')} with conflicts: \`tilecouch check --fix\` resolves them`,
+    BLANK,
     ...table(['zoom', 'tiles', 'versions', 'now', 'all', 'first', 'last'], stats.zooms.map(zoom =>
       [zoom.z, zoom.tiles, zoom.versions, bytes(zoom.currentBytes), bytes(zoom.bytes), zoom.first, zoom.last]))
   ]
   if (editions.length) {
-    lines.push('', ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => {
+    lines.push(BLANK, ...table(['edition', 'title', 'written', 'unchanged', 'gone', 'state'], editions.map(edition => {
       const { time, title, created = 0, advanced = 0, backfilled = 0, unchanged = 0, gone = 0 } = edition
       return [time, title, created + advanced + backfilled, unchanged, gone, stateOf(edition)]
     })))
@@ -102,11 +100,11 @@ async function showEdition (store, layer, time, output) {
       ? [`looked at ${plural(tiles, 'tile')} in ${plural(blocks, 'block')} of 64 x 64; ` +
         (complete ? `complete: every other tile ${reach} is gone` : 'not complete: it says nothing about other tiles')]
       : ['no manifest: an earlier tilecouch loaded it, or its load has not ended. Load it again']),
-    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
-    ...(area ? [`area ${JSON.stringify(area)}`] : []),
-    ...(changed === undefined ? [] : [`${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`]),
+    bounds && `bounds ${boxWords(bounds)}`,
+    area && `area ${JSON.stringify(area)}`,
+    changed !== undefined && `${plural(changed, 'tile')} changed, ${count(unchanged)} confirmed unchanged`,
     ...roots.map(root => `root ${root}`),
-    ...(rows.length ? ['', ...table(['zoom', 'tiles', 'blocks', 'bounds'], rows)] : [])
+    rows.length && [BLANK, ...table(['zoom', 'tiles', 'blocks', 'bounds'], rows)]
   ])
 }
 

@@ -189,20 +189,18 @@ async function show (output, store, doc) {
   const grid = gridOf(doc)
   output.result(styles.length ? { ...doc, styles } : doc, [
     `${layer}${name ? ` - ${name}` : ''}`,
-    ...(group ? [`in the group ${group}`] : []),
-    ...(minzoom === undefined && maxzoom === undefined ? [] : [`zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`]),
-    ...(bounds ? [`bounds ${boxWords(bounds)}`] : []),
-    ...(grid.isWebMercator ? [] : [`grid ${grid.id} (${grid.crs})`]),
-    ...(format ? [`tiles are ${format}`] : []),
-    ...(encoding ? [`encoding ${encoding}`] : []),
+    group && `in the group ${group}`,
+    !(minzoom === undefined && maxzoom === undefined) && `zooms ${minzoom ?? 0} to ${maxzoom ?? 30}`,
+    bounds && `bounds ${boxWords(bounds)}`,
+    !grid.isWebMercator && `grid ${grid.id} (${grid.crs})`,
+    format && `tiles are ${format}`,
+    encoding && `encoding ${encoding}`,
     ttl ? `tiles expire after ${count(ttl)} s` : 'tiles do not expire',
     upstream ? `upstream ${upstream.url} (${upstream.type ?? 'xyz'})` : 'no upstream',
-    ...(same ? [`loads compare tiles by ${same}`] : []),
-    ...(offline === false ? ['offline downloads are forbidden'] : []),
-    ...(retention
-      ? ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)]
-      : []),
-    ...(pruned ? [`last pruned on ${pruned.slice(0, 10)}`] : []),
+    same && `loads compare tiles by ${same}`,
+    offline === false && 'offline downloads are forbidden',
+    retention && ['of its past, `tilecouch prune` keeps', ...policyWords(retention).map(words => `  ${words}`)],
+    pruned && `last pruned on ${pruned.slice(0, 10)}`,
     ...styles.map(styleWords)
   ])
 }

@@ -1,6 +1,6 @@
 // What a load reports.
 import { catalogue } from '../errors.js'
-import { boxWords, byCause, bytes, count, duration, plural, secondsSince } from './output.js'
+import { boxWords, byCause, bytes, count, duration, linesOf, plural, secondsSince } from './output.js'
 
 /** Why an edition has its time, unless it was typed: by `timeFrom` of a load. */
 export const timeWords = {
@@ -18,10 +18,10 @@ export function reportLoad (output, result, /** @type {any} */ { started, writte
   const name = result.time ? `${result.layer}@${result.time}` : result.layer
   output.result({ ...result, ...spent }, [
     `${name}${ended && ` (${ended})`}: ${rates(result.tiles, spent)}`,
-    ...(timeWords[result.timeFrom] ? [`  ${timeWords[result.timeFrom]}`] : []),
+    timeWords[result.timeFrom] && `  ${timeWords[result.timeFrom]}`,
     ...countLines(result),
     ...failureLines(result),
-    ...(where.join() === first ? [] : where),
+    where.join() !== first && where,
     ...(result.warnings ?? []).flatMap(warningLines)
   ])
 }
@@ -47,15 +47,13 @@ const TYPES = { png: 'PNG', jpg: 'JPEG', webp: 'WebP', avif: 'AVIF', pbf: 'vecto
 export function whereLines ({ place, flipped, bounds, zooms, tileSize, formats }, title = '  Place') {
   const types = formats.map(format => TYPES[format] ?? format).join(', ')
   const levels = zooms.min === zooms.max ? `zoom ${zooms.min}` : `zooms ${zooms.min} to ${zooms.max}`
-  const facts = [types, tileSize && `${tileSize} x ${tileSize} pixels`, levels, `bounds ${boxWords(bounds)}`]
-  return [
+  const facts = linesOf([types, tileSize && `${tileSize} x ${tileSize} pixels`, levels, `bounds ${boxWords(bounds)}`])
+  return linesOf([
     `${title}: ${place}`,
-    `  ${facts.filter(Boolean).join(', ')}`,
-    ...(flipped ? [`  With rows counted from the other side (--scheme) it would be ${flipped}.`] : []),
-    ...(formats.includes('pbf')
-      ? ['  MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed.']
-      : [])
-  ]
+    `  ${facts.join(', ')}`,
+    flipped && `  With rows counted from the other side (--scheme) it would be ${flipped}.`,
+    formats.includes('pbf') && '  MapLibre, OpenLayers and QGIS draw vector tiles; the viewer shows when they changed.'
+  ])
 }
 
 /**
@@ -87,10 +85,8 @@ export function countLines (result) {
       `${count(result.advanced)} changed, ${count(result.backfilled)} into the past, ` +
       `${count(result.gone)} of them gone`,
     `  ${count(result.unchanged)} unchanged${encoded}`,
-    ...(result.missing ? [`  ${count(result.missing)} missing: the source has none`] : []),
-    ...(result.ignored
-      ? [`  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`]
-      : [])
+    result.missing && `  ${count(result.missing)} missing: the source has none`,
+    result.ignored && `  ${plural(result.ignored, 'document')} of the source ignored: its name is not that of a tile`
   ]
 }
 

@@ -32,7 +32,7 @@ export async function loadDatedSet (context, options, names, { settings, selecti
         onFirstTiles ({ warnings }) {
           const others = warnings.filter(({ code }) => !told.has(code)) // each edition has its own at its end
           for (const { code } of others) told.add(code)
-          if (others.length) output.note(others.flatMap(warningLines).join('\n'))
+          if (others.length) output.note(others.map(warningLines))
         },
         onProgress (summary) {
           progress?.show(summary)
@@ -86,8 +86,8 @@ function printEdition (output, { time, name, skipped, ...result }, seconds) {
   ]
   output.line(`${begin}${plural(result.tiles, 'tile')} in ${duration(seconds)}: ${parts.join(', ')} ` +
     `(${bytes(result.bytes)})`)
-  const warnings = (result.warnings ?? []).flatMap(warningLines)
-  for (const line of [...failureLines({ .../** @type {any} */ (result), time }), ...warnings]) output.line(line)
+  const warnings = (result.warnings ?? []).map(warningLines)
+  output.line(failureLines({ .../** @type {any} */ (result), time }), warnings)
 }
 
 /** The result of loadSet, or what it did until it ended; of: editions to load. */
@@ -102,7 +102,7 @@ function reportSet (output, result, /** @type {any} */ { started, written, ended
   output.result({ ...result, ...spent }, !ended && skipped === editions.length ? [`${title}, all loaded before`] : [
     `${title}, ${before}${rates(tiles, spent)}`,
     ...countLines(result),
-    ...(result.failed ? [`  ${count(result.failed)} failed`] : []),
-    ...(ended ? ['  Run it again to continue.'] : [])
+    result.failed && `  ${count(result.failed)} failed`,
+    ended && '  Run it again to continue.'
   ])
 }

@@ -202,12 +202,12 @@ const loadOne = (context, options, { settings, opening, source: opened, name }) 
           if (timeFrom === 'clock') unsaid = time
           work.show({ edition: time, args: unsaid ? [...args, '--time', unsaid] : args })
           if (timeFrom !== 'option') output.note(`Time: ${time}. ${timeWords[timeFrom]}${unsaid ? timeHint(name) : ''}`)
-          for (const warning of warnings) output.note(warningLines(warning).join('\n'))
+          if (warnings.length) output.note(warnings.map(warningLines))
         },
         onFirstTiles ({ where, warnings }) {
           first = whereLines(where).join()
           if (output.json) return
-          output.note([...whereLines(where, 'First tiles'), ...warnings.flatMap(warningLines)].join('\n'))
+          output.note(whereLines(where, 'First tiles'), warnings.map(warningLines))
         },
         onProgress (summary) {
           progress.show(summary)
@@ -280,12 +280,10 @@ function lines (plan, { time, complete, source }) {
   const { layer, tiles, zooms, bounds, isNew, before, gone } = plan
   return [
     `Would load ${plural(tiles, 'tile')} as ${layer}@${plan.time}${isNew ? ', a new layer' : ''}`,
-    ...(time ? [] : [`  ${timeWords[source.time ? 'source' : 'clock']}`]),
-    ...(bounds ? [`  bounds ${boxWords(bounds)}`, `  place: ${plan.place}`] : []),
-    ...(before === null
-      ? []
-      : [`  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`]),
-    ...(complete ? [goneWords(gone)] : []),
+    !time && `  ${timeWords[source.time ? 'source' : 'clock']}`,
+    bounds && [`  bounds ${boxWords(bounds)}`, `  place: ${plan.place}`],
+    before !== null && `  There is an edition of this time${before && `, from ${before}`}: its tiles stay as they are`,
+    complete && goneWords(gone),
     ...table(['zoom', 'tiles'], zooms.map(zoom => [zoom.z, zoom.tiles])).map(line => `  ${line}`),
     ...(plan.warnings ?? []).flatMap(warningLines),
     'Nothing was changed.'

@@ -26,8 +26,8 @@ export class MirrorProgress extends ProgressLine {
     this.draw(done, pending === undefined ? undefined : changes + pending, () => [
       plural(tiles, 'tile'),
       bytes(size),
-      ...(missing ? [] : ['nothing missing']),
-      ...(lacking ? [`${count(lacking)} refused`] : [])
+      !missing && 'nothing missing',
+      lacking && `${count(lacking)} refused`
     ])
   }
 }
@@ -65,7 +65,7 @@ export class MirrorReport {
     else if (before === 'away' && state !== 'following') output.note('Back: reading what has changed …')
     if (state !== 'following') return
     const again = `${before === 'away' ? 'Back, and up' : 'Up'} to date again: following the changes.`
-    const first = () => this.#described(status, 'up to date, following the changes').join('\n')
+    const first = () => this.#described(status, 'up to date, following the changes')
     if (!output.json) output.note(this.#wasComplete ? again : first())
     this.#wasComplete = true
   }
@@ -116,12 +116,10 @@ export class MirrorReport {
         : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} ` +
           'of them ' +
           `(${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
-      ...(absent ? [`  The source does not have ${count(absent)} of them any more`] : []),
+      absent && `  The source does not have ${count(absent)} of them any more`,
       ...refused,
-      ...(ready ? describeReady(ready, this.pushed) : []),
-      ...(status.since === undefined
-        ? []
-        : [`  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`])
+      ready && describeReady(ready, this.pushed),
+      status.since !== undefined && `  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`
     ]
   }
 
@@ -147,17 +145,14 @@ function describeReady ({ designs, skipped, access }, to) {
   const deployed = designs.filter(({ action }) => ['new', 'changed', 'copied'].includes(action)).length
   const different = designs.filter(({ action }) => action === 'differs').map(({ id }) => id).join(', ')
   return [
-    ...(skipped
-      ? [`  Design documents were not deployed: ${skipped} An admin deploys them with: tilecouch push ${to}`]
-      : []),
-    ...(different ? [`  Other design documents were kept: ${different}. To replace them: tilecouch push ${to}`] : []),
-    ...(deployed ? [`  ${plural(deployed, 'design document')} deployed, indexes built`] : []),
-    ...(access === 'opened' ? ['  Everybody reads the mirror; admins and the role tilecouch-writer write'] : []),
-    ...(access === 'closed'
-      ? ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to ' +
+    skipped && `  Design documents were not deployed: ${skipped} An admin deploys them with: tilecouch push ${to}`,
+    different && `  Other design documents were kept: ${different}. To replace them: tilecouch push ${to}`,
+    deployed && `  ${plural(deployed, 'design document')} deployed, indexes built`,
+    access === 'opened' && '  Everybody reads the mirror; admins and the role tilecouch-writer write',
+    access === 'closed' &&
+      ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to ' +
         '_security:',
           `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
-      : [])
   ]
 }
 

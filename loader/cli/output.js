@@ -5,6 +5,18 @@ import { bytes, count } from '../text.js'
 
 export { bytes, count, duration, plural, table } from '../text.js'
 
+/**
+ * A line, several, or nothing: a row whose condition does not hold (`failed && '…'`) is left out.
+ * @typedef {string | number | boolean | null | undefined | any[]} Row
+ */
+
+/** An empty line. */
+export const BLANK = '\n'
+
+/** @param {Row[]} rows @returns {string[]} */
+export const linesOf = rows =>
+  /** @type {any[]} */ (rows).flat(Infinity).filter(Boolean).map(line => line === BLANK ? '' : line)
+
 export class Output {
   #hasBar = false
 
@@ -27,18 +39,18 @@ export class Output {
   /**
    * The result of a command.
    * @param {unknown} value what --json prints
-   * @param {string[]} lines what people read
+   * @param {Row[]} rows what people read
    */
-  result (value, lines) {
-    const text = this.json ? [plainJson(value, 2)] : lines.map(plain)
+  result (value, rows) {
+    const lines = this.json ? [plainJson(value, 2)] : linesOf(rows).map(plain)
     this.endBar()
-    this.stdout.write(text.map(line => line + '\n').join(''))
+    this.stdout.write(lines.map(line => line + '\n').join(''))
   }
 
-  /** A line of a result that is printed piece by piece; programs get all of it at the end. */
-  line (text) {
+  /** A part of a result that is printed piece by piece; programs get all of it at the end. @param {...Row} rows */
+  line (...rows) {
     this.endBar()
-    if (!this.json) this.stdout.write(plain(text) + '\n')
+    if (!this.json) this.stdout.write(linesOf(rows).map(line => plain(line) + '\n').join(''))
   }
 
   /** With --json: an event of a command that keeps running, an object in one line. */
@@ -46,9 +58,10 @@ export class Output {
     this.stdout.write(plainJson(value) + '\n')
   }
 
-  note (text) {
+  /** @param {...Row} rows */
+  note (...rows) {
     this.endBar()
-    if (!this.json) this.stderr.write(plain(text) + '\n')
+    if (!this.json) this.stderr.write(plain(linesOf(rows).join('\n')) + '\n')
   }
 
   error (error, cause) {
@@ -106,7 +119,8 @@ export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - show
  * @template T
  * @param {T[]} list some of them
  * @param {number} all how many there are
- * @param {{causeOf: (one: T) => string, wordsOf: (example: T) => string[]}} words wordsOf: lines
+ * @param {{causeOf: (one: T) => string, wordsOf: (example: T) => Row[]}} words
+ * @returns {Row[]}
  */
 export function byCause (list, all, { causeOf, wordsOf }) {
   /** @type {Map<string, {example: T, more: number}>} */
@@ -117,8 +131,8 @@ export function byCause (list, all, { causeOf, wordsOf }) {
     else causes.set(causeOf(one), { example: one, more: 0 })
   }
   const lines = [...causes.values()].sort((a, b) => b.more - a.more).flatMap(({ example, more }) => {
-    const [first, ...rest] = wordsOf(example)
+    const [first, ...rest] = linesOf(wordsOf(example))
     return [`    ${first}${more ? `, and ${count(more)} more like it` : ''}`, ...rest.map(line => `      ${line}`)]
   })
-  return [...lines, ...(all > list.length ? [`    … and ${count(all - list.length)} more`] : [])]
+  return [lines, all > list.length && `    … and ${count(all - list.length)} more`]
 }

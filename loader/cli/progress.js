@@ -4,7 +4,7 @@
 //   const progress = new ProgressLine(output, 'documents')
 //   progress.draw(done, total, () => [bytes(size)])
 //   progress.end()
-import { bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
+import { bytes, count, countWords, duration, linesOf, plural, secondsSince, table } from './output.js'
 
 const BAR = 24 // characters
 const TERMINAL_PAUSE = 100 // milliseconds between two drawings of the bar
@@ -42,19 +42,19 @@ export class ProgressLine {
   /**
    * @param {number} done
    * @param {number | undefined} total undefined while unknown
-   * @param {() => string[]} [parts] more to show
+   * @param {() => import('./output.js').Row[]} [parts] more to show
    */
   draw (done, total, parts = () => []) {
     if (!this.#isDue()) return
     const share = total ? Math.min(1, done / total) : undefined
     const rate = this.#rateOf(done, this.#shown)
-    const figures = [
-      ...(this.title ? [`${this.title}:`] : []),
+    const figures = linesOf([
+      this.title && `${this.title}:`,
       ...(share === undefined ? [this.#words(done)] : [percent(share), `${this.amount(done)} of ${this.#words(total)}`])
-    ]
+    ])
     const left = total && rate ? [`${duration(Math.max(0, total - done) / rate)} left`] : []
     const speed = rate ? [`${this.#words(rate < 10 ? +rate.toFixed(1) : Math.round(rate))}/s`] : []
-    const more = parts()
+    const more = linesOf(parts())
     if (share === undefined || !this.output.isTerminal) {
       return this.#write([...figures, ...speed, ...left, ...more].join('  '))
     }
@@ -257,15 +257,14 @@ export class LayerProgress extends ProgressLine {
  */
 export function announce (output, layer, { tiles, bytes: size, zooms }) {
   const rows = zooms.map(zoom => [zoom.z, zoom.tiles, zoom.bytes === null ? 'unknown' : bytes(zoom.bytes)])
-  output.note([
+  output.note(
     `${layer}: ${plural(tiles, 'tile')}, ` +
       `${size === null ? 'of unknown size: the layer has none yet' : `about ${bytes(size)}`}`,
     ...table(['zoom', 'tiles', 'about'], rows).map(line => `  ${line}`),
-    ...(tiles > MANY
-      ? [`More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. ` +
-        'Ctrl-C stops.']
-      : [])
-  ].join('\n'))
+    tiles > MANY &&
+      `More than ${plural(MANY, 'tile')}: check that the tile server allows it, and that the disk has room. ` +
+        'Ctrl-C stops.'
+  )
 }
 
 /**

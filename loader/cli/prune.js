@@ -5,7 +5,7 @@ import { prune, pruneAll } from '../maintain/prune/index.js'
 import { confirmation } from './passwords.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
-import { bytes, count, diskWords, plural, secondsSince, table } from './output.js'
+import { BLANK, bytes, count, diskWords, linesOf, plural, secondsSince, table } from './output.js'
 import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { withStoreWork } from './work.js'
@@ -173,8 +173,8 @@ function liveWatch (output, store, every, work) {
       work.show(roundFigures(round))
       const pruned = round.layers.filter(({ versions, editions }) => versions + editions)
       const disk = round.compaction?.done ? diskWords(round.compaction) : []
-      const lines = [...pruned.flatMap(summary => report(summary, false)), ...failures(round), ...disk]
-      for (const line of lines) output.line(`${now()}  ${line}`)
+      const lines = linesOf([pruned.map(summary => report(summary, false)), failures(round), disk])
+      output.line(lines.map(line => `${now()}  ${line}`))
       await recordRemoved(store, pruned)
     }
   }
@@ -184,9 +184,11 @@ function roundWords (round, dryRun) {
   if (!round.layers.length && !round.failed.length) {
     return ['No layer has a policy. Give one: tilecouch layer NAME --keep-daily 30']
   }
-  return [...round.layers.flatMap(summary => [...report(summary, dryRun), ...(dryRun
-    ? ['']
-    : [])]), ...failures(round), ...diskWords(round.compaction)]
+  return [
+    round.layers.map(summary => [report(summary, dryRun), dryRun && BLANK]),
+    failures(round),
+    diskWords(round.compaction)
+  ]
 }
 
 const failures = ({ failed: layers }) => layers.map(({ layer, reason }) => `${layer} was not pruned: ${reason}`)
@@ -198,16 +200,16 @@ function report (summary, dryRun) {
   const all = `${removed}${editions ? ` and ${plural(editions, 'edition')}` : ''}`
   const kept = `${plural(moments.kept, 'moment')} of ${count(moments.total)}`
   return [
-    ...(dryRun ? momentTable(summary) : []),
+    dryRun && momentTable(summary),
     ...missing.map(time => `${layer} has no edition ${time}, which its policy names`),
     versions || editions
       ? `${layer}: ${all} ${dryRun ? 'would be removed' : 'removed'}; ${kept} ${dryRun ? 'would stay' : 'stayed'}`
       : `${layer}: nothing to remove; its ${plural(moments.kept, 'kept moment')} need every version`,
-    ...(heads ? [`  ${plural(heads, 'tile')} had only versions that say it is gone`] : []),
-    ...(changed ? [`  ${plural(changed, 'document')} changed meanwhile: run it again`] : []),
+    heads && `  ${plural(heads, 'tile')} had only versions that say it is gone`,
+    changed && `  ${plural(changed, 'document')} changed meanwhile: run it again`,
     ...named.slice(0, SHOWN).filter(({ what }) => what === 'refused')
       .map(({ id, reason }) => `  not removed: ${id}: ${reason}`),
-    ...(refused > SHOWN ? [`  ${plural(refused, 'document')} not removed in all`] : [])
+    refused > SHOWN && `  ${plural(refused, 'document')} not removed in all`
   ]
 }
 
@@ -220,7 +222,7 @@ function momentTable ({ moments: { total, listed } }) {
   const omitted = total - rows.length
   return [
     ...table(['moment', 'edition', 'kept by', 'versions', 'going', 'bytes'], rows.map(momentCells)),
-    ...(omitted ? [`and ${plural(omitted, 'moment')} more${total > SHOWN ? ', most of which are not kept' : ''}`] : []),
-    ''
+    omitted && `and ${plural(omitted, 'moment')} more${total > SHOWN ? ', most of which are not kept' : ''}`,
+    BLANK
   ]
 }

@@ -47,7 +47,7 @@ async function runPush (context, options, target) {
     const { url: where } = new Couch(url)
     output.result({ url: where, dryRun: Boolean(options.dryRun), pushed, opened }, [
       ...pushed.map(({ id, action, fields }) => `${id}  ${action}${fields.length ? ` (${fields.join(', ')})` : ''}`),
-      ...(opened ? ['Admins and the role tilecouch-writer may write.', openedWords(where, folder)] : []),
+      opened && ['Admins and the role tilecouch-writer may write.', openedWords(where, folder)],
       options.dryRun ? 'Nothing was changed.' : `Deployed to ${where}`
     ])
   }, { creates: !options.dryRun })

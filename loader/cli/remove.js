@@ -11,7 +11,7 @@ import { confirmation } from './passwords.js'
 import { withPatientStore } from './connect.js'
 import { areaOptions } from './command.js'
 import { partOf, refuse } from './options.js'
-import { byCause, bytes, count, diskWords, plural, secondsSince } from './output.js'
+import { byCause, bytes, count, diskWords, linesOf, plural, secondsSince } from './output.js'
 import { CompactionProgress, ProgressLine } from './progress.js'
 
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
@@ -115,7 +115,7 @@ async function removeStyleCommand (context, options, layer) {
     const change = /** @type {const} */ ({ what: 'style', done: 'removed', layer, edition: time })
     await recordActivity(store.couch, 'remove', styles > 0 && change)
     output.result({ layer, time, styles, refused, changed, named }, [
-      ...(styles ? [`Removed the style ${layer}@${time}`] : []),
+      styles && `Removed the style ${layer}@${time}`,
       ...named.map(({ id, reason }) => `${id}: ${reason}`)
     ])
     return refused + changed ? 1 : 0
@@ -190,21 +190,19 @@ async function readTiles (file) {
 }
 
 /** @param {import('../maintain/remove/remover.js').Removed} tally */
-const sums = ({ tiles, versions, bytes: size, fallen }) => [
+const sums = ({ tiles, versions, bytes: size, fallen }) => linesOf([
   `${plural(versions, 'version')} of ${plural(tiles, 'tile')}, ${bytes(size)}`,
-  ...(fallen ? [`${plural(fallen, 'tile')} fall${fallen === 1 ? 's' : ''} back to the version before`] : [])
-].join('; ')
+  fallen && `${plural(fallen, 'tile')} fall${fallen === 1 ? 's' : ''} back to the version before`
+]).join('; ')
 
 /** @param {import('../maintain/remove/remover.js').Removed & {editions: number, left?: number}} summary */
 const words = summary => [
   `Removed ${sums(summary)}`,
-  ...(summary.editions ? [`  with ${plural(summary.editions, 'edition document')}`] : []),
-  ...(summary.purged ? [`  ${plural(summary.purged, 'deletion')} purged`] : []),
-  ...(summary.left ? [`  ${plural(summary.left, 'document')} under its name left: they are no tiles`] : []),
-  ...(summary.changed
-    ? [`  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`]
-    : []),
-  ...(summary.refused ? [`  ${plural(summary.refused, 'document')} refused`] : []),
+  summary.editions && `  with ${plural(summary.editions, 'edition document')}`,
+  summary.purged && `  ${plural(summary.purged, 'deletion')} purged`,
+  summary.left && `  ${plural(summary.left, 'document')} under its name left: they are no tiles`,
+  summary.changed && `  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`,
+  summary.refused && `  ${plural(summary.refused, 'document')} refused`,
   ...byCause(summary.named, summary.changed + summary.refused, {
     causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`]
   })

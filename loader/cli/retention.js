@@ -1,7 +1,7 @@
 // The retention policy of a layer: its options, and its description in words.
 import { checkRetention, parseDuration } from '../../core/index.js'
 import { collect, wholeNumber } from './options.js'
-import { count, plural } from './output.js'
+import { count, linesOf, plural } from './output.js'
 
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' }
 const UNITS = { year: 31536000, week: 604800, day: 86400, hour: 3600, minute: 60, second: 1 } // seconds
@@ -38,12 +38,13 @@ export function retentionOf ({ keepLast, keepWithin, keepEdition, ...options }) 
 /** @param {import('../../core/retention.js').Retention} policy @returns {string[]} */
 export function retentionWords ({ last, within, editions, ...counts }) {
   const periods = Object.keys(PERIODS).filter(rule => counts[rule]).map(rule => plural(counts[rule], PERIODS[rule]))
-  return [
-    ...(last ? [last === 1 ? 'the newest moment' : `the newest ${count(last)} moments`] : []),
-    ...(periods.length ? [`the newest moment of each of the last ${list(periods)} that have any`] : []),
-    ...(within ? [`everything since ${span(within)} before the newest moment`] : []),
-    ...(editions === true ? ['every edition'] : editions?.length ? [`the editions ${list(editions)}`] : [])
-  ]
+  return linesOf([
+    last && (last === 1 ? 'the newest moment' : `the newest ${count(last)} moments`),
+    periods.length && `the newest moment of each of the last ${list(periods)} that have any`,
+    within && `everything since ${span(within)} before the newest moment`,
+    editions === true && 'every edition',
+    Array.isArray(editions) && editions.length && `the editions ${list(editions)}`
+  ])
 }
 
 const list = words => words.length > 1 ? `${words.slice(0, -1).join(', ')} and ${words[words.length - 1]}` : words[0]

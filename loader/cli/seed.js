@@ -127,10 +127,10 @@ function report (output, summary, { failed: file, dryRun }, how) {
           `  ${count(missing)} missing: the upstream has none`
         ]),
     `  ${count(fresh)} in the store and fresh`,
-    ...(outside ? [`  ${count(outside)} outside of what the upstream has`] : []),
+    outside && `  ${count(outside)} outside of what the upstream has`,
     ...failureLines({ failed, failures }),
-    ...(failed && file ? [`  All of them are in ${file}: --retry-failed ${file}`] : []),
-    ...(failed && !file ? ['  Run it again to try them again; --failed FILE keeps the list.'] : [])
+    failed && file && `  All of them are in ${file}: --retry-failed ${file}`,
+    failed && !file && '  Run it again to try them again; --failed FILE keeps the list.'
   ])
 }
 
