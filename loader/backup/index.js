@@ -10,7 +10,8 @@ import { peerOf } from '../store/peer.js'
 import { checkBase, databaseState, noteBackup } from './chain.js'
 import { FORMAT } from './format.js'
 import { SnapshotReader } from './snapshot.js'
-import { BackupWriter, openFile, openStream } from './writer.js'
+import { OutputStream } from '../formats/atomic-file.js'
+import { BackupWriter, openFile } from './writer.js'
 import { version } from '../store/package.js'
 
 export const backupDefaults = {
@@ -78,7 +79,7 @@ export async function backup (store, target, options = {}) {
     verified += documents
     onProgress({ ...last, step: 'verifying', documents: verified, total: last.documents })
   })
-  const sink = typeof target === 'string' ? await openFile(target, { force, onRead }) : openStream(target)
+  const sink = typeof target === 'string' ? await openFile(target, { force, onRead }) : new OutputStream(target)
   try {
     const writer = new BackupWriter(sink)
     const since = from?.seq ?? 0
@@ -123,7 +124,7 @@ export async function backup (store, target, options = {}) {
       noted
     }
   } catch (error) {
-    await sink.stop()
+    await sink.discard()
     throw signal?.aborted ? new TilecouchError('ABORTED') : error
   }
 }

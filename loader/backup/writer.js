@@ -1,11 +1,10 @@
 // Writes a backup, block after block, to a sink: a file or a stream. A file gets its final name only
 // when it is complete and has been read once more.
 import { createHash } from 'node:crypto'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { TilecouchError } from '../errors.js'
-import { targetError, find } from '../export/target.js'
-import { lock } from '../export/lock.js'
+import { AtomicFile, find, writingTo } from '../formats/atomic-file.js'
 import {
   DOCUMENTS, HEADER, MAGIC, TRAILER, boundedJson, documentFault, encodeBlock, encodeFooter, formatDefaults, noCounts
 } from './format.js'
@@ -16,7 +15,7 @@ import { count, readFileParts } from './reader.js'
  * @property {string} name for people
  * @property {(bytes: Buffer) => Promise<void>} write
  * @property {() => Promise<void>} finish gives a file its final name
- * @property {() => Promise<void>} stop removes an unfinished file; may be called after finish
+ * @property {() => Promise<void>} discard removes an unfinished file; may be called after finish
  */
 
 export class BackupWriter {
@@ -105,88 +104,27 @@ const withoutBytes = attachments =>
   Object.fromEntries(Object.entries(attachments).map(([name, { data, ...about }]) => [name, about]))
 
 /**
- * A file, locked while it is written.
+ * A backup is read again before it gets its name.
  * @param {string} name
  * @param {{force?: boolean, onRead?: (documents: number) => void}} options force: replaces a file; onRead: of documents
  *   that are read again
  * @returns {Promise<Sink>}
  */
 export async function openFile (name, { force = false, onRead }) {
-  const part = `${name}.part`
-  const guard = async task => {
-    try {
-      return await task()
-    } catch (error) {
-      throw targetError(error, name)
-    }
-  }
   const stats = await find(name)
   if (stats && (!force || !stats.isFile())) {
     throw new TilecouchError('TARGET_EXISTS', { value: name, ...(!stats.isFile() && { why: 'it is not a file' }) })
   }
-  return guard(async () => {
-    await mkdir(path.dirname(name), { recursive: true })
-    const unlock = await lock(`${part}-lock`, name)
-    let isOpen = true
-    /** @type {import('node:fs/promises').FileHandle} */
-    let handle
-    try {
-      await rm(part, { force: true }) // of an earlier run; or a link or file of another user
-      handle = await open(part, 'wx', 0o600) // private layers are in it
-    } catch (error) {
-      await unlock()
-      throw error
-    }
-    return {
-      name,
-      write: bytes => guard(() => handle.appendFile(bytes)),
-      finish: () => guard(async () => {
-        await handle.sync()
-        await handle.close()
-        isOpen = false
-        for await (const read of readFileParts(part)) {
-          if (read.kind === 'documents') onRead?.(read.documents.docs.length)
-          else if (read.kind === 'trailer') await rename(part, name)
-        }
-        await syncFolder(path.dirname(name))
-        await unlock()
-      }),
-      async stop () {
-        if (isOpen) await handle.close().catch(() => {})
-        isOpen = false
-        await rm(part, { force: true })
-        await unlock()
-      }
-    }
-  })
-}
-
-/** Makes a new file name durable. */
-async function syncFolder (folder) {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } catch (error) {
-    if (!['EINVAL', 'ENOTSUP', 'EPERM'].includes(error.code)) throw error // file systems that need none
-  } finally {
-    await handle.close()
-  }
-}
-
-/** A stream, such as standard output. @param {NodeJS.WritableStream} stream @returns {Sink} */
-export function openStream (stream) {
-  let failure
-  stream.on('error', error => { failure ??= error })
-  const name = 'standard output'
+  await writingTo(name, () => mkdir(path.dirname(name), { recursive: true }))
+  const file = await AtomicFile.open(name, { mode: 0o600 }) // private layers are in it
   return {
     name,
-    write: bytes => new Promise((resolve, reject) => {
-      const fail = error =>
-        reject(new TilecouchError('TARGET_UNWRITABLE', { value: name, why: error.message }, { cause: error }))
-      if (failure) return fail(failure)
-      stream.write(bytes, error => error ? fail(error) : resolve(undefined))
+    write: bytes => file.write(bytes),
+    finish: () => file.finish(async part => {
+      for await (const read of readFileParts(part)) {
+        if (read.kind === 'documents') onRead?.(read.documents.docs.length)
+      }
     }),
-    finish: async () => {},
-    stop: async () => {}
+    discard: () => file.discard()
   }
 }

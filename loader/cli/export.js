@@ -1,11 +1,12 @@
 // tilecouch export
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { checkLayer, endOf, formatReference, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { exportLayer } from '../export/index.js'
 import { exportHistory, targetAt } from '../export/history.js'
-import { targetError, formatOf } from '../export/target.js'
+import { formatOf } from '../export/target.js'
+import { replaceFile, writingTo } from '../formats/atomic-file.js'
 import { namesIn } from '../formats/names.js'
 import { exportTree, nginxConfig } from '../export/tree/index.js'
 import { HIDDEN } from '../export/tree/paths.js'
@@ -210,7 +211,7 @@ async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, 
   const names = new Set([layer, ...await treesIn(folder)])
   const layers = (await store.layers()).filter(doc => names.has(doc.layer))
   const text = nginxConfig({ root: folder, gateway, layers })
-  try {
+  await writingTo(file, async () => {
     const before = await readFile(file, 'utf8').catch(error => {
       if (error.code === 'ENOENT') return undefined
       throw error
@@ -219,12 +220,8 @@ async function writeNginxConfig (store, { nginx: file, gateway, force }, layer, 
     if (before !== undefined && !force) {
       throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it has been edited' })
     }
-    await rm(`${file}.new`, { force: true }) // a link would lead elsewhere
-    await writeFile(`${file}.new`, text, { flag: 'wx' })
-    await rename(`${file}.new`, file)
-  } catch (error) {
-    throw targetError(error, file)
-  }
+    await replaceFile(file, text)
+  })
 }
 
 async function treesIn (folder) {

@@ -7,7 +7,7 @@ import { formatOf } from '../../core/upstream-address.js'
 import { wmtsOf } from '../../core/wmts.js'
 import { recordActivity } from '../store/activity.js'
 import { TilecouchError } from '../errors.js'
-import { targetError } from '../export/target.js'
+import { writingTo } from '../formats/atomic-file.js'
 import { checkSame } from '../load/same.js'
 import { storeStyle } from '../store/style/index.js'
 import { withDatabase, withStore } from './connect.js'
@@ -126,7 +126,7 @@ async function saveLayers (output, store, layer, { qgis: file, gateway, time }) 
   const place = { base: base.href.replace(/\/*$/, '/'), ...(gateway && { wmtsOf }) }
   const text = qgisLayers(doc, { ...place, time, times })
   if (!text) throw new TilecouchError('QGIS_GRID', { layer, isVector: doc.format === formats.mvt.ext })
-  await writeFile(file, text).catch(error => { throw targetError(error, file) })
+  await writingTo(file, () => writeFile(file, text))
   const what = time === undefined ? plural(times.length, 'edition') : `the map of ${time}`
   output.note(`Wrote ${file}: ${what}, from ${base.href}`)
 }

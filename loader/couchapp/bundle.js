@@ -3,11 +3,12 @@
 // is a separate file.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { TilecouchError } from '../errors.js'
+import { replaceFile } from '../formats/atomic-file.js'
 
 const GRIDS = 'tilecouch-grids.esm.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -274,8 +275,8 @@ export class BundleCache {
     const stated = await this.#digestOfAll(inputs) + digest(bytes)
     try {
       await mkdir(this.files, { recursive: true })
-      await replace(`${file}.bundle`, bytes)
-      await replace(`${file}.json`, JSON.stringify({ inputs, digest: stated, imports }))
+      await replaceFile(`${file}.bundle`, bytes)
+      await replaceFile(`${file}.json`, JSON.stringify({ inputs, digest: stated, imports }))
     } catch {
       // the folder may be read-only: the next deployment builds the bundle again
     }
@@ -297,11 +298,4 @@ export class BundleCache {
     if (!pending) this.#digests.set(file, pending = readFile(file).then(digest, () => ''))
     return pending
   }
-}
-
-/** Two processes may write it at once. */
-async function replace (file, content) {
-  const temporary = `${file}.${process.pid}`
-  await writeFile(temporary, content)
-  await rename(temporary, file)
 }

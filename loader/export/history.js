@@ -4,7 +4,8 @@ import { checkLayer } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { nameTime } from '../load/dated.js'
 import { checkTerms, exportLayer } from './index.js'
-import { find, formatOf } from './target.js'
+import { find } from '../formats/atomic-file.js'
+import { formatOf } from './target.js'
 
 const PLACE = '{time}'
 

@@ -2,13 +2,13 @@
 // what is written, and turns failures of the file system into errors of the catalogue.
 //
 // To add a format: a module with `open(path, options)`, and its name in the list below.
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { extensionOf, gridOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { Extent } from '../../core/store/extent.js'
-import { isDiskFull } from '../formats/system.js'
-import { lock } from './lock.js'
+import { find, targetError, writingTo } from '../formats/atomic-file.js'
+import { lock } from '../formats/lock.js'
 
 /**
  * @typedef {object} TargetTile
@@ -79,20 +79,7 @@ export async function formatOf (target, format) {
   return extension
 }
 
-// codes of errors of the system and of SQLite, with which a target cannot be written
-const OF_SYSTEM = /^(E[A-Z0-9]+|SQLITE_(IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|BUSY|LOCKED)\w*)$/
-
 const isFolder = async name => (await find(name))?.isDirectory() ?? false
-
-/** @returns {Promise<import('node:fs').Stats | undefined>} */
-export async function find (name) {
-  try {
-    return await stat(name)
-  } catch (error) {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-    throw targetError(error, name)
-  }
-}
 
 /** Throws TARGET_EXISTS if an export must not touch what is there. The writer of folders checks what a folder holds. */
 async function checkFree (name, format, force) {
@@ -101,16 +88,6 @@ async function checkFree (name, format, force) {
   if (stats.isDirectory()) throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is a folder' })
   if (format === 'folder') throw new TilecouchError('TARGET_EXISTS', { value: name, why: 'it is no folder' })
   if (!force) throw new TilecouchError('TARGET_EXISTS', { value: name })
-}
-
-/** Failures of the file system, as errors of the catalogue. */
-export function targetError (error, target) {
-  if (error instanceof TilecouchError) return error
-  if (isDiskFull(error)) return new TilecouchError('DISK_FULL', { where: target }, { cause: error })
-  if (typeof error.code === 'string' && OF_SYSTEM.test(error.code)) {
-    return new TilecouchError('TARGET_UNWRITABLE', { value: target, why: error.message }, { cause: error })
-  }
-  return error
 }
 
 /** A target that is open, with what went into it. */
@@ -171,12 +148,8 @@ export class Opened {
     }
   }
 
-  async #guard (action) {
-    try {
-      return await action()
-    } catch (error) {
-      throw targetError(error, this.name)
-    }
+  #guard (action) {
+    return writingTo(this.name, action)
   }
 }
 

@@ -1,11 +1,12 @@
 // The databases of a server: a folder each, opened on first use. A folder holds the documents (PouchDB over
 // LevelDB), the view indexes and _security, so that deleting a database is deleting its folder.
 import { EventEmitter } from 'node:events'
-import { mkdir, readFile, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm, statfs } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { fingerprint } from '../../core/fingerprint.js'
+import { replaceFile } from '../../loader/formats/atomic-file.js'
 import { HttpError, diskFull, noDatabase } from './errors.js'
 import { guardedLevel } from './level.js'
 import { ViewIndexes } from './views/index.js'
@@ -141,9 +142,7 @@ export class Database extends EventEmitter {
   }
 
   async setSecurity (security) {
-    const file = join(this.dir, 'security.json')
-    await writeFile(`${file}.new`, JSON.stringify(security), { flush: true })
-    await rename(`${file}.new`, file)
+    await replaceFile(join(this.dir, 'security.json'), JSON.stringify(security), { flush: true })
     this.security = security
   }
 

@@ -4,7 +4,15 @@ import { createProgram } from '../../loader/cli/program.js'
 import { addServerCommands } from '../../server/commands.js'
 
 /** A stream that remembers what was written. */
-export const memory = () => ({ text: '', write (chunk) { this.text += chunk; return true } })
+export const memory = () => ({
+  text: '',
+  on () {},
+  write (chunk, written = () => {}) {
+    this.text += chunk
+    written()
+    return true
+  }
+})
 
 const openEmbedded = async () => { throw new Error('no embedded store here') }
 

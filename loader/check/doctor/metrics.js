@@ -1,8 +1,8 @@
 // A report as metrics for Prometheus, in a file that node_exporter reads (--collector.textfile.directory). They have
 // what no server counts: expired tiles, versions beyond the retention policy, how far indexes and mirrors are behind.
-import { rename, writeFile } from 'node:fs/promises'
 import { Gauge, Registry } from 'prom-client'
 import { TilecouchError } from '../../errors.js'
+import { replaceFile } from '../../formats/atomic-file.js'
 import { STATES } from './inspection.js'
 
 const FINDING = ['store', 'area', 'check']
@@ -34,10 +34,8 @@ export async function metricsOf ({ url: store, findings, counts, time, seconds }
 
 /** Replaces the file at once: a reader sees the old or the new one. */
 export async function writeMetrics (file, report) {
-  const part = `${file}.${process.pid}.part` // node_exporter reads only .prom
   try {
-    await writeFile(part, await metricsOf(report), { mode: 0o644 })
-    await rename(part, file)
+    await replaceFile(file, await metricsOf(report), { mode: 0o644 }) // until then no .prom, which node_exporter reads
   } catch (error) {
     throw new TilecouchError('TARGET_UNWRITABLE', { value: file, why: error.message }, { cause: error })
   }

@@ -1,11 +1,7 @@
 // Lists of the tiles that differ, as JSON lines or as polygons for a map, written as they come.
-import { once } from 'node:events'
-import { open, rename, rm, stat } from 'node:fs/promises'
 import { gridOf } from '../../../core/index.js'
 import { union } from '../../../core/store/extent.js'
-import { TilecouchError } from '../../errors.js'
-import { lock } from '../lock.js'
-import { targetError } from '../target.js'
+import { AtomicFile, openOutput } from '../../formats/atomic-file.js'
 
 const DIGITS = 10 // of a degree: a hundredth of a millimetre, and a hundredth of a tile of zoom 30
 
@@ -20,9 +16,9 @@ export class ListReport {
   tiles = 0
 
   /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
-  static open = async (file, stdout) => new ListReport(file === '-' ? new Stream(stdout) : await AtomicFile.open(file))
+  static open = async (file, stdout) => new ListReport(await openOutput(file, stdout))
 
-  /** @param {AtomicFile | Stream} out */
+  /** @param {Awaited<ReturnType<typeof openOutput>>} out */
   constructor (out) {
     this.#out = out
   }
@@ -35,21 +31,6 @@ export class ListReport {
 
   finish () { return this.#out.finish() }
   discard () { return this.#out.discard() }
-}
-
-/** Writes no faster than it is read. */
-class Stream {
-  /** @param {NodeJS.WritableStream} stream */
-  constructor (stream) {
-    this.stream = stream
-  }
-
-  async write (text) {
-    if (!this.stream.write(text)) await once(this.stream, 'drain')
-  }
-
-  async finish () {}
-  async discard () {}
 }
 
 /** A FeatureCollection as RFC 7946 has it, one polygon a tile. */
@@ -138,10 +119,10 @@ export class FeatureReport {
    * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
    */
   static open = async (file, stdout, options) =>
-    new FeatureReport(file === '-' ? new Stream(stdout) : await AtomicFile.open(file), options)
+    new FeatureReport(await openOutput(file, stdout), options)
 
   /**
-   * @param {AtomicFile | Stream} out
+   * @param {Awaited<ReturnType<typeof openOutput>>} out
    * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
    */
   constructor (out, { name, changes }) {
@@ -166,87 +147,4 @@ export class FeatureReport {
   }
 
   discard () { return this.#out.discard() }
-}
-
-const BUFFER = 65536 // characters collected before they are written
-
-/** An empty file in place of one that was left. A link that somebody put there is not followed. */
-async function openNew (file) {
-  await rm(file, { force: true })
-  return open(file, 'wx')
-}
-
-/** A text file that gets its final name only when it is complete. */
-class AtomicFile {
-  #file
-  #part
-  #handle
-  #unlock
-  #text = ''
-
-  /** @param {string} file */
-  static async open (file) {
-    let unlock
-    try {
-      const isFolder = (await stat(file).catch(() => undefined))?.isDirectory()
-      if (isFolder) throw new TilecouchError('TARGET_EXISTS', { value: file, why: 'it is a folder' })
-      unlock = await lock(`${file}.part-lock`, file)
-      return new AtomicFile(file, await openNew(`${file}.part`), unlock)
-    } catch (error) {
-      await unlock?.()
-      throw targetError(error, file)
-    }
-  }
-
-  constructor (file, handle, unlock) {
-    this.#file = file
-    this.#part = `${file}.part`
-    this.#handle = handle
-    this.#unlock = unlock
-  }
-
-  /** @param {string} text */
-  async write (text) {
-    this.#text += text
-    if (this.#text.length >= BUFFER) await this.#flush()
-  }
-
-  /** Forgets what was written. */
-  async restart () {
-    this.#text = ''
-    await this.#try(async () => {
-      await this.#handle.truncate(0)
-      await this.#handle.close()
-      this.#handle = await openNew(this.#part)
-    })
-  }
-
-  async #flush () {
-    const text = this.#text
-    this.#text = ''
-    await this.#try(() => this.#handle.writeFile(text))
-  }
-
-  async finish () {
-    await this.#flush()
-    await this.#try(async () => {
-      await this.#handle.close()
-      await rename(this.#part, this.#file)
-      await this.#unlock()
-    })
-  }
-
-  async discard () {
-    await this.#handle.close().catch(() => {})
-    await rm(this.#part, { force: true }).catch(() => {})
-    await this.#unlock().catch(() => {})
-  }
-
-  async #try (action) {
-    try {
-      return await action()
-    } catch (error) {
-      throw targetError(error, this.#file)
-    }
-  }
 }

@@ -1,8 +1,9 @@
 // What is kept beside a tree from one run to the next: up to where the changes of the store are in it (it may be behind
 // the files, never ahead of them), and which times no new file may have.
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import { toSeconds } from '../../../core/index.js'
+import { replaceFile } from '../../formats/atomic-file.js'
 
 const MOST = 2000 // spent times that are remembered; beyond those files have the moment at which they are written
 
@@ -32,9 +33,7 @@ export async function readState (file) {
 
 /** @param {TreeState} state @param {string} tmp a folder of the same file system */
 export async function writeState (file, state, tmp) {
-  const temporary = `${tmp}/place-${process.pid}`
-  await writeFile(temporary, JSON.stringify(state, null, 2) + '\n')
-  await rename(temporary, file)
+  await replaceFile(file, JSON.stringify(state, null, 2) + '\n', { temporary: `${tmp}/place-${process.pid}` })
 }
 
 /** What of a layer is exported, as a text that is the same for the same. */

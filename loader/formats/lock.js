@@ -5,8 +5,8 @@ import { rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TilecouchError } from '../errors.js'
-import { readSmallFile } from '../formats/files.js'
-import { isRunning } from '../formats/system.js'
+import { readSmallFile } from './files.js'
+import { isRunning } from './system.js'
 
 export const lockDefaults = {
   pause: 20, // milliseconds before looking again, while another one removes a stale lock
