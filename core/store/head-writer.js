@@ -107,6 +107,21 @@ export class HeadWriter {
 
   /** One decision and one write for each tile. Answers those that must be decided again. */
   async #round (tiles) {
+    await this.#readStatements(tiles)
+    const unclear = tiles.filter(tile => this.#mustSettle(tile))
+    const steps = await this.#decide(tiles.filter(tile => !unclear.includes(tile)))
+    const writes = steps.filter(step => !this.#isDone(step, unclear))
+    const again = []
+    const copies = await this.#copies(writes.filter(({ action }) => action === 'advance'), again)
+    const copied = await this.#writeFirst(writes, copies, again)
+    await this.#overwriteHeads(copied, again)
+    await this.#settle(await this.#withExpectedHead(unclear))
+    if (writes.length && !this.inManifest) await this.#lookAgain(writes.map(({ tile }) => tile))
+    return again
+  }
+
+  /** Reads the statements of all layers of the tiles. They decide which tiles must be settled. */
+  async #readStatements (tiles) {
     const layers = [...new Set(tiles.map(({ layer }) => layer))].map(layer => this.statements.of(layer))
     // a load reads statements once, and again when it ends; single writes may go on for long
     const isFresh = this.#hasBegun && !this.inManifest
@@ -116,27 +131,20 @@ export class HeadWriter {
     // the run of a single write is greater than those before it, whatever the clocks of two machines say
     const last = layers.reduce((latest, { lastRun }) => lastRun > latest ? lastRun : latest, '')
     if (!this.inManifest && this.run <= last) this.run = newRun(last)
-    const unclear = tiles.filter(tile => this.#mustSettle(tile))
-    const steps = await this.#decide(tiles.filter(tile => !unclear.includes(tile)))
-    const again = []
-    const work = []
-    for (const step of steps) {
-      const { tile, action, head } = step
-      if (action === 'settle') {
-        tile.mustSettle = true
-        unclear.push(tile)
-      } else if (action === 'taken') this.#fail(tile, 'VERSION_TAKEN', { time: tile.time })
-      // "unchanged" because an earlier try of ours got through although its answer did not
-      else if (action === 'unchanged') this.report(tile, (tile.time === head?.time && tile.tried) || 'unchanged')
-      else work.push(step)
-    }
-    const copies = await this.#copies(work.filter(({ action }) => action === 'advance'), again)
-    const copied = await this.#writeFirst(work, copies, again)
-    await this.#overwriteHeads(copied, again)
-    const expected = await this.#withExpectedHead(unclear)
-    if (expected.length) await this.#settle(expected)
-    if (work.length && !this.inManifest) await this.#lookAgain(work.map(({ tile }) => tile))
-    return again
+  }
+
+  /**
+   * Whether nothing is to be written for a step: its outcome is reported. A tile that must be settled is added to the
+   * unclear ones. Example: the head shows the same image since an earlier time, and the step is "unchanged".
+   */
+  #isDone ({ tile, action, head }, unclear) {
+    if (action === 'settle') {
+      tile.mustSettle = true
+      unclear.push(tile)
+    } else if (action === 'taken') this.#fail(tile, 'VERSION_TAKEN', { time: tile.time })
+    // "unchanged" because an earlier try of ours got through although its answer did not
+    else if (action === 'unchanged') this.report(tile, (tile.time === head?.time && tile.tried) || 'unchanged')
+    return ['settle', 'taken', 'unchanged'].includes(action)
   }
 
   /** Without those whose head has another revision than expected. */
@@ -328,6 +336,7 @@ export class HeadWriter {
   }
 
   async #settle (tiles) {
+    if (!tiles.length) return
     const byId = new Map(tiles.map(tile => [tile.id, tile]))
     /** @type {Map<string, any>} */
     const incoming = new Map(tiles.map(tile => [tile.id, this.#incomingOf(tile)]))

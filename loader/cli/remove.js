@@ -154,7 +154,7 @@ async function whichOf (options) {
 async function removalOf (store, layer, { all, edition, file, area, zooms, since, until }) {
   if (all) return options => removeLayer(store, layer, options)
   if (edition !== undefined) return options => removeEdition(store, layer, edition, options)
-  const tiles = file === undefined ? undefined : await readTiles(file)
+  const tiles = file === undefined ? undefined : await readTileList(file)
   return options => removeTiles(store, layer, { area, zooms, only: tiles, since, until, ...options })
 }
 
@@ -172,7 +172,7 @@ async function editionOf (store, layer, written) {
 }
 
 /** Tiles of a list. They are kept in memory, so that those that were announced are removed. */
-async function readTiles (file) {
+async function readTileList (file) {
   const tiles = []
   try {
     const input = file === '-' ? process.stdin : createReadStream(file, { fd: openRegular(file) })

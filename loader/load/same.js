@@ -4,7 +4,7 @@ import { TILE_ATTACHMENT, isLayerField, tileId } from '../../core/index.js'
 import { canonicalText } from '../../core/features.js'
 import { Semaphore } from '../../core/promises.js'
 import { TilecouchError } from '../errors.js'
-import { readListed } from '../store/fetch.js'
+import { readBytesOf } from '../store/fetch.js'
 import { describe } from '../store/reader.js'
 import { digestOf } from '../store/tile.js'
 import { isGzip, unpack } from '../formats/unpack.js'
@@ -100,7 +100,7 @@ export class SameTiles {
       })
       const listed = others.map(({ tile }) => versions.get(tile.id))
       const { couch } = this.#store
-      const storedTiles = await readListed(couch, listed, { signal: this.#of.signal })
+      const storedTiles = await readBytesOf(couch, listed, { signal: this.#of.signal })
       const bytes = new Map(others.map(({ tile }, index) => [tile.id, storedTiles[index]?.bytes]))
       for (const { tile, resolve } of asked) resolve(bytes.get(tile.id))
     } catch (error) {

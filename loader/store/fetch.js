@@ -31,7 +31,7 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
   const { signal: own, end } = childSignal(signal)
   try {
     const answers = pMapIterable(batchesOf(listed, { most, bytes }), async batch => {
-      const tiles = await readListed(couch, batch, { signal: own })
+      const tiles = await readBytesOf(couch, batch, { signal: own })
       return batch.map((one, index) => ({ one, version: tiles[index] }))
     }, { concurrency: concurrency ?? fetchDefaults.concurrency })
     for await (const answer of answers) {
@@ -53,7 +53,7 @@ export async function * fetchListed (couch, listed, { signal, concurrency, onMis
  * @param {{signal?: AbortSignal}} [options]
  * @returns {Promise<(Fetched | undefined)[]>}
  */
-export async function readListed (couch, listed, { signal } = {}) {
+export async function readBytesOf (couch, listed, { signal } = {}) {
   const rows = await couch.docs(listed.map(({ id }) => id), { attachments: true, signal })
   const versions = rows.map(({ doc }, index) => isListed(doc, listed[index]) ? withBytes(doc) : undefined)
   // what was a head when it was listed and has another time now has moved to the past

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { peerOf } from '../../loader/store/peer.js'
 import { Store } from '../../loader/store/index.js'
 import { digestOf } from '../../loader/store/tile.js'
-import { readListed } from '../../loader/store/fetch.js'
+import { readBytesOf } from '../../loader/store/fetch.js'
 import { backends } from '../support/backends.js'
 import { png } from '../support/tiles.js'
 
@@ -68,7 +68,7 @@ describe('a CouchDB that compresses tiles', function () {
   it('left tiles that are read as they are, and keep their bytes when they go to the past', async () => {
     await storePacked(T1, png(1))
     assert.deepEqual((await store.at('osm', 3, 1, 2, '2022')).bytes, png(1))
-    const [listed] = await readListed(store.couch, [/** @type {any} */ ({ id: ID, layer: 'osm', z: 3, x: 1, y: 2, time: T1 })])
+    const [listed] = await readBytesOf(store.couch, [/** @type {any} */ ({ id: ID, layer: 'osm', z: 3, x: 1, y: 2, time: T1 })])
     assert.deepEqual(listed?.bytes, png(1))
     assert.deepEqual((await store.write([version(T3, 3), version(T2, 2)])).failures, [])
     for (const [time, seed] of /** @type {[string, number][]} */ ([['2022', 1], ['2023', 2], ['2024', 3]])) {

@@ -1,7 +1,7 @@
 // Which features of vector tiles differ: the tiles that a diff names are read, decoded and compared.
 import { FeatureDiff } from '../../../core/features.js'
 import { TilecouchError } from '../../errors.js'
-import { readListed } from '../../store/fetch.js'
+import { readBytesOf } from '../../store/fetch.js'
 import { isGzip, unpack } from '../../formats/unpack.js'
 import { checkVectorTile } from '../../check/files/vector-tile.js'
 import { diff } from './index.js'
@@ -76,7 +76,7 @@ export class FeatureChanges {
     this.#batch = []
     this.#bytes = 0
     const listed = batch.flatMap(({ sides }) => sides.filter(Boolean))
-    const storedTiles = await readListed(this.#couch, listed, { signal: this.#signal })
+    const storedTiles = await readBytesOf(this.#couch, listed, { signal: this.#signal })
     const read = new Map(listed.map((entry, index) => [entry, storedTiles[index]]))
     for (const { change: { z, x, y }, sides } of batch) {
       const stored = sides.map(side => side && read.get(side))

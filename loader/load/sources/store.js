@@ -2,7 +2,7 @@
 import { endOf, formatReference, gridOf } from '../../../core/index.js'
 import { TilecouchError } from '../../errors.js'
 import { parseDatabaseUrl } from '../../store/secrets.js'
-import { readListed } from '../../store/fetch.js'
+import { readBytesOf } from '../../store/fetch.js'
 import { readAhead } from './ahead.js'
 import { openStore, readWithin } from './database.js'
 
@@ -32,7 +32,7 @@ export async function open (name, { from, layer: into, area: given, zooms, home,
     ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
     tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (
       // null: it is gone since it was listed
-      (await readListed(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
+      (await readBytesOf(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
     ))),
     close () {}
   }

@@ -146,7 +146,7 @@ export async function removeTiles (store, layer, { area: given, zooms, only, sin
       for await (const batch of batchesOf(only, { most: BATCH, bytes: Infinity })) {
         const tiles = [...new Set(batch.map(({ z, x, y }) => tileId(layer, z, x, y)))]
         await remover.state(layer, { ...times, tiles })
-        for (const tile of await readListed(store.couch, tiles, signal)) await take(tile)
+        for (const tile of await listTilesById(store.couch, tiles, signal)) await take(tile)
         await remover.flush()
       }
     } else {
@@ -168,7 +168,7 @@ async function begin (store, options) {
 }
 
 /** Tiles as the primary index has them. @returns {Promise<import('../../store/list.js').ListedTile[]>} */
-async function readListed (couch, ids, signal) {
+async function listTilesById (couch, ids, signal) {
   const tiles = await readTileLeaves(couch, ids, signal)
   return tiles.map(({ heads, pasts }) => [...pasts, ...heads.slice(0, 1)]).filter(docs => docs.length).map(tileOf)
 }
@@ -190,7 +190,7 @@ export async function removeEdition (store, layer, time, options = {}) {
   for (let pass = 0, found = true; found && pass < remover.limits.passes; pass++) {
     found = false
     for await (const ids of documentsAt(store.couch, layer, time, options.signal)) {
-      for (const tile of await readListed(store.couch, [...new Set(ids.map(headId))], options.signal)) {
+      for (const tile of await listTilesById(store.couch, [...new Set(ids.map(headId))], options.signal)) {
         const versions = tile.versions.filter(version => version.time === time)
         found ||= versions.length > 0
         await remover.take(tile, versions)
