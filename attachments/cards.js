@@ -2,7 +2,7 @@
 // the map or the timeline, and closed by its button, by Escape, or by what opened it.
 import { element } from '../client/timeline/dom.js'
 import { iconButton } from './dom.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
 

@@ -3,9 +3,18 @@
 import { Clock } from '../client/engine/clock.js'
 import { CompareControl } from '../client/leaflet/compare-control.js'
 import { time as written } from './format.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const LONGEST_WAIT = 1500 // milliseconds after which a left side that has nothing to show need not be waited for
+
+const texts = words.compare.control
+
+/** @type {any} as the control of the library takes them */
+const controlWords = {
+  ...texts,
+  swipe: (left, leftShare, right, rightShare) => texts.swipe({ left, leftShare, right, rightShare }),
+  fade: (left, leftShare, right, rightShare) => texts.fade({ left, leftShare, right, rightShare })
+}
 
 export const MODES = /** @type {const} */ (['swipe', 'side', 'fade'])
 
@@ -98,7 +107,7 @@ export class Comparison {
     const place = { zIndex: stack.zIndexOf() - 1, opacity: stack.opacityOf() }
     const layer = this.#stage.open(doc, { clock, preload: 0, ...place })
     const control = new CompareControl(layer, this.#stage.layer, {
-      mode: this.mode, label: words.compare.handle, words: words.compare.control
+      mode: this.mode, label: words.compare.handle, words: controlWords
     })
     control.on('splitchange', () => this.#stage.fire('split'))
     this.#shown = { layer, clock, control, to: this.#stage.range?.to }

@@ -1,7 +1,7 @@
 // A text to copy, with its button.
 import { element } from '../client/timeline/dom.js'
 import { button } from './dom.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 /** As a shell takes it. @param {string | number} text */
 export const shellWord = text =>

@@ -2,7 +2,7 @@
 // of their own, offline.js, which is loaded only when something is on the device, or when the button is pressed.
 import { wait } from '../client/source/wait.js'
 import { formats, tileId, versionId } from '../core/index.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const DEVICE_TIMEOUT = 3000 // milliseconds that a map which could come from the store waits for the device
 

@@ -3,7 +3,7 @@
 import { element } from '../client/timeline/dom.js'
 import { Watch, button, toggle } from './dom.js'
 import { date, percent, time as written } from './format.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 export const PAGE = 50 // editions read, and shown, at once: a layer loaded every hour has thousands, of a kB each
 const MANY = 12 // editions from which on there is a search
@@ -174,7 +174,7 @@ export class Editions {
       if (one === NEWEST) return itemOf(one)
       const { time, tiles } = one
       const share = this.#tiles ? percent(Math.min(tiles / this.#tiles, 1)) : ''
-      return { ...itemOf(known.get(time) ?? { time, finished: time }), share: words.editions.share(share, tiles) }
+      return { ...itemOf(known.get(time) ?? { time, finished: time }), share: [share, words.tiles(tiles)].filter(Boolean).join(' · ') }
     }
   }
 

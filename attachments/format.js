@@ -2,7 +2,7 @@
 import { timelineWords as english } from '../client/timeline/words.js'
 import { zoneOf } from '../client/timeline/zones.js'
 import { formatsOf } from './words/dates.js'
-import { locale, words } from './words/index.js'
+import { locale, words } from './words.js'
 import { lazy } from './words/lazy.js'
 
 const formats = formatsOf(locale, words.numbers)

@@ -1,7 +1,7 @@
 // What keys do while the map has the focus, or nothing has. Arrows, + and - are Leaflet's as soon as the map has it.
 import { element } from '../client/timeline/dom.js'
 import { isEmbedded } from './take/entry.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const NAME = 'keys'
 const PAN = 80 // pixels, as Leaflet's

@@ -7,7 +7,7 @@ import { button } from './dom.js'
 import { Editions } from './editions.js'
 import { count, size, time as written, zooms } from './format.js'
 import { databaseUrl, template } from './store.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 export class LayerDetails {
   editions

@@ -1,7 +1,7 @@
 // The map itself: its place, how a layer fits into it, and which place the user picks.
 import L from 'leaflet'
 import { corners } from '../client/leaflet/layer-options.js'
-import { locale, words } from './words/index.js'
+import { locale, words } from './words.js'
 
 const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged
 const WORLD_WIDTH = 300 // degrees: a layer wider than this is the whole world

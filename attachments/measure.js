@@ -1,7 +1,7 @@
 // Measures on the map: a way from click to click, and what it encloses.
 import L from 'leaflet'
 import { area, distance } from './format.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const TOPIC = 'measure'
 const SLIP = 8 // pixels a finger may slip and still click
@@ -98,7 +98,8 @@ export class Measure {
     if (places.length) this.#draw(places)
     const length = places.slice(1).reduce((sum, place, at) => sum + this.#map.distance(places[at], place), 0)
     const text = places.length < 2 ? words.measure.hint
-      : places.length === 2 ? distance(length) : words.measure.both(distance(length), area(areaOf(places)))
+      : places.length === 2 ? distance(length)
+        : words.measure.both({ length: distance(length), area: area(areaOf(places)) })
     this.#notices.show(TOPIC, {
       text,
       ...(places.length && { action: { label: words.measure.undo, run: () => this.#undo() } }),

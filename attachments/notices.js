@@ -3,7 +3,7 @@
 import { element } from '../client/timeline/dom.js'
 import { shellWord } from './copy.js'
 import { button, iconButton } from './dom.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 /**
  * @typedef {{text: string, tone?: 'info' | 'warn', action?: {label: string, run: () => void}, onClose?: () => void}}
@@ -54,7 +54,9 @@ const paragraphs = texts => texts.map(text => element('p', null, text))
 /** @param {Error & {status?: number}} error */
 export function failure (error, retry) {
   const isOffline = !navigator.onLine && error.status === undefined
-  const { head, texts } = isOffline ? words.offlineNow : words.storeAway(error.message)
+  const { storeAway, offlineNow } = words
+  const away = { head: storeAway.head, texts: [error.message, storeAway.text] }
+  const { head, texts } = isOffline ? offlineNow : away
   const node = notice(head, ...paragraphs(texts), button(words.again, retry, { class: 'primary' }))
   node.setAttribute('role', 'alert')
   return node

@@ -3,7 +3,7 @@
 import L from 'leaflet'
 import { element } from '../client/timeline/dom.js'
 import { address } from './layer-details.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 /** Whether the map of this page cannot draw a layer because of its grid. */
 export const isInOtherGrid = ({ grid }) => grid !== undefined && grid !== 'WebMercatorQuad'

@@ -7,7 +7,7 @@ import { LayerDetails } from './layer-details.js'
 import { MANY, groupsOf, isGrouped, sortLayers } from './layer-order.js'
 import { isInOtherGrid } from './other-grid.js'
 import { StackPanel } from './stack-panel.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 /** @typedef {import('./store.js').Layer} Layer */
 

@@ -9,7 +9,7 @@
 //   base=land       the map under it: a layer, - for none, * for the operator's
 //   layers=a:40,*   what lies over each other, from the bottom up, with opacity in percent; * is the layer shown
 import { endOf, isLayer } from '../core/index.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const MODES = ['swipe', 'side', 'fade']
 

@@ -3,17 +3,20 @@
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
 import { time as written } from './format.js'
-import { words } from './words/index.js'
+import { say, words } from './words.js'
 
 const FADE_TIME = 300 // milliseconds until what went is gone
 
 /** What an error of the layer means to the user. */
 const meaningOf = ({ code, message }, name) =>
-  (words.problems.codes[code] ?? words.problems.other)(name, message)
+  say(words.problems.codes[code] ?? words.problems.other, { name, message })
 
 /** What is to be seen while only the device answers. */
-const fromDevice = since =>
-  words.problems.fromDevice(navigator.onLine, since ? written(`${since.slice(0, 16)}:00Z`) : undefined)
+function fromDevice (since) {
+  const { codes, isOffline, fromDevice: whole, partlyFromDevice } = words.problems
+  const state = navigator.onLine ? codes.UNREACHABLE : isOffline
+  return since ? whole({ state, time: written(`${since.slice(0, 16)}:00Z`) }) : partlyFromDevice(state)
+}
 
 /** @param {import('./map.js').MapView} view */
 export function showProblems (stage, notices, view, onRetry, device) {

@@ -4,7 +4,7 @@ import { element } from '../client/timeline/dom.js'
 import { button, toggle } from './dom.js'
 import { size, time as written } from './format.js'
 import { Sides } from './sides.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const NAME = 'range'
 

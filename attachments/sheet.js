@@ -1,5 +1,5 @@
 // The box of the panel: it can be folded away, and on a phone it is a sheet below the map that begins folded.
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const MARGIN = 16 // pixels around the box
 

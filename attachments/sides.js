@@ -4,7 +4,7 @@ import { choices, fillSelect } from './dom.js'
 import { byName, date, time as written, zoneId } from './format.js'
 import { MODES } from './comparison.js'
 import { isInOtherGrid } from './other-grid.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const NEWEST = '' // as the value of an option
 /** @type {any[]} */

@@ -5,7 +5,7 @@ import { fillSelect, iconButton } from './dom.js'
 import { percent } from './format.js'
 import { isInOtherGrid } from './other-grid.js'
 import { CHOSEN } from './stack.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 export class StackPanel {
   #stack

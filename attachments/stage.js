@@ -9,7 +9,7 @@ import { loadScript } from './device.js'
 import { setZone, timelineWords } from './format.js'
 import { isInOtherGrid } from './other-grid.js'
 import { LayerStack } from './stack.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const FADE = 180 // milliseconds from version to version
 const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time

@@ -3,7 +3,7 @@
 import { STORE_ID, blockId, editionId, pastRange, settingsOf, soundOf, tileId, timeline } from '../core/index.js'
 import { Block, contentOf, isPlace, placeOfTile } from '../core/store/blocks.js'
 import { addUp } from '../core/store/layer-stats.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const TIMEOUT = 20000 // milliseconds until a request counts as unanswered
 const SHORT_TIMEOUT = 4000 // milliseconds of it, where the device can answer instead

@@ -1,6 +1,8 @@
 /* global SHELL, clients -- SHELL is written before this when it is composed: {version, files: name -> sha-256} */
 // The service worker: keeps the viewer's own files, so that the page opens without a network. What a store holds never
 // comes by here: tiles and documents on the device are PouchDB's.
+import { languageOf } from './words/locale.js'
+
 const worker = /** @type {any} */ (globalThis)
 const { scope } = worker.registration
 const TIMEOUT = 4000 // milliseconds until a network without an answer counts as away
@@ -8,8 +10,10 @@ const PAGE = 'index.html'
 // not needed for the page to open, and as large as all the others: kept when the page has been open for a while, or at
 // once where there is something on the device
 const LATER = ['offline.js', 'take.js']
-// larger than all of these: kept when a page asks for it, to draw a vector layer
-const VECTORS = ['vector.js']
+// kept when a page asks for it: larger than all of these, to draw a vector layer; or the words of another language than
+// those of the browser
+const ownWords = ['en', languageOf(worker.navigator.languages)].map(language => `words.${language}.json`)
+const isOptional = name => name === 'vector.js' || (name.startsWith('words.') && !ownWords.includes(name))
 // of a file, that matter to the page
 const HEADERS = ['content-type', 'content-security-policy', 'x-content-type-options']
 
@@ -41,7 +45,7 @@ const keepMore = names => keep(names).catch(() => {})
 async function install () {
   const { version, files } = SHELL
   try {
-    await keep(Object.keys(files).filter(name => ![...LATER, ...VECTORS].includes(name)))
+    await keep(Object.keys(files).filter(name => !LATER.includes(name) && !isOptional(name)))
   } catch (error) {
     await caches.delete(cacheOf(version))
     throw error // the browser tries again at the next visit
@@ -78,8 +82,8 @@ function answerTo (request) {
 }
 
 async function file (request, version) {
-  const isVectors = version === SHELL.version && VECTORS.some(name => request.url === addressOf(name, version))
-  if (isVectors) await keepMore(VECTORS)
+  const names = version === SHELL.version ? Object.keys(SHELL.files) : []
+  await keepMore(names.filter(name => isOptional(name) && request.url === addressOf(name, version)))
   return await cached(request.url, version) ?? fetch(request)
 }
 

@@ -5,7 +5,7 @@ import { asOf, expiryOf, now, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
 import { button, icon, picture } from './dom.js'
 import { brief, size, time as written, zoneName } from './format.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const NAME = 'tile'
 const PAGE = 50 // versions read and shown at once
@@ -105,7 +105,9 @@ export class TileCard {
     body.replaceChildren(
       ...this.#features ? [this.#features] : [],
       this.#shown,
-      element('p', { class: 'hint' }, (more ? words.place.last : words.place.versions)(number, zoneName(this.#versions[0].time))),
+      element('p', { class: 'hint' }, (more ? words.place.last : words.place.versions)({
+        count: number, zone: zoneName(this.#versions[0].time)
+      })),
       element('ul', { class: 'versions' }, ...[...this.#versions].reverse().map(version => this.#item(version))),
       more ? button(words.place.older, () => { this.#limit += 4 * PAGE; this.refresh() }, { class: 'secondary' }) : '',
       this.#details)

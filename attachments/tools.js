@@ -3,7 +3,7 @@ import L from 'leaflet'
 import { element, write } from '../client/timeline/dom.js'
 import { icon, iconButton, soon } from './dom.js'
 import { isEmbedded } from './take/entry.js'
-import { words } from './words/index.js'
+import { words } from './words.js'
 
 const LOCATE = { enableHighAccuracy: true, timeout: 15000, maximumAge: 60000 } // milliseconds
 

@@ -28,7 +28,7 @@ import { isEmbedded, takeAway } from './take/entry.js'
 import { Thumbnails } from './thumbnails.js'
 import { TileCard } from './tile-card.js'
 import { addTools } from './tools.js'
-import { translate, words } from './words/index.js'
+import { translate, words } from './words.js'
 
 const WRITE_INTERVAL = 200 // milliseconds: browsers refuse to write the address for every frame
 const REREAD_DELAY = 1500 // milliseconds: a load changes the store for a while
@@ -159,7 +159,7 @@ async function follow (hash = location.hash) {
   const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
   const isUnknown = wanted.layer && !known
-  const problems = isUnknown ? [words.link.unknown(wanted.layer?.slice(0, 63), store.isAway)] : wanted.problems
+  const problems = isUnknown ? [words.link[store.isAway ? 'unknownOnDevice' : 'unknown'](wanted.layer?.slice(0, 63))] : wanted.problems
   const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
   if (own !== following) return // another one meanwhile
   if (wanted.view) view.go(wanted.view)

@@ -179,7 +179,7 @@
   }
   var tms = path[0] === 'tms' && path[1] === '1.0.0' && path.length === 6
   if (tms) path = path.slice(2)
-  var single = /^([^/]+)\.(json|qlr)$/.exec(path[0])
+  var single = !/^words\.[a-z]+\.json$/.test(path[0]) && /^([^/]+)\.(json|qlr)$/.exec(path[0]) // words: of the viewer
   if (path.length === 1 && !single) { // a file of the viewer; what begins with _ or . is the database's
     if (path[0] === 'admin') return { path: 'admin.html', query: {} } // the control room
     return /^[A-Za-z0-9]/.test(path[0]) ? { path: encodeURIComponent(path[0]), query: {} } : fail(404, 'NOT_FOUND', 'nothing here')

@@ -1,7 +1,7 @@
 // Asks before something is done that cannot be taken back.
 import { element } from '../../client/timeline/dom.js'
 import { button } from '../dom.js'
-import { texts } from '../words/admin/index.js'
+import { texts } from './words.js'
 
 /**
  * @param {{head: string, content?: any, action: string, isDanger?: boolean, typed?: string}} question content: texts

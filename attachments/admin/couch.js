@@ -1,7 +1,7 @@
 // The control room's door to CouchDB: the database of the store, and what an admin may know of its server. Everything
 // is asked with the session of who has signed in.
 import { databaseUrl } from '../store.js'
-import { words } from '../words/index.js'
+import { words } from '../words.js'
 
 const TIMEOUT = 30000 // milliseconds until a request counts as unanswered
 const WAIT = 50000 // milliseconds that the change feed waits for a change

@@ -1,6 +1,6 @@
 // Who changed what, and when: each change of the control room leaves a document of activity (core/activity.js).
 import { activityOf } from '../../core/activity.js'
-import { texts } from '../words/admin/index.js'
+import { texts } from './words.js'
 
 export { fieldsBetween } from '../../core/activity.js'
 

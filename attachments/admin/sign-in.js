@@ -1,6 +1,6 @@
 // Signing in with a name and a password of CouchDB. The password goes to CouchDB only, which answers with a session.
 import { element, write } from '../../client/timeline/dom.js'
-import { texts } from '../words/admin/index.js'
+import { texts } from './words.js'
 
 /**
  * @param {import('./couch.js').Couch} couch

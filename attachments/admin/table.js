@@ -1,7 +1,7 @@
 // A table of the control room. On a phone each row is a card, whose cells say their column (admin.css).
 import { element } from '../../client/timeline/dom.js'
 import { button } from '../dom.js'
-import { texts } from '../words/admin/index.js'
+import { texts } from './words.js'
 
 const ROWS = 50 // of a table at once; a button shows as many more
 

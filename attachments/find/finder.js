@@ -2,7 +2,7 @@
 // operator names.
 import { element } from '../../client/timeline/dom.js'
 import { iconButton } from '../dom.js'
-import { language, words } from '../words/index.js'
+import { language, words } from '../words.js'
 import { parsePlace } from './coordinates.js'
 import { askGazetteer, hostOf } from './gazetteer.js'
 
@@ -108,7 +108,7 @@ export class Finder {
       const found = await askGazetteer(gazetteer, text, { language, signal })
       if (signal.aborted) return
       this.#show([...found.map(place => ({ title: place.title, run: () => this.#go(place) })), ...this.#layers(text)])
-      this.#say(found.length ? words.find.found(found.length, hostOf(gazetteer)) : words.find.nothing)
+      this.#say(found.length ? words.find.found({ count: found.length, host: hostOf(gazetteer) }) : words.find.nothing)
       this.#list.querySelector('button')?.focus()
     } catch {
       if (!signal.aborted) this.#say(words.find.failed(hostOf(gazetteer)))

@@ -7,8 +7,7 @@ import { settingsOf } from '../../core/settings.js'
 import { copyable } from '../copy.js'
 import { byName, date, zooms } from '../format.js'
 import { nameOf, showOperator } from '../operator.js'
-import { language, words } from '../words/index.js'
-import { texts } from '../words/layers/index.js'
+import { language, layersWords as texts, words } from '../words.js'
 import { addressesOf, isTime, isVector } from './addresses.js'
 
 const MANY = 12 // layers from which on there is a search
@@ -50,14 +49,14 @@ function section (layer, times) {
   const { id, name, description, attribution, minzoom, maxzoom } = layer
   const rows = addressesOf(layer).map(({ kind }) => {
     const { head, use } = texts.kinds[kind]
-    const { nodes, set } = copyable(texts.copy(head, name))
+    const { nodes, set } = copyable(texts.copy({ what: head, layer: name }))
     return { kind, set, nodes: [element('dt', null, head, element('small', null, use)), element('dd', null, ...nodes)] }
   })
   const [first, last] = [times[0], times[times.length - 1]].map(time => time && date(time))
   const facts = [
     isVector(layer) ? texts.vector : texts.images,
     zooms(minzoom, maxzoom) && `${words.facts.terms.zooms} ${zooms(minzoom, maxzoom)}`,
-    times.length > 1 && first !== last ? texts.times(times.length, first, last) : first
+    times.length > 1 && first !== last ? texts.times({ count: times.length, first, last }) : first
   ].filter(Boolean)
   const viewer = element('a', null, texts.open)
   return {

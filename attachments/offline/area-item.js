@@ -4,8 +4,7 @@ import { element } from '../../client/timeline/dom.js'
 import { capital } from '../../client/timeline/words.js'
 import { button } from '../dom.js'
 import { count, size, zooms } from '../format.js'
-import { words } from '../words/index.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts, words } from '../words.js'
 import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
 
 const own = texts.area
@@ -265,6 +264,7 @@ export function shareOf ({ state, bytes, tiles, total }) {
 export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
   if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
   const isRunning = state === 'downloading'
-  return [own.of(count(tiles), words.tiles(total.tiles)), own.of(size(bytes), size(total.bytes)),
+  return [own.of({ have: count(tiles), all: words.tiles(total.tiles) }),
+    own.of({ have: size(bytes), all: size(total.bytes) }),
     isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && own.left(lasting(remaining))].filter(Boolean).join(' · ')
 }

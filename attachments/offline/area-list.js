@@ -2,7 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import { button, soon } from '../dom.js'
 import { size } from '../format.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts } from '../words.js'
 import { AreaItem } from './area-item.js'
 import { reasons } from './words.js'
 

@@ -2,7 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/leaflet/coverage-layer.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts } from '../words.js'
 import { outlinesOf } from './geometry.js'
 
 const WORLDS = [-360, 0, 360] // degrees: the copies of the world that a map may show at once

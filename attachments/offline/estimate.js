@@ -2,8 +2,7 @@
 import { element } from '../../client/timeline/dom.js'
 import { checkFits, storageSize } from '../../client/offline/storage.js'
 import { size } from '../format.js'
-import { words } from '../words/index.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts, words } from '../words.js'
 import { lasting, problem } from './words.js'
 
 const LARGE_SHARE = 0.8 // of the free room: the rest is soon gone

@@ -2,8 +2,7 @@
 // button that opens all this.
 import { element } from '../../client/timeline/dom.js'
 import * as permalink from '../permalink.js'
-import { words } from '../words/index.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts, words } from '../words.js'
 import { AreaList } from './area-list.js'
 import { Coverage, AreaOutlines } from './area-marks.js'
 import { AreaForm } from './form.js'
@@ -101,7 +100,7 @@ export class OfflinePanel {
     this.#offline?.on('failure', ({ area, error }) => {
       const item = this.#list?.item(area?.id)
       if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.show(NAME, { text: texts.outdated(area?.name, problem(error)), tone: 'warn', onClose: () => {} })
+      else if (!this.isOpen) this.#page.notices.show(NAME, { text: texts.outdated({ name: area?.name, why: problem(error) }), tone: 'warn', onClose: () => {} })
     })
   }
 

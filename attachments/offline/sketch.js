@@ -2,7 +2,7 @@
 // are moved with a finger, a mouse or the arrow keys.
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts } from '../words.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
 const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller

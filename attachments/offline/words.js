@@ -1,7 +1,6 @@
 // What the panel of areas says, for users who know nothing of databases: how the texts of a language are joined.
 import { size } from '../format.js'
-import { words } from '../words/index.js'
-import { texts } from '../words/offline/index.js'
+import { offlineWords as texts, words } from '../words.js'
 
 const MINUTE = 60000 // milliseconds
 const HOUR = 60 * MINUTE
@@ -42,7 +41,7 @@ export const amount = ({ tiles, bytes }) => `${words.tiles(tiles)}, ${size(bytes
 
 /** What a refresh brought. @param {{docs: number, tiles: number, bytes: number}} changed */
 export const changedWords = ({ docs, tiles, bytes }) =>
-  tiles ? texts.brought(tiles, size(bytes)) : docs ? texts.onlyDescriptions : texts.nothingChanged
+  tiles ? texts.brought({ count: tiles, size: size(bytes) }) : docs ? texts.onlyDescriptions : texts.nothingChanged
 
 /** Why offline maps are not possible here, or not wholly. */
 export const { reasons } = texts
@@ -54,7 +53,7 @@ export function problem (error) {
   switch (error?.name === 'QuotaExceededError' ? 'QUOTA_EXCEEDED' : error?.code) {
     case 'QUOTA_EXCEEDED': case 'DISK_FULL':
       if (details?.needed === undefined) return problems.full
-      return problems.tooLarge(size(details.needed), size(details.free ?? 0))
+      return problems.tooLarge({ needed: size(details.needed), free: size(details.free ?? 0) })
     case 'OFFLINE_FORBIDDEN': return details?.host ? problems.forbiddenBy(details.host) : problems.forbidden
     case 'UNAUTHORIZED': case 'FORBIDDEN': return problems.unread
     case 'NO_POUCHDB': return reasons.blocked

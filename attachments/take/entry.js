@@ -4,7 +4,7 @@ import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
 import { loadScript } from '../device.js'
-import { language, words } from '../words/index.js'
+import { language, words } from '../words.js'
 
 const { take } = words
 

@@ -1,6 +1,5 @@
 // "Take it away": the map as an image, as a time-lapse, as a link, in other pages and programs. A bundle of its own,
 // which the page loads when its button is pressed: entry.js.
-import { languages } from '../words/take/index.js'
 import { numbersIn } from './numbers.js'
 import { TakePanel } from './panel.js'
 
@@ -15,14 +14,11 @@ import { TakePanel } from './panel.js'
  * @property {import('../cards.js').Cards} cards
  * @property {() => string} address of the page with all that is shown
  * @property {(time: string | null) => string} written a time as the page writes it
- * @property {{title: string}} words `take` of the words of the page
+ * @property {any} words `take` of the words of the page
  * @property {string} language
  *
- * @typedef {Omit<Given, 'words'> & {numbers: ReturnType<typeof numbersIn>, words: {title: string} &
- *   import('../words/take/index.js').Texts}} Page
+ * @typedef {Given & {numbers: ReturnType<typeof numbersIn>}} Page
  */
 
 /** @param {Given} given */
-export const mountTake = given => new TakePanel({
-  ...given, numbers: numbersIn(given.language), words: { ...given.words, ...languages[given.language] }
-})
+export const mountTake = given => new TakePanel({ ...given, numbers: numbersIn(given.language) })

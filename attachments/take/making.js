@@ -105,7 +105,7 @@ export class Making {
   #progress (done, all) {
     this.#parts.bar.value = done / all
     // not each of them: it is read aloud
-    if (done === 1 || done % 10 === 0) this.#parts.status.textContent = this.#page.words.progress(done, all)
+    if (done === 1 || done % 10 === 0) this.#parts.status.textContent = this.#page.words.progress({ done, all })
   }
 
   #offer ({ blob, name, missing }) {

@@ -92,7 +92,7 @@ export class TimelapseTab {
   #fillPeriods () {
     const { words, stage: { range }, written } = this.#page
     const { period } = this.#fields
-    const between = range && words.between(written(range.from), written(range.to))
+    const between = range && words.between({ from: written(range.from), to: written(range.to) })
     const texts = { all: words.allOfThePast, ...between && { range: between } }
     if (JSON.stringify(texts) === period.dataset.texts) return
     const wasThere = Boolean(period.dataset.texts?.includes('"range"'))
@@ -127,8 +127,12 @@ export class TimelapseTab {
     const bytes = estimate(this.#format, plan, this.#size, { ...this.#pace, ...this.#known })
     const left = plan.all > plan.times.length
     this.#plan.textContent = [
-      words.plan(numbers.count(plan.frames.length), numbers.seconds(plan.seconds), numbers.bytes(bytes)),
-      left && words.leftOut(numbers.count(plan.times.length), numbers.count(plan.all), numbers.count(MAX_FRAMES))
+      words.plan({
+        frames: numbers.count(plan.frames.length), length: numbers.seconds(plan.seconds), size: numbers.bytes(bytes)
+      }),
+      left && words.leftOut({
+        shown: numbers.count(plan.times.length), all: numbers.count(plan.all), most: numbers.count(MAX_FRAMES)
+      })
     ].filter(Boolean).join(' ')
     this.#making.refuse(null)
   }

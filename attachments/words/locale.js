@@ -15,6 +15,12 @@ const formats = asked && !asked.includes('-') ? [...ofBrowser, asked] : wanted
 /** `de` of `de-AT` */
 export const languageIn = tag => tag.toLowerCase().split('-')[0]
 
+/** Those of the pages. */
+export const languages = ['en', 'de', 'fr', 'es']
+
+/** @param {readonly string[]} tags BCP 47, the best first */
+export const languageOf = tags => tags.map(languageIn).find(tag => languages.includes(tag)) ?? 'en'
+
 /**
  * The tag by which dates and numbers are written: as the reader is used to, where that is in the language of the page.
  * @param {string} language of the page @param {readonly string[]} [tags] the best first

@@ -21,6 +21,7 @@ export const VIEWER = 'tiles'
 export const LAYERS = 'layers.html'
 /** The page of the control room. */
 export const ADMIN = 'admin.html'
+export const ADMIN_WORDS = 'words.admin.json'
 
 /** Files of other packages that the viewer needs: attachment name -> module. */
 const vendored = {
@@ -152,7 +153,7 @@ function isOneFunction (source) {
 const forPages = { ...clientBundles, ...besides, ...layersBundles, ...adminBundles }
 
 /** Whether a file belongs to the viewer, and so to its version. @param {string} name */
-export const isOfViewer = name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN].includes(name)
+export const isOfViewer = name => !Object.hasOwn(forPages, name) && ![LAYERS, ADMIN, ADMIN_WORDS].includes(name)
 
 /** The attachments of this package: modules and styles as bundles, everything else unchanged. */
 async function ownAttachments () {

@@ -39,6 +39,7 @@ const TIME = /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T([01]\d|2[0-3])(?::[0-5]\d(?::[0-5
 const NUMBER = /^(0|[1-9]\d{0,9})$/
 const TILE_NAME = /^(\d+)(@2x)?\.([a-z0-9]{2,5})$/
 const QUADKEY_NAME = /^(\d*)\.([a-z0-9]{2,5})$/
+const WORDS = /^words\.[a-z]+\.json$/ // of the viewer, in a language
 const FILE = /^[A-Za-z0-9][\w.-]{0,99}$/
 const WMTS = /^wmts(?:@((?!.*\.[a-z]+$).*))?$/ // not wmts@2024.json: a layer may be called wmts too
 const TILE_MAP = 'tilemapresource.xml' // as gdal2tiles calls it
@@ -154,6 +155,7 @@ function decode (path) {
 function single (name) {
   if (name === 'health' || name === 'metrics') return { kind: name }
   if (name === 'index.json') return { kind: 'index' }
+  if (WORDS.test(name)) return { kind: 'file', name }
   if (/^[^/]+\.json$/.test(name)) return { kind: 'tilejson', ...reference(name.slice(0, -5)) }
   if (/^[^/]+\.qlr$/.test(name)) return { kind: 'qgis', ...reference(name.slice(0, -4)) }
   const [, of] = CONNECTIONS.exec(name) ?? []

@@ -4,7 +4,7 @@
 // the longest task of each section took.
 import assert from 'node:assert/strict'
 import { activityId, editionId, layerId, workId } from '../../core/index.js'
-import { texts } from '../../attachments/words/admin/index.js'
+import { texts } from '../../attachments/admin/words.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'
 

@@ -4,7 +4,7 @@ import { diskOf } from '../../attachments/admin/overview/disk.js'
 import { allFindings, ownFindings, remediesOf, reportOf } from '../../attachments/admin/overview/findings.js'
 import { bytesADay, fullAt, monthsOf } from '../../attachments/admin/overview/growth.js'
 import { runningOf } from '../../attachments/admin/overview/running.js'
-import { texts } from '../../attachments/words/admin/index.js'
+import { texts } from '../../attachments/admin/words.js'
 
 const DAY = 86_400_000 // milliseconds
 const NOW = Date.parse('2026-03-10T12:00:00Z')

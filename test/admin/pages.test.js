@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { texts } from '../../attachments/words/admin/index.js'
+import { texts } from '../../attachments/admin/words.js'
 import { screens } from '../viewer/browser.js'
 import { onAdmin } from './stage.js'
 

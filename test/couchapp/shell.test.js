@@ -52,7 +52,7 @@ describe('the version of the viewer', () => {
     const { _attachments: attached } = (await compose()).find(({ _id }) => _id === '_design/tiles') ?? {}
     const bytes = name => Buffer.from(attached?.[name].data ?? '', 'base64')
     const { version, files } = shellOf(bytes('sw.js'))
-    const others = ['sw.js', 'layers.html', 'admin.html', ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
+    const others = ['sw.js', 'layers.html', 'admin.html', 'words.admin.json', ...[clientBundles, besides, layersBundles, adminBundles].flatMap(Object.keys)]
     assert.deepEqual(Object.keys(files), Object.keys(attached ?? {}).filter(name => !others.includes(name)).sort())
     for (const [name, found] of Object.entries(files)) assert.equal(found, digest(bytes(name)), name)
     const links = [...bytes('index.html').toString().matchAll(/(?:href|src)="([^"]+)"/g)].map(([, address]) => address).filter(address => address !== 'admin') // another page

@@ -4,7 +4,6 @@ import { embedders as allowed } from '../../attachments/take/framing.js'
 import { fileName, numbersIn } from '../../attachments/take/numbers.js'
 import { MAX_FRAMES, bitrateOf, estimate, even, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
 import { layerFile } from '../../attachments/take/qgis.js'
-import { languages } from '../../attachments/words/take/index.js'
 import { VIEWER_CSP, couchPolicy, differsInLists, embedders, isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 
 const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
@@ -63,14 +62,6 @@ describe('what is taken away', () => {
 
   it('is told of in the language of the reader', () => {
     assert.deepEqual([numbersIn('en').bytes(1234567), numbersIn('de').bytes(1234567), numbersIn('en').bytes(999), numbersIn('en').seconds(3.5)].map(text => text.replace(/\s/g, ' ')), ['1.2 MB', '1,2 MB', '1 kB', '3.5 seconds'])
-    const shape = value => typeof value === 'object' ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shape(part)])) : typeof value
-    for (const [name, texts] of Object.entries(languages)) {
-      assert.deepEqual(shape(texts), shape(languages.en), name)
-      for (const [code, text] of Object.entries(texts.problems)) {
-        const said = typeof text === 'function' ? text({ title: 'X', time: 'X', why: 'X', width: 1, height: 1 }) : text
-        assert.ok(said.length > 20 && !said.includes('undefined'), `${name} ${code}: ${said}`)
-      }
-    }
   })
 
   it('is a layer for QGIS, whatever its name is', () => {

@@ -2,7 +2,7 @@
 // part of it changes, and what somebody else has changed since it was shown is asked about first.
 import { element } from '../../../client/timeline/dom.js'
 import { rightsOf, withRights } from '../../../core/access.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { confirm } from '../confirm.js'
 import { fieldsBetween, record } from '../record.js'
 

@@ -1,7 +1,7 @@
 // A list of users and roles, to add to and to remove from.
 import { element, write } from '../../../client/timeline/dom.js'
 import { iconButton } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const words = texts.access.groups
 const SHOWN = 100 // of a list at once

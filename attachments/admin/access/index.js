@@ -1,7 +1,7 @@
 /* The section "access": who may read and write, what a stranger sees, tokens for private layers. */
 import { element } from '../../../client/timeline/dom.js'
 import { faultsOf, rightsOf } from '../../../core/access.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { changerOf } from './change.js'
 import { rightsCard } from './rights.js'
 import { askAsStranger, strangerCard } from './stranger.js'

@@ -2,7 +2,8 @@
 import { element } from '../../../client/timeline/dom.js'
 import { isUntouched, WRITER_ROLE } from '../../../core/access.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { say } from '../../words.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { confirm } from '../confirm.js'
 import { groupOf, idle } from './group.js'
@@ -63,8 +64,8 @@ export function rightsCard (app, change) {
       const nobody = !data.writers.names.length && !data.writers.roles.length
       state.replaceChildren(
         element('p', null, words.reading[isPublic ? 'public' : isUntouched(security) ? 'untouched' : 'closed']),
-        element('p', null, words.writing[ownWriters ? nobody ? 'admins' : 'own' : 'role'](WRITER_ROLE)),
-        ...faults.map(({ code, kind, name }) => element('p', { class: 'problem' }, words.faults[code](kind, name))))
+        element('p', null, say(words.writing[ownWriters ? nobody ? 'admins' : 'own' : 'role'], WRITER_ROLE)),
+        ...faults.map(({ code, kind, name }) => element('p', { class: 'problem' }, say(words.faults[code], { kind: words.kinds[kind], name }))))
       turn.replaceChildren(
         isPublic || validation !== 'none'
           ? button(isPublic ? words.close.action : words.open.action, isPublic ? close : open, { class: 'secondary' })

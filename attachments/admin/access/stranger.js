@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { databaseUrl } from '../../store.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const words = texts.access.stranger
 const TIMEOUT = 15000 // milliseconds until a request counts as unanswered
@@ -96,5 +96,5 @@ const state = outcome => element('span', { class: 'state' }, words.outcomes[outc
 function layersOf ({ layers, all }) {
   if (!layers) return [state('nothing')]
   const named = layers.slice(0, NAMED).join(', ')
-  return [words.some(layers.length, all), named && element('small', null, layers.length > NAMED ? `${named} …` : named)]
+  return [words.some({ number: layers.length, all }), named && element('small', null, layers.length > NAMED ? `${named} …` : named)]
 }

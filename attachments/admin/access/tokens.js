@@ -5,7 +5,7 @@ import { button } from '../../dom.js'
 import { copyable } from '../../copy.js'
 import { time } from '../../format.js'
 import { databaseUrl } from '../../store.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { confirm } from '../confirm.js'
 import { record } from '../record.js'
 import { table } from '../table.js'
@@ -24,7 +24,7 @@ export function tokensCard (app) {
     { label: words.name, isHead: true, cell: ({ title, _id }) => title || _id.slice('token:'.length) },
     { label: words.layers, cell: ({ layers }) => Array.isArray(layers) ? layers.join(', ') : '' },
     { label: words.until, cell: ({ until }) => until ? time(until) : words.always },
-    { label: words.madeBy, cell: ({ user, created }) => words.by(user, time(created)) },
+    { label: words.madeBy, cell: ({ user, created }) => words.by({ user, when: time(created) }) },
     { label: words.state, cell: doc => stateOf(doc) },
     { label: words.change, cell: doc => actionsOf(doc) }
   ])

@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { fillSelect } from '../../dom.js'
 import { byName } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const words = texts.activity
 

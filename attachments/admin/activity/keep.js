@@ -3,7 +3,7 @@ import { element } from '../../../client/timeline/dom.js'
 import { activityDays, activityDefaults, keptFrom } from '../../../core/activity.js'
 import { STORE_ID } from '../../../core/ids.js'
 import { breathe } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { Clash, save } from '../edit.js'
 import { record } from '../record.js'
 

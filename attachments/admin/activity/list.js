@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
 import { date, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { changeText, labelOf } from './values.js'
 
 const ROWS = 40 // at once; a button shows as many more

@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { isExactTime } from '../../../core/times.js'
 import { count, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const MOST = 160 // characters of a value that are shown
 const SECONDS = /^(ttl|expires)$/

@@ -1,7 +1,7 @@
 // The editions of a layer, the newest first.
 import { element } from '../../../client/timeline/dom.js'
 import { count, size, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { table } from '../table.js'
 

@@ -1,7 +1,7 @@
 // One edition: its title and source, what it counted, how to compare it with the one before, how to remove it.
 import { element, write } from '../../../client/timeline/dom.js'
 import { count, size, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { changedOf, editionsOf, stateOf } from './edition-list.js'
 import { editionForm } from './form.js'
 import { comparison, removal, viewerLink } from './parts.js'

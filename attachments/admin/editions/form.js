@@ -2,7 +2,7 @@
 // stays.
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { Clash, save } from '../edit.js'
 import { fieldsBetween, record } from '../record.js'
 

@@ -1,7 +1,7 @@
 // The layers of a store, with how many editions each has.
 import { element } from '../../../client/timeline/dom.js'
 import { byName, count, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { table } from '../table.js'
 

@@ -2,7 +2,7 @@
 // do.
 import { element } from '../../../client/timeline/dom.js'
 import { time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 
 const words = texts.editions
@@ -34,7 +34,9 @@ export function removal (layer, edition, before, after) {
   const { created = 0, advanced = 0, backfilled = 0 } = edition
   const name = other => other.title ? `${other.title} (${time(other.time)})` : time(other.time)
   const then = before ? words.remove.before(name(before)) : words.remove.nothing
-  const when = after ? words.remove.until(time(edition.time), name(after)) : words.remove.since(time(edition.time))
+  const when = after
+    ? words.remove.until({ time: time(edition.time), next: name(after) })
+    : words.remove.since(time(edition.time))
   const lines = [
     { text: words.remove.dryRun, line: shellLine('remove', layer, '--edition', edition.time, '--dry-run') },
     { text: words.remove.command, line: shellLine('remove', layer, '--edition', edition.time) }

@@ -1,7 +1,7 @@
 // Two people have changed one field: shows both values, and asks which one stays.
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const words = texts.layers.clash
 

@@ -2,7 +2,7 @@
 import { element, write } from '../../../client/timeline/dom.js'
 import { parseDuration } from '../../../core/times.js'
 import { parseBbox } from '../../../core/grid.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const words = texts.layers
 
@@ -31,7 +31,7 @@ export const wholeForm = (least, most) => ({
   mode: 'numeric',
   read (text) {
     const value = /^\d{1,15}$/.test(text) ? +text : NaN
-    return value >= least && value <= most ? value : refuse(words.bad.whole(least, most))
+    return value >= least && value <= most ? value : refuse(words.bad.whole({ least, most }))
   },
   show: String
 })
@@ -41,7 +41,7 @@ export const numberForm = (least, most) => ({
   mode: 'decimal',
   read (text) {
     const value = Number(text.replace(',', '.'))
-    return value >= least && value <= most ? value : refuse(words.bad.number(least, most))
+    return value >= least && value <= most ? value : refuse(words.bad.number({ least, most }))
   },
   show: String
 })

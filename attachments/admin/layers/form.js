@@ -6,7 +6,7 @@ import { layerId } from '../../../core/ids.js'
 import { isLayerField } from '../../../core/layers.js'
 import { button, soon } from '../../dom.js'
 import { date } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { Clash, save } from '../edit.js'
 import { withCode } from '../overview/part.js'
@@ -165,7 +165,7 @@ export class LayerForm {
   #arrange () {
     const touched = this.#touched()
     const labels = touched.map(({ label }) => label).join(', ')
-    const state = touched.length ? words.unsaved(touched.length, labels) : words.allSaved
+    const state = touched.length ? words.unsaved({ count: touched.length, labels }) : words.allSaved
     write(this.state, { text: this.#isSaving ? words.saving : state })
     this.saving.disabled = this.#isSaving || this.#isGone || !touched.length
     this.discarding.hidden = !touched.length

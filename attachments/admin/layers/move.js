@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { confirm } from '../confirm.js'
 import { record } from '../record.js'

@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { layerDocument } from '../../../core/layer-document.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { fieldsBetween, record } from '../record.js'
 import { inputField } from './fields.js'
 import { nameFault } from './move.js'

@@ -1,6 +1,6 @@
 // Who can see a layer: CouchDB opens or closes the whole store, the gateway single layers.
 import { element } from '../../../client/timeline/dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 
 const words = texts.layers.privacy

@@ -1,7 +1,7 @@
 // Which moments of the past of a layer are kept, and what a prune would remove by that.
 import { element } from '../../../client/timeline/dom.js'
 import { checkRetention } from '../../../core/retention.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { choiceField, durationForm, durationText, inputField, listForm, wholeForm } from './fields.js'
 
 const words = texts.layers.retention

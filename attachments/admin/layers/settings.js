@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { formats } from '../../../core/formats.js'
 import { encodings } from '../../../core/layers.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { boundsForm, centerForm, choiceField, durationForm, inputField, wholeForm } from './fields.js'
 
 const words = texts.layers

@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { gridOf } from '../../../core/grids/index.js'
 import { checkUpstream, isOfType, upstreamDefaults } from '../../../core/upstream.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { boundsForm, choiceField, inputField, listForm, numberForm, pairsForm, wholeForm } from './fields.js'
 
 const words = texts.layers.upstream

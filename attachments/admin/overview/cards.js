@@ -1,7 +1,7 @@
 // The figures of the store as a whole.
 import { element } from '../../../client/timeline/dom.js'
 import { count, size } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 
 const { figures } = texts.overview
 

@@ -1,7 +1,7 @@
 // How much room the disk has left, and when it will be full.
 import { element } from '../../../client/timeline/dom.js'
 import { percent, size } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command } from '../command.js'
 import { fullAt } from './growth.js'
 import { fromNow, part, withCode } from './part.js'
@@ -21,7 +21,7 @@ const FAR = 30 * 365.25 * 86_400_000 // milliseconds for which no estimate holds
 /** @returns {{element: HTMLElement, set: (data: Disk) => void}} */
 export const disk = () => part(words.head, ({ room, why, isEmbedded }) => room
   ? [
-      element('p', null, element('strong', null, words.free(size(room.free), size(room.size)))),
+      element('p', null, element('strong', null, words.free({ free: size(room.free), size: size(room.size) }))),
       element('meter', {
         min: 0, max: 1, value: 1 - room.free / room.size, high: 0.9, low: 0.8, optimum: 0,
         'aria-label': words.meter(percent(1 - room.free / room.size))

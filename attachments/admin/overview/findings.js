@@ -48,17 +48,20 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
   ]
   const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
   const missing = VIEWS.filter(name => !views[name])
-  if (missing.length) found.push(add('indexes', 'deployed', 'warning', say.notDeployed(missing.join(', ')), push))
+  if (missing.length) found.push(add('indexes', 'deployed', 'warning', told(say.notDeployed, missing.join(', ')), push))
   if (index) found.push(behind(index, add, say), waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, say, size))
   found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, say, size))
   if (figures?.conflicts) {
-    found.push(add('database', 'conflicts', 'warning', say.conflicts(figures.conflicts),
+    found.push(add('database', 'conflicts', 'warning', told(say.conflicts, figures.conflicts),
       [command('tilecouch check --only conflicts --fix')]))
   }
   const stopped = work.filter(doc => workState(doc, now) === 'interrupted' && now - Date.parse(doc.seen) < INTERRUPTED)
-  if (stopped.length) found.push(add('work', 'interrupted', 'warning', say.interrupted(stopped.length), [{ kind: 'link', place: 'work' }]))
+  if (stopped.length) found.push(add('work', 'interrupted', 'warning', told(say.interrupted, stopped.length), [{ kind: 'link', place: 'work' }]))
   return /** @type {Finding[]} */ (found.filter(Boolean))
 }
+
+/** A finding with its figures. */
+const told = ({ found, why, advice }, value) => ({ found: found(value), why, advice })
 
 const command = line => /** @type {Remedy} */ ({ kind: 'command', line })
 
@@ -68,7 +71,9 @@ function behind (index, add, say) {
   if (pending <= much) return add('indexes', 'up to date', 'ok', say.upToDate)
   const state = pending > far ? 'bad' : 'warning'
   const build = [{ kind: 'action', name: 'build', path: `${DESIGN}/_view/by_time` }]
-  return add('indexes', 'up to date', state, say.behind(pending, index.updater_running), index.updater_running ? [] : build)
+  const words = told(say.behind, pending)
+  if (!index.updater_running) return add('indexes', 'up to date', state, words, build)
+  return add('indexes', 'up to date', state, { ...words, advice: say.behind.wait })
 }
 
 function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: isRunning }, action, add, say, size) {
@@ -76,7 +81,7 @@ function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: i
   const isLittle = slack < findingDefaults.little ||
     (file < findingDefaults.waste * active && slack < findingDefaults.waits)
   if (isLittle || isRunning) return add(area, 'compaction', 'ok', say.compact)
-  return add(area, 'compaction', 'warning', say.waste(size(file), size(slack)), [{ kind: 'action', ...action }])
+  return add(area, 'compaction', 'warning', told(say.waste, { file: size(file), slack: size(slack) }), [{ kind: 'action', ...action }])
 }
 
 const isPublic = ({ members } = /** @type {any} */ ({})) =>

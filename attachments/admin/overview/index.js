@@ -3,7 +3,7 @@
 import { element, write } from '../../../client/timeline/dom.js'
 import { breathe, soon } from '../../dom.js'
 import { date, size } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { confirm } from '../confirm.js'
 import { cards } from './cards.js'
 import { disk, diskOf } from './disk.js'

@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
 import { byName, count, size, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command } from '../command.js'
 import { table } from '../table.js'
 

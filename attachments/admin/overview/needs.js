@@ -1,7 +1,7 @@
 // What needs attention: findings, the worst first, each with its remedy.
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command } from '../command.js'
 import { part, withCode } from './part.js'
 
@@ -24,11 +24,17 @@ export const needs = act => part(words.needs.head, ({ findings, checked }) => {
       : element('p', null, words.needs.nothing),
     unknown.length > 0 && rest(words.needs.unknown(unknown.length), unknown),
     fine.length > 0 && rest(words.needs.fine(fine.length), fine),
-    element('p', { class: 'hint' }, withCode(checked ? words.needs.checked(checked.when, checked.who) : words.needs.never)),
+    element('p', { class: 'hint' }, withCode(checkedWords(checked))),
     checked && element('p', { class: 'hint' }, words.needs.again),
     command('tilecouch doctor', words.needs.copy('tilecouch doctor'))
   ]
 }, 'needs')
+
+/** When `tilecouch doctor` looked, and who ran it. */
+function checkedWords (checked) {
+  if (!checked) return words.needs.never
+  return checked.who ? words.needs.checkedBy(checked) : words.needs.checked(checked.when)
+}
 
 const nameOf = ({ area, check }) => {
   const own = words.areas[area] ?? area

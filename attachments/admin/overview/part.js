@@ -1,6 +1,6 @@
 // Parts of the overview, and texts that several of them use.
 import { element } from '../../../client/timeline/dom.js'
-import { locale } from '../../words/index.js'
+import { locale } from '../../words.js'
 
 /**
  * A card that is drawn again only when what it shows has changed: what is chosen or open in it stays.

@@ -1,8 +1,8 @@
 // Growth by month: two plots, and the table with their numbers.
 import { element } from '../../../client/timeline/dom.js'
 import { count, size } from '../../format.js'
-import { locale } from '../../words/index.js'
-import { texts } from '../../words/admin/index.js'
+import { locale } from '../../words.js'
+import { texts } from '../words.js'
 import { plot } from '../plot.js'
 import { table } from '../table.js'
 
@@ -46,7 +46,7 @@ export function growth () {
         const most = shown.reduce((a, b) => b[field] > a[field] ? b : a)
         const [first, last, best] = [shown[0], shown[shown.length - 1], most].map(({ month }) => monthName(month))
         set(shown.map(each => ({ label: monthName(each.month), value: each[field], text: format(each[field]) })),
-          words.summary(words[field], first, last, format(most[field]), best))
+          words.summary({ what: words[field], first, last, most: format(most[field]), when: best }))
       }
       rows.set([...months].reverse())
     }

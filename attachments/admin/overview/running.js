@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
 import { percent } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { part } from './part.js'
 
 const words = texts.overview.running

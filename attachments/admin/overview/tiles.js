@@ -1,7 +1,7 @@
 // Tiles that have expired or will soon, and those that could not be loaded.
 import { element } from '../../../client/timeline/dom.js'
 import { count, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { atLeast } from './cards.js'
 import { command } from '../command.js'
 import { table } from '../table.js'

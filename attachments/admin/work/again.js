@@ -2,7 +2,7 @@
 // writer may have written, and names the store of this page.
 import { element } from '../../../client/timeline/dom.js'
 import { typedAgain } from '../../../core/work.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { storeAddress } from './address.js'
 

@@ -4,7 +4,7 @@ import { element } from '../../../client/timeline/dom.js'
 import { scrub } from '../../../core/errors.js'
 import { PREFIX } from '../../../core/mirror/checkpoint.js'
 import { time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { table } from '../table.js'
 
 const words = texts.work.copies

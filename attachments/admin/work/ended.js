@@ -2,13 +2,18 @@
 import { element, write } from '../../../client/timeline/dom.js'
 import { button, fillSelect } from '../../dom.js'
 import { byName, count, time } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { table } from '../table.js'
 import { amount, failures, route } from './figures.js'
 import { lasted } from './runs.js'
 import { span, speed } from './spans.js'
 
 const words = texts.work
+
+const shownWords = (shown, all) => shown === all
+  ? words.ended.allShown(count(all))
+  : words.ended.shown({ shown: count(shown), all: count(all) })
+
 const { columns } = words
 const CLASSES = { done: 'good', failed: 'bad', stopped: '' }
 const ALL = ''
@@ -43,7 +48,7 @@ export function ended ({ again, mayRemove, remove }) {
     const isLike = (value, mine) => !value || value === mine
     const shown = docs.filter(doc =>
       isLike(of, doc.command) && isLike(layer, doc.layer) && isLike(state, doc.state))
-    write(summary, { text: docs.length ? words.ended.shown(count(shown.length), count(docs.length)) : '' })
+    write(summary, { text: docs.length ? shownWords(shown.length, docs.length) : '' })
     rows.set(shown, docs.length ? words.ended.noneLike : known ? words.ended.none : '')
   }
 

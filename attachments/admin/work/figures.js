@@ -2,7 +2,7 @@
 import { element } from '../../../client/timeline/dom.js'
 import { scrub } from '../../../core/errors.js'
 import { count } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { fromNow } from '../overview/part.js'
 import { follows, timeLeft } from './runs.js'
 import { span, speed } from './spans.js'
@@ -14,7 +14,7 @@ const LATE = 60 // seconds of lag that are not worth a word
 export function amount ({ done, total, unit = '' }) {
   if (!Number.isFinite(done)) return ''
   const noun = words.units[unit] ?? unit
-  return total >= done ? words.ofTotal(count(done), count(total), noun) : `${count(done)} ${noun}`.trim()
+  return total >= done ? words.ofTotal({ done: count(done), total: count(total), unit: noun }).trim() : `${count(done)} ${noun}`.trim()
 }
 
 /** How far, how fast, how long still, how it follows. @returns {string} */
@@ -35,7 +35,7 @@ export function figures (doc) {
 /** From which store a mirror copies to which. @returns {string} */
 export function route ({ about: { source, target } = /** @type {any} */ ({}) }) {
   const isKnown = typeof source === 'string' && typeof target === 'string'
-  return isKnown ? words.route(scrub(source), scrub(target)) : ''
+  return isKnown ? words.route({ source: scrub(source), target: scrub(target) }) : ''
 }
 
 /** Who, where and since when. @returns {string} */

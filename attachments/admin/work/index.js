@@ -2,7 +2,7 @@
 // and changes no document, so the page looks again every few seconds.
 import { element, write } from '../../../client/timeline/dom.js'
 import { soon } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { confirm } from '../confirm.js'
 import { offerAgain } from './again.js'
 import { copies } from './copies.js'

@@ -1,7 +1,7 @@
 // Commands that run or were interrupted, each as an item that stays while its figures change.
 import { element, write } from '../../../client/timeline/dom.js'
 import { button } from '../../dom.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { fromNow } from '../overview/part.js'
 import { failures, figures, origin, route } from './figures.js'
 import { follows } from './runs.js'

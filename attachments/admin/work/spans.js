@@ -1,7 +1,7 @@
 // How long something lasts, and how fast it is, as a reader writes it.
 import { count } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
-import { locale } from '../../words/index.js'
+import { texts } from '../words.js'
+import { locale } from '../../words.js'
 
 const UNITS = /** @type {[string, number][]} */ ([['day', 86_400], ['hour', 3600], ['minute', 60], ['second', 1]])
 

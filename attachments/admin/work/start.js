@@ -3,7 +3,7 @@ import { element } from '../../../client/timeline/dom.js'
 import { scrub } from '../../../core/errors.js'
 import { fillSelect } from '../../dom.js'
 import { byName } from '../../format.js'
-import { texts } from '../../words/admin/index.js'
+import { texts } from '../words.js'
 import { command, shellLine } from '../command.js'
 import { storeAddress } from './address.js'
 

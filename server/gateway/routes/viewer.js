@@ -7,7 +7,7 @@ import { isEmbedded } from '../../../core/embed.js'
 import { shared } from '../../../core/promises.js'
 import { TilecouchError } from '../../../loader/errors.js'
 import { adminBundles } from '../../../loader/couchapp/bundle.js'
-import { ADMIN, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
+import { ADMIN, ADMIN_WORDS, LAYERS, ownDesigns, VIEWER } from '../../../loader/couchapp/compose.js'
 import { VIEWER_CSP, originsOf, viewerPolicy } from '../../../loader/couchapp/policy.js'
 import { SMALL, acceptsCoding, sendTagged } from '../responses.js'
 import { split } from '../router.js'
@@ -48,7 +48,7 @@ async function pagePolicy ({ options, layers }, url) {
 const tagOf = content => createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
 /** Files of the control room, which CouchDB serves. */
-const ADMIN_FILES = new Set([ADMIN, ...Object.keys(adminBundles)])
+const ADMIN_FILES = new Set([ADMIN, ADMIN_WORDS, ...Object.keys(adminBundles)])
 const ICON = 'favicon.svg'
 const OLD_ICON = 'favicon.ico' // what browsers ask for beside a tile or a document
 
