@@ -8,7 +8,7 @@ const folders = ['core', 'client', 'loader', 'server', 'bench', 'test', 'attachm
 const inBrowsers = {
   core: { group: ['node:*'], message: 'core/ runs in browsers too' },
   client: { regex: '^(?!leaflet$|maplibre-gl$|ol/|spark-md5$|\\.)', message: 'client/ runs in browsers: of packages it may import spark-md5 and the map libraries alone' },
-  attachments: { regex: '^(?!(leaflet|pouchdb-browser|gifenc|lean-qr|mediabunny|maplibre-gl(\\/.*)?)$|\\.)', message: 'the viewer runs in browsers: of packages it may import only those that loader/couchapp/bundle.js expects' }
+  attachments: { regex: '^(?!(leaflet|pouchdb-browser|gifenc|htm|lean-qr|mediabunny|preact(\\/hooks)?|maplibre-gl(\\/.*)?)$|\\.)', message: 'the viewer runs in browsers: of packages it may import only those that loader/couchapp/bundle.js expects' }
 }
 
 // core/couch is the only place that builds requests for many documents: the others use its methods (docs, bulk, page, changes, view).

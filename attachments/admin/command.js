@@ -1,13 +1,7 @@
 // What needs Node stays a command: filled in, ready to copy.
-import { element } from '../../client/timeline/dom.js'
-import { copyable, shellWord } from '../copy.js'
-
-/** @param {string} line @param {string} [label] of its button, for those who hear it @returns {HTMLElement} */
-export function command (line, label) {
-  const { nodes, set } = copyable(label)
-  set(line)
-  return element('div', { class: 'command' }, ...nodes)
-}
+import { html, useEffect, useRef, useState } from '../html.js'
+import { shellWord } from '../copy.js'
+import { words } from '../words.js'
 
 /**
  * A line of a shell from its arguments.
@@ -16,3 +10,25 @@ export function command (line, label) {
 export const shellLine = (...given) => ['tilecouch', ...given]
   .filter(each => each !== false && each !== null && each !== undefined)
   .map(shellWord).join(' ')
+
+/** A text with a button that copies it. label: of the button, for those who hear it. */
+export function Copy ({ text, label }) {
+  const code = useRef(/** @type {HTMLElement | null} */ (null))
+  const [said, say] = useState('')
+  useEffect(() => say(''), [text])
+
+  async function copy () {
+    try {
+      await navigator.clipboard.writeText(text)
+      say(words.address.copied)
+    } catch { // not allowed outside https and localhost: leave it selected instead
+      if (code.current) getSelection()?.selectAllChildren(code.current)
+      say(words.address.selected)
+    }
+  }
+
+  return html`<div class="command">
+    <code ref=${code} tabindex="0">${text}</code>
+    <button type="button" aria-label=${said ? null : label} onClick=${copy}>${said || words.address.copy}</button>
+  </div>`
+}

@@ -14,6 +14,8 @@ export class Documents {
   /** @type {Set<(kinds: Set<string>) => void>} */
   #listeners = new Set()
   #changed = new Set()
+  /** By kind. @type {Record<string, number>} */
+  #versions = {}
   #stop = new AbortController()
   #couch
   #tell = soon(() => this.#announce())
@@ -30,6 +32,11 @@ export class Documents {
   /** @param {Kind} kind @returns {any[]} in the order of their ids as they were read */
   all (kind) {
     return [...this.#byKind[kind].values()]
+  }
+
+  /** A number that changes when a document of a kind does. @param {Kind} kind */
+  version (kind) {
+    return this.#versions[kind] ?? 0
   }
 
   /** @param {string} id @returns {any} undefined where there is none */
@@ -92,8 +99,7 @@ export class Documents {
       }
       this.#byKind[kind] = found
       this.known.add(kind)
-      this.#changed.add(kind)
-      this.#tell()
+      this.#note(kind)
     }
     return since
   }
@@ -111,6 +117,11 @@ export class Documents {
     if (!doc) docs.delete(id)
     else if (revision(doc) < revision(docs.get(id))) return // what the page wrote is newer than what the feed says
     else docs.set(id, doc)
+    this.#note(kind)
+  }
+
+  #note (kind) {
+    this.#versions[kind] = this.version(kind) + 1
     this.#changed.add(kind)
     this.#tell()
   }

@@ -1,181 +1,229 @@
 // The control room: a page that administers a store. Its only backend is CouchDB: who has signed in there sees what
 // CouchDB lets him see, and every write is judged by the validation function of the store.
-import { element, write } from '../../client/timeline/dom.js'
 import { userOf } from '../../core/access.js'
 import { settingsOf } from '../../core/settings.js'
-import { button } from '../dom.js'
+import { html, render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from '../html.js'
 import { nameOf, showOperator } from '../operator.js'
 import { noteSignedIn } from '../signed-in.js'
-import { texts } from './words.js'
+import { Access } from './access/index.js'
+import { Activity } from './activity/index.js'
+import { AppContext } from './app.js'
 import { Couch } from './couch.js'
+import { Dialog } from './dialog.js'
 import { Documents } from './documents.js'
-import { sections } from './sections.js'
-import { signInForm } from './sign-in.js'
+import { Editions } from './editions/index.js'
+import { Layers } from './layers/index.js'
+import { Overview } from './overview/index.js'
+import { Button } from './parts.js'
+import { SignIn } from './sign-in.js'
+import { texts } from './words.js'
+import { Work } from './work/index.js'
 
 const MESSAGE = 8000 // milliseconds that a message stays
 const LOOK = 60000 // milliseconds between two looks whether the session is still there
 
-const byId = id => /** @type {HTMLElement} */ (document.getElementById(id))
-const [live, account, nav, content, messages] = ['live', 'account', 'sections', 'content', 'messages'].map(byId)
-
-document.title = texts.title
+/** The pages by their name in the address. section: the one that its link names; needs: who may see it */
+const pages = {
+  overview: { component: Overview, section: 'overview', needs: 'admin' },
+  layers: { component: Layers, section: 'layers', needs: 'writer' },
+  editions: { component: Editions, section: 'layers', needs: 'writer' },
+  work: { component: Work, section: 'work', needs: 'writer' },
+  access: { component: Access, section: 'access', needs: 'admin' },
+  activity: { component: Activity, section: 'access', needs: 'admin' }
+}
 
 const couch = new Couch()
 
-/**
- * What a section is given.
- * @typedef {object} App
- * @property {Couch} couch
- * @property {Documents} docs
- * @property {import('../../core/access.js').User} user
- * @property {any} security of the database, as it was read
- * @property {() => Promise<any>} readSecurity reads it again
- * @property {(place: string) => void} go to a section: 'layers', 'layers/osm'
- * @property {(text: string, isProblem?: boolean) => void} say tells it in a corner of the page
- *
- * @typedef {object} Opened a section that is shown
- * @property {HTMLElement} element
- * @property {(kinds: Set<string>) => void} [update] documents of these kinds have changed
- * @property {(place: string) => void} [show] another place within the section: 'osm' of 'layers/osm'
- * @property {() => void} [close]
- *
- * @typedef {object} Section
- * @property {string} name in the address
- * @property {'admin' | 'writer'} needs
- * @property {(app: App, place: string) => Opened} open
- */
+const isClosed = error => error.status === 401 || error.status === 403
 
-/** @type {App | null} */
-let app = null
-/** @type {{name: string, opened: Opened} | null} */
-let shown = null
-
-function say (text, isProblem = false) {
-  const node = element('p', { class: isProblem ? 'problem' : 'done' }, text)
-  messages.append(node)
-  setTimeout(() => node.remove(), MESSAGE)
+/** Who has signed in, and the rights in the store. */
+async function readUser () {
+  const session = await couch.session()
+  const security = await couch.ask('_security').catch(error => {
+    if (isClosed(error)) return null
+    throw error
+  })
+  return { user: userOf(session, security), security }
 }
 
-/** Signs in, unless a session is there, and opens the section that the address names. */
-async function start () {
-  try {
-    const session = await couch.session()
-    const isClosed = error => error.status === 401 || error.status === 403
-    const security = await couch.ask('_security').catch(error => {
-      if (isClosed(error)) return null
-      throw error
-    })
-    const user = userOf(session, security)
-    if (!user.isWriter) return askForName(user.name)
-    await open(user, security)
-  } catch (error) {
-    content.replaceChildren(element('p', { class: 'problem' }, texts.failed(error.message)), button(texts.again, start, { class: 'secondary' }))
+/** The name of a page and the place in it: `layers/osm`. An address that cannot be decoded is taken as it is. */
+function placeIn (hash) {
+  const decoded = hash.slice(1).split('/').map(part => {
+    try {
+      return decodeURIComponent(part)
+    } catch {
+      return part
+    }
+  })
+  return { name: decoded[0], place: decoded.slice(1).join('/') }
+}
+
+function usePlace () {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const read = () => setHash(location.hash)
+    addEventListener('hashchange', read)
+    return () => removeEventListener('hashchange', read)
+  }, [])
+  return placeIn(hash)
+}
+
+/** Messages in a corner of the page. @returns {[any[], (text: string, isProblem?: boolean) => void]} */
+function useMessages () {
+  const [messages, change] = useReducer((all, { add, remove }) =>
+    add ? [...all, add] : all.filter(message => message !== remove), /** @type {any[]} */ ([]))
+  const say = (text, isProblem = false) => {
+    const message = { key: crypto.randomUUID?.() ?? `${performance.now()}`, text, isProblem }
+    change({ add: message })
+    setTimeout(() => change({ remove: message }), MESSAGE)
   }
+  return [messages, useRef(say).current]
 }
 
-/** @param {string | null} name of somebody who has signed in, but may not write here */
-function askForName (name) {
-  close()
-  const why = name ? texts.signIn.notAllowed(name) : ''
-  content.replaceChildren(signInForm(couch, { name, why }, start))
-  showAccount(name)
-}
+function Page () {
+  const [state, setState] = useState(/** @type {any} */ ({ kind: 'starting' }))
+  const [messages, say] = useMessages()
 
-async function open (user, security) {
-  close()
-  noteSignedIn(true)
-  const docs = new Documents(couch)
-  app = { couch, docs, user, security, say, readSecurity, go: place => { location.hash = place } }
-  couch.onSignedOut = signedOut
-  docs.onChange(update)
-  docs.follow(error => write(live, { text: error ? texts.away(error.message) : texts.live, class: error ? 'away' : 'live' }))
-  showAccount(user.name)
-  const own = sections.filter(({ needs }) => needs === 'writer' || user.isAdmin)
-  nav.hidden = false
-  nav.replaceChildren(...own.map(({ name }) => element('a', { href: `#${name}` }, texts.sections[name])))
-  showPlace()
-}
-
-function close () {
-  couch.onSignedOut = () => {}
-  app?.docs.stop()
-  shown?.opened.close?.()
-  app = shown = null
-  nav.hidden = true
-  nav.replaceChildren()
-}
-
-/** The session has ended: what is on the page stays, under a form. */
-function signedOut () {
-  if (!app || document.querySelector('dialog.again')) return
-  const { name } = app.user
-  const dialog = element('dialog', { class: 'again', 'aria-label': texts.signIn.head })
-  dialog.append(signInForm(couch, { name, why: texts.signIn.ended }, async () => {
-    dialog.remove()
-    if ((await couch.session()).name !== name) start() // another user has other rights
-  }))
-  document.body.append(dialog)
-  dialog.showModal()
-}
-
-async function readSecurity () {
-  const security = await couch.ask('_security')
-  if (app) app.security = security
-  return security
-}
-
-function showAccount (name) {
-  account.replaceChildren(element('a', { href: './' }, texts.map), ...name
-    ? [element('span', { class: 'name' }, name), button(texts.signIn.out, leave, { class: 'secondary' })]
-    : [])
-}
-
-async function leave () {
-  try {
-    await couch.signOut()
-  } catch (error) {
-    return say(texts.failed(error.message), true)
+  async function start () {
+    try {
+      const { user, security } = await readUser()
+      if (user.isWriter) setState({ kind: 'open', user, security })
+      else setState({ kind: 'closed', name: user.name, why: user.name ? texts.signIn.notAllowed(user.name) : '' })
+    } catch (error) {
+      setState({ kind: 'failed', why: error.message })
+    }
   }
-  noteSignedIn(false)
-  askForName(null)
+
+  async function leave () {
+    try {
+      await couch.signOut()
+    } catch (error) {
+      return say(texts.failed(error.message), true)
+    }
+    noteSignedIn(false)
+    setState({ kind: 'closed', name: null, why: '' })
+  }
+
+  useEffect(() => { start() }, [])
+  const name = state.kind === 'open' ? state.user.name : state.name
+  return html`
+    ${state.kind === 'open' && html`<${Room} key=${name} ...${state} ...${{ start, leave, say }} />`}
+    ${state.kind === 'closed' && html`
+      <${Header} name=${name} leave=${leave} />
+      <main id="content" tabindex="-1">
+        <${SignIn} key=${name} couch=${couch} name=${name ?? ''} why=${state.why} onDone=${start} />
+      </main>`}
+    ${state.kind === 'failed' && html`
+      <${Header} />
+      <main id="content" tabindex="-1">
+        <p class="problem">${texts.failed(state.why)}</p>
+        <${Button} onClick=${start}>${texts.again}<//>
+      </main>`}
+    <div id="messages" role="status">
+      ${messages.map(({ key, text, isProblem }) =>
+        html`<p key=${key} class=${isProblem ? 'problem' : 'done'}>${text}</p>`)}
+    </div>`
 }
 
-/** @param {Set<string>} kinds */
-function update (kinds) {
-  if (kinds.has('store')) readOperator()
-  shown?.opened.update?.(kinds)
+/** The logo and the title are those of the page itself: the operator of the store may have others (operator.js). */
+function Header ({ name = null, leave = () => {}, live = '', isAway = false }) {
+  const place = useRef(/** @type {HTMLElement | null} */ (null))
+  useLayoutEffect(() => { place.current?.prepend(...brand) }, [])
+  return html`<header ref=${place}>
+    <p id="live" role="status" class=${live && (isAway ? 'away' : 'live')}>${live}</p>
+    <div id="account">
+      <a href="./">${texts.map}</a>
+      ${name && html`<span class="name">${name}</span><${Button} onClick=${leave}>${texts.signIn.out}<//>`}
+    </div>
+  </header>`
 }
 
-function readOperator () {
-  const [doc] = app?.docs.all('store') ?? []
+/** The page of somebody who may write to the store. */
+function Room ({ user, security, start, leave, say }) {
+  const docs = useMemo(() => new Documents(couch), [])
+  const [away, setAway] = useState(/** @type {string | null | undefined} */ (undefined))
+  const [isSignedOut, setSignedOut] = useState(false)
+  const app = useMemo(() => {
+    const made = {
+      couch,
+      docs,
+      user,
+      security,
+      say,
+      go: place => { location.hash = place },
+      async readSecurity () {
+        made.security = await couch.ask('_security')
+        return made.security
+      }
+    }
+    return made
+  }, [])
+
+  useEffect(() => {
+    noteSignedIn(true)
+    couch.onSignedOut = () => setSignedOut(true)
+    docs.onChange(kinds => { if (kinds.has('store')) readOperator(docs) })
+    docs.follow(error => setAway(error ? error.message : null))
+    return () => {
+      couch.onSignedOut = () => {}
+      docs.stop()
+    }
+  }, [])
+
+  useEffect(() => {
+    // a public store is read without a session, too: nothing else would tell that it has ended
+    const timer = setInterval(async () => {
+      if (document.hidden || !user.name) return
+      const { name } = await couch.session().catch(() => ({ name: undefined }))
+      if (name === null) setSignedOut(true)
+    }, LOOK)
+    return () => clearInterval(timer)
+  }, [])
+
+  async function signedIn () {
+    setSignedOut(false)
+    if ((await couch.session()).name !== user.name) start() // another user has other rights
+  }
+
+  const live = away === undefined ? '' : away === null ? texts.live : texts.away(away)
+  return html`<${AppContext.Provider} value=${app}>
+    <${Header} name=${user.name} leave=${leave} live=${live} isAway=${Boolean(away)} />
+    <${Sections} user=${user} />
+    ${isSignedOut && html`<${Dialog} class="again" label=${texts.signIn.head} onCancel=${() => setSignedOut(false)}>
+      <${SignIn} couch=${couch} name=${user.name ?? ''} why=${texts.signIn.ended} onDone=${signedIn} />
+    <//>`}
+  <//>`
+}
+
+/** The links to the sections, and the page that the address names. */
+function Sections ({ user }) {
+  const { name, place } = usePlace()
+  const nav = useRef(/** @type {HTMLElement | null} */ (null))
+  const names = Object.keys(pages).filter(each => pages[each].needs === 'writer' || user.isAdmin)
+  const shown = names.includes(name) ? name : names[0]
+  const { component, section } = pages[shown]
+  useLayoutEffect(() => {
+    scrollTo(0, 0)
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [shown])
+  const sections = names.filter(each => pages[each].section === each)
+  return html`
+    <nav id="sections" ref=${nav}>
+      ${sections.map(each => html`<a href="#${each}" aria-current=${each === section ? 'page' : null}>
+        ${texts.sections[each]}
+      </a>`)}
+    </nav>
+    <main id="content" tabindex="-1"><${component} place=${name === shown ? place : ''} /></main>`
+}
+
+function readOperator (docs) {
+  const [doc] = docs.all('store')
   const settings = settingsOf(doc)
   showOperator(settings, settings.logo ?? (doc?._attachments?.logo && `${couch.db}/${doc._id}/logo`))
   document.title = `${texts.title} · ${nameOf(settings)}`
 }
 
-function showPlace () {
-  if (!app) return
-  const [name, ...rest] = decodeURIComponent(location.hash.slice(1)).split('/')
-  const { user } = app
-  const own = sections.filter(({ needs }) => needs === 'writer' || user.isAdmin)
-  const section = own.find(each => each.name === name) ?? own[0]
-  const place = section.name === name ? rest.join('/') : ''
-  for (const link of nav.children) write(link, { 'aria-current': link.getAttribute('href') === `#${section.name}` ? 'page' : null })
-  nav.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  if (shown?.name === section.name && shown.opened.show) return shown.opened.show(place)
-  shown?.opened.close?.()
-  shown = { name: section.name, opened: section.open(app, place) }
-  content.replaceChildren(shown.opened.element)
-  scrollTo(0, 0)
-}
-
-/** A public store is read without a session, too: nothing else would tell that it has ended. */
-async function lookAfterSession () {
-  if (!app || document.hidden) return
-  const { name } = await couch.session().catch(() => ({ name: undefined }))
-  if (name === null && app?.user.name) signedOut()
-}
-
-setInterval(lookAfterSession, LOOK)
-addEventListener('hashchange', showPlace)
-start()
+document.title = texts.title
+const brand = ['#logo', 'h1'].map(part => /** @type {HTMLElement} */ (document.querySelector(part)))
+document.body.replaceChildren()
+render(html`<${Page} />`, document.body)

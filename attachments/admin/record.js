@@ -8,7 +8,7 @@ export { fieldsBetween } from '../../core/activity.js'
 
 /**
  * Writes it after the change. The change stands, whether this can be written or not: then the page says so.
- * @param {import('./index.js').App} app @param {Change} change
+ * @param {import('./app.js').App} app @param {Change} change
  */
 export async function record (app, change) {
   const { couch, docs, say } = app

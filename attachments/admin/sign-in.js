@@ -1,44 +1,47 @@
 // Signing in with a name and a password of CouchDB. The password goes to CouchDB only, which answers with a session.
-import { element, write } from '../../client/timeline/dom.js'
+import { html, useRef, useState } from '../html.js'
+import { Button, Hint } from './parts.js'
 import { texts } from './words.js'
 
-/**
- * @param {import('./couch.js').Couch} couch
- * @param {{name?: string | null, why?: string}} [known] name: filled in; why: what to say first
- * @param {() => void} onDone
- * @returns {HTMLElement} a form
- */
-export function signInForm (couch, { name = '', why = '' } = {}, onDone) {
-  const problem = element('p', { class: 'problem', role: 'alert' }, why)
-  const nameField = element('input', { type: 'text', name: 'name', autocomplete: 'username', autocapitalize: 'none', spellcheck: 'false', required: true, value: name })
-  const password = element('input', { type: 'password', name: 'password', autocomplete: 'current-password', required: true })
-  const submit = element('button', { type: 'submit', class: 'primary' }, texts.signIn.button)
-  const form = element('form', {
-    class: 'sign-in',
-    on: {
-      async submit (event) {
-        event.preventDefault()
-        if (submit.disabled) return
-        submit.disabled = true
-        write(problem, { text: '' })
-        try {
-          await couch.signIn(nameField.value.trim(), password.value)
-          onDone()
-        } catch (error) {
-          write(problem, { text: error.status === 401 ? texts.signIn.wrong : texts.failed(error.message) })
-          password.select()
-          password.focus()
-        } finally {
-          submit.disabled = false
-        }
-      }
+const words = texts.signIn
+
+/** name: filled in; why: what to say first */
+export function SignIn ({ couch, name = '', why = '', onDone }) {
+  const form = useRef(/** @type {any} */ (null))
+  const [problem, setProblem] = useState(why)
+  const [busy, setBusy] = useState(false)
+
+  async function submit (event) {
+    event.preventDefault()
+    if (busy) return
+    const { name: user, password } = form.current.elements
+    setBusy(true)
+    setProblem('')
+    try {
+      await couch.signIn(user.value.trim(), password.value)
+      onDone()
+    } catch (error) {
+      setProblem(error.status === 401 ? words.wrong : texts.failed(error.message))
+      password.select()
+      password.focus()
+    } finally {
+      setBusy(false)
     }
-  },
-  element('h2', null, texts.signIn.head),
-  element('p', { class: 'hint' }, texts.signIn.lead),
-  element('label', null, texts.signIn.name, nameField),
-  element('label', null, texts.signIn.password, password),
-  problem,
-  submit)
-  return form
+  }
+
+  return html`<form class="sign-in" ref=${form} onSubmit=${submit}>
+    <h2>${words.head}</h2>
+    <${Hint}>${words.lead}<//>
+    <label>
+      ${words.name}
+      <input type="text" name="name" autocomplete="username" autocapitalize="none" spellcheck=${false} required
+        defaultValue=${name} />
+    </label>
+    <label>
+      ${words.password}
+      <input type="password" name="password" autocomplete="current-password" required />
+    </label>
+    <p class="problem" role="alert">${problem}</p>
+    <${Button} type="submit" kind="primary" busy=${busy}>${words.button}<//>
+  </form>`
 }

@@ -37,7 +37,7 @@ onAdmin('editions', stage => {
     const rows = page.locator('tbody tr')
     assert.deepEqual(await rows.locator('th').allInnerTexts(), ['1 Jun 2024', '1 Mar 2024', '1 Jan 2023'])
     assert.match(await rows.nth(0).innerText(), /Complete/)
-    assert.match(await rows.nth(1).innerText(), /Partial\s+102\s+2\s+30\s+0/)
+    assert.match(await rows.nth(1).innerText(), /Loaded\s+102\s+2\s+30\s+0/)
     await rows.nth(2).getByRole('link').click()
     await page.getByRole('heading', { name: 'First survey' }).waitFor()
     await page.getByText('This is the first edition of the layer.').waitFor()

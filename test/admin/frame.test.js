@@ -1,9 +1,12 @@
+/* global document -- of the page, in functions that run there */
 // Signing in to the control room, and what it shows to whom.
 import assert from 'node:assert/strict'
 import { setAccess } from '../../loader/store/access.js'
 import { onAdmin } from './stage.js'
 
 onAdmin('signing in', stage => {
+  beforeEach(() => setAccess(stage.store, { public: true }))
+
   it('needs a name and its password', async () => {
     const page = await stage.visit('layers')
     await stage.signIn(page, stage.owner.name, 'wrong')
@@ -63,5 +66,56 @@ onAdmin('signing in', stage => {
     await dialog.getByRole('button', { name: 'Sign in' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByText('Live').waitFor()
+  })
+
+  it('asks again after the question was closed with Escape', async () => {
+    const page = await stage.enter('layers')
+    await page.getByText('Live').waitFor()
+    await page.context().clearCookies()
+    await setAccess(stage.store, { public: false })
+    await stage.store.defineLayer('osm', { name: 'OSM' })
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Your session has ended').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await dialog.getByText('Your session has ended').waitFor()
+  })
+
+  it('opens with an address that cannot be decoded', async () => {
+    const page = await stage.enter('%')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  it('names the store in commands to copy', async () => {
+    await stage.store.defineLayer('osm')
+    const page = await stage.enter('layers/osm')
+    const line = page.locator('code').filter({ hasText: /^tilecouch remove osm --all/ }).last()
+    const url = new URL(stage.backend.database)
+    const isEmbedded = (await (await fetch(url.origin)).json()).vendor?.name?.includes('embedded')
+    const wanted = isEmbedded ? /--all$/ : new RegExp(`--db http://${url.username}@${url.host}${url.pathname}$`)
+    await page.waitForFunction(
+      ([text, source]) => [...document.querySelectorAll('code')].some(code =>
+        code.textContent?.startsWith(text) && new RegExp(source).test(code.textContent)),
+      ['tilecouch remove osm --all', wanted.source])
+    assert.doesNotMatch(await line.innerText(), new RegExp(stage.owner.password))
+  })
+
+  it('leaves the focus on a button that saves, and on "Cancel" where something is destroyed', async () => {
+    await stage.store.defineLayer('empty')
+    const page = await stage.enter('layers/empty')
+    await page.getByLabel('Title', { exact: true }).fill('Nothing yet')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Everything is saved.').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), 'Save changes')
+    await page.goto(`${stage.address}#access`)
+    await page.locator('.access:not([aria-busy])').waitFor()
+    await page.getByRole('button', { name: 'Remove the layer' }).waitFor({ state: 'detached' })
+    const group = page.getByRole('group', { name: 'Admins of this store' })
+    await group.getByLabel('Name').fill('berta')
+    await group.getByRole('button', { name: 'Add admin' }).click()
+    await group.getByRole('button', { name: 'Remove berta from the admins' }).click()
+    await page.getByRole('dialog').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent?.trim()), 'Cancel')
+    await page.keyboard.press('Escape')
   })
 })

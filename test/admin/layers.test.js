@@ -206,6 +206,6 @@ onAdmin('layers', stage => {
     await page.locator('.layer:not([aria-busy])').waitFor()
     await page.getByText('Everybody can read this store').waitFor()
     assert.equal(await page.getByText('tilecouch access --private').count(), 0)
-    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Editions', 'Work'])
+    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
   })
 })

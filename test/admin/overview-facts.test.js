@@ -1,9 +1,8 @@
 // What the overview says of growth, the disk and findings.
 import assert from 'node:assert/strict'
-import { diskOf } from '../../attachments/admin/overview/disk.js'
+import { diskOf, runningOf } from '../../attachments/admin/overview/facts.js'
 import { allFindings, ownFindings, remediesOf, reportOf } from '../../attachments/admin/overview/findings.js'
 import { bytesADay, fullAt, monthsOf } from '../../attachments/admin/overview/growth.js'
-import { runningOf } from '../../attachments/admin/overview/running.js'
 import { texts } from '../../attachments/admin/words.js'
 
 const DAY = 86_400_000 // milliseconds

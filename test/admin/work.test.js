@@ -142,7 +142,7 @@ onAdmin('work', stage => {
     await page.reload()
     await isRead(page)
     await part(page, 'Ended').locator('tbody tr').nth(1).waitFor()
-    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Editions', 'Work'])
+    assert.deepEqual(await page.locator('#sections a').allInnerTexts(), ['Layers', 'Work'])
     assert.deepEqual(await part(page, 'Ended').getByRole('button', { name: /^Remove/ }).evaluateAll(all => all.map(each => each.getAttribute('aria-label'))), ['Remove: check wanda'])
   })
 

@@ -1,107 +1,81 @@
-/* The section "access": who may read and write, what a stranger sees, tokens for private layers. */
-import { element } from '../../../client/timeline/dom.js'
+// The section "Access": who may read and write, what a stranger sees, tokens for private layers, and the link to the
+// activity.
 import { faultsOf, rightsOf } from '../../../core/access.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { useApp, useDocs } from '../app.js'
 import { texts } from '../words.js'
-import { changerOf } from './change.js'
-import { rightsCard } from './rights.js'
-import { askAsStranger, strangerCard } from './stranger.js'
-import { tokensCard } from './tokens.js'
+import { Rights, changeRights } from './rights.js'
+import { Stranger, askAsStranger } from './stranger.js'
+import { Tokens } from './tokens.js'
 
-/** @type {import('../index.js').Section} */
-export const access = {
-  name: 'access',
-  needs: 'admin',
-  open (app) {
-    const stop = new AbortController()
-    const problem = element('p', { class: 'problem', role: 'alert' })
-    const changer = changerOf(app, draw)
-    const change = async wish => {
-      const isDone = await changer.change(wish)
-      if (isDone) lookAsStranger()
-      return isDone
-    }
-    const rights = rightsCard(app, change)
-    const stranger = strangerCard(lookAsStranger)
-    const tokens = tokensCard(app)
-    /** What a stranger found; null: nobody has asked. @type {import('./stranger.js').Seen | null} */
-    let seen = null
-    /** @type {'ours' | 'another' | 'none' | null} */
-    let validation = null
+export function Access () {
+  const app = useApp()
+  const { couch } = app
+  const docs = useDocs('layer', 'activity')
+  const stop = useRef(new AbortController()).current
+  const waiting = useRef(0) // changes that are under way
+  const turn = useRef(Promise.resolve(true))
+  const [security, setSecurity] = useState(/** @type {any} */ (undefined))
+  const [validation, setValidation] = useState(/** @type {string | undefined} */ (undefined))
+  const [seen, setSeen] = useState(/** @type {any} */ (undefined))
+  const [problem, setProblem] = useState('')
+  const [isRead, setRead] = useState(false)
+  const note = newestNote(docs)
+  const layers = docs.all('layer').map(({ layer }) => layer)
 
-    const section = element('div', { class: 'access', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.access), problem, rights.element, stranger.element, tokens.element)
+  const look = async () => {
+    const found = await askAsStranger(couch, layers, stop.signal)
+    if (!stop.signal.aborted) setSeen(found)
+  }
 
-    async function read () {
-      problem.textContent = ''
-      try {
-        [validation] = await Promise.all([readValidation(app.couch, stop.signal), app.readSecurity()])
-        draw()
-        await lookAsStranger()
-      } catch (error) {
-        if (!stop.signal.aborted) problem.textContent = texts.failed(error.message)
-      }
-      isRead = true
-      settle()
-      tokens.update()
-    }
-
-    async function lookAsStranger () {
-      const names = app.docs.all('layer').map(({ layer }) => layer)
-      seen = await askAsStranger(app.couch, names, stop.signal)
-      draw()
-    }
-
-    function draw () {
-      if (stop.signal.aborted || !validation) return
-      const facts = { ...rightsOf(app.security), validation, party: seen?.isAdmin ?? false }
-      const faults = faultsOf(facts)
-      changer.shown(app.security)
-      rights.set({ ...facts, faults, security: app.security })
-      stranger.set({ seen, faults })
-    }
-
-    /** Somebody has changed the rights, perhaps: the rights themselves are in no feed. */
-    async function look () {
-      const before = JSON.stringify(app.security)
-      await app.readSecurity().catch(() => {})
-      if (JSON.stringify(app.security) === before || changer.isBusy()) return
-      draw()
-      lookAsStranger()
-    }
-
-    /** The newest note of a change of access; undefined while notes are not known. @returns {string | undefined} */
-    function newestNote () {
-      if (!app.docs.known.has('activity')) return undefined
-      const notes = app.docs.all('activity').filter(({ what }) => what === 'access')
-      return notes.reduce((last, { _id }) => _id > last ? _id : last, '')
-    }
-
-    let noted = newestNote()
-    let isRead = false
-
-    async function lookIfNoted () {
-      const newest = newestNote()
-      if (newest === noted) return
-      noted = newest
-      await look() // also when the first notes are known: the rights may have been read before
-      settle()
-    }
-
-    function settle () {
-      if (isRead && noted !== undefined) section.removeAttribute('aria-busy')
-    }
-
-    read()
-    return {
-      element: section,
-      update (kinds) {
-        tokens.update() // also those that have ended meanwhile
-        if (kinds.has('activity')) lookIfNoted()
-        if (kinds.has('layer') && validation) lookAsStranger()
-      },
-      close: () => stop.abort()
+  /** The rights themselves are in no feed: they are read when somebody has noted a change of them. */
+  async function read () {
+    try {
+      const [found] = await Promise.all([readValidation(couch, stop.signal), app.readSecurity()])
+      if (stop.signal.aborted || waiting.current) return
+      setValidation(found)
+      setSecurity(app.security)
+      setProblem('')
+      await look()
+    } catch (error) {
+      if (!stop.signal.aborted) setProblem(texts.failed(error.message))
+    } finally {
+      if (!stop.signal.aborted) setRead(true)
     }
   }
+
+  useEffect(() => () => stop.abort(), [])
+  useEffect(() => { read() }, [note])
+  useEffect(() => { if (isRead) look() }, [layers.join()])
+
+  /** One change after the other. */
+  function change (wish) {
+    waiting.current++
+    turn.current = turn.current.then(async () => {
+      const isDone = await changeRights(app, app.security, wish, () => setSecurity(app.security))
+      waiting.current--
+      if (isDone) await look()
+      return isDone
+    })
+    return turn.current
+  }
+
+  const facts = validation && { ...rightsOf(security), validation, party: seen?.isAdmin ?? false }
+  const faults = facts ? faultsOf(facts) : []
+  return html`<div class="access" aria-busy=${isRead && note !== undefined ? null : 'true'}>
+    <div class="head"><h2>${texts.sections.access}</h2><a href="#activity">${texts.sections.activity}</a></div>
+    <p class="problem" role="alert">${problem}</p>
+    ${facts && html`<${Rights} ...${{ security, facts, faults, change }} />`}
+    <${Stranger} ...${{ seen, faults, again: look }} />
+    <${Tokens} />
+  </div>`
+}
+
+/** The newest note of a change of access; undefined while notes are not known. @returns {string | undefined} */
+function newestNote (docs) {
+  if (!docs.known.has('activity')) return undefined
+  const notes = docs.all('activity').filter(({ what }) => what === 'access')
+  return notes.reduce((last, { _id }) => _id > last ? _id : last, '')
 }
 
 /** The function that judges writes: without one everybody who may read may write. */
@@ -109,5 +83,6 @@ async function readValidation (couch, signal) {
   const query = { startkey: '"_design/"', endkey: '"_design0"', include_docs: true }
   const { rows } = await couch.ask('_all_docs', { query, signal })
   const judges = rows.map(({ doc }) => doc).filter(doc => typeof doc?.validate_doc_update === 'string')
-  return judges.some(({ _id }) => _id === '_design/tiles') ? 'ours' : judges.length ? 'another' : 'none'
+  if (judges.some(({ _id }) => _id === '_design/tiles')) return 'ours'
+  return judges.length ? 'another' : 'none'
 }

@@ -1,80 +1,172 @@
 // Who may read and write: in sentences, with what is wrong, and lists to change.
-import { element } from '../../../client/timeline/dom.js'
-import { isUntouched, WRITER_ROLE } from '../../../core/access.js'
-import { button } from '../../dom.js'
+import { isUntouched, rightsOf, withRights, WRITER_ROLE } from '../../../core/access.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
 import { say } from '../../words.js'
+import { useApp, useShellLine } from '../app.js'
+import { Copy } from '../command.js'
+import { confirm } from '../dialog.js'
+import { Button, Card, Hint, plainInput, same } from '../parts.js'
+import { fieldsBetween, record } from '../record.js'
 import { texts } from '../words.js'
-import { command, shellLine } from '../command.js'
-import { confirm } from '../confirm.js'
-import { groupOf, idle } from './group.js'
 
 const words = texts.access
+const SHOWN = 100 // of a list at once
 
 /**
- * @param {import('../index.js').App} app @param {(wish: import('./change.js').Wish) => Promise<boolean>} change
- * @returns {{element: HTMLElement, set: (data: any) => void}}
+ * Changes the rights of the store. `_security` has no revisions: it is read again just before it is written, only our
+ * part of it changes, and what somebody else has changed since it was shown is asked about first.
+ * @typedef {(rights: import('../../../core/access.js').Rights) => import('../../../core/access.js').Wanted} Wish what is
+ *   wanted, from the rights as they are now
+ * @param {import('../app.js').App} app @param {any} shown the security that the page shows @param {Wish} wish
+ * @param {() => void} onRead the security of the app is another one now
+ * @returns {Promise<boolean>} whether it was done
  */
-export function rightsCard (app, change) {
-  const state = element('div', { class: 'sentences' })
-  const turn = element('div', { class: 'row' })
-  const readers = groupOf('readers', changeGroup('readers'))
-  const writers = groupOf('writers', changeGroup('writers'))
-  const admins = groupOf('admins', changeGroup('admins'), removeAdmin)
-  let known = ''
-
-  /** Adds to a list, or removes from it, whatever else is in it by now. */
-  function changeGroup (field) {
-    return (kind, name, isAdded) => change(rights => {
-      const rest = rights[field][kind].filter(each => each !== name)
-      return { [field]: { ...rights[field], [kind]: isAdded ? [...rest, name] : rest } }
-    })
-  }
-
-  async function removeAdmin (kind, name) {
-    const { user } = app
-    const isSelf = !user.isServerAdmin && (kind === 'names' ? user.name === name : user.roles.includes(name))
-    return confirm({
-      head: words.removeAdmin.head(name),
-      content: element('p', { class: isSelf && 'problem' }, isSelf ? words.removeAdmin.self : words.removeAdmin.lead),
-      action: words.removeAdmin.action,
-      isDanger: true
-    })
-  }
-
-  async function open () {
-    const yes = await confirm({ head: words.open.head, content: element('p', null, words.open.lead), action: words.open.action })
-    if (yes) change(() => ({ public: true }))
-  }
-
-  async function close () {
-    const yes = await confirm({ head: words.close.head, content: element('p', null, words.close.lead), action: words.close.action })
-    // who may write goes on reading
-    if (yes) change(rights => ({ public: false, readers: rights.ownWriters ? {} : rights.writers }))
-  }
-
-  return {
-    element: element('section', { class: 'card' },
-      element('h3', null, words.rights.head), state, turn, readers.element, writers.element, admins.element,
-      element('p', { class: 'hint' }, words.rights.command), command(shellLine('access'), words.rights.copy)),
-    set (data) {
-      const { public: isPublic, ownWriters, faults, validation, security } = data
-      const wanted = JSON.stringify(data)
-      if (wanted === known) return
-      known = wanted
-      const nobody = !data.writers.names.length && !data.writers.roles.length
-      state.replaceChildren(
-        element('p', null, words.reading[isPublic ? 'public' : isUntouched(security) ? 'untouched' : 'closed']),
-        element('p', null, say(words.writing[ownWriters ? nobody ? 'admins' : 'own' : 'role'], WRITER_ROLE)),
-        ...faults.map(({ code, kind, name }) => element('p', { class: 'problem' }, say(words.faults[code], { kind: words.kinds[kind], name }))))
-      turn.replaceChildren(
-        isPublic || validation !== 'none'
-          ? button(isPublic ? words.close.action : words.open.action, isPublic ? close : open, { class: 'secondary' })
-          : element('p', { class: 'hint' }, words.open.refused))
-      const isWriter = (kind, name) => data.writers[kind].includes(name) && ownWriters
-      readers.set(isPublic ? null : data.readers, (kind, name) => isWriter(kind, name) ? words.groups.alsoWriter : '')
-      writers.set(data.writers)
-      admins.set({ ...data.admins, roles: data.admins.roles.filter(role => role !== '_admin') })
-      idle()
+export async function changeRights (app, shown, wish, onRead) {
+  try {
+    const before = await app.readSecurity()
+    if (!same(before, shown)) {
+      onRead()
+      const { head, lead: text, action } = words.clash
+      if (!await confirm({ head, text, action })) return false
     }
+    // the question may have been open for long
+    const newest = await app.couch.ask('_security')
+    const next = withRights(newest, wish(rightsOf(newest)))
+    if (same(newest, next)) return true
+    await app.couch.ask('_security', { method: 'PUT', body: next })
+    await app.readSecurity()
+    onRead()
+    const fields = fieldsBetween(rightsOf(newest), rightsOf(next))
+    await record(app, { what: 'access', done: 'changed', fields })
+    app.say(words.changed)
+    return true
+  } catch (error) {
+    app.say(texts.failed(error.message), true)
+    return false
   }
 }
+
+/** facts: the rights, with `validation`; change: takes a wish */
+export function Rights ({ security, facts, faults, change }) {
+  const { user } = useApp()
+  const lineOf = useShellLine()
+  const { public: isPublic, ownWriters, validation, writers } = facts
+  const nobodyWrites = !writers.names.length && !writers.roles.length
+  const writing = ownWriters ? nobodyWrites ? 'admins' : 'own' : 'role'
+  const reading = isPublic ? 'public' : isUntouched(security) ? 'untouched' : 'closed'
+
+  /** Adds to a list, or removes from it, whatever else is in it by now. */
+  const changeGroup = field => (kind, name, isAdded) => change(rights => {
+    const rest = rights[field][kind].filter(each => each !== name)
+    return { [field]: { ...rights[field], [kind]: isAdded ? [...rest, name] : rest } }
+  })
+
+  const confirmAdmin = (kind, name) => {
+    const isSelf = !user.isServerAdmin && (kind === 'names' ? user.name === name : user.roles.includes(name))
+    const { head, self, lead, action } = words.removeAdmin
+    return confirm({ head: head(name), text: isSelf ? self : lead, action, isDanger: true })
+  }
+
+  async function turn () {
+    const { head, lead: text, action } = isPublic ? words.close : words.open
+    if (!await confirm({ head, text, action })) return
+    // who may write goes on reading
+    if (isPublic) change(rights => ({ public: false, readers: rights.ownWriters ? {} : rights.writers }))
+    else change(() => ({ public: true }))
+  }
+
+  const isWriter = (kind, name) => ownWriters && writers[kind].includes(name)
+  const admins = { ...facts.admins, roles: facts.admins.roles.filter(role => role !== '_admin') }
+  return html`<${Card} head=${words.rights.head}>
+    <div class="sentences">
+      <p>${words.reading[reading]}</p>
+      <p>${say(words.writing[writing], WRITER_ROLE)}</p>
+      ${faults.map(({ code, kind, name }) => html`<p class="problem">
+        ${say(words.faults[code], { kind: words.kinds[kind], name })}
+      </p>`)}
+    </div>
+    <div class="row">
+      ${isPublic || validation !== 'none'
+        ? html`<${Button} onClick=${turn}>${isPublic ? words.close.action : words.open.action}<//>`
+        : html`<${Hint}>${words.open.refused}<//>`}
+    </div>
+    <${Group} field="readers" group=${isPublic ? null : facts.readers} change=${changeGroup('readers')}
+      whyNot=${(kind, name) => isWriter(kind, name) ? words.groups.alsoWriter : ''} />
+    <${Group} field="writers" group=${writers} change=${changeGroup('writers')} />
+    <${Group} field="admins" group=${admins} change=${changeGroup('admins')} confirm=${confirmAdmin} />
+    <${Hint}>${words.rights.command}<//>
+    <${Copy} text=${lineOf('access')} label=${words.rights.copy} />
+  <//>`
+}
+
+/**
+ * A list of users and roles, to add to and to remove from. group: null where there is no list; whyNot: why somebody
+ * cannot be removed here; confirm: asks before somebody is removed
+ */
+function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = async () => true }) {
+  const own = words.groups[field]
+  const [kind, setKind] = useState('names')
+  const [name, setName] = useState('')
+  const [busy, setBusy] = useState(false)
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null))
+  const isRemoved = useRef(false)
+  const all = group ? [...group.names.map(each => ['names', each]), ...group.roles.map(each => ['roles', each])] : []
+
+  // what had the focus is gone
+  useEffect(() => {
+    if (isRemoved.current && document.activeElement === document.body) input.current?.focus()
+    isRemoved.current = false
+  }, [all.length])
+
+  async function add (event) {
+    event.preventDefault()
+    const value = name.trim()
+    if (busy || !value || value === '_admin') return
+    setBusy(true)
+    if (await change(kind, value, true)) setName('')
+    setBusy(false)
+    input.current?.focus()
+  }
+
+  async function remove (type, value) {
+    if (!await isMeant(type, value)) return
+    isRemoved.current = true
+    await change(type, value, false)
+  }
+
+  const noneText = all.length ? '' : own.none
+  const hint = !group ? words.groups.everybody : all.length > SHOWN ? words.groups.more(all.length - SHOWN) : noneText
+  return html`<div class="group" role="group" aria-label=${own.name}>
+    <h4>${own.name}</h4>
+    ${all.length > 0 && html`<ul class="chips" aria-label=${own.name}>
+      ${all.slice(0, SHOWN).map(([type, value]) => html`<${Chip} key=${`${type} ${value}`}
+        ...${{ type, value, why: whyNot(type, value), label: own.remove(value) }} remove=${() => remove(type, value)} />`)}
+    </ul>`}
+    ${hint && html`<${Hint}>${hint}<//>`}
+    ${group && html`<form class="adder" onSubmit=${add}>
+      <label>
+        ${words.groups.kind}
+        <select value=${kind} onChange=${({ target }) => setKind(target.value)}>
+          <option value="names">${words.groups.user}</option>
+          <option value="roles">${words.groups.role}</option>
+        </select>
+      </label>
+      <label class="grow">
+        ${words.groups.name}
+        <input ref=${input} ...${plainInput} required maxlength="200" value=${name}
+          onInput=${({ target }) => setName(target.value)} />
+      </label>
+      <${Button} type="submit" busy=${busy}>${own.add}<//>
+    </form>`}
+  </div>`
+}
+
+const Chip = ({ type, value, why, label, remove }) => html`<li class="chip">
+  ${type === 'roles' && html`<small>${words.groups.role}</small>`}
+  <span>${value}</span>
+  ${why
+    ? html`<small>${why}</small>`
+    : html`<${Button} kind="icon" aria-label=${label} title=${label} onClick=${remove}>
+        <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d="M6 6l12 12M18 6 6 18" /></svg>
+      <//>`}
+</li>`

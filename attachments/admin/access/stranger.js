@@ -1,7 +1,7 @@
 // What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
-import { element } from '../../../client/timeline/dom.js'
+import { html } from '../../html.js'
 import { databaseUrl } from '../../store.js'
-import { button } from '../../dom.js'
+import { Button, Hint, State } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.access.stranger
@@ -61,40 +61,35 @@ async function look (url, signal) {
   }
 }
 
-/** @param {() => void} again */
-export function strangerCard (again) {
-  const list = element('dl', { class: 'seen' })
-  const hint = element('p', { class: 'hint' })
-  let known = ''
-  return {
-    element: element('section', { class: 'card stranger' },
-      element('div', { class: 'head' }, element('h3', null, words.head), button(words.again, again, { class: 'secondary' })),
-      element('p', { class: 'hint' }, words.lead), list, hint),
-    /** @param {{seen: Seen | null, faults: {code: string}[]}} data */
-    set (data) {
-      const wanted = JSON.stringify(data)
-      if (!data.seen || wanted === known) return
-      known = wanted
-      const { seen, faults } = data
-      const mayWrite = faults.some(({ code }) => /^EVERYBODY_/.test(code))
-      list.replaceChildren(
-        line(words.database, state(seen.database)),
-        line(words.layers, layersOf(seen)),
-        line(words.map, state(seen.map)),
-        line(words.documents, state(seen.documents)),
-        line(words.designs, state(seen.designs)),
-        line(words.writes, element('span', { class: `state ${mayWrite ? 'bad' : 'good'}` }, mayWrite ? words.mayWrite : words.mayNot)))
-      hint.textContent = seen.isGateway ? words.throughGateway : words.gateway
-    }
-  }
+/** seen: undefined until somebody has asked; again: asks again */
+export function Stranger ({ seen, faults, again }) {
+  const mayWrite = faults.some(({ code }) => /^EVERYBODY_/.test(code))
+  return html`<section class="card stranger">
+    <div class="head"><h3>${words.head}</h3><${Button} onClick=${again}>${words.again}<//></div>
+    <${Hint}>${words.lead}<//>
+    ${seen && html`
+      <dl class="seen">
+        <${Line} name=${words.database}><${Found} outcome=${seen.database} /><//>
+        <${Line} name=${words.layers}><${FoundLayers} ...${seen} /><//>
+        <${Line} name=${words.map}><${Found} outcome=${seen.map} /><//>
+        <${Line} name=${words.documents}><${Found} outcome=${seen.documents} /><//>
+        <${Line} name=${words.designs}><${Found} outcome=${seen.designs} /><//>
+        <${Line} name=${words.writes}>
+          <${State} kind=${mayWrite ? 'bad' : 'good'}>${mayWrite ? words.mayWrite : words.mayNot}<//>
+        <//>
+      </dl>
+      <${Hint}>${seen.isGateway ? words.throughGateway : words.gateway}<//>`}
+  </section>`
 }
 
-const line = (name, ...value) => element('div', null, element('dt', null, name), element('dd', null, ...value))
+const Line = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</dd></div>`
 
-const state = outcome => element('span', { class: 'state' }, words.outcomes[outcome])
+const Found = ({ outcome }) => html`<${State}>${words.outcomes[outcome]}<//>`
 
-function layersOf ({ layers, all }) {
-  if (!layers) return [state('nothing')]
+function FoundLayers ({ layers, all }) {
+  if (!layers) return html`<${Found} outcome="nothing" />`
   const named = layers.slice(0, NAMED).join(', ')
-  return [words.some({ number: layers.length, all }), named && element('small', null, layers.length > NAMED ? `${named} …` : named)]
+  return html`
+    ${words.some({ number: layers.length, all })}
+    ${named && html`<small>${layers.length > NAMED ? `${named} …` : named}</small>`}`
 }

@@ -1,56 +1,108 @@
 // Activity: who changed what and when, the newest first, and how long that is kept.
-import { element } from '../../../client/timeline/dom.js'
 import { keptFrom } from '../../../core/activity.js'
 import { STORE_ID, isLayer } from '../../../core/ids.js'
-import { soon } from '../../dom.js'
+import { byName, date, time } from '../../format.js'
+import { html, useEffect, useState } from '../../html.js'
+import { useApp, useDocs } from '../app.js'
+import { Button, Card, Filters, Hint, State } from '../parts.js'
 import { texts } from '../words.js'
-import { Filters } from './filters.js'
 import { Keep } from './keep.js'
-import { List } from './list.js'
+import { changeText, labelOf } from './values.js'
+
+const ROWS = 40 // at once; a button shows as many more
+const FIELDS = 12 // of one change; the others are counted
 
 const words = texts.activity
+const STATES = { created: 'good', changed: '', removed: 'bad' }
 
-/** @type {import('../index.js').Section} */
-export const activity = {
-  name: 'activity',
-  needs: 'admin',
-  open (app, place) {
-    const { couch, docs } = app
-    const layerOf = where => isLayer(where) ? where : ''
-    const filters = new Filters(() => draw())
-    const keep = new Keep(app)
-    const list = new List()
-    const count = element('p', { class: 'hint', role: 'status' })
-    const box = element('div', { class: 'activity-section', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.activity),
-      element('p', { class: 'hint lead' }, words.lead),
-      filters.element, count, list.element, keep.element)
-    const isRead = () => docs.known.has('store') && docs.known.has('activity')
+/** place: a layer whose activity is shown */
+export function Activity ({ place }) {
+  const { couch } = useApp()
+  const docs = useDocs('activity', 'store')
+  const isRead = docs.known.has('store') && docs.known.has('activity')
+  const ofPlace = isLayer(place) ? place : ''
+  const [wanted, setWanted] = useState({ layer: ofPlace, user: '', what: '' })
+  const [most, setMost] = useState(ROWS)
+  useEffect(() => setWanted(before => ({ ...before, layer: ofPlace })), [ofPlace])
 
-    const draw = soon(() => {
-      if (!isRead()) return void (count.textContent = words.reading)
-      const from = keptFrom(docs.get(STORE_ID), couch.now())
-      const all = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
-      filters.offer(all)
-      const found = all.filter(filters.takes)
-      count.textContent = !all.length ? words.none : !found.length ? words.noMatch : words.found(found.length)
-      list.set(found)
-      keep.update()
-      box.removeAttribute('aria-busy')
-    })
-
-    filters.layer = layerOf(place)
-    draw()
-    return {
-      element: box,
-      update (kinds) { if (kinds.has('activity') || kinds.has('store')) draw() },
-      show (next) {
-        filters.layer = layerOf(next)
-        draw()
-      },
-      close () { keep.close() }
-    }
-  }
+  const from = keptFrom(docs.get(STORE_ID), couch.now())
+  const all = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
+  const found = all.filter(doc => Object.entries(wanted).every(([field, value]) => !value || doc[field] === value))
+  const shownText = !all.length ? words.none : !found.length ? words.noMatch : words.found(found.length)
+  return html`<div class="activity-section" aria-busy=${isRead ? null : 'true'}>
+    <p class="path"><a href="#access">${texts.sections.access}</a></p>
+    <h2>${texts.sections.activity}</h2>
+    <p class="hint lead">${words.lead}</p>
+    <${Filters} label=${words.filter} selects=${selectsOf(all, wanted)}
+      onChoose=${(field, value) => setWanted({ ...wanted, [field]: value })} />
+    <p class="hint" role="status">${isRead ? shownText : words.reading}</p>
+    <div class="activity">
+      ${isRead && daysOf(found.slice(0, most)).map(([day, rows]) => html`<${Card} key=${day} head=${day}>
+        <ol>${rows.map(doc => html`<${Row} key=${doc._id} doc=${doc} />`)}</ol>
+      <//>`)}
+      ${found.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
+    </div>
+    <${Keep} isRead=${isRead} />
+  </div>`
 }
 
-const newestFirst = (one, other) => one.at < other.at ? 1 : one.at > other.at ? -1 : one._id < other._id ? 1 : -1
+const newestFirst = (one, other) => {
+  if (one.at !== other.at) return one.at < other.at ? 1 : -1
+  return one._id < other._id ? 1 : -1
+}
+
+function selectsOf (docs, wanted) {
+  const valuesOf = field => [...new Set([...docs.map(doc => doc[field]), wanted[field]].filter(Boolean))].sort(byName)
+  const plain = field => valuesOf(field).map(value => [value, value])
+  const options = { layer: plain('layer'), user: plain('user'), what: Object.entries(words.what) }
+  return Object.entries(options).map(([field, own]) => [field, words.by[field], [['', words.all], ...own], wanted[field]])
+}
+
+/** @returns {[string, any[]][]} */
+function daysOf (docs) {
+  const days = new Map()
+  for (const doc of docs) {
+    const day = date(`${String(doc.at).slice(0, 10)}T00:00:00Z`)
+    days.set(day, [...days.get(day) ?? [], doc])
+  }
+  return [...days]
+}
+
+function Row ({ doc }) {
+  const { at, user, via, done, fields } = doc
+  const entries = Object.entries(fields ?? {}).filter(([, change]) => typeof change === 'object' && change)
+  const more = entries.length - FIELDS
+  return html`<li>
+    <div class="what">
+      <${State} kind=${STATES[done] ?? ''}>${words.done[done] ?? String(done)}<//>${' '}
+      <span class="subject"><${Subject} doc=${doc} /></span>
+    </div>
+    <p class="who">
+      <b>${String(user)}</b>, <time datetime=${at}>${clock(at)}</time>,${' '}
+      ${via === 'page' || !via ? words.page : html`<code>${via}</code>`}
+    </p>
+    ${entries.length > 0 && html`<dl>
+      ${entries.slice(0, FIELDS).map(([field, change]) => html`<div>
+        <dt>${labelOf(field)}</dt>
+        <dd>${changeText(field, change)}</dd>
+      </div>`)}
+    </dl>`}
+    ${more > 0 && html`<${Hint}>${words.moreFields(more)}<//>`}
+  </li>`
+}
+
+/** `14:05 UTC`; the day is above. */
+const clock = at => /, (.*)$/.exec(time(at))?.[1] ?? '00:00 UTC'
+
+/** What was changed, as links to where it is. */
+function Subject ({ doc: { what, layer, edition, name } }) {
+  const kind = words.what[what] ?? String(what)
+  if (what === 'access' && !name) return html`<a href="#access">${kind}</a>`
+  const isPage = edition && layer && what !== 'style'
+  const editionPlace = `#editions/${encodeURIComponent(layer)}/${edition}`
+  return html`
+    ${kind}
+    ${layer && html`${' '}<a href="#layers/${encodeURIComponent(layer)}">${layer}</a>`}
+    ${edition && html`${' '}${isPage ? html`<a href=${editionPlace}>${time(edition)}</a>` : time(edition)}`}
+    ${name && html`${' '}${what === 'access' ? html`<a href="#access">${name}</a>` : name}`}`
+}

@@ -1,11 +1,13 @@
 // For how many days activity is kept: admins change it, and what is older is removed while an admin has this open.
-import { element } from '../../../client/timeline/dom.js'
 import { activityDays, activityDefaults, keptFrom } from '../../../core/activity.js'
 import { STORE_ID } from '../../../core/ids.js'
 import { breathe } from '../../dom.js'
-import { texts } from '../words.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { useApp, useDocs } from '../app.js'
 import { Clash, save } from '../edit.js'
+import { Button, Hint } from '../parts.js'
 import { record } from '../record.js'
+import { texts } from '../words.js'
 
 const BATCHES = 20 // of old activity that are removed while the section is open
 const LEAST = 30 // days, and
@@ -13,88 +15,78 @@ const MOST = 36_500 // days: see core/settings.js
 
 const words = texts.activity.keep
 
-export class Keep {
-  #app
-  #left = BATCHES
-  #isRemoving = false
-  #isClosed = false
-  #isTyped = false
-  #input = element('input', {
-    type: 'number', min: LEAST, max: MOST, step: 1, required: true, on: { input: () => { this.#isTyped = true } }
-  })
+export function Keep ({ isRead }) {
+  const app = useApp()
+  const docs = useDocs('activity', 'store')
+  const store = docs.get(STORE_ID)
+  const days = activityDays(store)
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null))
+  const [busy, setBusy] = useState(false)
+  const removal = useRef({ left: BATCHES, isRunning: false, isClosed: false }).current
 
-  #button = element('button', { type: 'submit', class: 'secondary' }, words.save)
-  #now = element('p', { class: 'hint' })
+  useEffect(() => () => { removal.isClosed = true }, [])
+  useEffect(() => { if (isRead) removeOld(app, removal) })
 
-  element = element('form', { class: 'card keep', on: { submit: event => this.#submit(event) } },
-    element('h3', null, words.head), this.#now,
-    element('div', { class: 'row' }, element('label', null, words.days, this.#input), this.#button))
-
-  /** @param {import('../index.js').App} app */
-  constructor (app) {
-    this.#app = app
-  }
-
-  get #store () {
-    return this.#app.docs.get(STORE_ID)
-  }
-
-  update () {
-    const days = activityDays(this.#store)
-    this.#now.textContent = words.now(days)
-    if (!this.#isTyped) this.#input.value = String(days)
-    this.#removeOld()
-  }
-
-  close () {
-    this.#isClosed = true
-  }
-
-  async #submit (event) {
+  async function submit (event) {
     event.preventDefault()
-    const { couch, docs, say } = this.#app
-    const store = this.#store ?? { _id: STORE_ID, type: 'store' }
-    const days = Number(this.#input.value)
-    const before = activityDays(store)
-    this.#button.disabled = true
+    if (busy) return
+    const after = Number(typed ?? days)
+    setBusy(true)
     try {
-      const { after } = await save(couch, store, { activityDays: days === activityDefaults.days ? undefined : days })
-      docs.put(after)
-      this.#isTyped = false
-      say(words.saved(days))
-      if (days !== before) {
-        await record(this.#app, { what: 'store', done: 'changed', fields: { activityDays: { before, after: days } } })
+      const before = store ?? { _id: STORE_ID, type: 'store' }
+      const activityDaysAfter = after === activityDefaults.days ? undefined : after
+      docs.put((await save(app.couch, before, { activityDays: activityDaysAfter })).after)
+      setTyped(null)
+      app.say(words.saved(after))
+      if (after !== days) {
+        const fields = { activityDays: { before: days, after } }
+        await record(app, { what: 'store', done: 'changed', fields })
       }
     } catch (error) {
       if (error instanceof Clash && error.newest) docs.put(error.newest)
-      say(error instanceof Clash ? words.clash : texts.failed(error.message), true)
+      app.say(error instanceof Clash ? words.clash : texts.failed(error.message), true)
     } finally {
-      this.#button.disabled = false
-      this.update()
+      setBusy(false)
     }
   }
 
-  /** A batch after the other, the oldest first; the page stays quick. */
-  async #removeOld () {
-    if (this.#isRemoving) return
-    this.#isRemoving = true
-    const { couch, docs } = this.#app
-    try {
-      while (this.#left > 0 && !this.#isClosed) {
-        const from = keptFrom(this.#store, couch.now())
-        const old = docs.all('activity').filter(({ at }) => at < from).sort((one, other) => one.at < other.at ? -1 : 1)
-        if (!old.length) return
-        this.#left--
-        const gone = old.slice(0, activityDefaults.batch).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
-        const answers = await couch.ask('_bulk_docs', { method: 'POST', body: { docs: gone } })
-        if (answers.some(({ error }) => error && error !== 'conflict')) return // it may not: the next command does it
-        for (const { _id } of gone) docs.drop(_id)
-        await breathe()
-      }
-    } catch {
-      this.#left = 0 // another time
-    } finally {
-      this.#isRemoving = false
+  return html`<form class="card keep" onSubmit=${submit}>
+    <h3>${words.head}</h3>
+    <${Hint}>${words.now(days)}<//>
+    <div class="row">
+      <label>
+        ${words.days}
+        <input type="number" min=${LEAST} max=${MOST} step="1" required value=${typed ?? String(days)}
+          onInput=${({ target }) => setTyped(target.value)} />
+      </label>
+      <${Button} type="submit" busy=${busy}>${words.save}<//>
+    </div>
+  </form>`
+}
+
+/**
+ * A batch after the other, the oldest first; the page stays quick.
+ * @param {import('../app.js').App} app
+ * @param {{left: number, isRunning: boolean, isClosed: boolean}} removal left: batches
+ */
+async function removeOld ({ couch, docs }, removal) {
+  if (removal.isRunning) return
+  removal.isRunning = true
+  try {
+    while (removal.left > 0 && !removal.isClosed) {
+      const from = keptFrom(docs.get(STORE_ID), couch.now())
+      const old = docs.all('activity').filter(({ at }) => at < from).sort((one, other) => one.at < other.at ? -1 : 1)
+      if (!old.length) return
+      removal.left--
+      const gone = old.slice(0, activityDefaults.batch).map(({ _id, _rev }) => ({ _id, _rev, _deleted: true }))
+      const answers = await couch.ask('_bulk_docs', { method: 'POST', body: { docs: gone } })
+      if (answers.some(({ error }) => error && error !== 'conflict')) return // it may not: the next command does it
+      for (const { _id } of gone) docs.drop(_id)
+      await breathe()
     }
+  } catch {
+    removal.left = 0 // another time
+  } finally {
+    removal.isRunning = false
   }
 }

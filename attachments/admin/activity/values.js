@@ -1,7 +1,7 @@
 // Values before and after a change, as people read them.
-import { element } from '../../../client/timeline/dom.js'
 import { isExactTime } from '../../../core/times.js'
 import { count, time } from '../../format.js'
+import { html } from '../../html.js'
 import { texts } from '../words.js'
 
 const MOST = 160 // characters of a value that are shown
@@ -18,7 +18,8 @@ export const labelOf = field => Object.hasOwn(words.fields, field)
 export function changeText (field, { before, after }) {
   const [old, now] = [before, after].map(value => textOf(field, value))
   if (before === undefined || before === null) return now
-  return [element('del', null, old), ' → ', after === undefined || after === null ? element('i', null, words.nothing) : element('ins', null, now)]
+  const isGone = after === undefined || after === null
+  return html`<del>${old}</del> → ${isGone ? html`<i>${words.nothing}</i>` : html`<ins>${now}</ins>`}`
 }
 
 function textOf (field, value) {
@@ -37,6 +38,7 @@ function plain (field, value) {
   if (Array.isArray(names) && Array.isArray(roles) && !Object.keys(others).length) {
     return [...names, ...roles.map(words.role)].join(', ') || words.nobody
   }
-  return Object.entries(value).map(([name, each]) =>
-    `${labelOf(name)}: ${typeof each === 'object' && each !== null ? JSON.stringify(each) : plain(name, each)}`).join('; ') || words.nothing
+  const textIn = (name, each) => typeof each === 'object' && each !== null ? JSON.stringify(each) : plain(name, each)
+  const parts = Object.entries(value).map(([name, each]) => `${labelOf(name)}: ${textIn(name, each)}`)
+  return parts.join('; ') || words.nothing
 }

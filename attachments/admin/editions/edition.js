@@ -1,89 +1,108 @@
 // One edition: its title and source, what it counted, how to compare it with the one before, how to remove it.
-import { element, write } from '../../../client/timeline/dom.js'
 import { count, size, time } from '../../format.js'
+import { html, useRef } from '../../html.js'
+import { useDocs, useShellLine } from '../app.js'
+import { Copy } from '../command.js'
+import { Card, Hint } from '../parts.js'
 import { texts } from '../words.js'
-import { changedOf, editionsOf, stateOf } from './edition-list.js'
-import { editionForm } from './form.js'
-import { comparison, removal, viewerLink } from './parts.js'
+import { EditionForm } from './form.js'
+import { EditionState, changedOf } from './index.js'
 
 const words = texts.editions
 
-/** @param {import('../index.js').App} app @returns {{element: HTMLElement, update: () => void}} */
-export function editionPage (app, layer, when) {
-  const { docs } = app
-  const title = element('h2')
-  const links = element('span', { class: 'row' }, viewerLink(words.view, layer, when))
-  const facts = element('dl', { class: 'facts' })
-  const gone = element('p', { class: 'problem', role: 'status' })
-  const compare = element('div', { class: 'body' })
-  const remove = element('div', { class: 'body' })
-  const details = element('section', { class: 'card' }, element('h3', null, words.form.head))
-  const cards = element('div', { class: 'edition', hidden: true },
-    details,
-    element('section', { class: 'card' }, element('h3', null, words.counts), facts),
-    element('section', { class: 'card compare' }, element('h3', null, words.compare.head), compare),
-    element('section', { class: 'card remove' }, element('h3', null, words.remove.head), remove))
-  /** @type {ReturnType<typeof editionForm> | undefined} */
-  let form
-  let drawn = ''
-
-  return {
-    element: element('div', null,
-      element('p', { class: 'path' },
-        element('a', { href: '#editions' }, words.all), ' › ', element('a', { href: `#editions/${layer}` }, layer)),
-      element('div', { class: 'head' }, title, links), gone, cards),
-    update () {
-      const all = editionsOf(docs, layer)
-      const at = all.findIndex(doc => doc.time === when)
-      const doc = all[at]
-      gone.textContent = doc ? '' : form ? words.removed : words.unknown(`${layer}@${when}`)
-      if (!doc) {
-        title.textContent = when
-        cards.hidden = true
-        return
-      }
-      cards.hidden = false
-      write(title, { text: doc.title || time(when) })
-      if (form) form.set(doc)
-      else details.append((form = editionForm(app, doc)).element)
-      const [before, after] = [all[at + 1], all[at - 1]]
-      const work = workOf(docs, layer, when)
-      const text = JSON.stringify([doc, before, after, work?._rev])
-      if (text !== drawn) {
-        drawn = text
-        facts.replaceChildren(...factsOf(doc, work))
-        compare.replaceChildren(...comparison(layer, doc, before))
-        remove.replaceChildren(...removal(layer, doc, before, after))
-      }
-    }
-  }
+/** editions: of the layer, the newest first */
+export function Edition ({ layer, when, editions }) {
+  const docs = useDocs('work')
+  const wasThere = useRef(false)
+  const at = editions.findIndex(doc => doc.time === when)
+  const doc = editions[at]
+  wasThere.current ||= Boolean(doc)
+  const title = doc ? doc.title || time(when) : when
+  const [before, after] = [editions[at + 1], editions[at - 1]]
+  const gone = wasThere.current ? words.removed : words.unknown(`${layer}@${when}`)
+  return html`<div>
+    <p class="path"><a href="#editions">${words.all}</a> › <a href="#editions/${layer}">${layer}</a></p>
+    <div class="head">
+      <h2>${title}</h2>
+      <span class="row"><${ViewerLink} text=${words.view} layer=${layer} times=${[when]} /></span>
+    </div>
+    <p class="problem" role="status">${doc ? '' : gone}</p>
+    ${doc && html`<div class="edition">
+      <${Card} head=${words.form.head}><${EditionForm} doc=${doc} /><//>
+      <${Card} head=${words.counts}><${Facts} doc=${doc} work=${workOf(docs, layer, when)} /><//>
+      <${Card} name="compare" head=${words.compare.head}>
+        <div class="body"><${Comparison} ...${{ layer, edition: doc, before }} /></div>
+      <//>
+      <${Card} name="remove" head=${words.remove.head}>
+        <div class="body"><${Removal} ...${{ layer, edition: doc, before, after }} /></div>
+      <//>
+    </div>`}
+  </div>`
 }
+
+/** Where the viewer shows a layer at a time, or two times beside each other. */
+const ViewerLink = ({ text, layer, times }) => html`<a href="./#${layer}@${times.join('..')}">${text}</a>`
 
 /** The last command that loaded an edition, while the store remembers it. */
 const workOf = (docs, layer, when) => docs.all('work')
   .filter(doc => doc.edition === when && doc.layer === layer)
   .reduce((last, doc) => !last || doc._id > last._id ? doc : last, undefined)
 
-function factsOf (doc, work) {
-  const fact = (name, value) => value === undefined || value === '' || value === false
-    ? []
-    : [element('div', null, element('dt', null, name), element('dd', null, value))]
-  const number = field => Number.isFinite(doc[field]) ? count(doc[field]) : undefined
+function Facts ({ doc, work }) {
+  const number = field => Number.isFinite(doc[field]) && count(doc[field])
   const who = work && [work.user, work.host].filter(Boolean).join(', ')
-  const loaded = work && [element('a', { href: '#work' }, work.command), who ? ` · ${who}` : '']
-  return [
-    fact(words.state, stateOf(doc)),
-    fact(words.tiles, number('tiles')),
-    fact(words.created, number('created')),
-    fact(words.changed, count(changedOf(doc))),
-    fact(words.unchanged, number('unchanged')),
-    fact(words.gone, number('gone')),
-    fact(words.failed, doc.failed > 0 && number('failed')),
-    fact(words.bytes, Number.isFinite(doc.bytes) ? size(doc.bytes) : undefined),
-    fact(words.time, time(doc.time)),
-    fact(words.started, doc.started && time(doc.started)),
-    fact(words.finished, doc.finished && time(doc.finished)),
-    fact(words.by, loaded),
-    fact(words.run, doc.run && element('code', null, doc.run))
-  ].flat()
+  const facts = [
+    [words.state, html`<${EditionState} ...${doc} />`],
+    [words.tiles, number('tiles')],
+    [words.created, number('created')],
+    [words.changed, count(changedOf(doc))],
+    [words.unchanged, number('unchanged')],
+    [words.gone, number('gone')],
+    [words.failed, doc.failed > 0 && number('failed')],
+    [words.bytes, Number.isFinite(doc.bytes) && size(doc.bytes)],
+    [words.time, time(doc.time)],
+    [words.started, doc.started && time(doc.started)],
+    [words.finished, doc.finished && time(doc.finished)],
+    [words.by, work && html`<a href="#work">${work.command}</a>${who && ` · ${who}`}`],
+    [words.run, doc.run && html`<code>${doc.run}</code>`]
+  ]
+  return html`<dl class="facts">
+    ${facts.map(([name, value]) => value && html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`
+}
+
+/** before: the edition before */
+function Comparison ({ layer, edition, before }) {
+  const lineOf = useShellLine()
+  if (!before) return html`<p>${words.compare.first}</p>`
+  const line = lineOf('diff', `${layer}@${before.time}`, `${layer}@${edition.time}`)
+  return html`
+    <p>${words.compare.lead} <a href="#editions/${layer}/${before.time}">${before.title || time(before.time)}</a></p>
+    <p><${ViewerLink} text=${words.compare.view} layer=${layer} times=${[before.time, edition.time]} /></p>
+    <${Hint}>${words.compare.command}<//>
+    <${Copy} text=${line} label=${words.copy(line)} />`
+}
+
+/** What the removal of an edition would do, and the command for it. */
+function Removal ({ layer, edition, before, after }) {
+  const lineOf = useShellLine()
+  const { created = 0, advanced = 0, backfilled = 0 } = edition
+  const name = other => other.title ? `${other.title} (${time(other.time)})` : time(other.time)
+  const then = before ? words.remove.before(name(before)) : words.remove.nothing
+  const when = after
+    ? words.remove.until({ time: time(edition.time), next: name(after) })
+    : words.remove.since(time(edition.time))
+  const remove = ['remove', layer, '--edition', edition.time]
+  const lines = [[words.remove.dryRun, lineOf(...remove, '--dry-run')], [words.remove.command, lineOf(...remove)]]
+  return html`
+    <p>${when} ${then}</p>
+    <ul class="plain">
+      <li>${words.remove.versions(created + advanced + backfilled)}</li>
+      ${before && html`<li>${words.remove.fallBack(advanced + backfilled)}</li>`}
+      ${created > 0 && html`<li>${words.remove.none(created)}</li>`}
+      <li>${words.remove.others}</li>
+    </ul>
+    ${before && html`<p><${ViewerLink} text=${words.remove.view} layer=${layer} times=${[before.time]} /></p>`}
+    ${lines.map(([text, line]) => html`<${Hint}>${text}<//><${Copy} text=${line} label=${words.copy(line)} />`)}
+    <${Hint}>${words.remove.forEver}<//>`
 }

@@ -1,99 +1,100 @@
 // The title and the source of an edition. If somebody else has changed one of them meanwhile, the page asks which one
 // stays.
-import { element } from '../../../client/timeline/dom.js'
-import { button } from '../../dom.js'
-import { texts } from '../words.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { useApp } from '../app.js'
 import { Clash, save } from '../edit.js'
+import { Button } from '../parts.js'
 import { fieldsBetween, record } from '../record.js'
+import { texts } from '../words.js'
 
 const words = texts.editions.form
 const FIELDS = ['title', 'source']
 const LONG = 10_000 // characters that a store takes
 
-/**
- * @param {import('../index.js').App} app
- * @param {any} doc the edition
- * @returns {{element: HTMLElement, set: (doc: any) => void}} set: what is typed already stays
- */
-export function editionForm (app, doc) {
-  let base = doc // as the fields show it
-  const inputs = Object.fromEntries(FIELDS.map(field =>
-    [field, element('input', { type: 'text', name: field, maxlength: String(LONG), autocomplete: 'off' })]))
-  const problem = element('div', { role: 'status' })
-  const submit = element('button', { type: 'submit', class: 'primary' }, words.save)
-  const form = element('form', {
-    class: 'edition-form',
-    on: {
-      submit (event) {
-        event.preventDefault()
-        write()
-      }
-    }
-  },
-  FIELDS.map(field => element('label', null, words[field], inputs[field])),
-  problem, element('div', { class: 'row' }, submit))
+const textOf = (doc, field) => typeof doc[field] === 'string' ? doc[field] : ''
 
-  const show = field => { inputs[field].value = typeof base[field] === 'string' ? base[field] : '' }
+/** doc: the edition as it is now */
+export function EditionForm ({ doc }) {
+  const app = useApp()
+  /** What was typed, and the document from which it was changed. */
+  const [typed, setTyped] = useState(/** @type {{base: any, values: Record<string, string>} | null} */ (null))
+  const [problem, setProblem] = useState(/** @type {any} */ (null))
+  const [busy, setBusy] = useState(false)
+  const base = typed?.base ?? doc
+
   /** Fields that say something else than the document that they show. */
-  const changes = () => Object.fromEntries(FIELDS
-    .map(field => [field, inputs[field].value.trim() || undefined])
-    .filter(([field, value]) => value !== (typeof base[field] === 'string' ? base[field] : undefined)))
+  const changesIn = (values, from) => Object.fromEntries(Object.entries(values)
+    .map(([field, value]) => [field, value.trim() || undefined])
+    .filter(([field, value]) => (value ?? '') !== textOf(from, String(field))))
 
-  async function write () {
-    const changed = changes()
-    problem.replaceChildren()
-    if (!Object.keys(changed).length) return app.say(words.nothing)
-    submit.disabled = true
+  async function write (from, values) {
+    const changes = changesIn(values, from)
+    setProblem(null)
+    if (!Object.keys(changes).length) {
+      setTyped(null)
+      return app.say(words.nothing)
+    }
+    setBusy(true)
     try {
-      const { before, after } = await save(app.couch, base, changed)
-      base = after
-      for (const field of FIELDS) show(field)
+      const { before, after } = await save(app.couch, from, changes)
       app.docs.put(after)
-      const { layer, time } = after
-      const fields = fieldsBetween(before, changed)
-      if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition: time, fields })
+      setTyped(null)
+      const { layer, time: edition } = after
+      const fields = fieldsBetween(before, changes)
+      if (Object.keys(fields).length) await record(app, { what: 'edition', done: 'changed', layer, edition, fields })
       app.say(words.saved)
     } catch (error) {
       if (!(error instanceof Clash)) app.say(texts.failed(error.message), true)
-      else if (!error.newest) problem.replaceChildren(element('p', { class: 'problem' }, words.gone))
-      else ask(error)
+      else setProblem(error)
     } finally {
-      submit.disabled = false
+      setBusy(false)
     }
   }
 
-  /** @param {Clash} clash */
-  function ask ({ fields, newest }) {
-    const answer = keepsTheirs => {
-      base = newest
-      for (const field of FIELDS) {
-        const isAsked = fields.some(each => each.field === field)
-        if (isAsked && keepsTheirs) show(field)
-      }
-      problem.replaceChildren()
-      app.docs.put(newest)
-      if (Object.keys(changes()).length) write()
-    }
-    const theirs = button(words.theirs, () => answer(true), { class: 'secondary' })
-    problem.replaceChildren(element('div', { class: 'clash' },
-      element('p', null, words.clash),
-      element('dl', null, fields.flatMap(each => [
-        element('dt', null, words[each.field]),
-        element('dd', null, words.theySay(each.theirs ?? '')),
-        element('dd', null, words.youSay(each.mine ?? ''))
-      ])),
-      element('div', { class: 'row' }, theirs, button(words.mine, () => answer(false), { class: 'secondary' }))))
-    theirs.focus()
+  /** @param {Clash} clash @param {boolean} keepsTheirs */
+  function settle ({ fields, newest }, keepsTheirs) {
+    const values = { ...typed?.values }
+    if (keepsTheirs) for (const { field } of fields) delete values[field]
+    app.docs.put(newest)
+    setProblem(null)
+    setTyped({ base: newest, values })
+    if (Object.keys(changesIn(values, newest)).length) write(newest, values)
+    else setTyped(null)
   }
 
-  for (const field of FIELDS) show(field)
-  return {
-    element: form,
-    set (next) {
-      const typed = changes()
-      if (Object.keys(typed).length || problem.childElementCount) return
-      base = next
-      for (const field of FIELDS) show(field)
-    }
+  const submit = event => {
+    event.preventDefault()
+    if (!busy) write(base, typed?.values ?? {})
   }
+  const type = field => ({ target }) => setTyped({ base, values: { ...typed?.values, [field]: target.value } })
+  return html`<form class="edition-form" onSubmit=${submit}>
+    ${FIELDS.map(field => html`<label>
+      ${words[field]}
+      <input type="text" name=${field} maxlength=${LONG} autocomplete="off"
+        value=${typed?.values[field] ?? textOf(base, field)} onInput=${type(field)} />
+    </label>`)}
+    <div role="status">
+      ${problem && !problem.newest && html`<p class="problem">${words.gone}</p>`}
+      ${problem?.newest && html`<${ClashQuestion} clash=${problem} settle=${settle} />`}
+    </div>
+    <div class="row"><${Button} type="submit" kind="primary" busy=${busy}>${words.save}<//></div>
+  </form>`
+}
+
+function ClashQuestion ({ clash, settle }) {
+  const place = useRef(/** @type {HTMLElement | null} */ (null))
+  useEffect(() => place.current?.querySelector('button')?.focus(), [])
+  return html`<div class="clash" ref=${place}>
+    <p>${words.clash}</p>
+    <dl>
+      ${clash.fields.map(({ field, theirs, mine }) => html`
+        <dt>${words[field]}</dt>
+        <dd>${words.theySay(theirs || words.empty)}</dd>
+        <dd>${words.youSay(mine || words.empty)}</dd>`)}
+    </dl>
+    <div class="row">
+      <${Button} onClick=${() => settle(clash, true)}>${words.theirs}<//>
+      <${Button} onClick=${() => settle(clash, false)}>${words.mine}<//>
+    </div>
+  </div>`
 }

@@ -1,33 +1,36 @@
-// The inputs of a form: each has its label, a hint and a place for what is wrong with it, reads a value and shows one.
-import { element, write } from '../../../client/timeline/dom.js'
-import { parseDuration } from '../../../core/times.js'
+// The fields of a form. What is typed is a text, or for a field of several inputs an object of texts, until it is read:
+// then it becomes a value of a document.
 import { parseBbox } from '../../../core/grid.js'
+import { parseDuration } from '../../../core/times.js'
+import { html } from '../../html.js'
 import { texts } from '../words.js'
 
 const words = texts.layers
 
 /**
+ * How texts become values of a document, and back. read: throws with a text for people
+ * @typedef {{read: (text: string) => any, show: (value: any) => string, mode?: string}} Format
+ *
  * @typedef {object} Field
  * @property {string} name
  * @property {string} label
- * @property {HTMLElement} element
- * @property {() => any} read undefined for none; throws with a text for people
- * @property {(value: any) => void} show
- * @property {() => string} state of its inputs, to see whether somebody has touched it
- * @property {(text: string, inner?: string) => void} complain '' takes it back; inner: the part that is wrong
- * @property {(node: any) => void} note a text and buttons under it; null takes it back
- * @property {() => void} focus
- */
-
-/**
- * How an input reads and writes a value: texts on one side, values of a document on the other.
- * @typedef {{read: (text: string) => any, show: (value: any) => string, type?: string, mode?: string}} Form
+ * @property {string} [hint]
+ * @property {(value: any) => any} show what is typed where the document has this value
+ * @property {(typed: any) => any} read undefined for none; throws with a text for people, and `inner` where a part of
+ *   it is wrong
+ * @property {(props: FieldProps) => any} component
+ *
+ * @typedef {object} FieldProps
+ * @property {any} typed
+ * @property {(typed: any) => void} onType
+ * @property {{text: string, inner?: string}} [problem]
+ * @property {any} [note] what is said under it
  */
 
 const refuse = text => { throw new Error(text) }
 
-/** @param {number} least @param {number} most @returns {Form} */
-export const wholeForm = (least, most) => ({
+/** @param {number} least @param {number} most @returns {Format} */
+export const wholeFormat = (least, most) => ({
   mode: 'numeric',
   read (text) {
     const value = /^\d{1,15}$/.test(text) ? +text : NaN
@@ -36,8 +39,8 @@ export const wholeForm = (least, most) => ({
   show: String
 })
 
-/** @returns {Form} */
-export const numberForm = (least, most) => ({
+/** @param {number} least @param {number} most @returns {Format} */
+export const numberFormat = (least, most) => ({
   mode: 'decimal',
   read (text) {
     const value = Number(text.replace(',', '.'))
@@ -46,10 +49,12 @@ export const numberForm = (least, most) => ({
   show: String
 })
 
-/** @type {Form} */
-export const textForm = { read: text => text, show: value => typeof value === 'string' ? value : JSON.stringify(value) }
+/** @type {Format} */
+const textFormat = { read: text => text, show: value => typeof value === 'string' ? value : JSON.stringify(value) }
 
-const UNITS = /** @type {[string, number][]} */ ([['y', 31536000], ['w', 604800], ['d', 86400], ['h', 3600], ['m', 60], ['s', 1]])
+const UNITS = /** @type {[string, number][]} */ ([
+  ['y', 31536000], ['w', 604800], ['d', 86400], ['h', 3600], ['m', 60], ['s', 1]
+])
 
 /** `7d`, in the largest unit that gives a whole number. @param {number} seconds */
 export function durationText (seconds) {
@@ -57,47 +62,40 @@ export function durationText (seconds) {
   return `${seconds / length}${unit}`
 }
 
-/** @type {Form} */
-export const durationForm = {
-  read (text) {
-    try {
-      return parseDuration(text)
-    } catch {
-      return refuse(words.bad.duration)
-    }
-  },
+/** What a function of core reads, with a text for people where it throws. */
+const reading = (parse, text) => value => {
+  try {
+    return parse(value)
+  } catch {
+    return refuse(text)
+  }
+}
+
+const listText = value => Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
+
+/** @type {Format} */
+export const durationFormat = {
+  read: reading(parseDuration, words.bad.duration),
   show: value => Number.isFinite(value) ? durationText(value) : JSON.stringify(value)
 }
 
-/** @type {Form} */
-export const boundsForm = {
-  read (text) {
-    try {
-      return parseBbox(text)
-    } catch {
-      return refuse(words.bad.bounds)
-    }
-  },
-  show: value => Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
-}
+/** @type {Format} */
+export const boundsFormat = { read: reading(parseBbox, words.bad.bounds), show: listText }
 
-/** @type {Form} */
-export const centerForm = {
+/** @type {Format} */
+export const centerFormat = {
   read (text) {
     const parts = text.split(',').map(part => part.trim() === '' ? NaN : Number(part))
     return parts.length === 3 && parts.every(Number.isFinite) ? parts : refuse(words.bad.center)
   },
-  show: boundsForm.show
+  show: listText
 }
 
-/** @type {Form} */
-export const listForm = {
-  read: text => text.split(',').map(part => part.trim()).filter(Boolean),
-  show: value => Array.isArray(value) ? value.join(', ') : JSON.stringify(value)
-}
+/** @type {Format} */
+export const listFormat = { read: text => text.split(',').map(part => part.trim()).filter(Boolean), show: listText }
 
-/** Lines `name: value`. @type {Form} */
-export const pairsForm = {
+/** Lines `name: value`. @type {Format} */
+export const pairsFormat = {
   read: text => Object.fromEntries(text.split('\n').filter(line => line.trim()).map(line => {
     const at = line.indexOf(':')
     return at > 0 ? [line.slice(0, at).trim(), line.slice(at + 1).trim()] : refuse(words.bad.pairs)
@@ -105,52 +103,41 @@ export const pairsForm = {
   show: value => Object.entries(value).map(([name, each]) => `${name}: ${each}`).join('\n')
 }
 
-let ids = 0
-
-/**
- * A control with its label, hint and problem.
- * @param {any} control @param {{name: string, label: string, hint?: string, isWide?: boolean}} about
- * @param {{read: () => any, show: (value: any) => void, state?: () => string}} how
- * @returns {Field}
- */
-export function fieldOf (control, { name, label, hint = '', isWide = false }, { read, show, state }) {
-  const id = `layer-field-${ids++}`
-  write(control, { id, 'data-field': name, 'aria-describedby': `${id}-hint ${id}-problem` })
-  const problem = element('p', { class: 'problem', id: `${id}-problem` })
-  const noted = element('div', { class: 'noted', role: 'status' })
-  const box = element('div', { class: `field${isWide ? ' wide' : ''}` },
-    element('label', { for: id }, label), control, element('small', { id: `${id}-hint` }, hint), noted, problem)
-  return {
-    name,
-    label,
-    element: box,
-    read,
-    show,
-    state: state ?? (() => control.value),
-    complain (text) {
-      problem.textContent = text
-      write(control, { 'aria-invalid': text ? 'true' : null })
-    },
-    note: node => noted.replaceChildren(...[node].flat().filter(Boolean)),
-    focus: () => control.focus()
+/** A control with its label, hint, note and problem. control: a function of the attributes that every control has */
+export function FieldBox ({ name, label, hint = '', isWide = false, hidden = false, problem = '', note, control }) {
+  const id = `layer-${name.replace('.', '-')}`
+  const attributes = {
+    id,
+    'data-field': name,
+    'aria-describedby': `${id}-hint ${id}-problem`,
+    'aria-invalid': problem ? 'true' : null
   }
+  return html`<div class="field${isWide ? ' wide' : ''}" hidden=${hidden}>
+    <label for=${id}>${label}</label>
+    ${control(attributes)}
+    <small id="${id}-hint">${hint}</small>
+    <div class="noted" role="status">${note}</div>
+    <p class="problem" id="${id}-problem">${problem}</p>
+  </div>`
 }
 
 /**
- * @param {{name: string, label: string, hint?: string, isWide?: boolean, isLong?: boolean, placeholder?: string, list?:
- *   string, form?: Form}} about list: the id of a datalist
+ * @param {{name: string, label: string, hint?: string, isWide?: boolean, isLong?: boolean, placeholder?: string,
+ *   list?: string, format?: Format}} about list: the id of a datalist
  * @returns {Field}
  */
-export function inputField ({ form = textForm, isLong = false, placeholder, list, ...about }) {
-  const shared = { placeholder, list, spellcheck: isLong ? null : 'false', autocomplete: 'off', inputmode: form.mode }
-  const control = isLong ? element('textarea', shared) : element('input', { type: 'text', ...shared })
-  return fieldOf(control, about, {
-    read () {
-      const text = control.value.trim()
-      return text === '' ? undefined : form.read(text)
-    },
-    show (value) { control.value = value === undefined || value === null ? '' : form.show(value) }
-  })
+export function inputField ({ format = textFormat, isLong = false, placeholder, list, ...about }) {
+  const shared = { placeholder, list, autocomplete: 'off', inputmode: format.mode }
+  return {
+    ...about,
+    show: value => value === undefined || value === null ? '' : format.show(value),
+    read: typed => typed.trim() === '' ? undefined : format.read(typed.trim()),
+    component: ({ typed, onType, problem, ...others }) => html`<${FieldBox} ...${about} problem=${problem?.text} ...${others}
+      control=${attributes => {
+        const all = { ...shared, ...attributes, value: typed, onInput: ({ target }) => onType(target.value) }
+        return isLong ? html`<textarea ...${all} />` : html`<input type="text" spellcheck=${false} ...${all} />`
+      }} />`
+  }
 }
 
 /**
@@ -159,27 +146,27 @@ export function inputField ({ form = textForm, isLong = false, placeholder, list
  * @returns {Field}
  */
 export function choiceField (about, options) {
-  let all = options
-  const select = element('select')
-  const offer = () => select.replaceChildren(...all.map(([, text], at) => element('option', { value: String(at) }, text)))
-  offer()
-  return fieldOf(select, about, {
-    read: () => all[select.value]?.[0],
-    show (value) {
-      const isOffered = options.some(([each]) => each === value)
-      all = isOffered || value === null ? options : [...options, [value, JSON.stringify(value)]] // of another program
-      if (select.options.length !== all.length) offer()
-      select.value = String(Math.max(0, all.findIndex(([each]) => each === value)))
+  const keyOf = value => value === undefined || value === null ? '' : JSON.stringify(value)
+  const known = options.map(([value, text]) => [keyOf(value), text])
+  return {
+    ...about,
+    show: keyOf,
+    read: typed => typed === '' ? undefined : JSON.parse(typed),
+    component: ({ typed, onType, problem, ...others }) => {
+      const isKnown = known.some(([key]) => key === typed)
+      const all = isKnown ? known : [...known, [typed, typed]] // of another program
+      return html`<${FieldBox} ...${about} problem=${problem?.text} ...${others} control=${attributes => html`
+        <select ...${attributes} value=${typed} onChange=${({ target }) => onType(target.value)}>
+          ${all.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === typed}>${text}</option>`)}
+        </select>`} />`
     }
-  })
+  }
 }
 
-/** Values that say the same, in whatever order their fields are. */
-export const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
-
-function sorted (value) {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  const keys = Object.keys(value).sort().filter(key => value[key] !== undefined)
-  return Object.fromEntries(keys.map(key => [key, sorted(value[key])]))
-}
+/**
+ * Fields made from a table: what an input takes, or the options of a choice.
+ * @param {Record<string, any>} table @param {(name: string) => {name: string, label: string, hint?: string}} aboutOf
+ * @returns {Map<string, Field>} by name
+ */
+export const fieldsOf = (table, aboutOf) => new Map(Object.entries(table).map(([name, input]) =>
+  [name, Array.isArray(input) ? choiceField(aboutOf(name), input) : inputField({ ...aboutOf(name), ...input })]))

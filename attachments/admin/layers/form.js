@@ -1,274 +1,247 @@
 // All settings of a layer. Only fields that somebody has touched here are written; the others follow what changes in
 // the store, while one looks at them.
-import { element, write } from '../../../client/timeline/dom.js'
 import { faultIn } from '../../../core/documents.js'
 import { layerId } from '../../../core/ids.js'
 import { isLayerField } from '../../../core/layers.js'
-import { button, soon } from '../../dom.js'
 import { date } from '../../format.js'
-import { texts } from '../words.js'
-import { command, shellLine } from '../command.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { useApp, useDocs, useShellLine } from '../app.js'
+import { Copy } from '../command.js'
 import { Clash, save } from '../edit.js'
-import { withCode } from '../overview/part.js'
+import { Button, Card, Hint, WithCode, same } from '../parts.js'
 import { fieldsBetween, record } from '../record.js'
+import { texts } from '../words.js'
 import { askClash, valueText } from './clash.js'
-import { same } from './fields.js'
-import { privacyPart } from './privacy.js'
-import { movePart } from './move.js'
+import { Move } from './move.js'
+import { Privacy } from './privacy.js'
 import { retentionField, ruleOptions } from './retention.js'
-import { layerSettings } from './settings.js'
-import { upstreamField } from './upstream.js'
+import { allFields, parts } from './settings.js'
 
 const words = texts.layers
 
-export class LayerForm {
-  #app
-  #layer
-  /** The values from which the fields were filled. @type {any} */
-  #base = null
-  /** Field -> the state of its inputs when it was filled. @type {Map<string, string>} */
-  #clean = new Map()
-  /** @type {import('./fields.js').Field[]} */
-  #fields = []
-  #prune = element('div')
-  #isGone = false
-  #isSaving = false
-  #look = soon(() => this.#arrange())
-  element
+/**
+ * What somebody has typed, and the values of the document on which it was typed.
+ * @typedef {Record<string, {typed: any, base: any}>} Edits by field
+ */
 
-  /** @param {import('../index.js').App} app @param {string} layer @param {() => void} onRemoved */
-  constructor (app, layer, onRemoved) {
-    this.#app = app
-    this.#layer = layer
-    const settings = layerSettings()
-    const upstream = upstreamField(() => this.#now())
-    const retention = retentionField()
-    this.#fields = [...settings.fields, upstream, retention]
-    for (const field of this.#fields) this.#fill(field, undefined)
-    this.#base = null
-    this.head = element('h2', null, layer)
-    this.facts = element('p', { class: 'hint' })
-    this.privacy = privacyPart(app, layer)
-    this.move = movePart(app, layer, onRemoved)
-    this.gone = element('p', { class: 'problem', role: 'status' })
-    this.state = element('p', { class: 'grow', role: 'status' })
-    this.saving = element('button', { type: 'submit', class: 'primary' }, words.save)
-    this.discarding = button(words.discard, () => this.#discard(), { class: 'secondary' })
-    this.groups = element('datalist', { id: 'layer-groups' })
-    this.names = element('datalist', { id: 'layer-names' })
-    const card = (name, ...content) => element('section', { class: `card ${name}` }, element('h3', null, words.parts[name]), content)
-    this.element = element('div', { class: 'layer' },
-      element('div', { class: 'head' }, this.head, element('nav', { class: 'row', 'aria-label': words.links }, element('a', { href: '#layers' }, words.back), element('a', { href: `#editions/${layer}` }, texts.sections.editions))),
-      this.facts, this.gone,
-      element('form', {
-        novalidate: true,
-        on: {
-          input: this.#look,
-          change: this.#look,
-          submit: event => {
-            event.preventDefault()
-            this.#save()
-          }
-        }
-      },
-      card('about', settings.part('about')),
-      card('area', settings.part('area')),
-      card('tiles', settings.part('tiles')),
-      card('upstream', element('p', { class: 'hint' }, words.upstream.lead), upstream.element),
-      card('retention', element('p', { class: 'hint' }, withCode(words.retention.lead)), retention.element, this.#prune),
-      card('offline', settings.part('offline')),
-      element('div', { class: 'save row' }, this.state, this.discarding, this.saving)),
-      card('privacy', this.privacy.element),
-      card('move', this.move.element),
-      this.groups, this.names)
-    this.update()
+/**
+ * Edits that are not saved, by layer. They stay while another page is shown.
+ * @type {WeakMap<import('../documents.js').Documents, Map<string, Edits>>}
+ */
+const unsaved = new WeakMap()
+
+/** @param {import('../documents.js').Documents} docs */
+export function unsavedOf (docs) {
+  const own = unsaved.get(docs) ?? new Map()
+  unsaved.set(docs, own)
+  return own
+}
+
+/** The edits of a layer, and a function that changes them. */
+function useEdits (docs, layer) {
+  const all = unsavedOf(docs)
+  const [, draw] = useState(0)
+  const edits = /** @type {Edits} */ (all.get(layer) ?? {})
+  const change = next => {
+    if (Object.keys(next).length) all.set(layer, next)
+    else all.delete(layer)
+    draw(turn => turn + 1)
   }
+  useEffect(() => {
+    const warn = event => { if (all.size) event.preventDefault() }
+    addEventListener('beforeunload', warn)
+    return () => removeEventListener('beforeunload', warn)
+  }, [])
+  return /** @type {const} */ ([edits, change])
+}
 
-  /** Whether something stands here that is not saved. */
-  get isTouched () {
-    return !this.#isGone && this.#touched().length > 0
+/** What a field says, or nothing where that cannot be read. */
+function valueOf (field, typed, doc) {
+  try {
+    return field.read(typed, doc)
+  } catch {
+    return NaN // equal to no value
   }
+}
 
-  #touched () {
-    return this.#fields.filter(field => this.#isTouched(field))
-  }
+/** The layer as it stands in the form; a field with a fault is left out. */
+function layerIn (doc, edits) {
+  const values = Object.entries(edits).filter(([name]) => name !== 'upstream')
+    .map(([name, { typed }]) => [name, valueOf(allFields.find(field => field.name === name), typed, doc)])
+    .filter(([name, value]) => value === undefined || isLayerField(name, value))
+  return { ...doc, ...Object.fromEntries(values) }
+}
 
-  #isTouched (field) {
-    return field.state() !== this.#clean.get(field.name)
-  }
-
-  #fill (field, value) {
-    field.show(value)
-    field.complain('')
-    field.note(null)
-    this.#base = { ...this.#base, [field.name]: value }
-    this.#clean.set(field.name, field.state())
-  }
-
-  /** The store has changed: fields that nobody has touched follow it. */
-  update () {
-    const { docs } = this.#app
-    const doc = docs.get(layerId(this.#layer))
-    const isKnown = docs.known.has('layer')
-    this.#isGone = isKnown && !doc
-    write(this.element, { 'aria-busy': isKnown ? null : 'true' })
-    if (doc) this.#follow(doc)
-    else if (isKnown) this.gone.textContent = this.#base ? words.removed : words.notFound(this.#layer)
-    const layers = docs.all('layer')
-    const options = (list, values) => {
-      const wanted = JSON.stringify(values)
-      if (list.dataset.values === wanted) return
-      list.dataset.values = wanted
-      list.replaceChildren(...values.map(value => element('option', { value })))
-    }
-    options(this.groups, [...new Set(layers.map(({ group }) => group).filter(group => typeof group === 'string' && group))].sort())
-    options(this.names, layers.map(({ layer }) => layer).filter(layer => layer !== this.#layer))
-    this.privacy.update()
-    this.#arrange()
-  }
-
-  #follow (doc) {
-    this.gone.textContent = ''
-    const base = this.#base
-    this.#base = { ...base, _id: doc._id, _rev: doc._rev, type: 'layer', layer: this.#layer }
-    for (const field of this.#fields) {
-      const { name } = field
-      const isNew = !base || !same(base[name], doc[name])
-      if (!isNew) continue
-      if (!base || !this.#isTouched(field) || same(this.#valueOf(field), doc[name])) this.#fill(field, doc[name])
-      else field.note(element('p', { class: 'problem' }, words.changedMeanwhile(valueText(doc[name]))))
-    }
-    write(this.head, { text: typeof doc.name === 'string' && doc.name ? doc.name : this.#layer })
-    const grid = doc.grid && words.grid(String(doc.grid.id ?? doc.grid))
-    const pruned = doc.pruned && words.pruned(date(String(doc.pruned)))
-    write(this.facts, { text: [this.#layer, grid, pruned].filter(Boolean).join(' · ') })
-    this.move.update(doc)
-  }
-
-  #valueOf (field) {
+/**
+ * What was touched, checked.
+ * @typedef {{text: string, inner?: string}} Problem
+ * @returns {{changes: Record<string, any>, problems: Record<string, Problem>}} problems: by field
+ */
+function changesIn (doc, edits) {
+  const touched = allFields.filter(({ name }) => edits[name])
+  const changes = {}
+  const problems = {}
+  for (const field of touched) {
+    const { name } = field
     try {
-      return field.read()
-    } catch {
-      return NaN // equal to nothing
+      const value = field.read(edits[name].typed, layerIn(doc, edits))
+      if (value === undefined || isLayerField(name, value)) changes[name] = value
+      else problems[name] = { text: words.bad.fields[name] ?? words.bad.other }
+    } catch (error) {
+      problems[name] = { text: error.message, inner: error.inner }
     }
   }
+  const next = { ...doc, ...changes }
+  const fault = !Object.keys(problems).length && faultIn(next)
+  if (fault) {
+    const field = touched.find(({ name }) => fault.includes(name)) ?? touched[0]
+    problems[field.name] = { text: faultText(next, fault) }
+  }
+  return { changes, problems }
+}
 
-  /** The layer as it stands here; a field with a fault is left out. */
-  #now () {
-    const doc = this.#app.docs.get(layerId(this.#layer)) ?? {}
-    const own = this.#fields.filter(({ name }) => name !== 'upstream')
-      .map(field => [field.name, this.#valueOf(field)])
-      .filter(([name, value]) => value === undefined || isLayerField(name, value))
-    return { ...doc, ...Object.fromEntries(own) }
+function faultText ({ minzoom, maxzoom, retina, layer }, fault) {
+  if (minzoom > maxzoom) return words.bad.zooms
+  return retina === layer ? words.bad.fields.retina : words.bad.because(fault)
+}
+
+export function LayerForm ({ layer }) {
+  const app = useApp()
+  const docs = useDocs('layer')
+  const doc = docs.get(layerId(layer))
+  const isKnown = docs.known.has('layer')
+  const wasThere = useRef(false)
+  wasThere.current ||= Boolean(doc)
+  const [edits, setEdits] = useEdits(docs, layer)
+  const [problems, setProblems] = useState(/** @type {Record<string, any>} */ ({}))
+  const [isSaving, setSaving] = useState(false)
+  const form = useRef(/** @type {HTMLElement | null} */ (null))
+  useEffect(() => form.current?.querySelector('[aria-invalid]')?.focus(), [problems])
+
+  const shown = doc ?? {}
+  const touched = allFields.filter(({ name }) => edits[name])
+
+  function type (field, typed) {
+    const { name } = field
+    const { [name]: before, ...others } = edits
+    const base = before ? before.base : shown[name]
+    const isBack = same(typed, field.show(shown[name]))
+    setEdits(isBack ? others : { ...others, [name]: { typed, base } })
   }
 
-  #arrange () {
-    const touched = this.#touched()
-    const labels = touched.map(({ label }) => label).join(', ')
-    const state = touched.length ? words.unsaved({ count: touched.length, labels }) : words.allSaved
-    write(this.state, { text: this.#isSaving ? words.saving : state })
-    this.saving.disabled = this.#isSaving || this.#isGone || !touched.length
-    this.discarding.hidden = !touched.length
-    const retention = this.#fields.find(({ name }) => name === 'retention')
+  /** What is said under a field that somebody else has changed meanwhile. */
+  function noteOf (field) {
+    const edit = edits[field.name]
+    const value = shown[field.name]
+    if (!doc || !edit || same(edit.base, value) || same(valueOf(field, edit.typed, doc), value)) return null
+    return html`<p class="problem">${words.changedMeanwhile(valueText(value))}</p>`
+  }
+
+  async function submit (event) {
+    event.preventDefault()
+    if (isSaving || !doc || !touched.length) return
+    setSaving(true)
     try {
-      this.#showPrune(retention?.read(), !touched.some(({ name }) => name === 'retention'))
-    } catch {
-      // said when it is saved
+      await saveEdits(edits)
+    } catch (error) {
+      app.say(texts.failed(error.message), true)
+    } finally {
+      setSaving(false)
     }
   }
 
-  /** The command that shows what a prune would remove by the rules of the form, saved or not. */
-  #showPrune (policy, isSaved) {
-    this.#prune.hidden = !policy
-    if (!policy) return
-    const line = shellLine('prune', this.#layer, ...(isSaved ? [] : ruleOptions(policy)), '--dry-run')
-    if (line === this.#prune.dataset.line) return
-    this.#prune.dataset.line = line
-    const hint = element('p', { class: 'hint' }, words.retention.command)
-    this.#prune.replaceChildren(hint, command(line, words.retention.copy))
-  }
-
-  #discard () {
-    const doc = this.#app.docs.get(layerId(this.#layer)) ?? {}
-    for (const field of this.#touched()) this.#fill(field, doc[field.name])
-    this.#arrange()
-  }
-
-  /** What was touched, checked; nothing if some of it is wrong. @returns {Record<string, any> | undefined} */
-  #changes () {
-    const touched = this.#touched()
-    const bad = /** @type {import('./fields.js').Field[]} */ ([])
-    const refuse = (field, text, inner) => {
-      field.complain(text, inner)
-      bad.push(field)
-    }
-    const changes = {}
-    for (const field of this.#fields) field.complain('')
-    for (const field of touched) {
-      try {
-        const value = field.read()
-        const isGood = value === undefined || isLayerField(field.name, value)
-        if (isGood) changes[field.name] = value
-        else refuse(field, words.bad.fields[field.name] ?? words.bad.other)
-      } catch (error) {
-        refuse(field, error.message, error.inner)
+  /** @param {Edits} current */
+  async function saveEdits (current) {
+    const { changes, problems: found } = changesIn(doc, current)
+    setProblems(found)
+    if (Object.keys(found).length) return
+    const bases = Object.fromEntries(Object.entries(current).map(([name, { base }]) => [name, base]))
+    try {
+      const { before, after } = await save(app.couch, { ...doc, ...bases }, changes)
+      docs.put(after)
+      setEdits({})
+      app.say(words.saved)
+      await record(app, { what: 'layer', done: 'changed', layer, fields: fieldsBetween(before, changes) })
+    } catch (error) {
+      if (!(error instanceof Clash)) throw error
+      if (!error.fields.length) return app.say(words.removed, true)
+      const answer = await askClash(error.fields, name => allFields.find(field => field.name === name)?.label ?? name)
+      if (!answer) return
+      const next = { ...current }
+      for (const { field, theirs } of error.fields) {
+        if (answer[field] === 'theirs') delete next[field]
+        else next[field] = { ...next[field], base: theirs }
       }
-    }
-    if (!bad.length) {
-      const doc = this.#app.docs.get(layerId(this.#layer))
-      const next = { ...doc, ...changes }
-      const fault = faultIn(next)
-      const field = fault && (this.#fields.find(({ name }) => name in changes && fault.includes(name)) ?? touched[0])
-      if (field && next.minzoom > next.maxzoom) refuse(field, words.bad.zooms)
-      else if (field && next.retina === this.#layer) refuse(field, words.bad.fields.retina)
-      else if (field) refuse(field, words.bad.because(fault))
-    }
-    bad[0]?.focus()
-    return bad.length ? undefined : changes
-  }
-
-  async #save () {
-    if (this.#isSaving || this.#isGone) return
-    for (;;) {
-      const changes = this.#changes()
-      if (!changes || !Object.keys(changes).length) return
-      this.#isSaving = true
-      this.#arrange()
-      try {
-        return await this.#write(changes)
-      } catch (error) {
-        if (!(error instanceof Clash)) return void this.#app.say(texts.failed(error.message), true)
-        if (!error.fields.length) return void this.#app.say(words.removed, true)
-        if (!await this.#settle(error)) return
-      } finally {
-        this.#isSaving = false
-        this.#arrange()
-      }
+      docs.put(error.newest)
+      setEdits(next)
+      if (Object.keys(next).length) await saveEdits(next)
     }
   }
 
-  async #write (changes) {
-    const { before, after } = await save(this.#app.couch, this.#base, changes)
-    for (const field of this.#fields) if (field.name in changes) this.#fill(field, after[field.name])
-    this.#app.docs.put(after)
-    this.#app.say(words.saved)
-    await record(this.#app, { what: 'layer', done: 'changed', layer: this.#layer, fields: fieldsBetween(before, changes) })
-  }
+  const labels = touched.map(({ label }) => label).join(', ')
+  const state = touched.length ? words.unsaved({ count: touched.length, labels }) : words.allSaved
+  const goneText = wasThere.current ? words.removed : words.notFound(layer)
+  const boxOf = field => html`<${field.component} key=${field.name} problem=${problems[field.name]}
+    typed=${edits[field.name]?.typed ?? field.show(shown[field.name])} note=${noteOf(field)}
+    onType=${typed => type(field, typed)} />`
+  return html`<div class="layer" aria-busy=${isKnown ? null : 'true'}>
+    <div class="head">
+      <h2>${typeof shown.name === 'string' && shown.name ? shown.name : layer}</h2>
+      <nav class="row" aria-label=${words.links}>
+        <a href="#layers">${words.back}</a><a href="#editions/${layer}">${texts.sections.editions}</a>
+      </nav>
+    </div>
+    <${Hint}>${factsOf(layer, shown)}<//>
+    <p class="problem" role="status">${isKnown && !doc && goneText}</p>
+    <form novalidate ref=${form} onSubmit=${submit}>
+      ${['about', 'area', 'tiles'].map(part => html`<${Card} name=${part} head=${words.parts[part]}>
+        <div class="fields">${parts[part].map(boxOf)}</div>
+      <//>`)}
+      <${Card} name="upstream" head=${words.parts.upstream}>
+        <${Hint}>${words.upstream.lead}<//>
+        ${parts.upstream.map(boxOf)}
+      <//>
+      <${Card} name="retention" head=${words.parts.retention}>
+        <${Hint}><${WithCode} text=${words.retention.lead} /><//>
+        ${parts.retention.map(boxOf)}
+        <${Prune} layer=${layer} saved=${shown.retention} typed=${edits.retention?.typed} />
+      <//>
+      <${Card} name="offline" head=${words.parts.offline}>
+        <div class="fields">${parts.offline.map(boxOf)}</div>
+      <//>
+      <div class="save row">
+        <p class="grow" role="status">${isSaving ? words.saving : state}</p>
+        ${touched.length > 0 && html`<${Button} onClick=${() => { setProblems({}); setEdits({}) }}>${words.discard}<//>`}
+        <${Button} type="submit" kind="primary" busy=${isSaving || !doc || !touched.length}>${words.save}<//>
+      </div>
+    </form>
+    <${Card} name="privacy" head=${words.parts.privacy}><${Privacy} layer=${layer} /><//>
+    <${Card} name="move" head=${words.parts.move}><${Move} layer=${layer} /><//>
+    <${Offers} layer=${layer} docs=${docs} />
+  </div>`
+}
 
-  /** Somebody else has changed a field: asks which value stays. @param {Clash} clash @returns {Promise<boolean>} */
-  async #settle ({ fields, newest }) {
-    const find = name => /** @type {import('./fields.js').Field} */ (this.#fields.find(field => field.name === name))
-    const answer = await askClash(fields, name => find(name).label)
-    if (!answer) return false
-    for (const { field: name, theirs } of fields) {
-      const field = find(name)
-      if (answer[name] === 'theirs') this.#fill(field, theirs)
-      else {
-        this.#base = { ...this.#base, [name]: theirs }
-        field.note(null)
-      }
-    }
-    this.#app.docs.put(newest)
-    return true
-  }
+function factsOf (layer, { grid, pruned }) {
+  const gridName = grid && words.grid(String(grid.id ?? grid))
+  return [layer, gridName, pruned && words.pruned(date(String(pruned)))].filter(Boolean).join(' · ')
+}
+
+/** The command that shows what a prune would remove by the rules of the form, saved or not. */
+function Prune ({ layer, saved, typed }) {
+  const lineOf = useShellLine()
+  const policy = typed === undefined ? saved : valueOf(retentionField, typed, {})
+  if (!policy) return null
+  const line = lineOf('prune', layer, ...(typed === undefined ? [] : ruleOptions(policy)), '--dry-run')
+  return html`<div><${Hint}>${words.retention.command}<//><${Copy} text=${line} label=${words.retention.copy} /></div>`
+}
+
+/** Groups and names that inputs offer. */
+function Offers ({ layer, docs }) {
+  const layers = docs.all('layer')
+  const groups = [...new Set(layers.map(({ group }) => group).filter(group => typeof group === 'string' && group))].sort()
+  const names = layers.map(doc => doc.layer).filter(each => each !== layer)
+  const options = values => values.map(value => html`<option key=${value} value=${value} />`)
+  return html`
+    <datalist id="layer-groups">${options(groups)}</datalist>
+    <datalist id="layer-names">${options(names)}</datalist>`
 }

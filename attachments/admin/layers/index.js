@@ -1,59 +1,151 @@
-// The section "Layers": a list, and the settings of one layer.
-import { element } from '../../../client/timeline/dom.js'
+// The section "Layers": the layers as the viewer lists them, in groups, by order and name, each with a picture; and the
+// settings of one layer.
 import { isLayer } from '../../../core/ids.js'
-import { LayerForm } from './form.js'
-import { LayerList } from './list.js'
+import { hostOf } from '../../../core/upstream.js'
+import { zooms } from '../../format.js'
+import { html, useAnswer, useEffect, useRef, useState } from '../../html.js'
+import { MANY, groupsOf, isGrouped, sortLayers } from '../../layer-order.js'
+import { useApp, useDocs } from '../app.js'
+import { Picture } from '../overview/pictures.js'
+import { Button, Hint, State } from '../parts.js'
+import { texts } from '../words.js'
+import { LayerForm, unsavedOf } from './form.js'
+import { NewLayer } from './new-layer.js'
+import { ordersAfter, writeOrders } from './order.js'
 
-/**
- * Forms with changes that are not saved, while something else is shown.
- * @type {WeakMap<object, Map<string, LayerForm>>}
- */
-const unsaved = new WeakMap()
+const words = texts.layers
+const ROWS = 100 // layers at once; a button shows as many more
 
-/** @type {import('../index.js').Section} */
-export const layers = {
-  name: 'layers',
-  needs: 'writer',
-  open (app, first) {
-    const kept = unsaved.get(app) ?? new Map()
-    unsaved.set(app, kept)
-    const box = element('div')
-    /** @type {LayerForm | LayerList} */
-    let view
-    let place = ''
+/** place: the name of a layer */
+export function Layers ({ place }) {
+  useEffect(() => scrollTo(0, 0), [place])
+  return isLayer(place) ? html`<${LayerForm} key=${place} layer=${place} />` : html`<${List} />`
+}
 
-    function leave () {
-      if (view instanceof LayerForm && view.isTouched) kept.set(place, view)
-      else {
-        if (view instanceof LayerList) view.close()
-        kept.delete(place)
-      }
-    }
+function List () {
+  const app = useApp()
+  const docs = useDocs('layer')
+  const [isMaking, setMaking] = useState(false)
+  const [isOrdering, setOrdering] = useState(false)
+  const [wanted, setWanted] = useState('')
+  const [most, setMost] = useState(ROWS)
+  const moving = useRef(Promise.resolve())
+  const tiles = useAnswer(signal => countTiles(app.couch, signal), [app])
 
-    function show (next) {
-      if (view) leave()
-      place = isLayer(next) ? next : ''
-      view = !place
-        ? new LayerList(app, layer => kept.has(layer))
-        : kept.get(place) ?? new LayerForm(app, place, () => app.go('layers'))
-      view.update()
-      box.replaceChildren(view.element)
-      scrollTo(0, 0)
-    }
+  const isKnown = docs.known.has('layer')
+  const { all, groupOf } = sorted(docs)
+  const text = wanted.trim().toLowerCase()
+  const found = all.filter(doc => !text || textOf(doc).includes(text))
+  const unsaved = unsavedOf(docs)
+  const noneText = !isKnown ? words.reading : text ? words.noneFound : words.noLayers
 
-    const warn = event => {
-      if (kept.size || (view instanceof LayerForm && view.isTouched)) event.preventDefault()
-    }
-    addEventListener('beforeunload', warn)
-    show(first)
-    return {
-      element: box,
-      show,
-      update (kinds) { if (kinds.has('layer') || kinds.has('edition')) view.update() },
-      close () {
-        leave()
-        removeEventListener('beforeunload', warn)
-      }
-    }
+  /** One move after the other, each from the order that the one before has made. */
+  function move (layer, by) {
+    moving.current = moving.current.then(async () => {
+      const { group, at } = placeOf(docs, layer)
+      if (at < 0 || at + by < 0 || at + by >= group.length) return
+      await writeOrders(app, ordersAfter(group, at, at + by))
+    }).catch(error => app.say(error.fields ? words.order.clash : texts.failed(error.message), true))
   }
+
+  const order = () => setOrdering(!isOrdering)
+  return html`<div class="layers" aria-busy=${isKnown ? null : 'true'}>
+    <div class="head">
+      <h2>${texts.sections.layers}</h2>
+      <a href="#editions">${texts.sections.editions}</a>
+      ${all.length > MANY && html`<input type="search" placeholder=${words.find} aria-label=${words.find}
+        onInput=${({ target }) => setWanted(target.value)} />`}
+      ${all.length > 1 && html`<${Button} aria-pressed=${String(isOrdering)} onClick=${order}>
+        ${isOrdering ? words.order.end : words.order.button}
+      <//>`}
+      <${Button} kind="primary" onClick=${() => setMaking(true)}>${words.make.button}<//>
+    </div>
+    ${isMaking && html`<${NewLayer} close=${() => setMaking(false)} />`}
+    ${isOrdering && html`<${Hint}>${words.order.hint}<//>`}
+    ${!found.length && html`<p class="hint" role="status">${noneText}</p>`}
+    <div class="layer-list">
+      ${groupsIn(found.slice(0, most), groupOf).map(([heading, rows]) => html`
+        ${heading && html`<h3 key="head ${heading}">${heading}</h3>`}
+        <ul class="card" key="list ${heading}">
+          ${rows.map(doc => html`<${Row} key=${doc.layer} doc=${doc} tiles=${tiles && (tiles.get(doc.layer) ?? 0)}
+            group=${all.filter(each => groupOf(each) === heading)} isUnsaved=${unsaved.has(doc.layer)}
+            move=${isOrdering && move} />`)}
+        </ul>`)}
+    </div>
+    ${found.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
+  </div>`
+}
+
+/** move: moves it in its group, where layers are being ordered */
+function Row ({ doc, tiles, group, isUnsaved, move }) {
+  const { layer, name } = doc
+  const title = name || layer
+  const facts = [
+    name && layer,
+    doc.zooms && words.zooms(doc.zooms),
+    tiles !== undefined && words.tiles(tiles),
+    doc.host && words.from(doc.host)
+  ].filter(Boolean).join(' · ')
+  const at = group.findIndex(each => each.layer === layer)
+  const mover = (by, label, path) => html`<${Button} kind="icon" data-move="${layer} ${by}" aria-label=${label(title)}
+    title=${label(title)} busy=${at + by < 0 || at + by >= group.length} onClick=${() => move(layer, by)}>
+    <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true"><path d=${path} /></svg>
+  <//>`
+  return html`<li data-layer=${layer}>
+    <${Picture} layer=${layer} format=${doc.format} />
+    <div class="grow">
+      <a href="#layers/${layer}">${title}</a>${' '}
+      ${isUnsaved && html`<${State} kind="warn">${words.hasUnsaved}<//>`}
+      <small>${facts}</small>
+    </div>
+    ${move && html`<div class="row moves">
+      ${mover(-1, words.order.up, 'M12 19V5M6 11l6-6 6 6')}
+      ${mover(1, words.order.down, 'M12 5v14M6 13l6 6 6-6')}
+    </div>`}
+  </li>`
+}
+
+/** How many tiles each layer has now, if the index knows it already. @returns {Promise<Map<string, number>>} */
+async function countTiles (couch, signal) {
+  const query = { group_level: 1, update: false }
+  const { rows } = await couch.ask('_design/versions/_view/by_area', { query, signal })
+  return new Map(rows.map(({ key: [layer], value }) => [layer, value.count]))
+}
+
+/** All layers as they are listed, and the heading of each. */
+function sorted (docs) {
+  const all = sortLayers(docs.all('layer').filter(({ layer }) => typeof layer === 'string').map(sound))
+  return { all, groupOf: isGrouped(all) ? groupsOf(all) : () => '' }
+}
+
+function placeOf (docs, layer) {
+  const { all, groupOf } = sorted(docs)
+  const own = all.find(doc => doc.layer === layer)
+  const group = own ? all.filter(doc => groupOf(doc) === groupOf(own)) : []
+  return { group, at: group.findIndex(doc => doc.layer === layer) }
+}
+
+/** What a row shows, of documents that may hold anything. */
+function sound ({ layer, name, description, group, order, format, minzoom, maxzoom, upstream }) {
+  const text = value => typeof value === 'string' && value !== '' ? value : undefined
+  return {
+    layer,
+    name: text(name),
+    description: text(description),
+    group: text(group),
+    order: Number.isInteger(order) ? order : undefined,
+    format,
+    zooms: minzoom === undefined && maxzoom === undefined ? '' : zooms(minzoom ?? 0, maxzoom ?? 30),
+    host: typeof upstream?.url === 'string' ? hostOf(upstream.url).replace(/^.*@/, '') : undefined
+  }
+}
+
+const textOf = ({ layer, name = '', description = '', group = '' }) =>
+  `${layer} ${name} ${description} ${group}`.toLowerCase()
+
+/** @returns {[string, any[]][]} heading and rows */
+function groupsIn (docs, groupOf) {
+  const groups = new Map()
+  for (const doc of docs) groups.set(groupOf(doc), [...groups.get(groupOf(doc)) ?? [], doc])
+  return [...groups]
 }

@@ -1,14 +1,16 @@
 // Another name for a layer, and its end: commands, except for a layer without anything in it.
-import { element } from '../../../client/timeline/dom.js'
 import { isLayer, checkNewLayer, layerRange } from '../../../core/ids.js'
-import { button } from '../../dom.js'
-import { texts } from '../words.js'
-import { command, shellLine } from '../command.js'
-import { confirm } from '../confirm.js'
+import { html, useState } from '../../html.js'
+import { useApp, useShellLine } from '../app.js'
+import { Copy } from '../command.js'
+import { confirm } from '../dialog.js'
+import { Button, Hint } from '../parts.js'
 import { record } from '../record.js'
+import { texts } from '../words.js'
 import { inputField } from './fields.js'
 
 const words = texts.layers.move
+const { component: NameField } = inputField({ name: 'rename', label: words.newName, hint: words.newNameHint })
 
 /** What is wrong with a name for a new layer, in words; nothing: it is good. @param {any[]} layers documents */
 export function nameFault (name, layers) {
@@ -21,56 +23,41 @@ export function nameFault (name, layers) {
   return layers.some(doc => doc.layer === name) ? texts.layers.bad.taken(name) : ''
 }
 
-/**
- * @param {import('../index.js').App} app @param {string} layer @param {() => void} onRemoved
- */
-export function movePart (app, layer, onRemoved) {
-  let doc = /** @type {any} */ (null)
-  const place = element('div')
-  const name = inputField({ name: 'rename', label: words.newName, hint: words.newNameHint })
-  const remove = button(words.remove, removeEmpty, { class: 'secondary danger' })
-  name.element.addEventListener('input', fill)
-
-  function fill () {
-    const wanted = name.read()
-    const fault = wanted === undefined ? '' : nameFault(wanted, app.docs.all('layer'))
-    name.complain(fault)
-    const to = wanted === undefined || fault ? 'NEW-NAME' : wanted
-    place.replaceChildren(command(shellLine('copy', layer, to, '--move'), words.copyRename))
-  }
-
-  /** Deletes the document of a layer that has nothing: it asks the store again right before. */
-  async function removeEmpty () {
-    try {
-      const first = await app.couch.ask('_all_docs', { query: allDocs(layerRange(layer)) })
-      const ofKind = kind => allDocs({ startkey: `${kind}:${layer}@`, endkey: `${kind}:${layer}@~` })
-      const ask = kind => app.couch.ask('_all_docs', { query: ofKind(kind) })
-      const others = await Promise.all(['edition', 'style'].map(ask))
-      if ([first, ...others].some(({ rows }) => rows.length)) return app.say(words.notEmpty(layer), true)
-      const content = element('p', null, words.askText)
-      const head = words.ask(layer)
-      if (!await confirm({ head, content, action: words.remove, isDanger: true, typed: layer })) return
-      const { _id, _rev } = await app.couch.read(doc._id) ?? {}
-      if (_id) await app.couch.write({ _id, _rev, _deleted: true })
-      await record(app, { what: 'layer', done: 'removed', layer })
-      app.say(words.removed(layer))
-      onRemoved()
-    } catch (error) {
-      app.say(texts.failed(error.message), true)
-    }
-  }
-
-  fill()
-  return {
-    update (next) { doc = next },
-    element: element('div', null,
-      element('p', { class: 'hint' }, words.rename), name.element, place,
-      element('p', { class: 'hint' }, words.removeLead),
-      command(shellLine('remove', layer, '--all', '--dry-run'), words.copyDryRun),
-      command(shellLine('remove', layer, '--all'), words.copyRemove),
-      element('p', { class: 'hint' }, words.emptyLead), remove)
-  }
+export function Move ({ layer }) {
+  const app = useApp()
+  const lineOf = useShellLine()
+  const [typed, setTyped] = useState('')
+  const name = typed.trim()
+  const fault = name && nameFault(name, app.docs.all('layer'))
+  const to = name && !fault ? name : 'NEW-NAME'
+  const remove = () => removeEmpty(app, layer).catch(error => app.say(texts.failed(error.message), true))
+  return html`<div>
+    <${Hint}>${words.rename}<//>
+    <${NameField} typed=${typed} onType=${setTyped} problem=${{ text: fault }} />
+    <div><${Copy} text=${lineOf('copy', layer, to, '--move')} label=${words.copyRename} /></div>
+    <${Hint}>${words.removeLead}<//>
+    <${Copy} text=${lineOf('remove', layer, '--all', '--dry-run')} label=${words.copyDryRun} />
+    <${Copy} text=${lineOf('remove', layer, '--all')} label=${words.copyRemove} />
+    <${Hint}>${words.emptyLead}<//>
+    <${Button} kind="secondary danger" onClick=${remove}>${words.remove}<//>
+  </div>`
 }
 
-const allDocs = ({ startkey, endkey }) =>
+const first = ({ startkey, endkey }) =>
   ({ startkey: JSON.stringify(startkey), endkey: JSON.stringify(endkey), limit: 1 })
+
+/** Deletes the document of a layer that has nothing: it asks the store again right before. */
+async function removeEmpty (app, layer) {
+  const { couch, say, go } = app
+  const ofKind = kind => ({ startkey: `${kind}:${layer}@`, endkey: `${kind}:${layer}@~` })
+  const ranges = [layerRange(layer), ofKind('edition'), ofKind('style')]
+  const answers = await Promise.all(ranges.map(range => couch.ask('_all_docs', { query: first(range) })))
+  if (answers.some(({ rows }) => rows.length)) return say(words.notEmpty(layer), true)
+  const question = { head: words.ask(layer), text: words.askText, action: words.remove, isDanger: true, typed: layer }
+  if (!await confirm(question)) return
+  const { _id, _rev } = await couch.read(`layer:${layer}`) ?? {}
+  if (_id) await couch.write({ _id, _rev, _deleted: true })
+  await record(app, { what: 'layer', done: 'removed', layer })
+  say(words.removed(layer))
+  go('layers')
+}

@@ -1,67 +1,63 @@
 // Makes a layer: its name and its title. All else is set afterwards.
-import { element } from '../../../client/timeline/dom.js'
 import { layerDocument } from '../../../core/layer-document.js'
-import { button } from '../../dom.js'
-import { texts } from '../words.js'
+import { html, useEffect, useRef, useState } from '../../html.js'
+import { useApp } from '../app.js'
+import { Button } from '../parts.js'
 import { fieldsBetween, record } from '../record.js'
+import { texts } from '../words.js'
 import { inputField } from './fields.js'
 import { nameFault } from './move.js'
 
 const words = texts.layers.make
+const { component: NameField } = inputField({
+  name: 'new', label: words.name, hint: words.nameHint, placeholder: 'osm'
+})
+const { component: TitleField } = inputField({
+  name: 'title', label: words.title, hint: words.titleHint, placeholder: 'OpenStreetMap'
+})
 
-/** @param {import('../index.js').App} app @returns {{element: HTMLElement, open: () => void}} */
-export function newLayer (app) {
-  const name = inputField({ name: 'new', label: words.name, hint: words.nameHint, placeholder: 'osm' })
-  const title = inputField({ name: 'title', label: words.title, hint: words.titleHint, placeholder: 'OpenStreetMap' })
-  const create = element('button', { type: 'submit', class: 'primary' }, words.create)
-  const close = () => {
-    form.hidden = true
-    for (const field of [name, title]) {
-      field.show(undefined)
-      field.complain('')
-    }
-  }
-  const form = element('form', {
-    class: 'card make',
-    hidden: true,
-    novalidate: true,
-    on: {
-      submit (event) {
-        event.preventDefault()
-        make()
-      },
-      keydown (event) { if (event.key === 'Escape') close() }
-    }
-  },
-  element('h3', null, words.head), element('div', { class: 'fields' }, name.element, title.element),
-  element('div', { class: 'row' }, create, button(texts.cancel, close, { class: 'secondary' })))
+export function NewLayer ({ close }) {
+  const app = useApp()
+  const [typed, setTyped] = useState({ name: '', title: '' })
+  const [fault, setFault] = useState('')
+  const [busy, setBusy] = useState(false)
+  const form = useRef(/** @type {HTMLElement | null} */ (null))
+  const focus = () => form.current?.querySelector('input')?.focus()
+  useEffect(focus, [])
 
-  async function make () {
-    const layer = name.read() ?? ''
-    const fault = nameFault(layer, app.docs.all('layer'))
-    name.complain(fault)
-    if (fault) return name.focus()
-    create.disabled = true
+  async function make (event) {
+    event.preventDefault()
+    if (busy) return
+    const layer = typed.name.trim()
+    const wrong = nameFault(layer, app.docs.all('layer'))
+    setFault(wrong)
+    if (wrong) return focus()
+    setBusy(true)
     try {
-      const after = await app.couch.write(layerDocument(layer, { name: title.read() }))
+      const after = await app.couch.write(layerDocument(layer, { name: typed.title.trim() || undefined }))
       app.docs.put(after)
       close()
       app.go(`layers/${layer}`)
       await record(app, { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, after) })
     } catch (error) {
       if (error.status !== 409) return app.say(texts.failed(error.message), true)
-      name.complain(texts.layers.bad.taken(layer))
-      name.focus()
+      setFault(texts.layers.bad.taken(layer))
+      focus()
     } finally {
-      create.disabled = false
+      setBusy(false)
     }
   }
 
-  return {
-    element: form,
-    open () {
-      form.hidden = false
-      name.focus()
-    }
-  }
+  const escape = event => { if (event.key === 'Escape') close() }
+  return html`<form class="card make" novalidate ref=${form} onSubmit=${make} onKeyDown=${escape}>
+    <h3>${words.head}</h3>
+    <div class="fields">
+      <${NameField} typed=${typed.name} problem=${{ text: fault }} onType=${name => setTyped({ ...typed, name })} />
+      <${TitleField} typed=${typed.title} onType=${title => setTyped({ ...typed, title })} />
+    </div>
+    <div class="row">
+      <${Button} type="submit" kind="primary" busy=${busy}>${words.create}<//>
+      <${Button} onClick=${close}>${texts.cancel}<//>
+    </div>
+  </form>`
 }

@@ -36,7 +36,7 @@ export function ordersAfter (layers, from, to) {
   return changed
 }
 
-/** @param {import('../index.js').App} app @param {Map<string, number>} orders */
+/** @param {import('../app.js').App} app @param {Map<string, number>} orders */
 export async function writeOrders (app, orders) {
   const docs = new Map(app.docs.all('layer').map(doc => [doc.layer, doc]))
   for (const [layer, order] of orders) {

@@ -1,36 +1,34 @@
 // Who can see a layer: CouchDB opens or closes the whole store, the gateway single layers.
-import { element } from '../../../client/timeline/dom.js'
+import { html } from '../../html.js'
+import { useApp, useShellLine } from '../app.js'
+import { Copy, shellLine } from '../command.js'
+import { Hint } from '../parts.js'
 import { texts } from '../words.js'
-import { command, shellLine } from '../command.js'
 
 const words = texts.layers.privacy
 
 /** Whether everybody may read the store; undefined where that is not known. @param {any} security */
-export function isPublic (security) {
+function isPublic (security) {
   if (!security) return undefined
   const { names = [], roles = [] } = security.members ?? {}
   return names.length + roles.length === 0
 }
 
-/** @param {import('../index.js').App} app @param {string} layer */
-export function privacyPart (app, layer) {
-  const state = element('div')
-  const line = (text, ...given) => [element('p', null, text), command(shellLine(...given), words.copy(text))]
-  let shown = /** @type {any} */ (null)
-  function update () {
-    const open = isPublic(app.security)
-    if (open === shown) return
-    shown = open
-    state.replaceChildren(
-      element('p', null, element('strong', null, open === undefined ? words.unknown : open ? words.open : words.closed)),
-      ...open && app.user.isAdmin ? line(words.close, 'access', '--private') : [])
-  }
-  return {
-    update,
-    element: element('div', null, state,
-      element('p', { class: 'hint' }, words.lead),
-      line(words.serve, 'serve', '--private-layers', layer, '--access-keys-file', 'access-keys'),
-      line(words.token, 'token', layer, '--for', '7d', '--access-keys-file', 'access-keys'),
-      app.user.isAdmin && element('p', null, element('a', { href: '#access' }, words.more)))
-  }
+export function Privacy ({ layer }) {
+  const { security, user } = useApp()
+  const lineOf = useShellLine()
+  const isOpen = isPublic(security)
+  const state = isOpen ? words.open : words.closed
+  const line = (text, command) => html`<p>${text}</p><${Copy} text=${command} label=${words.copy(text)} />`
+  const keys = ['--access-keys-file', 'access-keys']
+  return html`<div>
+    <div>
+      <p><strong>${isOpen === undefined ? words.unknown : state}</strong></p>
+      ${isOpen && user.isAdmin && line(words.close, lineOf('access', '--private'))}
+    </div>
+    <${Hint}>${words.lead}<//>
+    ${line(words.serve, lineOf('serve', '--private-layers', layer, ...keys))}
+    ${line(words.token, shellLine('token', layer, '--for', '7d', ...keys))}
+    ${user.isAdmin && html`<p><a href="#access">${words.more}</a></p>`}
+  </div>`
 }

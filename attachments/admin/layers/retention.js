@@ -1,75 +1,77 @@
-// Which moments of the past of a layer are kept, and what a prune would remove by that.
-import { element } from '../../../client/timeline/dom.js'
+// Which moments of the past of a layer are kept.
 import { checkRetention } from '../../../core/retention.js'
+import { html } from '../../html.js'
 import { texts } from '../words.js'
-import { choiceField, durationForm, durationText, inputField, listForm, wholeForm } from './fields.js'
+import { durationFormat, durationText, fieldsOf, listFormat, wholeFormat } from './fields.js'
 
 const words = texts.layers.retention
 const MOST = 1e6 // moments a rule may ask for, as in core/retention.js
 const COUNTS = ['last', 'hourly', 'daily', 'weekly', 'monthly', 'yearly']
+const { editions: choices } = words
 
-/** @returns {import('./fields.js').Field} the rules, as the `retention` of a layer */
-export function retentionField () {
-  const counts = COUNTS.map(rule => inputField({ name: `retention.${rule}`, label: words.rules[rule], form: wholeForm(0, MOST) }))
-  const within = inputField({ name: 'retention.within', label: words.rules.within, hint: words.hints.within, form: durationForm, placeholder: '90d' })
-  const editions = choiceField({ name: 'retention.editions', label: words.rules.editions }, [[undefined, words.editions.none], [true, words.editions.all], ['some', words.editions.some]])
-  const times = inputField({ name: 'retention.times', label: words.rules.times, hint: words.hints.times, form: listForm, placeholder: '2023, 2024-03-01' })
-  const fields = [...counts, within, editions, times]
-  const problem = element('p', { class: 'problem' })
-  const noted = element('div', { class: 'noted', role: 'status' })
-  const arrange = () => { times.element.hidden = editions.read() !== 'some' }
-  const partOf = name => fields.find(each => each.name === `retention.${name}`)
+const inputs = {
+  ...Object.fromEntries(COUNTS.map(rule => [rule, { format: wholeFormat(0, MOST) }])),
+  within: { format: durationFormat, placeholder: '90d' },
+  editions: [[undefined, choices.none], [true, choices.all], ['some', choices.some]],
+  times: { format: listFormat, placeholder: '2023, 2024-03-01' }
+}
 
-  function read () {
-    const found = {}
-    const take = (rule, field) => {
-      try {
-        const value = field.read()
-        if (value) found[rule] = value // 0 is no rule
-      } catch (error) {
-        throw Object.assign(error, { inner: rule })
-      }
-    }
-    COUNTS.forEach((rule, at) => take(rule, counts[at]))
-    take('within', within)
-    take('editions', editions)
-    if (found.editions === 'some') {
-      found.editions = times.read()
-      if (!found.editions?.length) throw Object.assign(new Error(words.noTimes), { inner: 'times' })
-    }
-    if (!Object.keys(found).length) return undefined
+const fields = fieldsOf(inputs, name => (
+  { name: `retention.${name}`, label: words.rules[name], hint: words.hints[name] }
+))
+
+/** The rules, as the `retention` of a layer. @type {import('./fields.js').Field} */
+export const retentionField = {
+  name: 'retention',
+  label: words.head,
+  show (value) {
+    const isSome = Array.isArray(value?.editions)
+    const all = { ...value, editions: isSome ? 'some' : value?.editions, times: isSome ? value.editions : undefined }
+    return Object.fromEntries([...fields].map(([name, field]) => [name, field.show(all[name])]))
+  },
+  read: readRetention,
+  component: Retention
+}
+
+const refuse = (text, inner) => { throw Object.assign(new Error(text), { inner }) }
+
+function readRetention (typed) {
+  const { times, ...rules } = Object.fromEntries([...fields].map(([name, field]) => {
     try {
-      checkRetention(found)
+      return [name, field.read(typed[name])]
     } catch (error) {
-      const { field, why } = error.details ?? {}
-      throw Object.assign(new Error(field === 'editions' || !field ? words.badTimes : why), { inner: field === 'editions' ? 'times' : field })
+      throw Object.assign(error, { inner: name })
     }
-    return found
+  }))
+  if (rules.editions === 'some') {
+    if (!times?.length) refuse(words.noTimes, 'times')
+    rules.editions = times
   }
+  const found = Object.fromEntries(Object.entries(rules).filter(([, value]) => value)) // 0 is no rule
+  if (!Object.keys(found).length) return undefined
+  try {
+    checkRetention(found)
+  } catch (error) {
+    const { field, why } = error.details ?? {}
+    const isTime = field === 'editions'
+    refuse(isTime || !field ? words.badTimes : why, isTime ? 'times' : field)
+  }
+  return found
+}
 
-  return {
-    name: 'retention',
-    label: words.head,
-    element: element('div', { on: { change: arrange } }, element('div', { class: 'fields' }, fields.map(each => each.element)), noted, problem),
-    read,
-    show (value) {
-      COUNTS.forEach((rule, at) => counts[at].show(value?.[rule]))
-      within.show(value?.within)
-      const isSome = Array.isArray(value?.editions)
-      editions.show(isSome ? 'some' : value?.editions === true ? true : undefined)
-      times.show(isSome ? value.editions : undefined)
-      arrange()
-    },
-    state: () => JSON.stringify(fields.map(each => each.state())),
-    complain (text, inner) {
-      for (const each of fields) each.complain('')
-      const own = inner && partOf(inner)
-      if (own) own.complain(text)
-      problem.textContent = own ? '' : text
-    },
-    note: node => noted.replaceChildren(...[node].flat().filter(Boolean)),
-    focus: () => (fields.find(each => each.element.querySelector('[aria-invalid]')) ?? fields[0]).focus()
-  }
+/** @param {import('./fields.js').FieldProps} props */
+function Retention ({ typed, onType, problem, note }) {
+  const inner = problem?.inner && fields.has(problem.inner) ? problem.inner : ''
+  const isHidden = name => name === 'times' && fields.get('editions')?.read(typed.editions) !== 'some'
+  return html`<div>
+    <div class="fields">
+      ${[...fields].map(([name, { component }]) => html`<${component} key=${name} typed=${typed[name]}
+        hidden=${isHidden(name)} problem=${inner === name ? problem : undefined}
+        onType=${value => onType({ ...typed, [name]: value })} />`)}
+    </div>
+    <div class="noted" role="status">${note}</div>
+    <p class="problem">${problem && !inner && problem.text}</p>
+  </div>`
 }
 
 /** The rules as options of a command. @param {import('../../../core/retention.js').Retention} policy */

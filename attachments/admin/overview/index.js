@@ -1,235 +1,69 @@
 // The overview: what the store holds, how it grows, what is wrong with it and what it does at the moment. Figures come
 // from a few requests for all layers together, which never wait for an index; documents from the change feed.
-import { element, write } from '../../../client/timeline/dom.js'
-import { breathe, soon } from '../../dom.js'
-import { date, size } from '../../format.js'
+import { count, date, percent, size, time } from '../../format.js'
+import { html, useEffect, useMemo, useRef, useState } from '../../html.js'
+import { useApp, useDocs, useStoreLine } from '../app.js'
+import { Copy } from '../command.js'
+import { confirm } from '../dialog.js'
+import { Button, Card, Fold, Hint, State, Table, WithCode, fromNow } from '../parts.js'
 import { texts } from '../words.js'
-import { confirm } from '../confirm.js'
-import { cards } from './cards.js'
-import { disk, diskOf } from './disk.js'
-import { figureDefaults, pendingOf, readDesigns, readExpiring, readFigures, readState } from './figures.js'
+import { diskOf, failuresOf, newestOf, rowsOf, runningOf } from './facts.js'
+import { pendingOf } from './figures.js'
 import { allFindings, ownFindings, reportOf } from './findings.js'
-import { bytesADay, learntAt, monthsOf } from './growth.js'
-import { layerList, rowsOf } from './layer-list.js'
-import { needs } from './needs.js'
-import { fromNow } from './part.js'
-import { Pictures } from './pictures.js'
-import { growth } from './plots.js'
-import { running, runningOf } from './running.js'
-import { failuresOf, tiles } from './tiles.js'
+import { bytesADay, monthsOf } from './growth.js'
+import { Look } from './look.js'
+import { Picture } from './pictures.js'
+import { Growth } from './plots.js'
 
 const words = texts.overview
-const pauses = {
-  look: 5000, // milliseconds between two looks at what goes on
-  soon: 1000, // the same, while an index catches up
-  change: 500, // the same, after a change of a layer or an edition
-  share: 10, // figures are read again after so many times as long as that takes
-  again: 60_000 // milliseconds after which expired tiles are counted again, and design documents read
+const NEEDED = /** @type {const} */ (['layer', 'edition', 'work']) // kinds of documents, before anything is drawn
+const LAYERS = 24 // until all are asked for
+const FINDINGS = 60 // of a kind
+const FAILURES = 10 // commands with failed tiles at once
+const LOAD = 'tilecouch load FOLDER --layer NAME'
+const BUILD = { name: 'build', path: '_design/versions/_view/by_time' }
+const CLASSES = { bad: 'bad', warning: 'warn', unknown: '', ok: 'good' }
+
+/** What the looks at the store have found. */
+function useLooks () {
+  const app = useApp()
+  const [found, setFound] = useState({ seen: /** @type {import('./look.js').Seen} */ ({}), problem: '' })
+  const look = useRef(/** @type {Look | null} */ (null))
+  useEffect(() => {
+    const own = look.current = new Look(app, (seen, problem) => setFound({ seen, problem }))
+    const stopHearing = app.docs.onChange(kinds => own.changed(kinds))
+    return () => {
+      stopHearing()
+      own.stop()
+    }
+  }, [])
+  return { ...found, lookSoon: () => look.current?.soon() }
 }
-const NEEDED = ['layer', 'edition', 'work'] // kinds of documents, before anything is drawn
 
-/** @type {import('../index.js').Section} */
-export const overview = {
-  name: 'overview',
-  needs: 'admin',
-  open: app => new Overview(app)
-}
+export function Overview () {
+  const app = useApp()
+  const { couch, user, say } = app
+  const docs = useDocs(...NEEDED)
+  const { seen: { state, figures, expiring, designs, isEmbedded = false }, problem, lookSoon } = useLooks()
+  const isKnown = NEEDED.every(kind => docs.known.has(kind))
+  const now = couch.now()
 
-class Overview {
-  #app
-  #stop = new AbortController()
-  #timer
-  #isLooking = false
-  #isDrawing = false
-  #isLate = false
-  #draw = soon(() => this.#show())
-  /** What was read, and when. @type {Record<string, any>} */
-  #seen = { figures: undefined, figuresAt: -Infinity, figuresTook: 0, figuresOf: '', slowAt: -Infinity }
-  /** What documents say; made again when they change. @type {Record<string, any>} */
-  #made = {}
-
-  /** @param {import('../index.js').App} app */
-  constructor (app) {
-    this.#app = app
-    const act = remedy => this.#act(remedy)
-    this.problem = element('p', { class: 'problem', role: 'status' })
-    this.index = element('p', { class: 'hint', role: 'status' })
-    this.parts = {
-      cards: cards(), needs: needs(act), disk: disk(), running: running(act), growth: growth(), tiles: tiles(),
-      layers: layerList(new Pictures(app.couch, this.#stop.signal))
-    }
-    const { parts } = this
-    this.content = element('div', { hidden: true }, parts.cards.element, this.index, parts.needs.element,
-      element('div', { class: 'pair' }, parts.disk.element, parts.running.element),
-      parts.growth.element, parts.tiles.element, parts.layers.element)
-    this.waiting = element('p', { class: 'hint' }, words.reading)
-    this.element = element('div', { class: 'overview', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.overview), this.problem, this.waiting, this.content)
-    document.addEventListener('visibilitychange', this.#onVisible)
-    this.#look()
-  }
-
-  /** @param {Set<string>} kinds */
-  update (kinds) {
-    for (const kind of kinds) delete this.#made[kind]
-    if (kinds.has('layer')) this.#seen.slowAt = -Infinity // a ttl may be another one
-    this.#draw()
-    if (!this.#seen.expiring && this.#isKnown) this.#lookSoon(0)
-    else if (kinds.has('layer') || kinds.has('edition')) this.#lookSoon(pauses.change)
-  }
-
-  close () {
-    this.#stop.abort()
-    clearTimeout(this.#timer)
-    document.removeEventListener('visibilitychange', this.#onVisible)
-  }
-
-  #onVisible = () => { if (!document.hidden) this.#look() }
-
-  get #isKnown () {
-    return NEEDED.every(kind => this.#app.docs.known.has(kind))
-  }
-
-  #lookSoon (delay) {
-    clearTimeout(this.#timer)
-    if (!this.#stop.signal.aborted) this.#timer = setTimeout(() => this.#look(), delay)
-  }
-
-  async #look () {
-    if (this.#isLooking || document.hidden) return
-    this.#isLooking = true
-    try {
-      await this.#read()
-      write(this.problem, { text: '' })
-    } catch (error) {
-      if (this.#stop.signal.aborted) return
-      write(this.problem, { text: words.notRead(error.message) })
-      this.#finished()
-    } finally {
-      this.#isLooking = false
-    }
-    this.#draw()
-    const pending = pendingOf(this.#seen.now?.index)
-    const isMissing = !this.#seen.expiring && this.#isKnown
-    this.#lookSoon(pending && pending <= figureDefaults.soon || isMissing ? pauses.soon : pauses.look)
-  }
-
-  async #read () {
-    const { couch, user, docs } = this.#app
-    const { signal } = this.#stop
-    const seen = this.#seen
-    seen.isEmbedded ??= await couch.isEmbedded(signal)
-    seen.now = await readState(couch, user, signal)
-    const { index } = seen.now
-    const isOld = performance.now() - seen.slowAt > pauses.again
-    if (isOld) seen.designs = await readDesigns(couch, signal)
-    // the figures change with the index
-    const state = index ? `${index.signature} ${JSON.stringify(index.update_seq)} ${pendingOf(index)}` : ''
-    const isDue = performance.now() - seen.figuresAt > pauses.share * seen.figuresTook
-    const isChanged = state !== seen.figuresOf || seen.figures === undefined
-    if (isChanged && isDue) {
-      const began = performance.now()
-      seen.figures = await readFigures(couch, index, signal)
-      Object.assign(seen, { figuresOf: state, figuresAt: performance.now(), figuresTook: performance.now() - began })
-    }
-    if (docs.known.has('layer') && (isOld || !seen.expiring || (isChanged && isDue))) {
-      seen.expiring = await readExpiring(couch, docs.all('layer'), couch.now(), signal)
-      seen.slowAt = performance.now()
-    }
-  }
-
-  /** What is shown of documents of a kind, made once. */
-  #of (kind, make) {
-    return this.#made[kind] ??= make(this.#app.docs.all(kind))
-  }
-
-  /** Draws everything, a part at a time. What changes meanwhile is drawn afterwards. */
-  async #show () {
-    if (this.#isDrawing) {
-      this.#isLate = true
-      return
-    }
-    this.#isDrawing = true
-    try {
-      do {
-        this.#isLate = false
-        for (const step of this.#steps()) {
-          if (this.#stop.signal.aborted) return
-          step()
-          await breathe()
-        }
-      } while (this.#isLate)
-    } finally {
-      this.#isDrawing = false
-    }
-  }
-
-  * #steps () {
-    const { couch, docs, user, security } = this.#app
-    const { now: state, figures, expiring, designs, isEmbedded } = this.#seen
-    const { parts } = this
-    if (!state || !designs || !this.#isKnown) return
-    const now = couch.now()
-    const { info, index } = state
-    const own = isEmbedded ? null : index // the embedded store has it in its own size
-    const layers = docs.all('layer')
-    /** @type {any} */
-    let editions, work, failures
-    yield () => {
-      editions = this.#of('edition', all =>
-        ({ all, ...factsOf(all), months: monthsOf(all, now), aDay: bytesADay(all, now) }))
-    }
-    yield () => { work = this.#of('work', all => ({ all, running: all.filter(isRunning), report: reportOf(all) })) }
-    yield () => {
-      const made = this.#made.failures
-      const isOfThem = made?.editions === editions && made.work === work // some may have changed since the steps above
-      failures = isOfThem ? made.found : failuresOf(editions.all, work.all)
-      this.#made.failures = { editions, work, found: failures }
-    }
-    yield () => {
-      parts.cards.set({
-        layers: layers.length,
-        editions: { number: editions.all.length, newest: editions.newest && date(editions.newest) },
-        total: figures?.total,
-        disk: { file: info.sizes.file, active: info.sizes.active, index: own?.sizes.file ?? 0 },
-        expired: expiring?.expired,
-        failed: failures.reduce((sum, { failed }) => sum + failed, 0)
-      })
-      const pending = pendingOf(index)
-      const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
-      write(this.index, { text: !figures ? words.noIndex : late || '' })
-      this.content.hidden = false
-      this.waiting.hidden = true
-    }
-    yield () => {
-      const { report, running: open } = work
-      const seen = ownFindings({ info, index, designs, security, user, work: open, now, figures }, words.own, size)
-      const when = report && fromNow(Date.parse(report.finished ?? report.seen) - now)
-      parts.needs.set({ findings: allFindings(seen, report), checked: report ? { when, who: report.user ?? '' } : null })
-    }
-    yield () => {
-      const used = info.sizes.active + (own?.sizes.active ?? 0)
-      const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
-      parts.disk.set(diskOf(work.all, work.report, editions.aDay * Math.max(1, ratio), now, isEmbedded))
-      parts.running.set(runningOf(state))
-    }
-    yield () => parts.growth.set(editions.months)
-    yield () => parts.tiles.set({ expiring, canRefresh: layers.some(({ upstream }) => upstream), failures })
-    yield () => {
-      parts.layers.set(rowsOf(layers, figures?.layers, editions.last))
-      if (expiring !== undefined) this.#finished()
-    }
-  }
-
-  #finished () {
-    write(this.element, { 'aria-busy': null })
-  }
+  const ofEditions = useMemo(() => {
+    const all = docs.all('edition')
+    return { all, ...newestOf(all), months: monthsOf(all, now), aDay: bytesADay(all, now) }
+  }, [docs.version('edition')])
+  const ofWork = useMemo(() => {
+    const all = docs.all('work')
+    return { all, running: all.filter(doc => doc.state === 'running'), report: reportOf(all) }
+  }, [docs.version('work')])
+  const failures = useMemo(() => failuresOf(ofEditions.all, ofWork.all), [ofEditions, ofWork])
+  const rows = useMemo(() => rowsOf(docs.all('layer'), figures?.layers, ofEditions.last),
+    [docs.version('layer'), figures, ofEditions])
 
   /** Asks, and has CouchDB do it. @param {{name: string, path: string}} remedy */
-  async #act ({ name, path }) {
-    const { couch, say } = this.#app
+  async function act ({ name, path }) {
     const { ask, text, name: action } = words.needs.actions[name]
-    if (!await confirm({ head: ask, content: [element('p', null, text)], action })) return
+    if (!await confirm({ head: ask, text, action })) return
     try {
       if (name === 'build') await couch.ask(path, { query: { limit: 1, update: 'lazy' } })
       else await couch.ask(path, { method: 'POST', body: {} })
@@ -237,21 +71,238 @@ class Overview {
     } catch (error) {
       return say(texts.failed(error.message), true)
     }
-    this.#lookSoon(0)
+    lookSoon()
+  }
+
+  const isRead = state && designs && isKnown
+  const isDrawn = (isRead && expiring !== undefined) || problem
+  return html`<div class="overview" aria-busy=${isDrawn ? null : 'true'}>
+    <h2>${texts.sections.overview}</h2>
+    <p class="problem" role="status">${problem && words.notRead(problem)}</p>
+    ${isRead ? content() : html`<${Hint}>${words.reading}<//>`}
+  </div>`
+
+  function content () {
+    const { info, index } = state
+    const own = isEmbedded ? null : index // the embedded store has it in its own size
+    const layers = docs.all('layer')
+    const { report, running } = ofWork
+    const facts = { info, index, designs, security: app.security, user, work: running, now, figures }
+    const used = info.sizes.active + (own?.sizes.active ?? 0)
+    const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
+    const checked = report && { when: fromNow(Date.parse(report.finished ?? report.seen) - now), who: report.user ?? '' }
+    const pending = pendingOf(index)
+    const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
+    return html`<div>
+      <${Figures} ...${{ layers, editions: ofEditions, figures, expiring, failures }}
+        disk=${{ file: info.sizes.file, active: info.sizes.active, index: own?.sizes.file ?? 0 }} />
+      <p class="hint" role="status">${figures ? late || '' : words.noIndex}</p>
+      <${Needs} findings=${allFindings(ownFindings(facts, words.own, size), report)} checked=${checked} act=${act} />
+      <div class="pair">
+        <${Disk} ...${diskOf(ofWork.all, report, ofEditions.aDay * Math.max(1, ratio), now, isEmbedded)} />
+        <${Running} ...${runningOf(state)} act=${act} />
+      </div>
+      <${Growth} months=${ofEditions.months} />
+      <${Tiles} ...${{ expiring, failures }} canRefresh=${layers.some(({ upstream }) => upstream)} />
+      <${LayerTable} rows=${rows} />
+    </div>`
   }
 }
 
-const isRunning = ({ state }) => state === 'running'
+/** @param {import('./figures.js').Count} given */
+const atLeast = ({ tiles, isMore }) => isMore ? words.figures.atLeast(count(tiles)) : count(tiles)
 
-/** The newest edition of each layer, and when the store learnt of the last one. @param {any[]} editions */
-function factsOf (editions) {
-  const last = new Map()
-  let newest = ''
-  for (const edition of editions) {
-    const { layer, time } = edition
-    if (!(last.get(layer) >= time)) last.set(layer, time)
-    const learnt = learntAt(edition)
-    if (learnt > newest) newest = learnt
+/** The figures of the store as a whole. */
+function Figures ({ layers, editions, figures, expiring, failures, disk: { file, active, index } }) {
+  const { total } = figures ?? {}
+  const own = words.figures
+  const inUse = active < file ? own.inUse(size(active)) : ''
+  const list = [
+    ['layers', count(layers.length)],
+    ['tiles', total ? count(total.tiles) : '–', own.ofNow],
+    ['versions', total ? count(total.versions) : '–', own.ofAll],
+    ['images', total ? size(total.bytes) : '–', total && own.imagesNow(size(total.currentBytes))],
+    ['disk', size(file), index ? own.withIndex(size(index)) : inUse],
+    ['editions', count(editions.all.length), editions.newest && own.newest(date(editions.newest))],
+    ['expired', expiring ? atLeast(expiring.expired) : '–'],
+    ['failed', count(failures.reduce((sum, { failed }) => sum + failed, 0))]
+  ]
+  return html`<dl class="figures" aria-label=${own.head}>
+    ${list.map(([name, value, note = '']) => html`<div key=${name} data-figure=${name}>
+      <dt>${own[name]}</dt>
+      <dd><span class="value">${value}</span><small>${note}</small></dd>
+    </div>`)}
+  </dl>`
+}
+
+/** A command to copy, for the store of this page. */
+function Command ({ line }) {
+  const text = useStoreLine()(line)
+  return html`<${Copy} text=${text} label=${words.needs.copy(text)} />`
+}
+
+/** What needs attention: findings, the worst first, each with its remedy. */
+function Needs ({ findings, checked, act }) {
+  const of = state => findings.filter(each => each.state === state).slice(0, FINDINGS)
+  const wrong = [...of('bad'), ...of('warning')]
+  const [unknown, fine] = [of('unknown'), of('ok')]
+  const checkedText = checked?.who ? words.needs.checkedBy(checked) : checked && words.needs.checked(checked.when)
+  return html`<${Card} name="needs" head=${words.needs.head}>
+    <div class="body">
+      ${wrong.length
+        ? html`<ul class="findings">
+            ${wrong.map(each => html`<${Finding} key=${nameOf(each)} finding=${each} act=${act} />`)}
+          </ul>`
+        : html`<p>${words.needs.nothing}</p>`}
+      ${unknown.length > 0 && html`<${Rest} head=${words.needs.unknown(unknown.length)} findings=${unknown} />`}
+      ${fine.length > 0 && html`<${Rest} head=${words.needs.fine(fine.length)} findings=${fine} />`}
+      <${Hint}><${WithCode} text=${checkedText || words.needs.never} /><//>
+      ${checked && html`<${Hint}>${words.needs.again}<//>`}
+      <${Command} line="tilecouch doctor" />
+    </div>
+  <//>`
+}
+
+function nameOf ({ area, check }) {
+  const own = words.areas[area] ?? area
+  return check === area || words.areas[check] ? own : `${own}: ${check}`
+}
+
+function Finding ({ finding, act }) {
+  const { state, found, why, advice, remedies = [] } = finding
+  const isCommand = remedies.some(({ line }) => line === advice) // the advice is no more than the command below it
+  return html`<li class="finding ${state}">
+    <${State} kind=${CLASSES[state]}>${words.needs.states[state]}<//>
+    <div>
+      <p class="found"><small>${nameOf(finding)}</small>${found}</p>
+      ${why && html`<${Hint}><${WithCode} text=${why} /><//>`}
+      ${advice && !isCommand && html`<p><${WithCode} text=${advice} /></p>`}
+      ${remedies.map(remedy => html`<${Remedy} remedy=${remedy} act=${act} />`)}
+    </div>
+  </li>`
+}
+
+/** @param {{remedy: any, act: (remedy: any) => void}} props */
+function Remedy ({ remedy: { kind, line, place, name, path }, act }) {
+  if (kind === 'command') return html`<${Command} line=${line} />`
+  if (kind === 'link') return html`<p><a href="#${place}">${words.needs.see[place]}</a></p>`
+  return html`<${Button} onClick=${() => act({ name, path })}>${words.needs.actions[name].name}<//>`
+}
+
+/** What is fine or unknown, in a line each. */
+const Rest = ({ head, findings }) => html`<${Fold} head=${head}>
+  <ul class="hint">
+    ${findings.map(finding => html`<li key=${nameOf(finding)}>${nameOf(finding)} – ${finding.found}</li>`)}
+  </ul>
+<//>`
+
+/** How much room the disk has left, and when it will be full. */
+const Disk = ({ room, why, isEmbedded }) => html`<${Card} name="disk" head=${words.disk.head}>
+  <div class="body">
+    ${room ? html`<${Room} ...${room} />` : html`
+      <p>${words.disk.unknown}</p>
+      ${why && html`<${Hint}>${words.disk.why(why)}<//>`}
+      <${Hint}>${isEmbedded ? words.disk.learnEmbedded : words.disk.learn}<//>
+      <${Command} line=${isEmbedded ? 'tilecouch doctor --data FOLDER' : 'tilecouch doctor'} />`}
+  </div>
+<//>`
+
+function Room ({ free, size: whole, seen, full, aMonth }) {
+  const used = 1 - free / whole
+  const estimate = `${full ? '' : `${words.disk.far} `}${words.disk.estimate(size(aMonth))}`
+  return html`
+    <p><strong>${words.disk.free({ free: size(free), size: size(whole) })}</strong></p>
+    <meter min="0" max="1" value=${used} high="0.9" low="0.8" optimum="0" aria-label=${words.disk.meter(percent(used))} />
+    <${Hint}><${WithCode} text=${words.disk.seen(seen)} /><//>
+    ${full && html`<p class="full"><strong>${words.disk.full(full)}</strong></p>`}
+    <${Hint}>${aMonth ? estimate : words.disk.never}<//>`
+}
+
+/** The index: whether it is up to date. What CouchDB does in the background for this store: indexes, compaction. */
+function Running ({ hasIndex, pending, isBuilding, tasks, seesTasks, act }) {
+  const own = words.running
+  const state = pending ? own.pending(pending) : own.upToDate
+  const canBuild = hasIndex && pending > 0 && !isBuilding
+  return html`<${Card} name="running" head=${own.head}>
+    <div class="body">
+      <p>${hasIndex ? state : words.noIndex}${hasIndex && isBuilding && ` (${own.building})`}</p>
+      ${canBuild && html`<${Button} onClick=${() => act(BUILD)}>${own.build}<//>`}
+      ${tasks.length
+        ? html`<ul class="tasks">${tasks.map(task => html`<${Task} key=${task.type} ...${task} />`)}</ul>`
+        : html`<${Hint}>${seesTasks ? own.none : own.onlyAdmins}<//>`}
+    </div>
+  <//>`
+}
+
+function Task ({ type, share }) {
+  const name = words.running.tasks[type] ?? `${words.running.tasks.others} ${type}`
+  if (share === null) return html`<li>${name}</li>`
+  return html`<li>
+    ${name}: ${words.running.progress(percent(share))} <progress max="1" value=${share} aria-label=${name} />
+  </li>`
+}
+
+/** Tiles that have expired or will soon, and those that could not be loaded. */
+function Tiles ({ expiring, canRefresh, failures }) {
+  const own = words.tiles
+  const counts = expiring ? [expiring.expired, ...expiring.next.map(each => each.count)] : []
+  return html`<${Card} name="tiles" head=${own.head}>
+    <div class="body">
+      ${!expiring && html`<p>${words.noIndex}</p>`}
+      ${expiring && !counts.some(({ tiles }) => tiles) && html`<p>${own.noneExpired}</p>`}
+      ${counts.some(({ tiles }) => tiles) && html`<dl class="lines">
+        <div><dt>${own.expired}</dt><dd>${atLeast(expiring.expired)}</dd></div>
+        ${expiring.next.map(each => html`<div key=${each.days}>
+          <dt>${own.within(each.days)}</dt><dd>${atLeast(each.count)}</dd>
+        </div>`)}
+      </dl>`}
+      ${expiring?.expired.tiles > 0 && html`
+        <${Hint}>${canRefresh ? own.refresh : own.remove}<//>
+        <${Command} line="tilecouch ${canRefresh ? 'seed' : 'prune'} --expired --all" />`}
+      <${Table} title=${own.failedIn} rows=${failures} columns=${failureColumns} most=${FAILURES}
+        keyOf=${({ command, layer, when }) => `${command} ${layer} ${when}`} />
+      ${!failures.length && html`<p>${own.noneFailed}</p>`}
+    </div>
+  <//>`
+}
+
+const failureColumns = [
+  { label: words.tiles.what, cell: each => html`<a href="#${each.place}">${each.command}</a>`, isHead: true },
+  { label: words.tiles.layer, cell: each => each.layer },
+  { label: words.tiles.when, cell: each => time(each.when) },
+  { label: words.tiles.count, cell: each => count(each.failed), isNumber: true }
+]
+
+const figureColumn = (label, field, format) =>
+  ({ label, isNumber: true, cell: row => row[field] === undefined ? '–' : format(row[field]) })
+
+const layerColumns = [
+  { label: words.layers.picture, cell: row => html`<${Picture} layer=${row.layer} format=${row.format} />` },
+  {
+    label: words.layers.layer,
+    isHead: true,
+    cell: ({ layer, name }) => html`
+      <a href="#layers/${layer}">${name ?? layer}</a>${name && html`<small class="id">${layer}</small>`}`
+  },
+  figureColumn(words.layers.tiles, 'tiles', count),
+  figureColumn(words.layers.versions, 'versions', count),
+  figureColumn(words.layers.bytes, 'bytes', size),
+  {
+    label: words.layers.last,
+    cell: ({ layer, last }) => last && html`<a href="#editions/${layer}">${time(last)}</a>`
   }
-  return { last, newest }
+]
+
+/** The layers with their figures and a picture. */
+function LayerTable ({ rows }) {
+  const [isWhole, setWhole] = useState(false)
+  const shown = isWhole ? rows : rows.slice(0, LAYERS)
+  return html`<${Card} name="layers" head=${words.layers.head}>
+    ${!rows.length && html`<p>${words.layers.none}</p><${Command} line=${LOAD} />`}
+    <${Table} title=${words.layers.head} rows=${shown} columns=${layerColumns} most=${Infinity}
+      keyOf=${({ layer }) => layer} />
+    ${shown.length < rows.length && html`<${Button} onClick=${() => setWhole(true)}>
+      ${words.layers.all(rows.length)}
+    <//>`}
+  <//>`
 }

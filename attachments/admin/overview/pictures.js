@@ -1,44 +1,56 @@
 // A picture of each layer: a tile of the deepest zoom at which the layer is one tile, else one from the middle of its
 // first zoom. All that are wanted at once are found by two requests.
-import { element } from '../../../client/timeline/dom.js'
 import { soon } from '../../dom.js'
+import { html, useEffect, useState } from '../../html.js'
+import { useApp } from '../app.js'
 
 const LARGEST = 500_000 // bytes of a tile, on average
 const FAR = 1000 // rows that are skipped at most to come to the middle
 const VIEW = '_design/versions/_view/by_area/queries'
 
-export class Pictures {
+/** Of each store. @type {WeakMap<import('../couch.js').Couch, Finder>} */
+const finders = new WeakMap()
+
+export function Picture ({ layer, format }) {
+  const { couch } = useApp()
+  const [src, setSrc] = useState('')
+  useEffect(() => {
+    if (format === 'pbf') return
+    const finder = finders.get(couch) ?? new Finder(couch)
+    finders.set(couch, finder)
+    return finder.find(layer, setSrc)
+  }, [layer, format])
+  return html`<span class="picture">
+    ${src && html`<img alt="" src=${src} loading="lazy" onError=${() => setSrc('')} />`}
+  </span>`
+}
+
+class Finder {
   #couch
-  #signal
   /** Addresses that were found. @type {Map<string, string>} */
   #known = new Map()
-  /** @type {Map<string, HTMLElement>} */
+  /** @type {Map<string, Set<(src: string) => void>>} */
   #wanted = new Map()
-  #find = soon(() => this.#look().catch(() => {})) // pictures less
+  #findSoon = soon(() => this.#look().catch(() => {})) // pictures less
 
-  /** @param {import('../couch.js').Couch} couch @param {AbortSignal} signal */
-  constructor (couch, signal) {
+  /** @param {import('../couch.js').Couch} couch */
+  constructor (couch) {
     this.#couch = couch
-    this.#signal = signal
   }
 
-  /** @param {{layer: string, format?: string}} doc @returns {HTMLElement} */
-  of ({ layer, format }) {
-    const place = element('span', { class: 'picture' })
-    if (format === 'pbf') return place
+  /** @param {string} layer @param {(src: string) => void} onFound @returns {() => void} it is not wanted any more */
+  find (layer, onFound) {
     const known = this.#known.get(layer)
-    if (known) show(place, known)
-    else {
-      this.#wanted.set(layer, place)
-      this.#find()
-    }
-    return place
+    if (known) onFound(known)
+    const listeners = this.#wanted.get(layer) ?? new Set()
+    this.#wanted.set(layer, listeners.add(onFound))
+    if (!known) this.#findSoon()
+    return () => listeners.delete(onFound)
   }
 
   async #look () {
-    const wanted = [...this.#wanted]
-    this.#wanted.clear()
-    const layers = wanted.map(([layer]) => layer)
+    const layers = [...this.#wanted.keys()].filter(layer => !this.#known.has(layer))
+    if (!layers.length) return
     const zooms = await this.#ask(layers.map(layer => ({ startkey: [layer], endkey: [layer, {}], group_level: 2 })))
     const found = zooms.flatMap(({ rows }) => placeOf(rows))
     const queries = found.map(({ key, skip }) =>
@@ -47,21 +59,17 @@ export class Pictures {
     for (const { rows: [row] } of tiles) {
       if (row) this.#known.set(row.key[0], `${this.#couch.db}/${encodeURIComponent(row.id)}/tile`)
     }
-    for (const [layer, place] of wanted) {
-      const url = this.#known.get(layer)
-      if (url) show(place, url)
+    for (const layer of layers) {
+      const src = this.#known.get(layer)
+      if (src) for (const tell of this.#wanted.get(layer) ?? []) tell(src)
+      if (!src) this.#wanted.delete(layer)
     }
   }
 
   async #ask (queries) {
     const body = { queries: queries.map(query => ({ ...query, update: false })) }
-    return (await this.#couch.ask(VIEW, { method: 'POST', body, signal: this.#signal })).results
+    return (await this.#couch.ask(VIEW, { method: 'POST', body })).results
   }
-}
-
-function show (place, src) {
-  const image = element('img', { alt: '', src, loading: 'lazy', on: { error: () => image.remove() } })
-  place.replaceChildren(image)
 }
 
 /** @param {{key: any[], value: {count: number, sum: number}}[]} rows by zoom */

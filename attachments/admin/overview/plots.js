@@ -1,54 +1,108 @@
-// Growth by month: two plots, and the table with their numbers.
-import { element } from '../../../client/timeline/dom.js'
+// Growth by month: two plots with bars, and the table with their numbers. A plot is drawn as wide as its place, so that
+// its texts stay readable.
 import { count, size } from '../../format.js'
+import { html, useLayoutEffect, useMemo, useRef, useState } from '../../html.js'
 import { locale } from '../../words.js'
+import { Card, Fold, Hint, Table } from '../parts.js'
 import { texts } from '../words.js'
-import { plot } from '../plot.js'
-import { table } from '../table.js'
 
 const words = texts.overview.growth
 const MOST = 60 // months that the plots may show; the table has all
+const HEIGHT = 150 // pixels
+const [TOP, BOTTOM] = [10, 22] // pixels above and below the bars
+const LETTER = 6.6 // pixels that a letter of the scale takes
+const LEAST = 15 // pixels from one bar to the next
+const LABEL = 66 // pixels from one label to the next
+const WIDEST = 36 // pixels of a bar
 
 const monthFormat = new Intl.DateTimeFormat(locale, { month: 'short', year: 'numeric', timeZone: 'UTC' })
 
 /** `Mar 2024` @param {string} month 2024-03 */
-export const monthName = month => monthFormat.format(Date.parse(`${month}-01T00:00:00Z`))
+const monthName = month => monthFormat.format(Date.parse(`${month}-01T00:00:00Z`))
 
-/** @returns {{element: HTMLElement, set: (months: import('./growth.js').Month[]) => void}} */
-export function growth () {
-  const plots = /** @type {const} */ (['bytes', 'versions']).map(field => {
-    const format = field === 'bytes' ? size : count
-    return { field, format, ...plot(field, format) }
-  })
-  const rows = table(words.table, [
-    { label: words.month, cell: ({ month }) => monthName(month), isHead: true },
-    { label: words.bytesColumn, cell: ({ bytes }) => size(bytes), isNumber: true },
-    { label: words.versionsColumn, cell: ({ versions }) => count(versions), isNumber: true },
-    { label: words.editionsColumn, cell: ({ editions }) => count(editions), isNumber: true }
-  ], { most: 24 })
-  const none = element('p', null, words.none)
-  const content = element('div', { class: 'content' },
-    element('p', { class: 'hint' }, words.lead),
-    element('div', { class: 'plots' }, plots.map(each => element('figure', null, element('figcaption', null, words[each.field]), each.element))),
-    element('details', null, element('summary', null, words.table), rows.element))
-  let known = ''
-  return {
-    element: element('section', { class: 'card growth' }, element('h3', null, words.head), none, content),
-    set (months) {
-      const wanted = JSON.stringify(months)
-      if (wanted === known) return
-      known = wanted
-      none.hidden = months.length > 0
-      content.hidden = !months.length
-      if (!months.length) return
-      const shown = months.slice(-MOST)
-      for (const { field, format, set } of plots) {
-        const most = shown.reduce((a, b) => b[field] > a[field] ? b : a)
-        const [first, last, best] = [shown[0], shown[shown.length - 1], most].map(({ month }) => monthName(month))
-        set(shown.map(each => ({ label: monthName(each.month), value: each[field], text: format(each[field]) })),
-          words.summary({ what: words[field], first, last, most: format(most[field]), when: best }))
-      }
-      rows.set([...months].reverse())
-    }
-  }
+const formats = { bytes: size, versions: count }
+
+const columns = [
+  { label: words.month, cell: ({ month }) => monthName(month), isHead: true },
+  { label: words.bytesColumn, cell: ({ bytes }) => size(bytes), isNumber: true },
+  { label: words.versionsColumn, cell: ({ versions }) => count(versions), isNumber: true },
+  { label: words.editionsColumn, cell: ({ editions }) => count(editions), isNumber: true }
+]
+
+/** months: see growth.js */
+export function Growth ({ months }) {
+  const latest = useMemo(() => [...months].reverse(), [months])
+  if (!months.length) return html`<${Card} name="growth" head=${words.head}><p>${words.none}</p><//>`
+  return html`<${Card} name="growth" head=${words.head}>
+    <div class="content">
+      <${Hint}>${words.lead}<//>
+      <div class="plots">
+        ${Object.keys(formats).map(field => html`<figure>
+          <figcaption>${words[field]}</figcaption>
+          <${Plot} field=${field} months=${months.slice(-MOST)} />
+        </figure>`)}
+      </div>
+      <${Fold} head=${words.table}>
+        <${Table} title=${words.table} rows=${latest} columns=${columns} most=${24} keyOf=${({ month }) => month} />
+      <//>
+    </div>
+  <//>`
+}
+
+function useWidth () {
+  const node = useRef(/** @type {HTMLElement | null} */ (null))
+  const [width, setWidth] = useState(0)
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.floor(node.current?.clientWidth ?? 0))
+    const observer = new ResizeObserver(measure)
+    if (node.current) observer.observe(node.current)
+    measure()
+    return () => observer.disconnect()
+  }, [])
+  return /** @type {const} */ ([node, width])
+}
+
+/** An image for those who see it: the table says the same. */
+function Plot ({ field, months }) {
+  const [node, width] = useWidth()
+  const format = formats[field]
+  const best = months.reduce((a, b) => b[field] > a[field] ? b : a)
+  const [first, last, when] = [months[0], months[months.length - 1], best].map(({ month }) => monthName(month))
+  const summary = words.summary({ what: words[field], first, last, most: format(best[field]), when })
+  return html`<div class="plot ${field}" ref=${node}>
+    <svg role="img" height=${HEIGHT} width=${width} viewBox="0 0 ${width} ${HEIGHT}" aria-label=${summary}>
+      ${width > 0 && html`<${Bars} ...${{ months, field, format, width }} />`}
+    </svg>
+  </div>`
+}
+
+function Bars ({ months, field, format, width }) {
+  const top = scaleOf(Math.max(...months.map(each => each[field])))
+  const marks = [top / 2, top].map(value => ({ value, text: format(value) }))
+  const left = Math.ceil(Math.max(...marks.map(({ text }) => text.length)) * LETTER) + 10
+  const shown = months.slice(-Math.max(1, Math.floor((width - left) / LEAST)))
+  const step = (width - left) / Math.max(shown.length, 6)
+  const thick = Math.min(WIDEST, step * 0.7)
+  const every = Math.ceil(LABEL / step) // bars from one with a label to the next
+  const yOf = value => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top)
+  const xOf = at => left + step * at + (step - thick) / 2
+  const isNamed = at => (shown.length - 1 - at) % every === 0 && xOf(at) + thick / 2 > left + 24
+  return html`
+    ${marks.map(({ value, text }) => html`
+      <line class="mark" x1=${left} x2=${width} y1=${yOf(value)} y2=${yOf(value)} />
+      <text x=${left - 8} y=${yOf(value) + 4} text-anchor="end">${text}</text>`)}
+    ${shown.map((each, at) => html`<rect key=${each.month} class="bar" x=${xOf(at)} y=${yOf(each[field])} width=${thick}
+      height=${Math.max(each[field] > 0 ? 1 : 0, yOf(0) - yOf(each[field]))} rx="2">
+      <title>${monthName(each.month)}: ${format(each[field])}</title>
+    </rect>`)}
+    ${shown.map((each, at) => isNamed(at) && html`<text y=${HEIGHT - 6} text-anchor="middle"
+      x=${Math.min(xOf(at) + thick / 2, width - LABEL / 2 + 4)}>${monthName(each.month)}</text>`)}
+    <line class="ground" x1=${left} x2=${width} y1=${yOf(0)} y2=${yOf(0)} />`
+}
+
+/** A round number that is not less: 1, 2 or 5 with zeros. @param {number} most */
+function scaleOf (most) {
+  if (!(most > 0)) return 2
+  const power = 10 ** Math.floor(Math.log10(most))
+  return Math.max(2, [1, 2, 5, 10].map(each => each * power).find(each => each >= most) ?? most)
 }

@@ -1,11 +1,12 @@
 // Mirrors of this store that other machines keep. They write no document of work here, but a checkpoint, as CouchDB's
 // replicator does. No change tells of it: the page looks again every few seconds.
-import { element } from '../../../client/timeline/dom.js'
 import { scrub } from '../../../core/errors.js'
 import { PREFIX } from '../../../core/mirror/checkpoint.js'
 import { time } from '../../format.js'
+import { html, useEffect, useInterval, useRef, useState } from '../../html.js'
+import { useApp } from '../app.js'
+import { Card, Hint, Table } from '../parts.js'
 import { texts } from '../words.js'
-import { table } from '../table.js'
 
 const words = texts.work.copies
 const { columns, parts } = words
@@ -16,41 +17,25 @@ const CANNOT = [400, 401, 403, 404, 405] // answers of a store that does not sho
 
 /** @typedef {{other: string, pending?: number, success?: string, selection?: any}} Copy */
 
-/** @param {import('../index.js').App} app @returns {{element: HTMLElement, close: () => void}} */
-export function copies ({ couch }) {
-  const rows = table(words.head, [
-    { label: columns.other, isHead: true, cell: ({ other }) => other },
-    { label: columns.part, cell: ({ selection }) => partOf(selection) },
-    { label: columns.pending, cell: ({ pending }) => stateOf(pending) },
-    { label: columns.success, cell: ({ success }) => success ? time(success) : words.unknown }
-  ])
-  const card = element('section', { class: 'card copies', hidden: true },
-    element('h3', null, words.head), element('p', { class: 'hint' }, words.lead), rows.element)
-  const stop = new AbortController()
-  const { signal } = stop
-  let timer
-  let drawn = ''
-
-  async function look () {
-    const mirrors = document.hidden ? undefined : await readCopies(couch, signal).catch(() => undefined)
-    if (signal.aborted) return
-    const text = JSON.stringify(mirrors)
-    if (mirrors && text !== drawn) {
-      drawn = text
-      card.hidden = !mirrors.length
-      rows.set(mirrors)
-    }
-    timer = setTimeout(look, LOOK)
-  }
-
-  look()
-  return {
-    element: card,
-    close () {
-      stop.abort()
-      clearTimeout(timer)
-    }
-  }
+export function Copies () {
+  const { couch } = useApp()
+  const [copies, setCopies] = useState(/** @type {Copy[]} */ ([]))
+  const stop = useRef(new AbortController()).current
+  const look = () => readCopies(couch, stop.signal).then(setCopies, () => {})
+  useEffect(() => {
+    look()
+    return () => stop.abort()
+  }, [])
+  useInterval(look, LOOK)
+  return copies.length > 0 && html`<${Card} name="copies" head=${words.head}>
+    <${Hint}>${words.lead}<//>
+    <${Table} title=${words.head} rows=${copies} keyOf=${({ other }) => other} columns=${[
+      { label: columns.other, isHead: true, cell: ({ other }) => other },
+      { label: columns.part, cell: ({ selection }) => partOf(selection) },
+      { label: columns.pending, cell: ({ pending }) => stateOf(pending) },
+      { label: columns.success, cell: ({ success }) => success ? time(success) : words.unknown }
+    ]} />
+  <//>`
 }
 
 /** @param {import('../couch.js').Couch} couch @returns {Promise<Copy[]>} */
@@ -84,8 +69,10 @@ function copyOf ({ to, selection, source_last_seq: read, noted, up_to_date: upTo
   return { other: scrub(to), selection, pending, success: pending === 0 ? seen : upToDate }
 }
 
-const stateOf = pending =>
-  pending === undefined ? words.unknown : pending === 0 ? words.upToDate : words.pending(pending)
+function stateOf (pending) {
+  if (pending === undefined) return words.unknown
+  return pending === 0 ? words.upToDate : words.pending(pending)
+}
 
 function partOf (selection) {
   const { layers, bbox, zooms, current, since } = selection ?? {}

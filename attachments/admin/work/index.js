@@ -1,87 +1,162 @@
 // What commands do in this store: what runs, what was interrupted, what ended. A killed command says "running" for ever
 // and changes no document, so the page looks again every few seconds.
-import { element, write } from '../../../client/timeline/dom.js'
-import { soon } from '../../dom.js'
+import { typedAgain } from '../../../core/work.js'
+import { byName, count, time } from '../../format.js'
+import { html, useInterval, useMemo, useState } from '../../html.js'
+import { useApp, useDocs, useStoreAddress } from '../app.js'
+import { Copy, shellLine } from '../command.js'
+import { confirm } from '../dialog.js'
+import { Button, Card, Filters, Fold, Hint, State, Table, fromNow } from '../parts.js'
 import { texts } from '../words.js'
-import { confirm } from '../confirm.js'
-import { offerAgain } from './again.js'
-import { copies } from './copies.js'
-import { ended } from './ended.js'
-import { Runs } from './runs.js'
-import { runList } from './run-list.js'
-import { starter } from './start.js'
+import { Copies } from './copies.js'
+import { amount, figures, follows, lasted, nameOf, origin, route, sortRuns, span, speed } from './runs.js'
+import { Start } from './start.js'
 
 const words = texts.work
+const { columns } = words
 const LOOK = 3000 // milliseconds between two looks at who still lives
+const MOST = 60 // runs of a list that are shown at once
+const CLASSES = { done: 'good', failed: 'bad', stopped: '' }
 
-/** @type {import('../index.js').Section} */
-export const work = {
-  name: 'work',
-  needs: 'writer',
-  open: app => new Work(app)
+export function Work () {
+  const { couch } = useApp()
+  const docs = useDocs('work')
+  const [now, setNow] = useState(() => couch.now())
+  useInterval(() => setNow(couch.now()), LOOK)
+  const isKnown = docs.known.has('work')
+  const { running, interrupted, ended } = sortRuns(docs.all('work'), now)
+  return html`<div class="work" aria-busy=${isKnown ? null : 'true'}>
+    <h2>${texts.sections.work}</h2>
+    <${Runs} kind="running" texts=${words.running} ...${{ docs: running, isKnown, now }} />
+    <${Runs} kind="interrupted" texts=${words.interrupted} ...${{ docs: interrupted, isKnown, now }} />
+    <${Copies} />
+    <${Ended} docs=${isKnown ? ended : []} isKnown=${isKnown} />
+    <${Start} />
+  </div>`
 }
 
-class Work {
-  #app
-  #timer
-  #runs = new Runs()
-  #draw = soon(() => this.#show())
+/** kind: 'running' or 'interrupted' */
+function Runs ({ kind, texts: { head, none, lead }, docs, isKnown, now }) {
+  const [most, setMost] = useState(MOST)
+  const isInterrupted = kind === 'interrupted'
+  return html`<${Card} name=${kind} head=${docs.length ? `${head} (${docs.length})` : head}>
+    ${docs.length > 0 && lead && html`<${Hint}>${lead}<//>`}
+    ${isKnown && !docs.length && html`<${Hint}>${none}<//>`}
+    <ul class="runs">
+      ${docs.slice(0, most).map(doc => html`<${Run} key=${doc._id} ...${{ doc, isInterrupted, now }} />`)}
+    </ul>
+    ${docs.length > most && html`<${Button} onClick=${() => setMost(most + MOST)}>${texts.more}<//>`}
+  <//>`
+}
 
-  /** @param {import('../index.js').App} app */
-  constructor (app) {
-    this.#app = app
-    const { user } = app
-    const actions = {
-      again: offerAgain(app),
-      now: () => app.couch.now(),
-      mayRemove: doc => user.isAdmin || (user.name !== null && doc.user === user.name),
-      remove: doc => this.#remove(doc)
-    }
-    this.parts = {
-      running: runList(words.running, 'running', actions),
-      interrupted: runList(words.interrupted, 'interrupted', actions),
-      ended: ended(actions)
-    }
-    this.start = starter(app)
-    this.copies = copies(app)
-    const { running, interrupted, ended: past } = this.parts
-    this.element = element('div', { class: 'work', 'aria-busy': 'true' },
-      element('h2', null, texts.sections.work), running.element, interrupted.element, this.copies.element,
-      past.element, this.start.element)
-    this.#timer = setInterval(this.#draw, LOOK)
-    this.#show()
-  }
+function Run ({ doc, isInterrupted, now }) {
+  const { done = 0, total, seen } = doc
+  const title = nameOf(doc)
+  const when = isInterrupted && words.lastSeen(fromNow(Date.parse(seen) - now))
+  const far = figures(isInterrupted ? { ...doc, rate: undefined, about: undefined } : doc)
+  return html`<li class="run">
+    <div class="row">
+      <strong class="grow">${title}</strong>
+      <${State} kind=${isInterrupted ? 'bad' : 'good'}>${words.states[isInterrupted ? 'interrupted' : 'running']}<//>
+      ${isInterrupted && html`<${Remove} doc=${doc} />`}
+    </div>
+    ${total > 0 && !follows(doc) &&
+      html`<progress max="1" value=${Math.min(1, done / total)} aria-label=${words.progress(title)} />`}
+    <p class="far">${route(doc)}</p>
+    <p class="far">${far}</p>
+    <${Hint}>${[when, origin(doc, now)].filter(Boolean).join(' · ')}<//>
+    <${Failures} doc=${doc} />
+    ${isInterrupted && html`<${Again} doc=${doc} show=${line => html`<p>${words.goOn}</p>${line}`} />`}
+  </li>`
+}
 
-  /** @param {Set<string>} kinds */
-  update (kinds) {
-    if (kinds.has('layer')) this.start.update()
-    if (kinds.has('work')) this.#draw()
-  }
+/** Which failed, some of them. */
+function Failures ({ doc: { failures = [], failed = failures.length } }) {
+  return failures.length > 0 && html`<${Fold} head=${words.failures(Math.max(failed, failures.length))}>
+    <ul class="hint">${failures.map(each => html`<li>${String(each)}</li>`)}</ul>
+  <//>`
+}
 
-  close () {
-    clearInterval(this.#timer)
-    this.copies.close()
-  }
+/**
+ * The command that goes on with work or does it again, where a document offers one. It is built from the checked
+ * arguments of a document that any writer may have written, and names the store of this page.
+ */
+function Again ({ doc, show }) {
+  const store = useStoreAddress()
+  const typed = store && typedAgain(doc, store)
+  if (!typed) return null
+  const line = shellLine(...typed)
+  return show(html`<${Copy} text=${line} label=${words.copy(line)} />`)
+}
 
-  #show () {
-    const { docs, couch } = this.#app
-    const isKnown = docs.known.has('work')
-    const { running, interrupted, ended: past } = this.#runs.sort(docs.all('work'), couch.now())
-    this.parts.running.set(running, isKnown)
-    this.parts.interrupted.set(interrupted, isKnown)
-    if (isKnown) this.parts.ended.set(past, isKnown) // thousands come in pages: they are drawn once
-    if (isKnown) write(this.element, { 'aria-busy': null })
-  }
+/** Removes the entry of a command: an admin any, others their own. */
+function Remove ({ doc }) {
+  const { couch, user, say } = useApp()
+  if (!user.isAdmin && (user.name === null || doc.user !== user.name)) return null
+  const { head, text, action, button, label } = words.remove
 
-  async #remove (doc) {
-    const { couch, say } = this.#app
-    const { head, text, action } = words.remove
-    const isSure = await confirm({ head: head(doc.command), content: element('p', null, text), action, isDanger: true })
-    if (!isSure) return
+  async function remove () {
+    if (!await confirm({ head: head(doc.command), text, action, isDanger: true })) return
     try {
       await couch.write({ _id: doc._id, _rev: doc._rev, _deleted: true })
     } catch (error) {
       say(texts.failed(error.message), true)
     }
   }
+
+  return html`<${Button} aria-label=${label(nameOf(doc))} onClick=${remove}>${button}<//>`
+}
+
+/** What ended, and how: a table with filters. */
+function Ended ({ docs, isKnown }) {
+  const [wanted, setWanted] = useState({ command: '', layer: '', state: '' })
+  const shown = docs.filter(doc => Object.entries(wanted).every(([field, value]) => !value || doc[field] === value))
+  const selects = useMemo(() => Object.entries(wanted).map(([field, value]) => {
+    const values = new Set([...docs.map(doc => doc[field]), value].filter(Boolean))
+    const options = [...values].sort(byName).map(each => [each, field === 'state' ? words.states[each] ?? each : each])
+    return [field, words.filters[field], [['', words.filters.all], ...options], value]
+  }), [docs, wanted])
+  const none = isKnown ? words.ended.none : ''
+  return html`<${Card} name="ended" head=${words.ended.head}>
+    <${Hint}>${words.ended.lead}<//>
+    <${Filters} selects=${selects} onChoose=${(field, value) => setWanted({ ...wanted, [field]: value })} />
+    <p class="hint" role="status">${docs.length > 0 && shownWords(shown.length, docs.length)}</p>
+    <${Table} title=${words.ended.head} rows=${shown} keyOf=${({ _id }) => _id} columns=${endedColumns}
+      none=${docs.length ? words.ended.noneLike : none} />
+  <//>`
+}
+
+const shownWords = (shown, all) => shown === all
+  ? words.ended.allShown(count(all))
+  : words.ended.shown({ shown: count(shown), all: count(all) })
+
+const below = text => text && html`<small class="layer">${text}</small>`
+
+const endedColumns = [
+  { label: columns.command, isHead: true, cell: doc => [doc.command, below(doc.layer), below(route(doc))] },
+  { label: columns.result, cell: doc => html`<${Outcome} doc=${doc} />` },
+  { label: columns.ended, cell: doc => time(doc.finished ?? doc.seen) },
+  { label: columns.lasted, cell: doc => span(lasted(doc)) },
+  {
+    label: columns.amount,
+    cell: doc => [
+      amount(doc),
+      below(doc.rate > 0 && speed(doc.rate)),
+      doc.failed > 0 && html`<small class="layer failed">${words.failures(doc.failed)}</small>`
+    ]
+  },
+  { label: columns.who, cell: ({ user, host }) => [user, below(host)] },
+  { label: columns.actions, cell: doc => html`<${Remove} doc=${doc} />` }
+]
+
+/** How it ended; of a failure why, and what to do. */
+function Outcome ({ doc }) {
+  const { state, error } = doc
+  const head = state === 'done' ? words.again : words.goOn
+  return html`
+    <${State} kind=${CLASSES[state] ?? ''}>${words.states[state] ?? state}<//>
+    ${error && html`<p class="why">${`${error.message ?? ''}`}${error.code && html`<small> [${error.code}]</small>`}</p>`}
+    ${error?.advice && html`<${Hint}>${`${error.advice}`}<//>`}
+    <${Failures} doc=${doc} />
+    <${Again} doc=${doc} show=${line => html`<${Fold} head=${head}>${line}<//>`} />`
 }

@@ -1,0 +1,66 @@
+// What every component of the control room may use: the store, who has signed in, and how the page speaks.
+import { createContext, useContext, useEffect, useState, useAnswer } from '../html.js'
+import { shellWord } from '../copy.js'
+import { shellLine } from './command.js'
+
+/**
+ * @typedef {object} App
+ * @property {import('./couch.js').Couch} couch
+ * @property {import('./documents.js').Documents} docs
+ * @property {import('../../core/access.js').User} user
+ * @property {any} security of the database, as it was read
+ * @property {() => Promise<any>} readSecurity reads it again
+ * @property {(place: string) => void} go to a page: 'layers', 'layers/osm'
+ * @property {(text: string, isProblem?: boolean) => void} say tells it in a corner of the page
+ */
+
+export const AppContext = createContext(/** @type {App} */ (/** @type {any} */ (null)))
+
+/** @returns {App} */
+export const useApp = () => useContext(AppContext)
+
+/**
+ * The documents of the store. The component is drawn again when some of these kinds change.
+ * @param {...string} kinds
+ */
+export function useDocs (...kinds) {
+  const { docs } = useApp()
+  const [, setTurn] = useState(0)
+  useEffect(() => docs.onChange(changed => {
+    if (kinds.some(kind => changed.has(kind))) setTurn(turn => turn + 1)
+  }), [docs, kinds.join()])
+  return docs
+}
+
+/**
+ * How a command names the store of this page.
+ * @param {App} app
+ * @returns {Promise<{isEmbedded: boolean, url: string | null}>} url: with the name of who has signed in; null behind a
+ *   gateway, which no command writes to
+ */
+async function storeAddress ({ couch, user }) {
+  if (couch.server.endsWith('/admin/couch/')) return { isEmbedded: false, url: null }
+  const isEmbedded = await couch.isEmbedded()
+  if (isEmbedded) return { isEmbedded, url: null }
+  const url = new URL(couch.db)
+  if (user.name) url.username = encodeURIComponent(user.name)
+  return { isEmbedded, url: url.href }
+}
+
+/** The address of the store; undefined until it is known. */
+export function useStoreAddress () {
+  const app = useApp()
+  return useAnswer(() => storeAddress(app), [app])
+}
+
+/** Writes the line of a command for the store of this page. @returns {(...given: any[]) => string} */
+export function useShellLine () {
+  const url = useStoreAddress()?.url
+  return (...given) => shellLine(...given, ...(url ? ['--db', url] : []))
+}
+
+/** A command that is written out already, for the store of this page. @returns {(line: string) => string} */
+export function useStoreLine () {
+  const url = useStoreAddress()?.url
+  return line => url ? `${line} --db ${shellWord(url)}` : line
+}

@@ -1,0 +1,107 @@
+// Parts of which the pages of the control room consist.
+import { locale } from '../words.js'
+import { html, useState } from '../html.js'
+import { texts } from './words.js'
+
+/** A button whose focus stays while it is busy: one that is disabled would lose it. */
+export function Button ({ kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...others }) {
+  const act = event => {
+    if (!busy) return onClick(event)
+    event.preventDefault()
+  }
+  return html`<button type=${type} class=${kind} aria-disabled=${busy ? 'true' : null} onClick=${act} ...${others}>
+    ${children}
+  </button>`
+}
+
+export const Card = ({ name = '', head, children }) => html`<section class="card ${name}">
+  <h3>${head}</h3>
+  ${children}
+</section>`
+
+export const Hint = ({ children, ...others }) => html`<p class="hint" ...${others}>${children}</p>`
+
+/** What somebody may open. It stays open when the page is drawn again. */
+export const Fold = ({ head, children, ...others }) => html`<details ...${others}>
+  <summary>${head}</summary>
+  ${children}
+</details>`
+
+/** What stands between backquotes is code. */
+export const WithCode = ({ text }) => text.split('`').map((piece, at) => at % 2 ? html`<code>${piece}</code>` : piece)
+
+export const State = ({ kind = '', children }) => html`<span class="state ${kind}">${children}</span>`
+
+const ROWS = 50 // of a table at once; a button shows as many more
+
+/**
+ * @template T
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {(row: T) => any} cell
+ * @property {boolean} [isHead] the cell names its row
+ * @property {boolean} [isNumber]
+ */
+
+/** A table. On a phone each row is a card, whose cells say their column (admin.css). title: for those who hear it */
+export function Table ({ title, columns, rows, keyOf, none = '', most = ROWS }) {
+  const [shown, setShown] = useState(most)
+  if (!rows.length) return html`<div class="table-box">${none && html`<${Hint}>${none}<//>`}</div>`
+  const cellOf = (row, { label, cell, isHead, isNumber }) => isHead
+    ? html`<th scope="row" class=${isNumber && 'number'}>${cell(row)}</th>`
+    : html`<td data-label=${label} class=${isNumber && 'number'}>${cell(row)}</td>`
+  const lineOf = row => html`<tr key=${keyOf(row)}>${columns.map(column => cellOf(row, column))}</tr>`
+  const headOf = ({ label, isNumber }) => html`<th scope="col" class=${isNumber && 'number'}>${label}</th>`
+  return html`<div class="table-box">
+    <div class="table" tabindex="0" role="region" aria-label=${title}>
+      <table>
+        <thead><tr>${columns.map(headOf)}</tr></thead>
+        <tbody>${rows.slice(0, shown).map(lineOf)}</tbody>
+      </table>
+    </div>
+    ${rows.length > shown && html`<${Button} onClick=${() => setShown(shown + most)}>${texts.more}<//>`}
+  </div>`
+}
+
+/** Choices of which documents are shown. selects: [name, label, options as value and text, chosen value] */
+export const Filters = ({ label, selects, onChoose }) => html`<form
+  class="fields filters" aria-label=${label} onSubmit=${event => event.preventDefault()}>
+  ${selects.map(([name, text, options, value]) => html`<label>
+    ${text}
+    <${Select} options=${options} value=${value} onChange=${chosen => onChoose(name, chosen)} />
+  </label>`)}
+</form>`
+
+/** options: value and text */
+export const Select = ({ options, value, onChange, ...others }) => html`<select
+  value=${value} onChange=${event => onChange(event.target.value)} ...${others}>
+  ${options.map(([each, text]) => html`<option key=${each} value=${each} selected=${each === value}>${text}</option>`)}
+</select>`
+
+/** Text inputs that nothing corrects. */
+export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: 'none', spellcheck: false }
+
+const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
+  ['year', 365.25 * 86400e3], ['month', 30.44 * 86400e3], ['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]
+])
+const MANY = 24 // months that are not yet said in years
+
+/** `3 days ago`, `in 14 months` @param {number} ms from now on */
+export function fromNow (ms) {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const months = Math.abs(ms) / UNITS[1][1]
+  const isInMonths = months >= 1 && months < MANY
+  const [unit, size] = (isInMonths ? UNITS[1] : UNITS.find(([, each]) => Math.abs(ms) >= each)) ?? ['minute', 60e3]
+  return format.format(Math.round(ms / size), unit)
+}
+
+/** Values that say the same, in whatever order their fields are. */
+export const same = (one, other) => JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
+
+function sorted (value) {
+  if (Number.isNaN(value)) return 'NaN'
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const keys = Object.keys(value).sort().filter(key => value[key] !== undefined)
+  return Object.fromEntries(keys.map(key => [key, sorted(value[key])]))
+}

@@ -1,0 +1,42 @@
+// Components of the pages: Preact, with templates of htm instead of a compiler. Text goes in as text: nothing that a
+// store holds becomes markup, or is shown in another order than it has.
+//
+//   const Greeting = ({ name }) => html`<p class="hint">Hello, ${name}</p>`
+import htm from 'htm'
+import { h as create } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { plainText } from '../core/text.js'
+
+export { createContext, render } from 'preact'
+export {
+  useCallback, useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState
+} from 'preact/hooks'
+
+const shown = child => Array.isArray(child) ? child.map(shown) : typeof child === 'string' ? plainText(child) : child
+
+export const html = htm.bind((type, props, ...children) => create(type, props, ...children.map(shown)))
+
+/**
+ * What a promise answers; undefined until then, and where it fails.
+ * @template T @param {(signal: AbortSignal) => Promise<T>} ask @param {any[]} inputs it is asked again when they change
+ * @returns {T | undefined}
+ */
+export function useAnswer (ask, inputs) {
+  const [answer, setAnswer] = useState(/** @type {T | undefined} */ (undefined))
+  useEffect(() => {
+    const stop = new AbortController()
+    ask(stop.signal).then(value => { if (!stop.signal.aborted) setAnswer(value) }, () => {})
+    return () => stop.abort()
+  }, inputs)
+  return answer
+}
+
+/** Calls a function again and again while the page is to be seen. @param {() => void} run @param {number} pause ms */
+export function useInterval (run, pause) {
+  const latest = useRef(run)
+  latest.current = run
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) latest.current() }, pause)
+    return () => clearInterval(timer)
+  }, [pause])
+}
