@@ -80,10 +80,10 @@ export async function load (store, source, {
   /** @type {Record<string, any>} */
   let stored = {}
   const { grid } = source.fields ?? {}
-  const doc = await store.defineLayer(layer, found => (
-    // a layer that has tiles does not change its grid: defineLayer refuses it
-    { ...source.fields, ...(stored = found), ...(grid !== undefined && { grid }), ...own }
-  ))
+  // a layer that has tiles does not change its grid: defineLayer refuses it
+  const describeLayer = found =>
+    ({ ...source.fields, ...(stored = found), ...(grid !== undefined && { grid }), ...own })
+  const doc = await store.defineLayer(layer, describeLayer)
   const { signal, onProgress } = writing
   const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
@@ -125,6 +125,8 @@ export async function load (store, source, {
     await store.putEdition(layer, when, {
       ...(title && { title }), source: name, complete, started: begun, finished: undefined, run, of, from: position
     })
+    // a load that stored nothing may have removed the layer before it saw this edition (undo.js)
+    if (!await store.couch.get(layerId(layer))) await store.defineLayer(layer, describeLayer)
     comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
     const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
     onBegin?.({ layer, time: when, timeFrom, warnings })

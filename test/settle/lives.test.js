@@ -18,6 +18,11 @@ describe(`random lives of a layer (seeds ${FIRST} to ${FIRST + LIVES - 1})`, fun
 
   it('show what was said, whatever the order, on one store and on two masters', () => liveAll({ masters: 2 }))
 
+  // a load that stored nothing took the removal of its layer away, or the layer from a load that was just beginning
+  for (const seed of [2542, 3388, 9760, 15337]) {
+    it(`shows what was said in the life ${seed}, in which a load stores nothing`, () => live(seed, { masters: 2 }))
+  }
+
   // a write that was killed and run again took the leaf of a removed run for its own
   for (const seed of [100704, 100775]) it(`shows what was said in the life ${seed}, which once lost a version`, () => live(seed))
 })
