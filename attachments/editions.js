@@ -252,6 +252,6 @@ export class Editions {
 const NEWEST = { time: null }
 
 function itemOf ({ time, title = '', finished = '' }) {
-  if (time === null) return { time, title: words.newest, note: words.editions.ofEveryTile }
+  if (time === null) return { time, title: words.newest }
   return { time, title: title || written(time), note: !finished ? words.editions.loading : title ? date(time) : '' }
 }

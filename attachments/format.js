@@ -59,15 +59,3 @@ const collator = lazy(() => new Intl.Collator(locale, { numeric: true, sensitivi
 
 /** The order in which people look for names: 2 before 10. */
 export const byName = (a, b) => collator().compare(a, b)
-
-/** @param {number} value @param {number} digits that matter at least */
-function rounded (value, digits = 3) {
-  const maximumSignificantDigits = Math.max(digits, Math.ceil(Math.log10(value + 1)))
-  return new Intl.NumberFormat(locale, { maximumSignificantDigits }).format(value)
-}
-
-/** `350 m`, `12.3 km` @param {number} metres */
-export const distance = metres => metres < 1000 ? `${rounded(metres)} m` : `${rounded(metres / 1000)} km`
-
-/** `350 m²`, `12.3 km²` @param {number} squareMetres */
-export const area = squareMetres => squareMetres < 1e5 ? `${rounded(squareMetres)} m²` : `${rounded(squareMetres / 1e6)} km²`

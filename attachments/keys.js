@@ -11,15 +11,14 @@ const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN],
 /** As the list shows them. */
 const SHOWN = [
   ['move', '← → ↑ ↓'], ['zoom', '+  −'], ['tile', 'Enter'], ['play', words.keys.space], ['previous', '[  J'], ['next', ']  K'],
-  ['newest', 'N'], ['compare', 'C'], ['find', 'F'], ['measure', 'M'], ['close', 'Esc'], ['keys', '?']
+  ['newest', 'N'], ['compare', 'C'], ['find', 'F'], ['close', 'Esc'], ['keys', '?']
 ]
 
 /**
  * @param {import('./stage.js').Stage} stage @param {L.Map} map @param {import('./cards.js').Cards} cards
- * @param {{onFind: () => void, onCompare: () => void, onMeasure: () => void}} page
- * @returns {{toggleList: () => void}}
+ * @param {{onFind: () => void, onCompare: () => void}} page
  */
-export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure }) {
+export function listenToKeys (stage, map, cards, { onFind, onCompare }) {
   let isListed = false
 
   function toggleList () {
@@ -36,7 +35,7 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure 
     node.focus({ preventScroll: true })
   }
 
-  const ofPage = { c: onCompare, f: onFind, '/': onFind, m: onMeasure, '?': toggleList }
+  const ofPage = { c: onCompare, f: onFind, '/': onFind, '?': toggleList }
   const acts = {
     ' ': () => stage.player?.toggle(),
     '[': () => stage.player?.step(-1),
@@ -67,5 +66,4 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare, onMeasure 
     else if (isMap || !move(key)) return
     event.preventDefault()
   })
-  return { toggleList }
 }

@@ -3,6 +3,7 @@ import L from 'leaflet'
 import { corners } from '../client/leaflet/layer-options.js'
 import { locale, words } from './words.js'
 
+const isImperial = /^en-(US|LR)/.test(locale)
 const OVERZOOM = 3 // zooms beyond the layer's last one, enlarged
 const WORLD_WIDTH = 300 // degrees: a layer wider than this is the whole world
 const CLOSEST = 17 // zoom of a place that is found
@@ -37,7 +38,7 @@ export class MapView {
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
     L.control.zoom({ position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut }).addTo(this.map)
-    L.control.scale({ position: 'bottomright', maxWidth: 140, imperial: /^en-(US|LR)/.test(locale) }).addTo(this.map)
+    L.control.scale({ position: 'bottomright', maxWidth: 140, imperial: isImperial, metric: !isImperial }).addTo(this.map)
     this.map.on('moveend', onMove)
     let clicked
     this.map.on('click', ({ latlng }) => {
@@ -124,8 +125,19 @@ export class MapView {
       (!bounds || isWorld(bounds) || this.map.getBounds().intersects(box(bounds)))
   }
 
-  /** @param {import('./store.js').Layer} layer */
-  fit ({ minzoom = 0, maxzoom = 18, bounds = [-180, -85, 180, 85], center }) {
+  /**
+   * The zooms of the map are still those of the layer before, until the tiles of this one have come.
+   * @param {import('./store.js').Layer} layer
+   */
+  fit (layer) {
+    const { options } = this.map
+    const { minZoom, maxZoom } = options
+    Object.assign(options, { minZoom: 0, maxZoom: layer.maxzoom ?? 18 })
+    this.#fit(layer)
+    Object.assign(options, { minZoom, maxZoom })
+  }
+
+  #fit ({ minzoom = 0, maxzoom = 18, bounds = [-180, -85, 180, 85], center }) {
     this.#placed = true
     const { left, right, bottom } = this.#free()
     if (!isWorld(bounds)) {

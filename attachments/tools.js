@@ -18,9 +18,9 @@ function put (map, position, node) {
 /**
  * In a frame of another page only the one that fills the screen.
  * @param {import('./map.js').MapView} view @param {import('./notices.js').Notices} notices
- * @param {{onFind: () => void, onMeasure: () => void, onKeys: () => void}} page
+ * @param {{onFind: () => void}} page
  */
-export function addTools (view, notices, { onFind, onMeasure, onKeys }) {
+export function addTools (view, notices, { onFind }) {
   const tool = (name, label, act, attributes) => iconButton(name, label, act, { class: 'icon tool', ...attributes })
   const full = tool('full', words.map.full, () => toggleFull(notices))
   document.addEventListener('fullscreenchange', () => {
@@ -30,13 +30,11 @@ export function addTools (view, notices, { onFind, onMeasure, onKeys }) {
   })
   const ofPage = [
     tool('find', words.map.find, onFind),
-    tool('locate', words.map.locate, () => locate(view, notices)),
-    tool('measure', words.map.measure, onMeasure, { 'data-does': 'measure' })
+    tool('locate', words.map.locate, () => locate(view, notices))
   ]
   put(view.map, 'topright', element('div', { class: 'tools leaflet-bar', role: 'group', 'aria-label': words.map.tools },
     !isEmbedded && ofPage,
-    document.fullscreenEnabled && full,
-    !isEmbedded && tool('keys', words.map.keys, onKeys, { class: 'icon tool for-keys' })))
+    document.fullscreenEnabled && full))
   if (!isEmbedded) showPointer(view.map)
 }
 

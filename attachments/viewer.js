@@ -10,7 +10,6 @@ import { size, time as written } from './format.js'
 import { HeatMap } from './heat-map.js'
 import { listenToKeys } from './keys.js'
 import { MapView } from './map.js'
-import { Measure } from './measure.js'
 import { empty, failure, loading, Notices } from './notices.js'
 import { nameOf, showOperator } from './operator.js'
 import { explainOtherGrids, isInOtherGrid } from './other-grid.js'
@@ -60,11 +59,8 @@ const rangeCard = new RangeCard(stage, cards, outlines, {
   layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: name => choose(name)
 })
 const tileCard = new TileCard(stage, cards, outlines, store)
-const measure = new Measure(view.map, notices)
 const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: name => choose(name) })
-const keys = listenToKeys(stage, view.map, cards, {
-  onFind: () => finder.open(), onCompare: toggleComparison, onMeasure: () => measure.toggle()
-})
+listenToKeys(stage, view.map, cards, { onFind: () => finder.open(), onCompare: toggleComparison })
 const panel = new Panel(content, {
   onLayer: name => choose(name),
   onCompare: toggleComparison,
@@ -220,11 +216,13 @@ async function choose (name) {
   tileCard.close()
   if (isOther) for (const topic of ['store', 'tiles', 'sight', 'link', 'compare']) notices.end(topic)
   panel.render(layers, name, stats)
-  view.see(layer)
   if (isOther) {
     reading.abort()
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
+  }
+  view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
+  if (isOther) {
     outlineEdition(null)
     showHeat(false)
     countTiles()
@@ -422,7 +420,7 @@ stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FO
 showProblems(stage, notices, view, retry, device)
 explainOtherGrids(stage, byId('map'))
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
-addTools(view, notices, { onFind: () => finder.open(), onMeasure: () => measure.toggle(), onKeys: keys.toggleList })
+addTools(view, notices, { onFind: () => finder.open() })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
 new ResizeObserver(() => {
@@ -431,6 +429,6 @@ new ResizeObserver(() => {
 // not location.hash: `remember` may have written the old place over it before this is called
 addEventListener('hashchange', ({ newURL }) => { if (stage.doc) follow(new URL(newURL).hash) })
 addEventListener('online', () => again.abort())
-addEventListener('keydown', ({ key }) => { if (key === 'Escape' && !measure.escape()) cards.escape() })
+addEventListener('keydown', ({ key }) => { if (key === 'Escape') cards.escape() })
 document.addEventListener('visibilitychange', () => { if (!document.hidden && stage.doc) retry() })
 start()

@@ -30,7 +30,7 @@ export class AreaList {
     this.#offline = offline
     this.#page = page
     const announce = text => { this.#message.textContent = text }
-    this.#meter = new StorageMeter(offline, announce)
+    this.#meter = new StorageMeter(offline)
     this.#add = button(texts.add, page.onAdd, { class: 'primary' })
     this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
       this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
@@ -110,20 +110,16 @@ export class AreaList {
 
 export class StorageMeter {
   #offline
-  #announce
   #fill = element('span', { class: 'fill' })
   #bar = element('div', { class: 'bar', role: 'img' }, this.#fill)
   #words = element('p', { class: 'figures' })
   #promise = element('p', { class: 'hint' })
-  #keep = button(texts.room.keep, () => this.#persist(), { class: 'secondary' })
   #turn = 0
   element = element('section', { class: 'meter', 'aria-label': texts.room.head, hidden: true }, element('h3', null, texts.room.head), this.#bar, this.#words,
-    element('div', { class: 'row' }, this.#promise, this.#keep))
+    this.#promise)
 
-  /** @param {(text: string) => void} announce */
-  constructor (offline, announce) {
+  constructor (offline) {
     this.#offline = offline
-    this.#announce = announce
   }
 
   /** Asks again. */
@@ -139,14 +135,5 @@ export class StorageMeter {
     this.#words.textContent = [used !== undefined && texts.room.taken(size(used)), free !== undefined && texts.room.free(size(free))].filter(Boolean).join(' · ')
     this.#bar.setAttribute('aria-label', this.#words.textContent)
     this.#promise.textContent = persisted ? texts.room.kept : texts.room.mayGo
-    // without https the browser cannot be asked
-    this.#keep.hidden = Boolean(persisted) || !navigator.storage?.persist
-  }
-
-  async #persist () {
-    const isKept = await this.#offline.persist().catch(() => false)
-    await this.update()
-    if (!isKept) this.#promise.textContent = texts.room.refused
-    this.#announce(this.#promise.textContent)
   }
 }

@@ -184,6 +184,7 @@ export class AreaForm {
       return name.focus()
     }
     this.#allow(false)
+    this.#offline.persist().catch(() => false) // browsers ask or decide after a click; the room shows the answer
     try {
       this.#page.onDone(await this.#offline.areas.add({ name: name.value.trim(), ...spec }))
     } catch (error) {

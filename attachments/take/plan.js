@@ -7,19 +7,13 @@ export const MOST_PIXELS = 33e6 // of an image
 export const MOST_FRAME_PIXELS = 4.2e6 // of a frame of a time-lapse
 export const LEAST_EDGE = 160 // pixels: less has no room for its date
 const [LEAST_RATE, MOST_RATE, BITS] = [0.5e6, 12e6, 0.5] // bits a second of a video; and for each pixel of a frame
-const FADED = 0.6 // of the room of a change that each frame of its fade takes in a GIF
-
-/**
- * @typedef {{fps: number, fade: number, hold: number}} Pace frames a second, frames of fade between two changes,
- *   seconds at the end
- */
+const HOLD = 2 // seconds that the last frame stays
 
 /**
  * @typedef {object} Plan
  * @property {string[]} times that are shown, oldest first
  * @property {number} all how many there are
- * @property {{step: number, mix: number, seconds: number}[]} frames step: which time is shown; mix: how much of it, the
- *   rest of what was shown before
+ * @property {{time: string, seconds: number}[]} frames
  * @property {number} seconds
  */
 
@@ -35,15 +29,12 @@ export function timesOf (changes, range) {
   return isBegun && within[0] !== range.from ? [range.from, ...within] : within
 }
 
-/** @param {string[]} all @param {Pace} pace @returns {Plan} */
-export function planFrames (all, { fps, fade, hold }) {
-  const times = spread(all, Math.floor((MAX_FRAMES + fade) / (1 + fade)))
-  const frames = times.flatMap((time, step) => [
-    ...Array.from({ length: step ? fade : 0 }, (_, at) => ({ step, mix: (at + 1) / (fade + 1), seconds: 1 / fps })),
-    { step, mix: 1, seconds: 1 / fps }
-  ])
+/** A frame for each change. @param {string[]} all @param {number} fps frames a second @returns {Plan} */
+export function planFrames (all, fps) {
+  const times = spread(all, MAX_FRAMES)
+  const frames = times.map(time => ({ time, seconds: 1 / fps }))
   const last = frames.at(-1)
-  if (last) last.seconds += hold
+  if (last) last.seconds += HOLD
   return { times, all: all.length, frames, seconds: frames.reduce((sum, { seconds }) => sum + seconds, 0) }
 }
 
@@ -63,15 +54,15 @@ export const bitrateOf = ({ width, height }, fps) =>
  * About how many bytes a time-lapse takes.
  * @param {'gif' | 'mp4' | 'webm'} format @param {Plan} plan
  * @param {{width: number, height: number}} size
- * @param {{fps: number, fade: number, perPixel: number, changes: {time: string, tiles: number}[], tiles: number}} known
+ * @param {{fps: number, perPixel: number, changes: {time: string, tiles: number}[], tiles: number}} known
  *   perPixel: bytes of a pixel of one frame; tiles: in the picture; changes: how many of these change when
  */
-export function estimate (format, plan, size, { fps, fade, perPixel, changes, tiles }) {
+export function estimate (format, plan, size, { fps, perPixel, changes, tiles }) {
   if (format !== 'gif') return Math.round(bitrateOf(size, fps) / 8 * plan.seconds)
   const frame = perPixel * size.width * size.height
   const shares = new Map(changes.map(change => [change.time, Math.min(1, change.tiles / Math.max(1, tiles))]))
   const changed = plan.times.slice(1).reduce((sum, time) => sum + (shares.get(time) ?? 1), 0)
-  return Math.round(frame * (1 + changed * (1 + FADED * fade)))
+  return Math.round(frame * (1 + changed))
 }
 
 /**

@@ -49,7 +49,7 @@ export class SizePicker {
   get problem () {
     const edges = [this.value.width, this.value.height]
     const isRight = edges.every(edge => Number.isInteger(edge) && edge >= LEAST_EDGE && edge <= MOST_EDGE)
-    if (!isRight) return this.#words.badSize({ least: LEAST_EDGE, most: MOST_EDGE })
+    if (!isRight) return this.#words.badSize({ least: String(LEAST_EDGE), most: String(MOST_EDGE) }) // as one types it
     return edges[0] * edges[1] > this.#mostPixels ? this.#words.tooManyPixels(this.#mostPixels / 1e6) : null
   }
 

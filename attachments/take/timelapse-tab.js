@@ -11,7 +11,7 @@ import { drawTimelapse } from './timelapse.js'
 import { codecOf, openWriter } from './writers.js'
 
 const FORMATS = /** @type {const} */ (['gif', 'mp4', 'webm'])
-const [RATES, FADES, HOLDS] = [[1, 2, 4, 8, 12, 24], [0, 2, 4, 8, 12], [0, 1, 2, 5, 10]]
+const RATES = [1, 2, 4, 8, 12, 24] // frames a second
 
 export class TimelapseTab {
   #page
@@ -36,14 +36,12 @@ export class TimelapseTab {
     this.#fields = {
       format: element('select', { on: { change: describe } }, ...FORMATS.map(name => element('option', { value: name }, words.formats[name]))),
       period: element('select', { on: { change: describe } }),
-      fps: select(RATES, 4),
-      fade: select(FADES, 0),
-      hold: select(HOLDS, 2)
+      fps: select(RATES, 4)
     }
     this.#plan = element('p', { class: 'plan', role: 'status' })
     const labelled = name => element('label', null, element('span', null, words[name]), this.#fields[name])
     this.node = element('div', { class: 'tab' },
-      this.#preview.node, labelled('format'), this.#sizes.node, labelled('period'), labelled('fps'), labelled('fade'), labelled('hold'),
+      this.#preview.node, labelled('format'), this.#sizes.node, labelled('period'), labelled('fps'),
       this.#plan, this.#making.node)
     this.#offerVideos()
     this.update()
@@ -71,9 +69,9 @@ export class TimelapseTab {
     return this.#making.close()
   }
 
-  get #pace () {
-    const { fps, fade, hold } = this.#fields
-    return { fps: Number(fps.value), fade: Number(fade.value), hold: Number(hold.value) }
+  /** Frames a second. */
+  get #fps () {
+    return Number(this.#fields.fps.value)
   }
 
   get #format () {
@@ -119,12 +117,12 @@ export class TimelapseTab {
       this.#plan.textContent = ''
       return this.#making.refuse(problem ?? words.looking)
     }
-    const plan = planFrames(timesOf(this.#known.changes, this.#range), this.#pace)
+    const plan = planFrames(timesOf(this.#known.changes, this.#range), this.#fps)
     if (plan.times.length < 2) {
       this.#plan.textContent = ''
       return this.#making.refuse(words.problems.NOTHING_CHANGED)
     }
-    const bytes = estimate(this.#format, plan, this.#size, { ...this.#pace, ...this.#known })
+    const bytes = estimate(this.#format, plan, this.#size, { fps: this.#fps, ...this.#known })
     const left = plan.all > plan.times.length
     this.#plan.textContent = [
       words.plan({
@@ -140,17 +138,17 @@ export class TimelapseTab {
   /** @type {import('./making.js').Make} */
   async #make ({ signal, lenient, onProgress }) {
     const { stage, written } = this.#page
-    const [format, size, pace, range, layer] = [this.#format, this.#size, this.#pace, this.#range, stage.doc?.layer ?? 'map']
+    const [format, size, fps, range, layer] = [this.#format, this.#size, this.#fps, this.#range, stage.doc?.layer ?? 'map']
     this.#preview.stop()
     const snapshot = new Snapshot(this.#page, size)
     let writer
     try {
       await snapshot.read({ signal, lenient })
-      const plan = planFrames(timesOf(snapshot.changes(), range), pace)
+      const plan = planFrames(timesOf(snapshot.changes(), range), fps)
       if (plan.times.length < 2) throw new TakeError('NOTHING_CHANGED')
       const context = newContext(size, { reads: format === 'gif' })
       this.#preview.show(context.canvas)
-      writer = await openWriter(format, { canvas: context.canvas, fps: pace.fps, bitrate: bitrateOf(size, pace.fps) })
+      writer = await openWriter(format, { canvas: context.canvas, fps, bitrate: bitrateOf(size, fps) })
       signal.throwIfAborted()
       const options = { context, writer, written, signal, onProgress, lenient }
       const { blob, missing } = await drawTimelapse(snapshot, plan, options)

@@ -1,7 +1,6 @@
 // Draws a time-lapse, frame by frame, on a canvas of its own.
 import { raceAbort } from '../../core/promises.js'
 import { writeCaption } from './caption.js'
-import { newContext } from './snapshot.js'
 
 /**
  * @param {import('./snapshot.js').Snapshot} snapshot that knows its versions
@@ -16,26 +15,12 @@ import { newContext } from './snapshot.js'
  * @returns {Promise<{blob: Blob, missing: number}>}
  */
 export async function drawTimelapse (snapshot, plan, { context, writer, written, signal, onProgress, lenient }) {
-  const { size } = snapshot
-  const reads = Boolean(context.getContextAttributes().willReadFrequently)
-  let [before, after] = [newContext(size, { reads }), newContext(size, { reads })] // complete pictures of two times
   let missing = 0
-  let drawn = -1
-  for (const [at, { step, mix, seconds }] of plan.frames.entries()) {
-    if (step !== drawn) {
-      [before, after] = [after, before]
-      const picture = await snapshot.load(plan.times[step], { signal, next: plan.times[step + 1], lenient })
-      snapshot.paint(after, picture)
-      missing += picture.missing
-      drawn = step
-    }
-    context.globalAlpha = 1
-    context.drawImage((mix < 1 ? before : after).canvas, 0, 0)
-    if (mix < 1) {
-      context.globalAlpha = mix
-      context.drawImage(after.canvas, 0, 0)
-    }
-    writeCaption(context, snapshot.caption(plan.times[step]), { scale: size.scale, written })
+  for (const [at, { time, seconds }] of plan.frames.entries()) {
+    const picture = await snapshot.load(time, { signal, next: plan.frames[at + 1]?.time, lenient })
+    snapshot.paint(context, picture)
+    missing += picture.missing
+    writeCaption(context, snapshot.caption(time), { scale: snapshot.size.scale, written })
     await raceAbort(writer.add(context, seconds), signal)
     onProgress(at + 1, plan.frames.length)
     await nextTask()

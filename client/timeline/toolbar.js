@@ -35,16 +35,13 @@ export function makeToolbar (control) {
 
   const range = iconButton('range', words.selectRange, () => control.toggleRange())
   const toRange = iconButton('toRange', words.zoomToRange, () => control.zoomToRange())
-  const zoomOut = iconButton('zoomOut', words.zoomOut, () => control.zoomAxis(0.5))
-  const zoomIn = iconButton('zoomIn', words.zoomIn, () => control.zoomAxis(2))
-  const all = iconButton('all', words.showAll, () => control.showAll())
   const loop = iconButton('loop', words.loop, () => player.setLoop(!player.getLoop()))
   const speed = speedMenu(control)
   const zones = zoneSwitch(control)
   const group = (...children) => element('div', { class: 'tilecouch-timeline-group' }, children)
   const tools = element('div', { class: 'tilecouch-timeline-tools', id: `tilecouch-tools-${control.id}`, role: 'group', 'aria-label': words.settings }, [
     options.selectable && group(range),
-    options.zoomable && group(zoomOut, zoomIn, toRange, all),
+    options.zoomable && group(toRange),
     options.playable && group(loop, speed),
     zones.element
   ])
@@ -55,7 +52,7 @@ export function makeToolbar (control) {
   write(more, { 'aria-expanded': 'false', 'aria-controls': tools.id })
 
   function render (state) {
-    const { changes, domain, zone, playing, waiting, range: chosen, zoomed } = state
+    const { changes, domain, zone, playing, waiting, range: chosen } = state
     const idle = !changes.length
     for (const button of [first, previous, play, next, last]) button.disabled = idle && !(button === play && playing)
     rename(play, playing ? 'pause' : 'play', playing ? words.pause : words.play)
@@ -66,9 +63,6 @@ export function makeToolbar (control) {
     range.disabled = !domain
     write(chosenRange, { text: chosen ? rangeText(chosen, changes, zone, words) : '' })
     toRange.hidden = !chosen
-    zoomIn.hidden = Boolean(chosen)
-    zoomOut.disabled = all.disabled = !zoomed
-    zoomIn.disabled = !domain
     write(loop, { 'aria-pressed': String(player.getLoop()) })
     speed.sync(domain)
     zones.render()

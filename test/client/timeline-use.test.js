@@ -187,10 +187,10 @@ describe('the axis of the timeline on a page', function () {
     await settled(page)
     assert.ok((await span(page)).from > before.from)
     assert.equal(await at(page), day(101), 'the time has not moved')
-    await page.getByRole('button', { name: 'Show all of the time' }).click()
+    await page.getByRole('slider', { name: 'Time' }).focus()
+    await page.keyboard.press('0')
     await settled(page)
     assert.deepEqual(await span(page), wide)
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Time', 'the focus is not lost with the button')
   })
 
   it('zooms to the range', async () => {
@@ -223,7 +223,7 @@ describe('the axis of the timeline on a page', function () {
     assert.ok(rows && rows.height < 150, 'two rows')
     await page.getByRole('button', { name: 'More' }).tap()
     const targets = page.locator('.tilecouch-timeline :is(button, select):visible')
-    assert.ok(await targets.count() >= 12)
+    assert.ok(await targets.count() >= 10)
     for (const target of await targets.all()) {
       const { width, height } = /** @type {any} */ (await target.boundingBox())
       assert.ok(width >= 40 && height >= 40, `${await target.getAttribute('aria-label')}: ${width} x ${height}`)

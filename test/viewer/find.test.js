@@ -104,28 +104,6 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await other.getByText('The browser does not let this page know where you are.').waitFor()
   })
 
-  it('measures ways and what they enclose, and nothing else happens meanwhile', async () => {
-    const page = await stage.visit('#steps/3/0/0')
-    await drawnTiles(page)
-    await page.getByRole('button', { name: 'Measure a distance' }).click()
-    await page.getByText('Click the places between which you measure.').waitFor()
-    const click = async (x, y, text) => {
-      await page.mouse.click(x, y)
-      await page.locator('[data-topic="measure"]').getByText(text).waitFor()
-    }
-    await page.mouse.click(640, 400)
-    await click(768, 400, /^2,50\d km$/) // 22.5 degrees of the equator
-    await click(768, 300, /^[45],\d\d\d km, enclosing [23],\d\d\d,\d\d\d km²$/)
-    await page.getByRole('button', { name: 'Take back' }).click()
-    await page.locator('[data-topic="measure"]').getByText(/^2,50\d km$/).waitFor()
-    assert.equal(await page.locator('.card').count(), 0, 'a click is no question about a place')
-    await page.keyboard.press('Escape')
-    await page.locator('[data-topic="measure"]').waitFor({ state: 'detached' })
-    assert.equal(await page.locator('#map .measure-line').count(), 0)
-    await page.mouse.click(700, 300)
-    await page.getByRole('region', { name: 'This place' }).waitFor()
-  })
-
   it('says which place is under the pointer', async () => {
     const page = await stage.visit('#steps/3/0/0')
     await drawnTiles(page)

@@ -85,7 +85,7 @@ describe('the viewer in the frame of another page', function () {
     for (const part of ['#content', '#summary', '#take', '#offline']) assert.equal(await map.locator(part).isVisible(), false, part)
     assert.equal(await map.locator('.tilecouch-timeline').isVisible(), true)
     assert.equal(await map.locator('.leaflet-control-attribution').isVisible(), true)
-    for (const name of ['Find a place', 'Measure a distance', 'Keys']) assert.equal(await map.getByRole('button', { name }).count(), 0, name)
+    for (const name of ['Find a place', 'Show where I am']) assert.equal(await map.getByRole('button', { name }).count(), 0, name)
     const link = map.getByRole('link', { name: 'Open the map' })
     await link.evaluate(node => node.dispatchEvent(new Event('focus')))
     assert.equal(await link.getAttribute('href'), `${gateway}#steps@${T(3)}/3/0.00/0.00`)

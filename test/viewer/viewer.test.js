@@ -1,6 +1,7 @@
 /* global document, innerWidth, location, window -- of the page, in functions that run there */
 import assert from 'node:assert/strict'
 import { up } from '../../server/index.js'
+import { history } from '../client/support/gallery.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
 
@@ -140,6 +141,17 @@ onViewer('the page', {}, (stage, kind) => {
     }
     assert.equal((await up({ db: stage.backend.database, demo: false })).blocked, false)
     stage.allow(/sandbox|CORS/i, AWAY) // the scripts that were not let
+  })
+
+  it('shows where a layer of deeper zooms lies when it is chosen', async () => {
+    const versions = await history('steps', { 1: [[7, 66, 44], [7, 67, 44]] })
+    await stage.store.defineLayer('deep', { name: 'Deep', minzoom: 7, maxzoom: 7, bounds: [5.6, 47, 11.2, 49] })
+    await stage.store.write(versions.map(version => ({ ...version, layer: 'deep' })))
+    const page = await stage.visit('#land/1/0/0')
+    await drawnTiles(page)
+    await page.locator('[data-layer="deep"]').click()
+    await page.waitForURL(/#deep\/7\//)
+    await page.locator('#map .tilecouch-tile img').first().waitFor()
   })
 
   it('shows text from the store as text, and its links as links', async () => {

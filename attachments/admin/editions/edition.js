@@ -3,10 +3,9 @@ import { count, size, time } from '../../format.js'
 import { html, useRef } from '../../html.js'
 import { useDocs, useShellLine } from '../app.js'
 import { Copy } from '../command.js'
-import { Card, Hint } from '../parts.js'
+import { Card, Hint, State } from '../parts.js'
 import { texts } from '../words.js'
 import { EditionForm } from './form.js'
-import { EditionState, changedOf } from './index.js'
 
 const words = texts.editions
 
@@ -105,4 +104,13 @@ function Removal ({ layer, edition, before, after }) {
     ${before && html`<p><${ViewerLink} text=${words.remove.view} layer=${layer} times=${[before.time]} /></p>`}
     ${lines.map(([text, line]) => html`<${Hint}>${text}<//><${Copy} text=${line} label=${words.copy(line)} />`)}
     <${Hint}>${words.remove.forEver}<//>`
+}
+
+/** Versions of tiles that were there before, and still are. */
+export const changedOf = ({ advanced = 0, backfilled = 0, gone = 0 }) => Math.max(0, advanced + backfilled - gone)
+
+/** What an edition is: complete, loaded without being complete, or not loaded to its end. */
+export function EditionState ({ finished, complete }) {
+  if (!finished) return html`<${State} kind="warn">${words.states.unfinished}<//>`
+  return html`<${State} kind=${complete ? 'good' : ''}>${complete ? words.states.complete : words.states.part}<//>`
 }

@@ -5,9 +5,9 @@ import { byName, count, size, time } from '../../format.js'
 import { html, useEffect, useState } from '../../html.js'
 import { useDocs, useShellLine } from '../app.js'
 import { Copy } from '../command.js'
-import { Hint, State, Table } from '../parts.js'
+import { Hint, Table } from '../parts.js'
 import { texts } from '../words.js'
-import { Edition } from './edition.js'
+import { Edition, EditionState, changedOf } from './edition.js'
 
 const words = texts.editions
 const MANY = 12 // layers from which on there is a search
@@ -127,12 +127,3 @@ const editionColumns = layer => [
 ]
 
 const number = value => Number.isFinite(value) ? count(value) : '–'
-
-/** Versions of tiles that were there before, and still are. */
-export const changedOf = ({ advanced = 0, backfilled = 0, gone = 0 }) => Math.max(0, advanced + backfilled - gone)
-
-/** What an edition is: complete, loaded without being complete, or not loaded to its end. */
-export function EditionState ({ finished, complete }) {
-  if (!finished) return html`<${State} kind="warn">${words.states.unfinished}<//>`
-  return html`<${State} kind=${complete ? 'good' : ''}>${complete ? words.states.complete : words.states.part}<//>`
-}
