@@ -2,13 +2,16 @@
 import { element, svg, write } from '../client/timeline/dom.js'
 
 /** @param {any} label text or nodes @param {() => void} act @param {Record<string, any>} [attributes] */
-export const button = (label, act, attributes) => element('button', { type: 'button', ...attributes, on: { click: act } }, label)
+export const button = (label, act, attributes) => element(
+  'button', { type: 'button', ...attributes, on: { click: act } }, label
+)
 
 const icons = {
   close: 'M6 6l12 12M18 6 6 18',
   download: 'M12 4v11M7 10.5 12 15.5 17 10.5M5 19.5h14',
   find: 'M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5',
-  locate: 'M12 5.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M12 11a1 1 0 1 0 0 2 1 1 0 0 0 0-2',
+  locate: 'M12 5.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13' +
+    'M12 2.5v3M12 18.5v3M2.5 12h3M18.5 12h3M12 11a1 1 0 1 0 0 2 1 1 0 0 0 0-2',
   full: 'M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5',
   unfull: 'M9 4v5H4M15 4v5h5M9 20v-5H4M15 20v-5h5',
   over: 'M12 3.5 3.5 8.5 12 13.5l8.5-5zM3.5 12.5 12 17.5l8.5-5M3.5 16.5 12 21.5l8.5-5',
@@ -18,7 +21,9 @@ const icons = {
 }
 
 /** @param {keyof typeof icons} name */
-export const icon = name => svg('svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })])
+export const icon = name => svg(
+  'svg', { viewBox: '0 0 24 24', width: 20, height: 20, 'aria-hidden': 'true' }, [svg('path', { d: icons[name] })]
+)
 
 /**
  * A button with an icon, named for those who hear it and for those who point at it.
@@ -34,7 +39,9 @@ export const iconButton = (name, label, act, attributes) =>
  * @returns {{element: HTMLElement, set: (value: T) => void}}
  */
 export function choices (label, options, onChoose) {
-  const buttons = options.map(([value, text]) => button(text, () => onChoose(value), { 'data-value': value, 'aria-pressed': 'false' }))
+  const buttons = options.map(([value, text]) => button(
+    text, () => onChoose(value), { 'data-value': value, 'aria-pressed': 'false' }
+  ))
   return {
     element: element('div', { class: 'choice', role: 'group', 'aria-label': label }, ...buttons),
     set: value => { for (const each of buttons) write(each, { 'aria-pressed': String(each.dataset.value === value) }) }
@@ -43,7 +50,9 @@ export function choices (label, options, onChoose) {
 
 /** A field with a switch in front of its text. @param {(on: boolean) => void} onChange */
 export const toggle = (text, onChange, attributes) => {
-  const input = element('input', { type: 'checkbox', ...attributes, on: { change: ({ target }) => onChange(target.checked) } })
+  const input = element('input', {
+    type: 'checkbox', ...attributes, on: { change: ({ target }) => onChange(target.checked) }
+  })
   return { input, element: element('label', { class: 'toggle' }, input, text) }
 }
 

@@ -38,7 +38,12 @@ export class Editions {
   /** @type {WeakMap<object, string>} edition -> what a search looks at */
   #texts = new WeakMap()
   #heading = element('h3', { id: 'editions' })
-  #search = element('input', { type: 'search', placeholder: words.editions.find, 'aria-label': words.editions.find, on: { input: () => this.#find() } })
+  #search = element('input', {
+    type: 'search',
+    placeholder: words.editions.find,
+    'aria-label': words.editions.find,
+    on: { input: () => this.#find() }
+  })
   #here = toggle(words.editions.onlyHere, () => this.render())
   #heat = toggle(words.editions.heat, on => this.#on.onHeat(on))
   #legend = element('p', { class: 'heat-legend', 'aria-hidden': 'true', hidden: true }, words.editions.seldom,
@@ -47,7 +52,11 @@ export class Editions {
   #note = element('p', { class: 'hint', role: 'status' })
   #list = element('ul', { 'aria-labelledby': 'editions' })
   #older = button(words.editions.older, () => this.#showMore(), { class: 'more' })
-  #footprint = button(words.editions.footprint, () => this.#setFootprint(!this.#hasFootprint), { class: 'more', 'aria-pressed': 'false', hidden: true })
+  #footprint = button(
+    words.editions.footprint,
+    () => this.#setFootprint(!this.#hasFootprint),
+    { class: 'more', 'aria-pressed': 'false', hidden: true }
+  )
   /** @type {Watch | undefined} */
   #watch
 
@@ -174,7 +183,10 @@ export class Editions {
       if (one === NEWEST) return itemOf(one)
       const { time, tiles } = one
       const share = this.#tiles ? percent(Math.min(tiles / this.#tiles, 1)) : ''
-      return { ...itemOf(known.get(time) ?? { time, finished: time }), share: [share, words.tiles(tiles)].filter(Boolean).join(' · ') }
+      return {
+        ...itemOf(known.get(time) ?? { time, finished: time }),
+        share: [share, words.tiles(tiles)].filter(Boolean).join(' · ')
+      }
     }
   }
 
@@ -187,7 +199,8 @@ export class Editions {
   }
 
   #entry ({ time, title, note, share }) {
-    return element('li', null, element('button', { type: 'button', 'data-time': time ?? '', on: { click: () => this.#on.onSelect(time) } },
+    const attributes = { type: 'button', 'data-time': time ?? '', on: { click: () => this.#on.onSelect(time) } }
+    return element('li', null, element('button', attributes,
       share && this.#thumbnail(time),
       element('span', { class: 'name' }, title),
       element('span', { class: 'note' }, note),

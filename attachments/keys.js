@@ -10,8 +10,9 @@ const ARROWS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN],
 
 /** As the list shows them. */
 const SHOWN = [
-  ['move', '← → ↑ ↓'], ['zoom', '+  −'], ['tile', 'Enter'], ['play', words.keys.space], ['previous', '[  J'], ['next', ']  K'],
-  ['newest', 'N'], ['compare', 'C'], ['find', 'F'], ['close', 'Esc'], ['keys', '?']
+  ['move', '← → ↑ ↓'], ['zoom', '+  −'], ['tile', 'Enter'],
+  ['play', words.keys.space], ['previous', '[  J'], ['next', ']  K'], ['newest', 'N'],
+  ['compare', 'C'], ['find', 'F'], ['close', 'Esc'], ['keys', '?']
 ]
 
 /**
@@ -30,8 +31,13 @@ export function listenToKeys (stage, map, cards, { onFind, onCompare }) {
     isListed = true
     const { body, node } = cards.open(NAME, words.keys.title, close)
     body.tabIndex = 0 // where it is scrolled
-    body.replaceChildren(element('p', { class: 'hint' }, words.keys.when), element('dl', { class: 'keys' }, ...SHOWN.flatMap(([name, keys]) =>
-      [element('dt', null, ...keys.split(/\s+/).map(key => element('kbd', null, key))), element('dd', null, words.keys.does[name])])))
+    body.replaceChildren(
+      element('p', { class: 'hint' }, words.keys.when),
+      element('dl', { class: 'keys' }, ...SHOWN.flatMap(([name, keys]) => [
+        element('dt', null, ...keys.split(/\s+/).map(key => element('kbd', null, key))),
+        element('dd', null, words.keys.does[name])
+      ]))
+    )
     node.focus({ preventScroll: true })
   }
 

@@ -57,7 +57,15 @@ export function facts (layer, stats) {
   return element('div', { class: 'facts' },
     layer.description && element('p', null, layer.description),
     element('dl', null, ...rows.flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)])),
-    stats?.conflicts && element('p', { class: 'conflicts' }, words.facts.disagree(stats.conflicts), ' ', element('code', null, 'tilecouch check --fix'), ' ', words.facts.repairs))
+    stats?.conflicts && element(
+      'p',
+      { class: 'conflicts' },
+      words.facts.disagree(stats.conflicts),
+      ' ',
+      element('code', null, 'tilecouch check --fix'),
+      ' ',
+      words.facts.repairs
+    ))
 }
 
 /**
@@ -69,7 +77,9 @@ export function address (layer) {
   // CouchDB has no page of the layers
   const more = databaseUrl() === null && element('a', null, words.address.more)
   return {
-    element: element('div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, ...nodes), more),
+    element: element(
+      'div', { class: 'address' }, element('h3', null, words.address.head), element('div', null, ...nodes), more
+    ),
     setTime (time) {
       set(new URL('.', document.baseURI).href + template(layer, time))
       if (more) write(more, { href: `layers${time ? `?time=${time}` : ''}#${layer.layer}` })

@@ -37,8 +37,12 @@ export class MapView {
       fadeAnimation: !reducesMotion()
     })
     this.map.attributionControl.setPrefix('<a href="https://leafletjs.com" target="_blank" rel="noopener">Leaflet</a>')
-    L.control.zoom({ position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut }).addTo(this.map)
-    L.control.scale({ position: 'bottomright', maxWidth: 140, imperial: isImperial, metric: !isImperial }).addTo(this.map)
+    L.control.zoom({
+      position: 'topright', zoomInTitle: words.map.zoomIn, zoomOutTitle: words.map.zoomOut
+    }).addTo(this.map)
+    L.control.scale({
+      position: 'bottomright', maxWidth: 140, imperial: isImperial, metric: !isImperial
+    }).addTo(this.map)
     this.map.on('moveend', onMove)
     let clicked
     this.map.on('click', ({ latlng }) => {

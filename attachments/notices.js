@@ -44,8 +44,11 @@ export class Notices {
 }
 
 /** Grey shapes in place of the layers. */
-export const loading = () => element('div', { class: 'loading', 'aria-hidden': 'true' }, ...Array.from({ length: 2 }, () =>
-  element('div', { class: 'bones' }, element('span'), element('span'))))
+export const loading = () => element(
+  'div',
+  { class: 'loading', 'aria-hidden': 'true' },
+  ...Array.from({ length: 2 }, () => element('div', { class: 'bones' }, element('span'), element('span')))
+)
 
 const notice = (head, ...children) => element('div', { class: 'notice' }, element('h2', null, head), ...children)
 
@@ -65,7 +68,8 @@ export function failure (error, retry) {
 /** @param {string | null} database @param {() => void} retry */
 export function empty (database, retry) {
   const { head, before, command, after, look } = words.empty
-  const text = `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${database ? ` \\\n  --db ${shellWord(database)}` : ''}`
+  const store = database ? ` \\\n  --db ${shellWord(database)}` : ''
+  const text = `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${store}`
   return notice(head, ...paragraphs(before),
     element('pre', { tabindex: '0', 'aria-label': command }, element('code', null, text)),
     ...paragraphs(after), button(look, retry, { class: 'primary' }))

@@ -26,14 +26,26 @@ export class Outlines {
   changed (tiles) {
     const { boxes, rims } = this.#around(tiles)
     this.#draw('changed', boxes.length
-      ? [L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')), L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('changed-rim'))]
+      ? [
+        L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')),
+        L.polyline(rims, this.#style('changed-casing')),
+        L.polyline(rims, this.#style('changed-rim'))
+      ]
       : [])
   }
 
   /** @param {{z: number, x: number, y: number} | null} tile */
   picked (tile) {
     const rings = tile ? copiesOf(this.#map, tile).map(ring) : []
-    this.#draw('picked', rings.length ? [L.polygon(rings.map(box => [box]), this.#style('picked-casing')), L.polygon(rings.map(box => [box]), this.#style('picked-tile'))] : [])
+    this.#draw(
+      'picked',
+      rings.length
+        ? [
+          L.polygon(rings.map(box => [box]), this.#style('picked-casing')),
+          L.polygon(rings.map(box => [box]), this.#style('picked-tile'))
+        ]
+        : []
+    )
   }
 
   /**
@@ -43,7 +55,10 @@ export class Outlines {
   covered (tiles = this.#covered) {
     this.#covered = tiles
     const { rims } = this.#around(tiles)
-    this.#draw('covered', rims.length ? [L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('covered-rim'))] : [])
+    this.#draw(
+      'covered',
+      rims.length ? [L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('covered-rim'))] : []
+    )
   }
 
   /** The boxes of tiles of one zoom, and the edges beyond which there is none of them. */
@@ -56,7 +71,9 @@ export class Outlines {
       for (const side of copiesOf(this.#map, tile)) {
         boxes.push(ring(side))
         for (const { dx, dy, edge } of SIDES) {
-          if (!there.has(`${(tile.x + dx + across) % across}/${tile.y + dy}`)) rims.push(edge.map(([lon, lat]) => [side[lat], side[lon]]))
+          if (!there.has(
+            `${(tile.x + dx + across) % across}/${tile.y + dy}`
+          )) rims.push(edge.map(([lon, lat]) => [side[lat], side[lon]]))
         }
       }
     }
@@ -64,7 +81,14 @@ export class Outlines {
   }
 
   #style (className) {
-    return { className, renderer: this.#renderer, interactive: false, smoothFactor: 0, noClip: true, fill: /tile/.test(className) }
+    return {
+      className,
+      renderer: this.#renderer,
+      interactive: false,
+      smoothFactor: 0,
+      noClip: true,
+      fill: /tile/.test(className)
+    }
   }
 
   #draw (name, shapes) {

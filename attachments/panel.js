@@ -16,7 +16,14 @@ export class Panel {
   #chosen = ''
   /** @type {Map<string, Row>} */
   #rows = new Map()
-  #search = element('input', { type: 'search', class: 'find-layer', placeholder: words.panel.find, 'aria-label': words.panel.find, hidden: true, on: { input: () => this.#arrange() } })
+  #search = element('input', {
+    type: 'search',
+    class: 'find-layer',
+    placeholder: words.panel.find,
+    'aria-label': words.panel.find,
+    hidden: true,
+    on: { input: () => this.#arrange() }
+  })
   #none = element('p', { class: 'hint', role: 'status', hidden: true })
   #list = element('div', { class: 'layers' })
   #order = '' // of the rows in it, under their headings
@@ -38,9 +45,20 @@ export class Panel {
   constructor (content, listeners, stack) {
     this.#on = listeners
     this.#stack = new StackPanel(stack)
-    this.#watch = new Watch(node => this.#rows.get(/** @type {HTMLElement} */ (node).dataset.of ?? '')?.load(), { root: content, rootMargin: '40px' })
+    this.#watch = new Watch(
+      node => this.#rows.get(/** @type {HTMLElement} */ (node).dataset.of ?? '')?.load(),
+      { root: content, rootMargin: '40px' }
+    )
     /** what stands in the panel while there are layers */
-    this.node = element('div', { class: 'panel' }, element('h2', { class: 'unseen' }, words.panel.layers), this.#search, this.#stack.element, this.#none, this.#list)
+    this.node = element(
+      'div',
+      { class: 'panel' },
+      element('h2', { class: 'unseen' }, words.panel.layers),
+      this.#search,
+      this.#stack.element,
+      this.#none,
+      this.#list
+    )
   }
 
   /** @returns {import('./editions.js').Editions | null} of the chosen layer */
@@ -65,7 +83,8 @@ export class Panel {
     const doc = layers.find(({ layer }) => layer === chosen)
     if (isOther) this.#open(doc)
     const row = this.#rows.get(chosen)
-    if (row && this.#details?.element.parentElement !== row.node) row.node.append(this.#details?.element ?? '') // it was gone
+    const isElsewhere = this.#details?.element.parentElement !== row?.node
+    if (row && isElsewhere) row.node.append(this.#details?.element ?? '') // it was gone
     if (doc) this.#details?.update(doc, stats?.get(chosen))
     this.#stack.render(this.#layers, chosen)
     this.#search.hidden = layers.length < MANY
@@ -126,7 +145,8 @@ export class Panel {
   }
 }
 
-const textOf = ({ layer, name = '', description = '', group = '' }) => `${layer} ${name} ${description} ${group}`.toLowerCase()
+const textOf = ({ layer, name = '', description = '', group = '' }) =>
+  `${layer} ${name} ${description} ${group}`.toLowerCase()
 
 /** One layer of the list. Made once and then only rewritten, so that its picture does not come again. */
 class Row {
@@ -186,4 +206,6 @@ class Row {
 }
 
 const brief = ({ minzoom, maxzoom }, stats) =>
-  [minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)), stats && size(stats.bytes)].filter(Boolean).join(' · ')
+  [
+    minzoom !== undefined && words.panel.zoom(zooms(minzoom, maxzoom)), stats && size(stats.bytes)
+  ].filter(Boolean).join(' · ')

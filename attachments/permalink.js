@@ -59,6 +59,9 @@ function parseMore (given, place) {
   }
 }
 
+/** @param {{name: string, opacity: number}} layer */
+const withOpacity = ({ name, opacity: share }) => share === 1 ? name : `${name}:${Math.round(100 * share)}`
+
 /** @param {Shown} shown */
 export function format ({ layer, time, comparing = false, range, view: { z, lat, lon }, left, mode, base, layers }) {
   const digits = Math.max(2, Math.ceil(z / 3)) // about a pixel
@@ -69,9 +72,10 @@ export function format ({ layer, time, comparing = false, range, view: { z, lat,
     left && `with=${left.layer}${left.time ? `@${left.time}` : ''}`,
     comparing && mode && mode !== 'swipe' && `mode=${mode}`,
     base !== undefined && `base=${base || '-'}`,
-    layers && `layers=${layers.map(({ name, opacity: share }) => share === 1 ? name : `${name}:${Math.round(100 * share)}`).join(',')}`
+    layers && `layers=${layers.map(withOpacity).join(',')}`
   ].filter(Boolean)
-  return `#${layer}${when}/${+z.toFixed(2)}/${lat.toFixed(digits)}/${lon.toFixed(digits)}${extra}${more.map(part => `&${part}`).join('')}`
+  const place = `${+z.toFixed(2)}/${lat.toFixed(digits)}/${lon.toFixed(digits)}`
+  return `#${layer}${when}/${place}${extra}${more.map(part => `&${part}`).join('')}`
 }
 
 /** @returns {string | undefined} */

@@ -28,7 +28,9 @@ export function showProblems (stage, notices, view, onRetry, device) {
     notices.end('tiles')
     const since = isPassing(error) ? device.asOf(stage.doc.layer) : undefined
     if (since !== undefined) return notices.show('store', { text: fromDevice(since), onClose: () => {} })
-    notices.show('store', { text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: again })
+    notices.show('store', {
+      text: `${meaningOf(error, stage.layer.title)} ${words.problems.keepsAsking}`, tone: 'warn', action: again
+    })
   })
   stage.on('storeback', () => {
     away = false
@@ -50,16 +52,24 @@ export function showProblems (stage, notices, view, onRetry, device) {
       return notices.show('sight', { text: words.problems.vector })
     }
     // an enlarged tile of another zoom may stand in for one that is missing
-    const isSeen = layer.isEmpty ? !layer.isEmpty() : Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
+    const isSeen = layer.isEmpty
+      ? !layer.isEmpty()
+      : Boolean(layer.getContainer()?.querySelector('.tilecouch-tile img'))
     const [first] = changes
     if (away && !isSeen && !changes.length && device.asOf(doc.layer) !== undefined) {
       return notices.show('sight', { text: words.problems.notHere })
     }
     if (isSeen || away || !layer.isShown()) notices.end('sight')
     else if (first && time !== null && time < first.time) {
-      notices.show('sight', { text: words.problems.noneBefore(written(first.time)), action: { label: words.problems.goThere, run: () => stage.clock.setTime(first.time) } })
+      notices.show('sight', {
+        text: words.problems.noneBefore(written(first.time)),
+        action: { label: words.problems.goThere, run: () => stage.clock.setTime(first.time) }
+      })
     } else if (!changes.length && layer.extent()) {
-      notices.show('sight', { text: words.problems.noneHere(layer.title), action: { label: words.problems.showWhere, run: () => view.fit(doc) } })
+      notices.show('sight', {
+        text: words.problems.noneHere(layer.title),
+        action: { label: words.problems.showWhere, run: () => view.fit(doc) }
+      })
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADE_TIME)

@@ -100,10 +100,20 @@ export class RangeCard {
   }
 
   #make () {
-    const go = end => button('', () => this.#stage.clock.setTime(this.#stage.range?.[end]), { 'data-end': end, title: words.changed.showTime })
+    const go = end => button(
+      '', () => this.#stage.clock.setTime(this.#stage.range?.[end]), { 'data-end': end, title: words.changed.showTime }
+    )
     const [before, middle, after] = words.changed.between
     return {
-      between: element('p', { class: 'between' }, element('span', null, before), go('from'), element('span', null, middle), go('to'), element('span', null, after)),
+      between: element(
+        'p',
+        { class: 'between' },
+        element('span', null, before),
+        go('from'),
+        element('span', null, middle),
+        go('to'),
+        element('span', null, after)
+      ),
       answer: element('p', { class: 'answer', role: 'status' }),
       compare: button('', () => this.#toggle(), { class: 'primary', 'data-does': 'side' }),
       outline: toggle(words.changed.outline, on => this.outline(on))
@@ -137,8 +147,12 @@ export class RangeCard {
     const steps = changes?.filter(({ time }) => time > from && (to === null || time <= to)).length
     const parts = !tiles ? [words.changed.looking]
       : !tiles.length ? [steps ? words.changed.alike : words.changed.nothing]
-          : [words.changed.tiles(tiles.length), ', ', element('strong', null, size(tiles.reduce((sum, { bytes }) => sum + bytes, 0))),
-              element('small', null, words.changed.steps(steps))]
+          : [
+              words.changed.tiles(tiles.length),
+              ', ',
+              element('strong', null, size(tiles.reduce((sum, { bytes }) => sum + bytes, 0))),
+              element('small', null, words.changed.steps(steps))
+            ]
     const text = parts.map(part => part.textContent ?? part).join('')
     if (answer.textContent !== text) answer.replaceChildren(...parts) // the same is not read aloud again
   }

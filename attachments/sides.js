@@ -58,10 +58,21 @@ export class Sides {
 
   #side (name, onLayer, onTime) {
     const label = words.compare.sides[name]
-    const layer = element('select', { 'aria-label': label.layer, on: { change: ({ target }) => onLayer(target.value) } })
-    const time = element('select', { 'aria-label': label.time, on: { change: ({ target }) => onTime(target.value || null) } })
+    const layer = element('select', {
+      'aria-label': label.layer, on: { change: ({ target }) => onLayer(target.value) }
+    })
+    const time = element('select', {
+      'aria-label': label.time, on: { change: ({ target }) => onTime(target.value || null) }
+    })
     const listed = /** @type {Listed | null} */ (null)
-    return { layer, time, listed, element: element('div', { class: `side ${name}` }, element('span', { 'aria-hidden': 'true' }, label.name), layer, time) }
+    return {
+      layer,
+      time,
+      listed,
+      element: element(
+        'div', { class: `side ${name}` }, element('span', { 'aria-hidden': 'true' }, label.name), layer, time
+      )
+    }
   }
 
   #write (side, doc, time, layer) {

@@ -63,7 +63,13 @@ export class StackPanel {
 
   makeItem (name) {
     const title = element('span', { class: 'name' })
-    const share = element('input', { type: 'range', min: '0', max: '100', step: '5', on: { input: ({ target }) => this.#stack.fade(name, target.value / 100) } })
+    const share = element('input', {
+      type: 'range',
+      min: '0',
+      max: '100',
+      step: '5',
+      on: { input: ({ target }) => this.#stack.fade(name, target.value / 100) }
+    })
     const up = iconButton('up', '', () => this.#stack.move(name, 1))
     const down = iconButton('down', '', () => this.#stack.move(name, -1))
     const off = name === CHOSEN ? null : iconButton('close', '', () => this.#stack.toggle(name))
@@ -73,7 +79,9 @@ export class StackPanel {
       update (text, opacity, isFirst, isLast) {
         write(title, { text })
         if (Number(share.value) !== Math.round(100 * opacity)) share.value = String(Math.round(100 * opacity))
-        write(share, { 'aria-label': words.stack.opacity(text), 'aria-valuetext': percent(opacity), title: words.stack.opacity(text) })
+        write(share, {
+          'aria-label': words.stack.opacity(text), 'aria-valuetext': percent(opacity), title: words.stack.opacity(text)
+        })
         label(up, words.stack.up(text))
         label(down, words.stack.down(text))
         if (off) label(off, words.stack.off(text))

@@ -21,7 +21,9 @@ export class StoreError extends Error {
   }
 }
 
-async function read (url, { timeout = TIMEOUT, as = 'json', signal = /** @type {AbortSignal | undefined} */ (undefined), ...init } = {}) {
+async function read (
+  url, { timeout = TIMEOUT, as = 'json', signal = /** @type {AbortSignal | undefined} */ (undefined), ...init } = {}
+) {
   let answer
   try {
     const signals = [AbortSignal.timeout(timeout), ...signal ? [signal] : []]
@@ -31,7 +33,9 @@ async function read (url, { timeout = TIMEOUT, as = 'json', signal = /** @type {
   }
   const body = await answer[answer.ok ? as : 'json']().catch(() => null)
   if (answer.ok && body) return body
-  throw new StoreError(body?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim()), answer.status)
+  throw new StoreError(
+    body?.reason ?? words.store.answered(`${answer.status} ${answer.statusText}`.trim()), answer.status
+  )
 }
 
 /** Nobody is there, or a proxy whose server is away. @param {any} error */
@@ -49,7 +53,8 @@ export function databaseUrl (page = document.baseURI) {
  * Address of a layer's tiles for other map clients, relative to the page.
  * @param {Layer} layer @param {string | null} [time]
  */
-export const template = ({ layer, format = 'png' }, time) => `${time ? `${layer}@${time}` : layer}/{z}/{x}/{y}.${format}`
+export const template = ({ layer, format = 'png' }, time) =>
+  `${time ? `${layer}@${time}` : layer}/{z}/{x}/{y}.${format}`
 
 export class Store {
   /** Address of the database, once it has answered. A rewrite costs CouchDB twice as much as what it leads to. */
@@ -195,11 +200,22 @@ export class Store {
     return this.#ask(local => local.editions(layer, limit), () => this.#editions(layer, limit))
   }
 
+  /**
+   * Documents in descending order of their ids.
+   * @param {string} from the greatest id @param {string} end an id that is not among them @param {number} limit
+   * @param {AbortSignal} [signal]
+   */
+  #readDown (from, end, limit, signal) {
+    const order = 'include_docs=true&descending=true&inclusive_end=false'
+    const range = `limit=${limit}&startkey=${key(from)}&endkey=${key(end)}`
+    return read(`${this.db}/_all_docs?${order}&${range}`, { signal })
+  }
+
   async #editions (layer, limit) {
     const found = []
     // of those that are not valid others take the places
     for (let look = 0, from = `edition:${layer}@~`; look < MAX_PAGES && found.length < limit; look++) {
-      const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${limit}&startkey=${key(from)}&endkey=${key(`edition:${layer}@`)}`)
+      const { rows } = await this.#readDown(from, editionId(layer, ''), limit)
       found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
       if (rows.length < limit) break
       from = rows[rows.length - 1].id.slice(0, -1) // of ids that begin alike none is before it
@@ -216,7 +232,7 @@ export class Store {
     if (this.isAway) return this.editions(layer, Infinity)
     const found = []
     for (let from = editionId(layer, '~'); ;) {
-      const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${ALL_PAGE}&startkey=${key(from)}&endkey=${key(editionId(layer, ''))}`, { signal })
+      const { rows } = await this.#readDown(from, editionId(layer, ''), ALL_PAGE, signal)
       found.push(...soundOf(rows.map(({ doc }) => doc), 'edition'))
       if (rows.length < ALL_PAGE) return found
       onProgress(found)
@@ -243,7 +259,7 @@ export class Store {
       .filter(time => time > version.time).sort().at(-1)
     if (this.isAway || version.gone) return own ? { time: own } : undefined
     const [first, last] = [before ?? '~', version.time].map(time => `manifest:${layer}@${time}`)
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&descending=true&inclusive_end=false&limit=${MANIFESTS}&startkey=${key(first)}&endkey=${key(`${last}~`)}`)
+    const { rows } = await this.#readDown(first, `${last}~`, MANIFESTS)
     for (const { doc } of rows) {
       if (!doc || doc.time <= version.time || (own && doc.time <= own)) break
       const names = doc.blocks?.[placeOfTile(z, x, y)] ?? []
@@ -269,8 +285,10 @@ export class Store {
    */
   async footprint (layer, time) {
     if (this.isAway) return []
-    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&startkey=${key(`manifest:${layer}@${time}`)}&endkey=${key(`manifest:${layer}@${time}~`)}`)
-    const places = [...new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))].filter(isPlace).map(place => place.split(':').map(Number))
+    const id = `manifest:${layer}@${time}`
+    const { rows } = await read(`${this.db}/_all_docs?include_docs=true&startkey=${key(id)}&endkey=${key(`${id}~`)}`)
+    const names = new Set(rows.flatMap(({ doc }) => Object.keys(doc?.blocks ?? {})))
+    const places = [...names].filter(isPlace).map(place => place.split(':').map(Number))
     const deepest = places.reduce((most, [z]) => Math.max(most, z), 0)
     return places.filter(([z]) => z === deepest).map(([z, x, y]) => ({ z: Math.max(0, z - 6), x, y }))
   }
@@ -305,12 +323,16 @@ export class Store {
    * @param {TileDocument} doc @returns {Promise<string | undefined>}
    */
   async tileUrl (doc) {
-    return this.isAway ? (await this.#device.local()).tileUrl(doc) : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
+    return this.isAway
+      ? (await this.#device.local()).tileUrl(doc)
+      : `${this.db}/${encodeURI(doc._id)}/tile?rev=${doc._rev}`
   }
 
   /** Where the newest image of a tile is. @returns {Promise<string | undefined>} */
   async newestUrl (layer, { z, x, y }) {
-    return this.isAway ? (await this.#device.local()).newestUrl(layer, { z, x, y }) : `${this.db}/${tileId(layer, z, x, y)}/tile`
+    return this.isAway
+      ? (await this.#device.local()).newestUrl(layer, { z, x, y })
+      : `${this.db}/${tileId(layer, z, x, y)}/tile`
   }
 }
 

@@ -58,9 +58,12 @@ async function read (address, digest) {
   const response = await fetch(address, { cache: 'no-cache' })
   if (!response.ok || response.redirected) throw new Error(`${address}: ${response.status}`)
   const bytes = await response.arrayBuffer()
-  const found = [...new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))].map(byte => byte.toString(16).padStart(2, '0')).join('')
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  const found = [...hash].map(byte => byte.toString(16).padStart(2, '0')).join('')
   if (found !== digest) throw new Error(`${address} is of another version`)
-  return new Response(bytes, { headers: HEADERS.filter(name => response.headers.has(name)).map(name => [name, response.headers.get(name) ?? '']) })
+  return new Response(bytes, {
+    headers: HEADERS.filter(name => response.headers.has(name)).map(name => [name, response.headers.get(name) ?? ''])
+  })
 }
 
 async function activate () {

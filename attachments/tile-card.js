@@ -81,7 +81,9 @@ export class TileCard {
     try {
       versions = await this.#store.versions(doc.layer, this.#tile, this.#limit)
     } catch (error) {
-      if (turn === this.#turn && !this.#versions.length) this.#showText('hint', words.place.unreadable(error.message), button(words.again, () => this.refresh(), { class: 'secondary' }))
+      if (turn === this.#turn && !this.#versions.length) this.#showText(
+        'hint', words.place.unreadable(error.message), button(words.again, () => this.refresh(), { class: 'secondary' })
+      )
       return
     }
     if (turn !== this.#turn) return // another tile meanwhile
@@ -202,8 +204,15 @@ export class TileCard {
     }, icon('download'))
     url.then(found => { if (found) download?.setAttribute('href', found) }, () => {})
     return element('li', { class: gone ? 'gone' : null },
-      element('button', { type: 'button', class: isDrawn || gone ? null : 'plain', 'data-version': time, on: { click: () => this.#stage.clock.setTime(time) } },
-        isDrawn ? picture(url, { width: 56, height: 56, loading: 'lazy' }) : gone && element('span', { class: 'picture' }),
+      element('button', {
+        type: 'button',
+        class: isDrawn || gone ? null : 'plain',
+        'data-version': time,
+        on: { click: () => this.#stage.clock.setTime(time) }
+      },
+        isDrawn
+          ? picture(url, { width: 56, height: 56, loading: 'lazy' })
+          : gone && element('span', { class: 'picture' }),
         element('span', { class: 'title' }, brief(time), current && element('em', null, words.place.newest)),
         element('span', { class: 'note' }, gone ? words.place.goneFrom : image ? '' : words.place.noImage)),
       download)

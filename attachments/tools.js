@@ -49,7 +49,9 @@ async function toggleFull (notices) {
 
 /** Goes to where the device is. */
 function locate (view, notices) {
-  const fail = ({ code = 1 } = {}) => notices.show('locate', { text: words.map.notLocated[isSecureContext ? code : 0] ?? words.map.notLocated[2], tone: 'warn', onClose: () => {} })
+  const fail = ({ code = 1 } = {}) => notices.show('locate', {
+    text: words.map.notLocated[isSecureContext ? code : 0] ?? words.map.notLocated[2], tone: 'warn', onClose: () => {}
+  })
   if (!navigator.geolocation) return fail()
   notices.show('locate', { text: words.map.locating })
   navigator.geolocation.getCurrentPosition(({ coords: { latitude, longitude, accuracy } }) => {

@@ -35,6 +35,7 @@ const VIEW_DELAY = 300 // milliseconds that the view rests before it is counted 
 const POLL = 5000 // milliseconds between looks at a store that is empty, or in the middle of a load
 const MAX_POLL = 300000 // milliseconds: the longest of them
 const DATES = 200 // of another layer, that a comparison offers
+const GONE = ['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'] // codes after which the list of layers is read again
 const THUMBNAIL = 20000 // bytes of a tile, on average, up to which one is a small picture of its layer
 
 translate(document.documentElement)
@@ -56,13 +57,13 @@ const heat = new HeatMap(view.map)
 const thumbnails = new Thumbnails(stage)
 const cards = new Cards(byId('cards'))
 const rangeCard = new RangeCard(stage, cards, outlines, {
-  layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: name => choose(name)
+  layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: choose
 })
 const tileCard = new TileCard(stage, cards, outlines, store)
-const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: name => choose(name) })
+const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: choose })
 listenToKeys(stage, view.map, cards, { onFind: () => finder.open(), onCompare: toggleComparison })
 const panel = new Panel(content, {
-  onLayer: name => choose(name),
+  onLayer: choose,
   onCompare: toggleComparison,
   thumbnailUrl: layer => store.thumbnailUrl(layer, THUMBNAIL),
   editions: {
@@ -93,7 +94,8 @@ let isHeated = false
 function covered () {
   const box = node => node.getBoundingClientRect()
   const side = box(byId('cards'))
-  return { left: sheet.covered, right: side.left > 0 ? innerWidth - side.left : 0, bottom: box(byId('map')).bottom - box(byId('time')).top }
+  const right = side.left > 0 ? innerWidth - side.left : 0
+  return { left: sheet.covered, right, bottom: box(byId('map')).bottom - box(byId('time')).top }
 }
 
 function onAreas ({ length }) {
@@ -103,7 +105,8 @@ function onAreas ({ length }) {
 
 function mount (offline, { mountOffline }) {
   entered()
-  return mountOffline({ offline, entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered, reason: obstacle() })
+  const page = { entry: byId('offline'), stage, view, notices, cards, layers: () => layers, free: covered }
+  return mountOffline({ offline, ...page, reason: obstacle() })
 }
 
 async function start () {
@@ -144,7 +147,8 @@ function say (summary, notice) {
 
 function summarize (text) {
   const bytes = [...stats?.values() ?? []].reduce((sum, { bytes: more }) => sum + more, 0)
-  byId('summary').textContent = text ?? [store.isAway ? words.onDevice : words.layers(layers.length), stats && size(bytes)].filter(Boolean).join(' · ')
+  const counted = store.isAway ? words.onDevice : words.layers(layers.length)
+  byId('summary').textContent = text ?? [counted, stats && size(bytes)].filter(Boolean).join(' · ')
 }
 
 let following = 0 // which address was followed last
@@ -155,7 +159,8 @@ async function follow (hash = location.hash) {
   const wanted = permalink.parse(hash)
   const known = layers.find(({ layer }) => layer === wanted.layer)
   const isUnknown = wanted.layer && !known
-  const problems = isUnknown ? [words.link[store.isAway ? 'unknownOnDevice' : 'unknown'](wanted.layer?.slice(0, 63))] : wanted.problems
+  const unknown = words.link[store.isAway ? 'unknownOnDevice' : 'unknown']
+  const problems = (isUnknown ? [unknown(wanted.layer?.slice(0, 63))] : wanted.problems).join(' ')
   const name = known?.layer ?? (stage.doc && !wanted.layer ? stage.doc.layer : await firstLayer())
   if (own !== following) return // another one meanwhile
   if (wanted.view) view.go(wanted.view)
@@ -173,7 +178,7 @@ async function follow (hash = location.hash) {
     stage.compare({ time: compare.from })
     stage.clock.setTime(compare.to)
   } else if (other && wanted.with) stage.compare({ doc: other, time: wanted.with.time })
-  if (problems.length) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
+  if (problems) notices.show('link', { text: words.link.problems(problems), tone: 'warn', onClose: () => {} })
   else notices.end('link')
 }
 
@@ -220,13 +225,11 @@ async function choose (name) {
     reading.abort()
     if (!reaches(name, stage.range)) stage.range = null
     stage.show(store.db, layer)
-  }
-  view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
-  if (isOther) {
     outlineEdition(null)
     showHeat(false)
     countTiles()
   }
+  view.see(layer) // after the layer is there: its zooms hold as well as those of the layer before
   panel.setTime(stage.time)
   panel.onStack()
   readEditions(PAGE)
@@ -416,7 +419,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
   reported = { layer: stage.layer, last: `${first} ${last}` }
   if (isNews) reread()
 })
-stage.on('storeerror', ({ error }) => { if (['LAYER_NOT_FOUND', 'DATABASE_NOT_FOUND'].includes(error.code) || stage.offline) reread() })
+stage.on('storeerror', ({ error }) => { if (GONE.includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
 explainOtherGrids(stage, byId('map'))
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })

@@ -17,6 +17,7 @@ export const language = languageOf(wanted)
 /** By which dates and numbers are written. */
 export const locale = localeOf(language)
 
+const isRecord = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const PLURALS = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
 const isPlural = value => value.other !== undefined && Object.keys(value).every(key => PLURALS.has(key))
 const PLACEHOLDER = /\{\{|\}\}|\{(\w+)\}/g // {{ and }} are braces
@@ -35,7 +36,7 @@ export function wordsOf (data, ofLanguage, ofLocale = localeOf(ofLanguage)) {
   const textOf = text => {
     const names = [...text.matchAll(PLACEHOLDER)].flatMap(([, name]) => name ?? [])
     if (!names.length) return fill(text, {})
-    return value => fill(text, typeof value === 'object' ? value : { [names[0]]: value })
+    return value => fill(text, isRecord(value) ? value : { [names[0]]: value })
   }
 
   const pluralOf = forms => value => {

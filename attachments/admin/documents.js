@@ -105,7 +105,9 @@ export class Documents {
   }
 
   async #next (since, signal) {
-    const { results, last_seq: last } = await this.#couch.changes([...KINDS.map(kind => `${kind}:`), STORE_ID], since, signal)
+    const { results, last_seq: last } = await this.#couch.changes(
+      [...KINDS.map(kind => `${kind}:`), STORE_ID], since, signal
+    )
     for (const { id, doc, deleted } of results) this.#take(id, deleted ? null : doc)
     return last
   }

@@ -4,7 +4,9 @@ import { html, useState } from '../html.js'
 import { texts } from './words.js'
 
 /** A button whose focus stays while it is busy: one that is disabled would lose it. */
-export function Button ({ kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...others }) {
+export function Button ({
+  kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...others
+}) {
   const act = event => {
     if (!busy) return onClick(event)
     event.preventDefault()

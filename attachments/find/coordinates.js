@@ -105,7 +105,9 @@ function parseAngle (tokens, letters) {
   const parts = tokens.filter(isNumber)
   const [letter, ...others] = tokens.filter(isLetter)
   const [degrees, minutes = 0, seconds = 0] = parts.map(Number)
-  const isAngle = parts.length > 0 && parts.length <= 3 && parts.slice(1).every(part => /^\d/.test(part) && Number(part) < 60)
+  const isAngle = parts.length > 0 && parts.length <= 3 && parts.slice(1).every(
+    part => /^\d/.test(part) && Number(part) < 60
+  )
   if (others.length || !isAngle) return null
   const size = Math.abs(degrees) + minutes / 60 + seconds / 3600
   const meaning = letter && letters[letter]

@@ -14,7 +14,15 @@ const CLOSE = 14 // zoom at which a place without one is shown
 export class Finder {
   #page
   #container
-  #input = element('input', { type: 'search', placeholder: words.find.placeholder, 'aria-label': words.find.label, autocomplete: 'off', spellcheck: 'false', enterkeyhint: 'search', on: { input: () => this.#look() } })
+  #input = element('input', {
+    type: 'search',
+    placeholder: words.find.placeholder,
+    'aria-label': words.find.label,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    enterkeyhint: 'search',
+    on: { input: () => this.#look() }
+  })
   #list = element('ul', { 'aria-label': words.find.results })
   #note = element('p', { class: 'hint', role: 'status' })
   #asking = new AbortController()
@@ -66,7 +74,13 @@ export class Finder {
 
   #coordinates (text) {
     const place = parsePlace(text, language)
-    return place ? [{ title: `${place.lat.toFixed(5)}, ${place.lon.toFixed(5)}`, note: words.find.coordinates, run: () => this.#go(place) }] : []
+    return place
+      ? [{
+        title: `${place.lat.toFixed(5)}, ${place.lon.toFixed(5)}`,
+        note: words.find.coordinates,
+        run: () => this.#go(place)
+      }]
+      : []
   }
 
   #places (text) {
@@ -79,7 +93,9 @@ export class Finder {
 
   #layers (text) {
     const wanted = text.toLowerCase()
-    return this.#page.layers().filter(({ layer, name = layer }) => `${name} ${layer}`.toLowerCase().includes(wanted)).slice(0, MOST)
+    return this.#page.layers().filter(
+      ({ layer, name = layer }) => `${name} ${layer}`.toLowerCase().includes(wanted)
+    ).slice(0, MOST)
       .map(doc => ({ title: doc.name ?? doc.layer, note: words.find.layer, run: () => this.#showLayer(doc) }))
   }
 
@@ -119,7 +135,12 @@ export class Finder {
   #show (results) {
     this.#results = results
     this.#list.replaceChildren(...results.map(({ title, note, run }) => element('li', null,
-      element('button', { type: 'button', on: { click: run } }, element('span', { class: 'name' }, title), note && element('span', { class: 'note' }, note)))))
+      element(
+        'button',
+        { type: 'button', on: { click: run } },
+        element('span', { class: 'name' }, title),
+        note && element('span', { class: 'note' }, note)
+      ))))
     this.#list.hidden = !results.length
   }
 

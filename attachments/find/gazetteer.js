@@ -16,7 +16,11 @@ export async function askGazetteer (address, text, { language, signal }) {
   for (const [name, value] of Object.entries({ q: text, format: 'jsonv2', limit: MOST, 'accept-language': language })) {
     url.searchParams.set(name, String(value))
   }
-  const answer = await fetch(url, { signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...signal ? [signal] : []]), credentials: 'omit', referrerPolicy: 'origin' })
+  const answer = await fetch(url, {
+    signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT), ...signal ? [signal] : []]),
+    credentials: 'omit',
+    referrerPolicy: 'origin'
+  })
   if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`.trim())
   return placesIn(await answer.json())
 }

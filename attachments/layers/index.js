@@ -62,7 +62,9 @@ function section (layer, times) {
   return {
     text: `${name} ${id}`.toLowerCase(),
     node: element('section', { id, 'aria-labelledby': `${id}-head`, tabindex: '-1' },
-      element('div', { class: 'head' }, element('h2', { id: `${id}-head` }, name, ' ', element('code', null, id)), viewer),
+      element(
+        'div', { class: 'head' }, element('h2', { id: `${id}-head` }, name, ' ', element('code', null, id)), viewer
+      ),
       description && element('p', null, description),
       element('p', { class: 'hint' }, facts.join(' · ')),
       element('dl', null, ...rows.flatMap(({ nodes }) => nodes)),
@@ -89,7 +91,14 @@ function show (layers, times) {
     write(problem, { text: isGood ? '' : texts.badTime(text) })
     if (isGood) for (const each of sections) each.setTime(text || undefined)
   }
-  const field = element('input', { type: 'search', list: 'times', value: asked, placeholder: words.newest, 'aria-describedby': 'time-hint problem', on: { input: setTime } })
+  const field = element('input', {
+    type: 'search',
+    list: 'times',
+    value: asked,
+    placeholder: words.newest,
+    'aria-describedby': 'time-hint problem',
+    on: { input: setTime }
+  })
   const none = element('p', { class: 'hint', role: 'status' })
   const find = element('input', {
     type: 'search',

@@ -30,7 +30,9 @@ export class AreaItem {
     this.#list = list
     const part = (tag, name, attributes) => element(tag, { class: name, ...attributes })
     this.#parts = {
-      head: element('button', { type: 'button', class: 'head', 'aria-controls': this.#id, on: { click: () => { this.isOpen = !this.#isOpen } } }),
+      head: element('button', {
+        type: 'button', class: 'head', 'aria-controls': this.#id, on: { click: () => { this.isOpen = !this.#isOpen } }
+      }),
       title: part('span', 'title'), what: part('span', 'what'), state: part('span', 'state'),
       bar: part('div', 'bar', { role: 'progressbar', 'aria-valuemin': '0', 'aria-valuemax': '100' }),
       fill: part('span', 'fill'), figures: part('p', 'figures'), problem: part('p', 'problem'),
@@ -91,7 +93,15 @@ export class AreaItem {
       button(own.show, () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
       button(own.rename, () => this.#ask('rename'), { class: 'secondary' }),
       remove, element('label', null, live, own.keepUp))
-    this.node.append(head, bar, this.#parts.figures, this.#parts.problem, element('div', { class: 'acts' }, main, cancel), more, this.#parts.ask)
+    this.node.append(
+      head,
+      bar,
+      this.#parts.figures,
+      this.#parts.problem,
+      element('div', { class: 'acts' }, main, cancel),
+      more,
+      this.#parts.ask
+    )
     this.#parts.ask.hidden = true
     this.isOpen = false
   }
@@ -104,7 +114,13 @@ export class AreaItem {
     const { min, max } = area.spec.zooms ?? {}
     const titled = this.#list.layerTitle(area.layer)
     write(title, area.name)
-    write(what, capital([titled !== area.name && titled, min !== undefined && words.panel.zoom(zooms(min, max)), pastWords(area.hasHistory), status.bytes && size(status.bytes)].filter(Boolean).join(' · ')))
+    const facts = [
+      titled !== area.name && titled,
+      min !== undefined && words.panel.zoom(zooms(min, max)),
+      pastWords(area.hasHistory),
+      status.bytes && size(status.bytes)
+    ]
+    write(what, capital(facts.filter(Boolean).join(' · ')))
     write(state, stateWords(status))
     this.node.dataset.state = status.state
     const share = shareOf(status)
@@ -131,7 +147,9 @@ export class AreaItem {
   #showProblem (status) {
     const { problem: note } = this.#parts
     const isBroken = ['incomplete', 'paused', 'new'].includes(status.state)
-    const text = this.#message || (isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : '')
+    const text = this.#message || (
+      isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : ''
+    )
     write(note, text)
     note.hidden = !text
   }
@@ -195,7 +213,9 @@ export class AreaItem {
   }
 
   #renaming () {
-    const name = element('input', { type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': own.newName })
+    const name = element('input', {
+      type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': own.newName
+    })
     const save = async event => {
       event.preventDefault()
       try {
@@ -207,7 +227,17 @@ export class AreaItem {
       }
       this.update()
     }
-    return [element('form', { on: { submit: save } }, name, element('div', { class: 'acts' }, element('button', { type: 'submit', class: 'primary' }, own.rename), button(own.leave, () => this.#ask(null), { class: 'secondary' })))]
+    return [element(
+      'form',
+      { on: { submit: save } },
+      name,
+      element(
+        'div',
+        { class: 'acts' },
+        element('button', { type: 'submit', class: 'primary' }, own.rename),
+        button(own.leave, () => this.#ask(null), { class: 'secondary' })
+      )
+    )]
   }
 
   /** @param {'remove' | 'cancel'} act */
@@ -215,8 +245,15 @@ export class AreaItem {
     const status = this.#area.status()
     const goes = status.tiles ? own.willGo(amount(status)) : own.nothingYet
     return [
-      element('p', null, [(act === 'cancel' ? own.askCancel : own.askRemove)(this.#area.name), goes, own.storeKeeps].join(' ')),
-      element('div', { class: 'acts' }, button(own.removeIt, () => this.#remove(), { class: 'primary danger' }), button(own.keepIt, () => this.#ask(null), { class: 'secondary' }))]
+      element(
+        'p', null, [(act === 'cancel' ? own.askCancel : own.askRemove)(this.#area.name), goes, own.storeKeeps].join(' ')
+      ),
+      element(
+        'div',
+        { class: 'acts' },
+        button(own.removeIt, () => this.#remove(), { class: 'primary danger' }),
+        button(own.keepIt, () => this.#ask(null), { class: 'secondary' })
+      )]
   }
 
   async #remove () {
@@ -264,7 +301,10 @@ export function shareOf ({ state, bytes, tiles, total }) {
 export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
   if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
   const isRunning = state === 'downloading'
-  return [own.of({ have: count(tiles), all: words.tiles(total.tiles) }),
+  return [
+    own.of({ have: count(tiles), all: words.tiles(total.tiles) }),
     own.of({ have: size(bytes), all: size(total.bytes) }),
-    isRunning && rate && `${size(Math.round(rate))}/s`, isRunning && rate && Number.isFinite(remaining) && own.left(lasting(remaining))].filter(Boolean).join(' · ')
+    isRunning && rate && `${size(Math.round(rate))}/s`,
+    isRunning && rate && Number.isFinite(remaining) && own.left(lasting(remaining))
+  ].filter(Boolean).join(' · ')
 }

@@ -32,8 +32,18 @@ export class AreaList {
     const announce = text => { this.#message.textContent = text }
     this.#meter = new StorageMeter(offline)
     this.#add = button(texts.add, page.onAdd, { class: 'primary' })
-    this.node = element('div', { class: 'offline-areas' }, this.#connection, page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
-      this.#empty, this.#list, this.#add, page.coverage, this.#meter.element, this.#message)
+    this.node = element(
+      'div',
+      { class: 'offline-areas' },
+      this.#connection,
+      page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
+      this.#empty,
+      this.#list,
+      this.#add,
+      page.coverage,
+      this.#meter.element,
+      this.#message
+    )
     this.#make = area => new AreaItem(
       area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) }
     )
@@ -115,8 +125,14 @@ export class StorageMeter {
   #words = element('p', { class: 'figures' })
   #promise = element('p', { class: 'hint' })
   #turn = 0
-  element = element('section', { class: 'meter', 'aria-label': texts.room.head, hidden: true }, element('h3', null, texts.room.head), this.#bar, this.#words,
-    this.#promise)
+  element = element(
+    'section',
+    { class: 'meter', 'aria-label': texts.room.head, hidden: true },
+    element('h3', null, texts.room.head),
+    this.#bar,
+    this.#words,
+    this.#promise
+  )
 
   constructor (offline) {
     this.#offline = offline
@@ -132,7 +148,9 @@ export class StorageMeter {
     const used = ours ?? usage
     this.#bar.hidden = !quota
     if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
-    this.#words.textContent = [used !== undefined && texts.room.taken(size(used)), free !== undefined && texts.room.free(size(free))].filter(Boolean).join(' · ')
+    this.#words.textContent = [
+      used !== undefined && texts.room.taken(size(used)), free !== undefined && texts.room.free(size(free))
+    ].filter(Boolean).join(' · ')
     this.#bar.setAttribute('aria-label', this.#words.textContent)
     this.#promise.textContent = persisted ? texts.room.kept : texts.room.mayGo
   }

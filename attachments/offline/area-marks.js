@@ -16,7 +16,9 @@ export class AreaOutlines {
   constructor (map) {
     this.#map = map
     if (!map.getPane('areas')) map.createPane('areas').style.cssText = 'z-index: 440; pointer-events: none'
-    this.#style = { pane: 'areas', renderer: L.svg({ pane: 'areas', padding: 0.5 }), interactive: false, smoothFactor: 0, fill: false }
+    this.#style = {
+      pane: 'areas', renderer: L.svg({ pane: 'areas', padding: 0.5 }), interactive: false, smoothFactor: 0, fill: false
+    }
   }
 
   /** @param {string} [chosen] id of the one that stands out */
@@ -26,10 +28,17 @@ export class AreaOutlines {
       const outlines = outlinesOf(area.spec)
       for (const shift of WORLDS) {
         const there = outlines.map(rings => rings.map(ring => ring.map(([lat, lon]) => L.latLng(lat, lon + shift))))
-        const name = L.polygon(there, { ...this.#style, className: `area-outline${area.id === chosen ? ' chosen' : ''}` })
+        const name = L.polygon(there, {
+          ...this.#style, className: `area-outline${area.id === chosen ? ' chosen' : ''}`
+        })
         // an element, since a text would be taken for markup
-        name.bindTooltip(element('span', null, area.name), { permanent: true, direction: 'center', className: 'area-name', pane: 'areas' })
-        this.#shapes.push(L.polygon(there, { ...this.#style, className: 'area-casing' }).addTo(this.#map), name.addTo(this.#map))
+        name.bindTooltip(
+          element('span', null, area.name),
+          { permanent: true, direction: 'center', className: 'area-name', pane: 'areas' }
+        )
+        this.#shapes.push(
+          L.polygon(there, { ...this.#style, className: 'area-casing' }).addTo(this.#map), name.addTo(this.#map)
+        )
       }
     }
   }
@@ -49,9 +58,16 @@ export class Coverage {
   #layer = null
   #input = element('input', { type: 'checkbox', on: { change: () => this.update() } })
   #legend = element('ul', { class: 'legend', hidden: true }, ...KINDS.map(kind =>
-    element('li', null, element('span', { class: `tilecouch-coverage tilecouch-coverage-${kind}`, 'aria-hidden': 'true' }), texts.coverage[kind])))
+    element(
+      'li',
+      null,
+      element('span', { class: `tilecouch-coverage tilecouch-coverage-${kind}`, 'aria-hidden': 'true' }),
+      texts.coverage[kind]
+    )))
 
-  element = element('div', { class: 'coverage' }, element('label', null, this.#input, texts.coverage.show), this.#legend)
+  element = element(
+    'div', { class: 'coverage' }, element('label', null, this.#input, texts.coverage.show), this.#legend
+  )
 
   constructor (offline, map, stage) {
     this.#offline = offline

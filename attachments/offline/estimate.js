@@ -18,7 +18,9 @@ export function estimateLine ({ answer, error }, rate) {
   const { figures, room } = answer
   const { tiles, versions, bytes, transfer } = figures
   if (!versions) return { tone: '', parts: [texts.estimate.none], isPossible: false }
-  const beside = [versions > tiles && words.versions(versions), rate && texts.estimate.about(lasting(transfer / rate))].filter(Boolean).join(', ')
+  const beside = [
+    versions > tiles && words.versions(versions), rate && texts.estimate.about(lasting(transfer / rate))
+  ].filter(Boolean).join(', ')
   const parts = [element('strong', null, `${words.tiles(tiles)} · ${size(bytes)}`), ...beside ? [` · ${beside}`] : []]
   try {
     checkFits('', figures, NOTHING, room)
@@ -27,7 +29,14 @@ export function estimateLine ({ answer, error }, rate) {
   }
   if (room.free === undefined) return { tone: '', parts, isPossible: true }
   const isLarge = storageSize(figures) > LARGE_SHARE * room.free
-  return { tone: isLarge ? 'warn' : '', parts: [...parts, element('small', null, isLarge ? texts.estimate.most(size(room.free)) : texts.estimate.free(size(room.free)))], isPossible: true }
+  return {
+    tone: isLarge ? 'warn' : '',
+    parts: [
+      ...parts,
+      element('small', null, isLarge ? texts.estimate.most(size(room.free)) : texts.estimate.free(size(room.free)))
+    ],
+    isPossible: true
+  }
 }
 
 export const ESTIMATE_DELAY = 250 // milliseconds without a change before the store is asked

@@ -57,17 +57,42 @@ export class AreaForm {
     const changed = () => this.#ask()
     const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed } }, ...children)
     return {
-      name: element('input', { type: 'text', maxlength: '100', required: true, autocomplete: 'off', on: { input: () => { this.#isNamed = true } } }),
-      layer: element('select', { on: { input: () => { this.#fill(); this.#ask() } } }, ...this.#layers.map(({ layer, name }) => element('option', { value: layer, selected: layer === shown }, name ?? layer))),
+      name: element('input', {
+        type: 'text',
+        maxlength: '100',
+        required: true,
+        autocomplete: 'off',
+        on: { input: () => { this.#isNamed = true } }
+      }),
+      layer: element(
+        'select',
+        { on: { input: () => { this.#fill(); this.#ask() } } },
+        ...this.#layers.map(({ layer, name }) => element(
+          'option', { value: layer, selected: layer === shown }, name ?? layer
+        ))
+      ),
       box: button(own.box, () => this.#choose('box'), { 'aria-pressed': 'true' }),
       polygon: button(own.free, () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
       hint: element('p', { class: 'hint' }),
       undo: button(own.undo, () => this.#sketch.dropCorner(), { class: 'secondary' }),
-      numbers: element('input', { type: 'text', inputmode: 'text', autocomplete: 'off', spellcheck: 'false', on: { change: () => this.#typed() } }),
+      numbers: element('input', {
+        type: 'text', inputmode: 'text', autocomplete: 'off', spellcheck: 'false', on: { change: () => this.#typed() }
+      }),
       first: new Stepper(own.firstZoom, changed),
       last: new Stepper(own.lastZoom, changed),
-      past: field('select', {}, element('option', { value: 'none' }, own.pastNone), element('option', { value: 'since' }, own.pastSince), element('option', { value: 'all' }, own.pastAll)),
-      since: field('input', { type: 'date', 'aria-label': own.since, hidden: true, value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10) }),
+      past: field(
+        'select',
+        {},
+        element('option', { value: 'none' }, own.pastNone),
+        element('option', { value: 'since' }, own.pastSince),
+        element('option', { value: 'all' }, own.pastAll)
+      ),
+      since: field('input', {
+        type: 'date',
+        'aria-label': own.since,
+        hidden: true,
+        value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10)
+      }),
       answer: element('p', { class: 'estimate', role: 'status' }),
       submit: element('button', { type: 'submit', class: 'primary' }, texts.area.download)
     }
@@ -76,7 +101,9 @@ export class AreaForm {
   #build () {
     const { name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
     const labelled = (text, ...fields) => element('label', null, element('span', null, text), ...fields)
-    return element('form', { class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } } },
+    return element('form', {
+      class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } }
+    },
       element('div', { class: 'choice', role: 'group', 'aria-label': own.shape }, box, polygon),
       hint, undo,
       labelled(own.name, name),
@@ -84,7 +111,12 @@ export class AreaForm {
       element('div', { class: 'zooms', role: 'group', 'aria-label': own.zooms }, first.element, last.element),
       labelled(own.past, past), since,
       element('details', null, element('summary', null, own.asNumbers), labelled(own.edges, numbers)),
-      element('div', { class: 'foot' }, answer, element('div', { class: 'acts' }, submit, button(words.cancel, this.#page.onCancel, { class: 'secondary' }))))
+      element(
+        'div',
+        { class: 'foot' },
+        answer,
+        element('div', { class: 'acts' }, submit, button(words.cancel, this.#page.onCancel, { class: 'secondary' }))
+      ))
   }
 
   /** What follows from the layer: its zooms, and a name that is free. */
@@ -201,7 +233,9 @@ export class Stepper {
 
   constructor (label, onChange) {
     this.#onChange = onChange
-    this.#input = element('input', { type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) } })
+    this.#input = element('input', {
+      type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) }
+    })
     this.element = element('div', { class: 'stepper' }, element('span', { 'aria-hidden': 'true' }, label),
       element('div', null,
         button('−', () => this.#take(this.value - 1), { 'aria-label': own.less(label) }), this.#input,

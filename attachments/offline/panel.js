@@ -100,7 +100,9 @@ export class OfflinePanel {
     this.#offline?.on('failure', ({ area, error }) => {
       const item = this.#list?.item(area?.id)
       if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.show(NAME, { text: texts.outdated({ name: area?.name, why: problem(error) }), tone: 'warn', onClose: () => {} })
+      else if (!this.isOpen) this.#page.notices.show(NAME, {
+        text: texts.outdated({ name: area?.name, why: problem(error) }), tone: 'warn', onClose: () => {}
+      })
     })
   }
 

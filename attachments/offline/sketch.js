@@ -32,8 +32,12 @@ export class Sketch {
     this.#map = map
     this.#onChange = onChange
     if (!map.getPane('sketch')) map.createPane('sketch').style.cssText = 'z-index: 460; pointer-events: none'
-    const style = { pane: 'sketch', renderer: L.svg({ pane: 'sketch', padding: 0.5 }), interactive: false, smoothFactor: 0 }
-    this.#shape = [L.polygon([], { ...style, className: 'sketch-casing' }), L.polygon([], { ...style, className: 'sketch' })]
+    const style = {
+      pane: 'sketch', renderer: L.svg({ pane: 'sketch', padding: 0.5 }), interactive: false, smoothFactor: 0
+    }
+    this.#shape = [
+      L.polygon([], { ...style, className: 'sketch-casing' }), L.polygon([], { ...style, className: 'sketch' })
+    ]
     for (const shape of this.#shape) shape.addTo(map)
     map.on('moveend', this.#follow, this)
     this.#listen(map.getContainer())
@@ -102,11 +106,18 @@ export class Sketch {
   #make () {
     this.#clearHandles()
     const isBox = this.kind === 'box'
-    this.#handles = this.#places.map((place, index) => this.#handle(place, isBox ? own.corners[index] : own.corner(index + 1), isBox ? 'box' : 'point', (to, isOver) => this.#drag(index, to, isOver)))
+    this.#handles = this.#places.map((place, index) => this.#handle(
+      place,
+      isBox ? own.corners[index] : own.corner(index + 1),
+      isBox ? 'box' : 'point',
+      (to, isOver) => this.#drag(index, to, isOver)
+    ))
     this.#handles.forEach((handle, index) => handle.getElement()?.addEventListener('keydown', event => {
       if (event.key === 'Delete' || event.key === 'Backspace') this.dropCorner(index)
     }))
-    if (isBox && this.#places.length) this.#grip = this.#handle(this.#middle(), own.whole, 'grip', to => this.#moveAll(to))
+    if (isBox && this.#places.length) this.#grip = this.#handle(
+      this.#middle(), own.whole, 'grip', to => this.#moveAll(to)
+    )
     this.#draw()
     this.#onChange()
   }
@@ -119,8 +130,12 @@ export class Sketch {
 
   /** @param {L.LatLng} place @param {(to: L.LatLng, isOver: boolean) => void} onMove */
   #handle (place, label, kind, onMove) {
-    const icon = L.divIcon({ className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span') })
-    const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000 }).addTo(this.#map)
+    const icon = L.divIcon({
+      className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span')
+    })
+    const handle = L.marker(place, {
+      icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000
+    }).addTo(this.#map)
     const node = /** @type {HTMLElement} */ (handle.getElement())
     node.setAttribute('aria-label', own.moves(label))
     handle.on('drag', () => onMove(handle.getLatLng(), false))
@@ -188,7 +203,9 @@ export class Sketch {
   #listen (container) {
     const options = { capture: true, signal: this.#listening.signal }
     const isFree = ({ target }) => this.kind === 'polygon' && !target.closest('.leaflet-marker-icon, .leaflet-control')
-    container.addEventListener('pointerdown', ({ clientX, clientY }) => { this.#pressed = { x: clientX, y: clientY } }, options)
+    container.addEventListener(
+      'pointerdown', ({ clientX, clientY }) => { this.#pressed = { x: clientX, y: clientY } }, options
+    )
     container.addEventListener('click', event => {
       if (event.target.closest('.leaflet-control')) return
       event.stopPropagation()

@@ -34,7 +34,10 @@ export function freshness ({ updated, live }, at = Date.now()) {
 }
 
 /** What an area holds of the past. @param {boolean | string} history false: only the newest; true: all; a time */
-export const pastWords = history => history === true ? texts.allPast : history ? texts.pastSince(history.slice(0, 10)) : ''
+export function pastWords (history) {
+  if (history === true) return texts.allPast
+  return history ? texts.pastSince(history.slice(0, 10)) : ''
+}
 
 /** @param {{tiles: number, bytes: number}} what */
 export const amount = ({ tiles, bytes }) => `${words.tiles(tiles)}, ${size(bytes)}`

@@ -12,10 +12,16 @@ export async function framing (address, signal) {
   return embedders(answer.headers.get('content-security-policy'))
 }
 
+/** Sources that two lists allow: `*` allows all. @param {string[]} first @param {string[]} second */
+function inBoth (first, second) {
+  if (second.includes('*')) return first
+  return first.includes('*') ? second : first.filter(source => second.includes(source))
+}
+
 /** @param {string | null} policy null: none is sent, and everybody may */
 export function embedders (policy) {
-  const lists = [...(policy ?? '').matchAll(/(?:^|[;,])\s*frame-ancestors\s+([^;,]*)/gi)].map(([, list]) => list.trim().split(/\s+/))
+  const rules = [...(policy ?? '').matchAll(/(?:^|[;,])\s*frame-ancestors\s+([^;,]*)/gi)]
+  const lists = rules.map(([, list]) => list.trim().split(/\s+/))
   if (!lists.length) return ['*']
-  return lists.reduce((all, list) => list.includes('*') ? all : all.includes('*') ? list : all.filter(one => list.includes(one)))
-    .filter(source => !source.startsWith("'"))
+  return lists.reduce(inBoth).filter(source => !source.startsWith("'"))
 }

@@ -22,7 +22,11 @@ export class ImageTab {
     this.#page = page
     this.#preview = new Preview(page)
     this.#sizes = new SizePicker({ words, map, mostPixels: MOST_PIXELS, onChange: () => this.update() })
-    const print = button(words.print, () => this.#making.run({ done: ({ blob }) => printImage(blob, words.preview) }), { class: 'secondary' })
+    const print = button(
+      words.print,
+      () => this.#making.run({ done: ({ blob }) => printImage(blob, words.preview) }),
+      { class: 'secondary' }
+    )
     this.#making = new Making(page, { label: words.makeImage, make: options => this.#make(options), others: [print] })
     this.node = element('div', { class: 'tab' }, this.#preview.node, this.#sizes.node, this.#making.node)
     this.update()
@@ -55,7 +59,9 @@ export class ImageTab {
       const caption = snapshot.caption(time)
       writeCaption(context, caption, { scale: snapshot.size.scale, written })
       const blob = await toPng(context.canvas)
-      return { blob, name: fileName(doc?.layer ?? 'map', [caption.dates[0]?.time ?? null], 'png'), missing: picture.missing }
+      return {
+        blob, name: fileName(doc?.layer ?? 'map', [caption.dates[0]?.time ?? null], 'png'), missing: picture.missing
+      }
     } finally {
       snapshot.close()
     }

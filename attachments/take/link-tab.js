@@ -96,7 +96,9 @@ export class LinkTab {
   #saveLayer () {
     const { stage: { doc } } = this.#page
     if (!doc) return
-    const address = URL.createObjectURL(new Blob([layerFile(doc, this.#title, this.#template)], { type: 'application/xml' }))
+    const address = URL.createObjectURL(
+      new Blob([layerFile(doc, this.#title, this.#template)], { type: 'application/xml' })
+    )
     element('a', { href: address, download: `${doc.layer}.qlr` }).click()
     setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD)
   }
@@ -124,16 +126,23 @@ function qrCode (text, words) {
     return element('p', { class: 'hint' }, words.qrTooLong)
   }
   let path = ''
-  for (let y = 0; y < code.size; y++) for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x} ${y}h1v1h-1z`
+  for (let y = 0; y < code.size; y++) {
+    for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x} ${y}h1v1h-1z`
+  }
   const edge = code.size + 2 * QUIET
-  return svg('svg', { viewBox: `${-QUIET} ${-QUIET} ${edge} ${edge}`, role: 'img', 'aria-label': words.qr, 'shape-rendering': 'crispEdges' }, [
-    svg('rect', { x: -QUIET, y: -QUIET, width: edge, height: edge, fill: '#fff' }), svg('path', { d: path, fill: '#000' })
+  return svg('svg', {
+    viewBox: `${-QUIET} ${-QUIET} ${edge} ${edge}`, role: 'img', 'aria-label': words.qr, 'shape-rendering': 'crispEdges'
+  }, [
+    svg('rect', { x: -QUIET, y: -QUIET, width: edge, height: edge, fill: '#fff' }),
+    svg('path', { d: path, fill: '#000' })
   ])
 }
 
 /** A text with a button that copies it. */
 function copied (words, label) {
-  const field = element('input', { type: 'text', readonly: true, 'aria-label': label, on: { focus: () => field.select() } })
+  const field = element('input', {
+    type: 'text', readonly: true, 'aria-label': label, on: { focus: () => field.select() }
+  })
   const copying = button(words.copy, copy, { class: 'secondary' })
   async function copy () {
     try {
@@ -145,7 +154,12 @@ function copied (words, label) {
     }
   }
   return {
-    node: element('div', { class: 'copied' }, element('span', { 'aria-hidden': 'true' }, label), element('div', null, field, copying)),
+    node: element(
+      'div',
+      { class: 'copied' },
+      element('span', { 'aria-hidden': 'true' }, label),
+      element('div', null, field, copying)
+    ),
     copy,
     get text () { return field.value },
     set text (text) {

@@ -36,7 +36,9 @@ export class Making {
       result: element('div', { class: 'acts' })
     }
     const { start, bar, status, problem: trouble, result } = this.#parts
-    this.node = element('div', { class: 'making' }, trouble, bar, status, result, element('div', { class: 'acts' }, start, ...others))
+    this.node = element(
+      'div', { class: 'making' }, trouble, bar, status, result, element('div', { class: 'acts' }, start, ...others)
+    )
   }
 
   get isRunning () {
@@ -116,7 +118,9 @@ export class Making {
     this.#parts.status.textContent = [words.done(size), missing && words.missing(missing)].filter(Boolean).join(' ')
     this.#parts.result.replaceChildren(
       element('a', { class: 'primary save', href: this.#address, download: name }, words.save),
-      ...navigator.canShare?.({ files: [file] }) ? [button(words.share, () => this.#share(file), { class: 'secondary' })] : []
+      ...navigator.canShare?.({ files: [file] })
+        ? [button(words.share, () => this.#share(file), { class: 'secondary' })]
+        : []
     )
   }
 

@@ -42,7 +42,9 @@ export class TakePanel {
       chosen.replaceChildren(this.#tab.node)
       for (const choice of choices) choice.setAttribute('aria-pressed', String(choice.dataset.tab === name))
     }
-    card.body.replaceChildren(element('div', { class: 'choice', role: 'group', 'aria-label': words.title }, ...choices), chosen)
+    card.body.replaceChildren(
+      element('div', { class: 'choice', role: 'group', 'aria-label': words.title }, ...choices), chosen
+    )
     choose(this.#name)
     view.map.on('moveend resize', this.#follow)
     stage.on(STAGE_EVENTS, this.#follow)

@@ -32,11 +32,25 @@ export class SizePicker {
     }
     this.#select = element('select', { on: { change: changed } }, ...this.#options)
     const edge = (name, value) => element('input', {
-      type: 'number', inputmode: 'numeric', min: LEAST_EDGE, max: MOST_EDGE, value, 'aria-label': words[name], on: { change: changed }
+      type: 'number',
+      inputmode: 'numeric',
+      min: LEAST_EDGE,
+      max: MOST_EDGE,
+      value,
+      'aria-label': words[name],
+      on: { change: changed }
     })
     const [width, height] = [edge('width', 1200), edge('height', 630)]
-    this.#own = { width, height, node: element('div', { class: 'edges', hidden: true }, width, element('span', { 'aria-hidden': 'true' }, '×'), height) }
-    this.node = element('div', { class: 'size' }, element('label', null, element('span', null, words.size), this.#select), this.#own.node)
+    this.#own = {
+      width,
+      height,
+      node: element(
+        'div', { class: 'edges', hidden: true }, width, element('span', { 'aria-hidden': 'true' }, '×'), height
+      )
+    }
+    this.node = element(
+      'div', { class: 'size' }, element('label', null, element('span', null, words.size), this.#select), this.#own.node
+    )
     this.refresh()
   }
 

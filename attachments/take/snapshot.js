@@ -171,7 +171,8 @@ function layersOf (map) {
     if (!(layer instanceof L.GridLayer) || !layer.getContainer()) return
     const any = /** @type {any} */ (layer)
     if ((any.history ?? any._link)?.isReady === false) throw new TakeError('NOT_READY')
-    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && (any.history ?? any._link)?.doc?.format !== 'pbf'
+    const isOfImages = (any.history ?? any._link)?.doc?.format !== 'pbf'
+    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && isOfImages
     if (isSeen && (isHistory(any) || any.getTileUrl)) layers.push(any)
   })
   const level = node => Number(getComputedStyle(node).zIndex) || 0

@@ -28,13 +28,19 @@ export class TimelapseTab {
     const { words, view: { map } } = page
     this.#page = page
     this.#preview = new Preview(page)
-    this.#sizes = new SizePicker({ words, map, mostPixels: MOST_FRAME_PIXELS, size: 'small', onChange: () => this.update() })
+    this.#sizes = new SizePicker({
+      words, map, mostPixels: MOST_FRAME_PIXELS, size: 'small', onChange: () => this.update()
+    })
     this.#making = new Making(page, { label: words.makeTimelapse, make: options => this.#make(options) })
     const describe = () => this.#describe()
     const select = (values, chosen) => element('select', { on: { change: describe } },
       ...values.map(value => element('option', { value, selected: value === chosen }, page.numbers.count(value))))
     this.#fields = {
-      format: element('select', { on: { change: describe } }, ...FORMATS.map(name => element('option', { value: name }, words.formats[name]))),
+      format: element(
+        'select',
+        { on: { change: describe } },
+        ...FORMATS.map(name => element('option', { value: name }, words.formats[name]))
+      ),
       period: element('select', { on: { change: describe } }),
       fps: select(RATES, 4)
     }
@@ -96,7 +102,9 @@ export class TimelapseTab {
     const wasThere = Boolean(period.dataset.texts?.includes('"range"'))
     const chosen = range && (!wasThere || period.value === 'range') ? 'range' : 'all'
     period.dataset.texts = JSON.stringify(texts)
-    period.replaceChildren(...Object.entries(texts).map(([value, text]) => element('option', { value, selected: value === chosen }, text)))
+    period.replaceChildren(...Object.entries(texts).map(
+      ([value, text]) => element('option', { value, selected: value === chosen }, text)
+    ))
   }
 
   /** What cannot be made here cannot be chosen, and it says why. */
@@ -104,7 +112,8 @@ export class TimelapseTab {
     for (const option of this.#fields.format.options) {
       if (option.value === 'gif' || await codecOf(option.value, { width: 640, height: 480 }).catch(() => null)) continue
       option.disabled = true
-      option.textContent = `${this.#page.words.formats[option.value]} (${this.#page.words[isSecureContext ? 'notHere' : 'needsHttps']})`
+      const why = this.#page.words[isSecureContext ? 'notHere' : 'needsHttps']
+      option.textContent = `${this.#page.words.formats[option.value]} (${why})`
     }
   }
 
@@ -138,7 +147,9 @@ export class TimelapseTab {
   /** @type {import('./making.js').Make} */
   async #make ({ signal, lenient, onProgress }) {
     const { stage, written } = this.#page
-    const [format, size, fps, range, layer] = [this.#format, this.#size, this.#fps, this.#range, stage.doc?.layer ?? 'map']
+    const [format, size, fps, range, layer] = [
+      this.#format, this.#size, this.#fps, this.#range, stage.doc?.layer ?? 'map'
+    ]
     this.#preview.stop()
     const snapshot = new Snapshot(this.#page, size)
     let writer

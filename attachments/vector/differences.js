@@ -64,7 +64,9 @@ export class Differences {
 
   #layers () {
     const page = getComputedStyle(document.documentElement)
-    const [added, changed, removed] = ['--added', '--changed', '--removed'].map(name => page.getPropertyValue(name).trim())
+    const [added, changed, removed] = ['--added', '--changed', '--removed'].map(
+      name => page.getPropertyValue(name).trim()
+    )
     const colour = ['match', ['get', 'change'], 'added', added, 'removed', removed, changed]
     const casing = this.#layer.isDark ? '#0b1013' : '#ffffff'
     const isRemoved = ['==', ['get', 'change'], 'removed']
@@ -73,10 +75,21 @@ export class Differences {
     const made = (name, type, filter, paint) => ({ id: `${SOURCE}-${name}`, source: SOURCE, type, filter, paint })
     return [
       made('areas', 'fill', areas, { 'fill-color': colour, 'fill-opacity': 0.3 }),
-      made('casings', 'line', ['!', points], { 'line-color': casing, 'line-width': WIDTHS.casings, 'line-opacity': 0.8 }),
-      made('lines', 'line', ['all', ['!', points], ['!', isRemoved]], { 'line-color': colour, 'line-width': WIDTHS.lines }),
-      made('gone', 'line', ['all', ['!', points], isRemoved], { 'line-color': colour, 'line-width': WIDTHS.lines, 'line-dasharray': [2, 1.2] }),
-      made('points', 'circle', points, { 'circle-color': colour, 'circle-radius': 5, 'circle-stroke-color': casing, 'circle-stroke-width': 2 })
+      made(
+        'casings', 'line', ['!', points], { 'line-color': casing, 'line-width': WIDTHS.casings, 'line-opacity': 0.8 }
+      ),
+      made(
+        'lines', 'line', ['all', ['!', points], ['!', isRemoved]], { 'line-color': colour, 'line-width': WIDTHS.lines }
+      ),
+      made(
+        'gone',
+        'line',
+        ['all', ['!', points], isRemoved],
+        { 'line-color': colour, 'line-width': WIDTHS.lines, 'line-dasharray': [2, 1.2] }
+      ),
+      made('points', 'circle', points, {
+        'circle-color': colour, 'circle-radius': 5, 'circle-stroke-color': casing, 'circle-stroke-width': 2
+      })
     ]
   }
 }

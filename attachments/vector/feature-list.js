@@ -19,7 +19,12 @@ export function featureList (features, words) {
     features.map((feature, at) => {
       const name = nameOf(feature)
       return element('details', { open: at === 0 },
-        element('summary', null, element('strong', null, name ?? feature.sourceLayer), name ? ` · ${feature.sourceLayer}` : ''),
+        element(
+          'summary',
+          null,
+          element('strong', null, name ?? feature.sourceLayer),
+          name ? ` · ${feature.sourceLayer}` : ''
+        ),
         element('dl', null, Object.entries(feature.properties).flatMap(([key, value]) =>
           [element('dt', null, key), element('dd', null, String(value).slice(0, LONGEST))])))
     }))
@@ -95,7 +100,9 @@ export class FeatureChanges {
         element('caption', { class: 'unseen' }, words.caption),
         element('thead', null, element('tr', null, element('th', { scope: 'col' }, words.layer),
           used.map(kind => element('th', { scope: 'col', class: kind }, kinds[kind])))),
-        element('tbody', null, [...counts].map(([layer, numbers]) => element('tr', null, element('th', { scope: 'row' }, layer),
+        element('tbody', null, [...counts].map(([layer, numbers]) => element('tr', null, element(
+          'th', { scope: 'row' }, layer
+        ),
           used.map(kind => element('td', null, numbers[kind].toLocaleString(document.documentElement.lang))))))),
       button(words.save, () => save(features, name), { class: 'secondary', 'data-does': 'save-features' }))
   }
@@ -106,7 +113,9 @@ export class FeatureChanges {
 }
 
 function save (features, name) {
-  const url = URL.createObjectURL(new Blob([JSON.stringify({ type: 'FeatureCollection', features })], { type: 'application/geo+json' }))
+  const url = URL.createObjectURL(
+    new Blob([JSON.stringify({ type: 'FeatureCollection', features })], { type: 'application/geo+json' })
+  )
   element('a', { href: url, download: `${name.replace(/:/g, '')}.geojson` }).click()
   setTimeout(() => URL.revokeObjectURL(url), 1000)
 }

@@ -73,7 +73,7 @@ onAdmin('signing in', stage => {
     await page.getByText('Live').waitFor()
     await page.context().clearCookies()
     await setAccess(stage.store, { public: false })
-    await stage.store.defineLayer('osm', { name: 'OSM' })
+    await stage.store.defineLayer('later', { name: 'Later' })
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Your session has ended').waitFor()
     await page.keyboard.press('Escape')

@@ -87,6 +87,7 @@ describe('what browsers get of this project', () => {
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
   const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
   const brought = {
+    'admin.js': /(^|\/)node_modules\/(preact|htm)\//,
     'offline.js': new RegExp(`${pouch.source}|${reader.source}`),
     'tilecouch.js': reader,
     'tilecouch.esm.js': reader,
@@ -113,7 +114,7 @@ describe('what browsers get of this project', () => {
     }
   })
 
-  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, and what makes files of a map or draws and reads vector tiles', async () => {
+  it('holds nothing of Leaflet, of Node or of the loader, and of packages only MD5, PouchDB, Preact with htm, and what makes files of a map or draws and reads vector tiles', async () => {
     for (const [name, { inputs }] of Object.entries(await bundle(names))) {
       const packages = inputs.filter(input => !/^(attachments\/|client\/|core\/|global:(leaflet|ol\/.*)$)|(^|\/)node_modules\/spark-md5\//.test(input))
       for (const input of packages) assert.ok(brought[name]?.test(input), `${name} holds ${input}`)

@@ -1,6 +1,7 @@
 // A process that runs the test files which pool.js names, one after the other, and tells how each of them ended.
 import { openTimers } from './timers.cjs'
 import './seed.js'
+import './file-fetch.js'
 import { readFileSync } from 'node:fs'
 import Mocha from 'mocha'
 import { backends } from './backends.js'

@@ -13,7 +13,7 @@ const kept = page => page.evaluate(async () => {
   return found
 })
 
-const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css', 'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js']
+const FILES = ['', 'favicon.svg', 'icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'leaflet.css', 'leaflet.js', 'manifest.webmanifest', 'offline.js', 'take.js', 'viewer.css', 'viewer.js', 'words.en.json']
 
 /** Waits until all of the version that a page is of is kept and used, and answers which one it is. */
 async function keptVersion (page) {

@@ -47,7 +47,7 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
     assert.ok((await rims())[0] > 8, 'two blocks of zoom 7, each with four sides')
     await page.getByRole('button', { name: 'Survey of 2024-03-01' }).click()
     await page.waitForFunction(() => (document.querySelector('#map .covered-rim')?.getAttribute('d') ?? '').split('M').length <= 5 * 3)
-    await page.getByRole('button', { name: 'Newest of every tile' }).click()
+    await page.locator('.editions').getByRole('button', { name: 'Newest' }).click()
     await page.waitForFunction(() => !document.querySelector('#map .covered-rim'))
     assert.equal(await outline.count(), 0, 'the newest of every tile is no edition')
     stage.allow(/404/)

@@ -15,8 +15,8 @@ const SHOWN = 100 // of a list at once
 /**
  * Changes the rights of the store. `_security` has no revisions: it is read again just before it is written, only our
  * part of it changes, and what somebody else has changed since it was shown is asked about first.
- * @typedef {(rights: import('../../../core/access.js').Rights) => import('../../../core/access.js').Wanted} Wish what is
- *   wanted, from the rights as they are now
+ * @typedef {(rights: import('../../../core/access.js').Rights) =>
+ *   import('../../../core/access.js').Wanted} Wish what is wanted, from the rights as they are now
  * @param {import('../app.js').App} app @param {any} shown the security that the page shows @param {Wish} wish
  * @param {() => void} onRead the security of the app is another one now
  * @returns {Promise<boolean>} whether it was done
@@ -140,7 +140,8 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
     <h4>${own.name}</h4>
     ${all.length > 0 && html`<ul class="chips" aria-label=${own.name}>
       ${all.slice(0, SHOWN).map(([type, value]) => html`<${Chip} key=${`${type} ${value}`}
-        ...${{ type, value, why: whyNot(type, value), label: own.remove(value) }} remove=${() => remove(type, value)} />`)}
+        ...${{ type, value, why: whyNot(type, value), label: own.remove(value) }}
+        remove=${() => remove(type, value)} />`)}
     </ul>`}
     ${hint && html`<${Hint}>${hint}<//>`}
     ${group && html`<form class="adder" onSubmit=${add}>

@@ -32,7 +32,9 @@ export async function askAsStranger (couch, known, signal) {
   const rows = listed.outcome === 'reads' && Array.isArray(listed.answer?.rows) ? listed.answer.rows : null
   const layers = rows && rows.map(({ id }) => String(id).slice('layer:'.length))
   const one = layers?.[0] ?? known[0]
-  const map = one === undefined ? { outcome: /** @type {Outcome} */ ('unknown') } : await look(`${tiles}${encodeURIComponent(one)}.json`, signal)
+  const map = one === undefined
+    ? { outcome: /** @type {Outcome} */ ('unknown') }
+    : await look(`${tiles}${encodeURIComponent(one)}.json`, signal)
   return {
     isAdmin: Boolean(session.answer?.userCtx?.roles?.includes?.('_admin')),
     isGateway,

@@ -12,7 +12,9 @@ import { texts } from '../words.js'
 
 const words = texts.access.tokens
 const DAY = 86_400_000 // milliseconds
-const LASTS = [['1', words.day], ['7', words.days(7)], ['30', words.days(30)], ['365', words.days(365)], ['0', words.always]]
+const LASTS = [
+  ['1', words.day], ['7', words.days(7)], ['30', words.days(30)], ['365', words.days(365)], ['0', words.always]
+]
 const CLASSES = { valid: 'good', expired: '', revoked: 'bad' }
 
 const timeOf = ms => new Date(ms).toISOString().slice(0, 19) + 'Z'

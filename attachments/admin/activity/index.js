@@ -55,7 +55,9 @@ function selectsOf (docs, wanted) {
   const valuesOf = field => [...new Set([...docs.map(doc => doc[field]), wanted[field]].filter(Boolean))].sort(byName)
   const plain = field => valuesOf(field).map(value => [value, value])
   const options = { layer: plain('layer'), user: plain('user'), what: Object.entries(words.what) }
-  return Object.entries(options).map(([field, own]) => [field, words.by[field], [['', words.all], ...own], wanted[field]])
+  return Object.entries(options).map(([field, own]) => [
+    field, words.by[field], [['', words.all], ...own], wanted[field]
+  ])
 }
 
 /** @returns {[string, any[]][]} */

@@ -132,7 +132,8 @@ export function inputField ({ format = textFormat, isLong = false, placeholder, 
     ...about,
     show: value => value === undefined || value === null ? '' : format.show(value),
     read: typed => typed.trim() === '' ? undefined : format.read(typed.trim()),
-    component: ({ typed, onType, problem, ...others }) => html`<${FieldBox} ...${about} problem=${problem?.text} ...${others}
+    component: ({ typed, onType, problem, ...others }) => html`<${FieldBox}
+      ...${about} problem=${problem?.text} ...${others}
       control=${attributes => {
         const all = { ...shared, ...attributes, value: typed, onInput: ({ target }) => onType(target.value) }
         return isLong ? html`<textarea ...${all} />` : html`<input type="text" spellcheck=${false} ...${all} />`

@@ -211,7 +211,8 @@ export function LayerForm ({ layer }) {
       <//>
       <div class="save row">
         <p class="grow" role="status">${isSaving ? words.saving : state}</p>
-        ${touched.length > 0 && html`<${Button} onClick=${() => { setProblems({}); setEdits({}) }}>${words.discard}<//>`}
+        ${touched.length > 0 && html`
+          <${Button} onClick=${() => { setProblems({}); setEdits({}) }}>${words.discard}<//>`}
         <${Button} type="submit" kind="primary" busy=${isSaving || !doc || !touched.length}>${words.save}<//>
       </div>
     </form>
@@ -238,7 +239,9 @@ function Prune ({ layer, saved, typed }) {
 /** Groups and names that inputs offer. */
 function Offers ({ layer, docs }) {
   const layers = docs.all('layer')
-  const groups = [...new Set(layers.map(({ group }) => group).filter(group => typeof group === 'string' && group))].sort()
+  const groups = [
+    ...new Set(layers.map(({ group }) => group).filter(group => typeof group === 'string' && group))
+  ].sort()
   const names = layers.map(doc => doc.layer).filter(each => each !== layer)
   const options = values => values.map(value => html`<option key=${value} value=${value} />`)
   return html`

@@ -7,7 +7,9 @@ import { boundsFormat, fieldsOf, listFormat, numberFormat, pairsFormat, wholeFor
 
 const words = texts.layers.upstream
 const TYPES = ['xyz', 'tms', 'wmts', 'wms']
-const FIRST = ['type', 'url', 'subdomains', 'layers', 'styles', 'format', 'minzoom', 'maxzoom'] // others are folded away
+const FIRST = [
+  'type', 'url', 'subdomains', 'layers', 'styles', 'format', 'minzoom', 'maxzoom'
+] // others are folded away
 
 /** A text, or an object as JSON: names of the matrices of a WMTS. */
 const matrixFormat = {

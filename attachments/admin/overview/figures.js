@@ -122,4 +122,5 @@ const orMissing = answer => answer.catch(error => {
 })
 
 /** Tasks name the shards of a database: `shards/80000000-ffffffff/tiles.1700000000`. */
-const isOf = ({ database = '' }, name) => database === name || database.replace(/^shards\/[^/]+\//, '').replace(/\.\d+$/, '') === name
+const isOf = ({ database = '' }, name) =>
+  database === name || database.replace(/^shards\/[^/]+\//, '').replace(/\.\d+$/, '') === name

@@ -49,14 +49,19 @@ export function ownFindings ({ info, index, designs, security, user, work, now, 
   const views = designs.find(({ _id }) => _id === DESIGN)?.views ?? {}
   const missing = VIEWS.filter(name => !views[name])
   if (missing.length) found.push(add('indexes', 'deployed', 'warning', told(say.notDeployed, missing.join(', ')), push))
-  if (index) found.push(behind(index, add, say), waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, say, size))
+  if (index) found.push(
+    behind(index, add, say),
+    waste('indexes', index, { name: 'compactIndex', path: '_compact/versions' }, add, say, size)
+  )
   found.push(waste('database', info, { name: 'compact', path: '_compact' }, add, say, size))
   if (figures?.conflicts) {
     found.push(add('database', 'conflicts', 'warning', told(say.conflicts, figures.conflicts),
       [command('tilecouch check --only conflicts --fix')]))
   }
   const stopped = work.filter(doc => workState(doc, now) === 'interrupted' && now - Date.parse(doc.seen) < INTERRUPTED)
-  if (stopped.length) found.push(add('work', 'interrupted', 'warning', told(say.interrupted, stopped.length), [{ kind: 'link', place: 'work' }]))
+  if (stopped.length) found.push(add(
+    'work', 'interrupted', 'warning', told(say.interrupted, stopped.length), [{ kind: 'link', place: 'work' }]
+  ))
   return /** @type {Finding[]} */ (found.filter(Boolean))
 }
 
@@ -81,7 +86,13 @@ function waste (area, { sizes: { file = 0, active = 0 } = {}, compact_running: i
   const isLittle = slack < findingDefaults.little ||
     (file < findingDefaults.waste * active && slack < findingDefaults.waits)
   if (isLittle || isRunning) return add(area, 'compaction', 'ok', say.compact)
-  return add(area, 'compaction', 'warning', told(say.waste, { file: size(file), slack: size(slack) }), [{ kind: 'action', ...action }])
+  return add(
+    area,
+    'compaction',
+    'warning',
+    told(say.waste, { file: size(file), slack: size(slack) }),
+    [{ kind: 'action', ...action }]
+  )
 }
 
 const isPublic = ({ members } = /** @type {any} */ ({})) =>
@@ -115,7 +126,14 @@ const isFinding = finding => finding && STATES.includes(finding.state) &&
   ['area', 'check', 'found'].every(field => typeof finding[field] === 'string')
 
 // commands in the advice of the doctor that can be typed as they stand
-const COMMANDS = /tilecouch (?:push|check --only \w+ --fix|(?:seed|prune) --expired --all|prune [a-z0-9][\w-]*(?: --dry-run)?|doctor --fix(?: --allow-viewer)?)(?![\w-])/g
+const COMMAND_FORMS = [
+  'push',
+  'check --only \\w+ --fix',
+  '(?:seed|prune) --expired --all',
+  'prune [a-z0-9][\\w-]*(?: --dry-run)?',
+  'doctor --fix(?: --allow-viewer)?'
+]
+const COMMANDS = new RegExp(`tilecouch (?:${COMMAND_FORMS.join('|')})(?![\\w-])`, 'g')
 const REQUESTS = /POST \S+\/_(?:(view_cleanup)|compact(?:\/([\w-]+))?)(?![\w/])/g
 
 /** @param {Finding} finding of the doctor @returns {Remedy[]} */

@@ -46,7 +46,9 @@ export function monthsOf (editions, now) {
 
 function nextMonth (month) {
   const [year, number] = month.split('-').map(Number)
-  return number === 12 ? `${String(year + 1).padStart(4, '0')}-01` : `${month.slice(0, 5)}${String(number + 1).padStart(2, '0')}`
+  return number === 12
+    ? `${String(year + 1).padStart(4, '0')}-01`
+    : `${month.slice(0, 5)}${String(number + 1).padStart(2, '0')}`
 }
 
 /**

@@ -90,7 +90,9 @@ export function Overview () {
     const facts = { info, index, designs, security: app.security, user, work: running, now, figures }
     const used = info.sizes.active + (own?.sizes.active ?? 0)
     const ratio = figures?.total.bytes ? used / figures.total.bytes : 1
-    const checked = report && { when: fromNow(Date.parse(report.finished ?? report.seen) - now), who: report.user ?? '' }
+    const checked = report && {
+      when: fromNow(Date.parse(report.finished ?? report.seen) - now), who: report.user ?? ''
+    }
     const pending = pendingOf(index)
     const late = pending && (index.updater_running ? words.building : words.notBuilt)(pending)
     return html`<div>
@@ -212,7 +214,8 @@ function Room ({ free, size: whole, seen, full, aMonth }) {
   const estimate = `${full ? '' : `${words.disk.far} `}${words.disk.estimate(size(aMonth))}`
   return html`
     <p><strong>${words.disk.free({ free: size(free), size: size(whole) })}</strong></p>
-    <meter min="0" max="1" value=${used} high="0.9" low="0.8" optimum="0" aria-label=${words.disk.meter(percent(used))} />
+    <meter min="0" max="1" value=${used} high="0.9" low="0.8" optimum="0"
+      aria-label=${words.disk.meter(percent(used))} />
     <${Hint}><${WithCode} text=${words.disk.seen(seen)} /><//>
     ${full && html`<p class="full"><strong>${words.disk.full(full)}</strong></p>`}
     <${Hint}>${aMonth ? estimate : words.disk.never}<//>`

@@ -155,7 +155,9 @@ function Outcome ({ doc }) {
   const head = state === 'done' ? words.again : words.goOn
   return html`
     <${State} kind=${CLASSES[state] ?? ''}>${words.states[state] ?? state}<//>
-    ${error && html`<p class="why">${`${error.message ?? ''}`}${error.code && html`<small> [${error.code}]</small>`}</p>`}
+    ${error && html`<p class="why">
+      ${`${error.message ?? ''}`}${error.code && html`<small> [${error.code}]</small>`}
+    </p>`}
     ${error?.advice && html`<${Hint}>${`${error.advice}`}<//>`}
     <${Failures} doc=${doc} />
     <${Again} doc=${doc} show=${line => html`<${Fold} head=${head}>${line}<//>`} />`
