@@ -24,7 +24,7 @@ async function keptVersion (page) {
     const name = (await caches.keys()).find(key => key.endsWith(` ${wanted}`))
     if (!name || (await (await caches.open(name)).keys()).length < count) return false
     return !installing && !waiting && active?.state === 'activated' && Boolean(navigator.serviceWorker.controller)
-  }, [version, FILES.length]), { what: 'all of a version' })
+  }, [version, FILES.length]), { what: 'all of a version', timeout: 30000 })
   return version
 }
 
