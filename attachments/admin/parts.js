@@ -1,4 +1,5 @@
 // Parts of which the pages of the control room consist.
+import { byName } from '../format.js'
 import { locale } from '../words.js'
 import { html, useState } from '../html.js'
 import { texts } from './words.js'
@@ -64,6 +65,14 @@ export function Table ({ title, columns, rows, keyOf, none = '', most = ROWS }) 
     ${rows.length > shown && html`<${Button} onClick=${() => setShown(shown + most)}>${texts.more}<//>`}
   </div>`
 }
+
+/** Whether a document has what somebody chose: `{layer: 'osm', user: ''}`, where nothing chosen allows all. */
+export const hasChoices = (doc, choices) =>
+  Object.entries(choices).every(([field, value]) => !value || doc[field] === value)
+
+/** What a filter offers for a field: the values of documents, and the one that is chosen. @returns {string[]} */
+export const valuesOf = (docs, field, chosen) =>
+  [...new Set([...docs.map(doc => doc[field]), chosen].filter(Boolean))].sort(byName)
 
 /** Choices of which documents are shown. selects: [name, label, options as value and text, chosen value] */
 export const Filters = ({ label, selects, onChoose }) => html`<form

@@ -164,7 +164,8 @@ onAdmin('layers', stage => {
     await page.goto(stage.backend.viewer)
     const names = page.locator('.layers .title', { hasText: /^Row/ })
     await names.nth(2).waitFor()
-    assert.deepEqual(await names.allTextContents(), ['Row c', 'Row a', 'Row b'], 'the map lists them so')
+    await page.waitForFunction(() => /** @type {HTMLElement | null} */ (document.querySelector('.layers .title'))?.innerText)
+    assert.deepEqual(await names.allInnerTexts(), ['Row c', 'Row a', 'Row b'], 'the map lists them so')
   })
 
   it('removes a layer that is empty after its name was typed, and shows commands for others', async () => {

@@ -107,7 +107,7 @@ onViewer('areas that are taken along', { layers: ['steps'], demo: false }, stage
     await take(page, 'Steps 2')
     const gone = area(page, 'Steps 2')
     await gone.getByRole('button', { name: 'Remove', exact: true }).click()
-    await gone.getByText(/^Remove “Steps 2”\? \d+ tiles, [\d.]+ (bytes|kB) will be removed from this device/).waitFor()
+    await gone.getByText(/^Remove “Steps 2”\? 6 tiles, 1\.7 kB will be removed from this device/).waitFor()
     await gone.getByRole('button', { name: 'Keep it' }).click()
     assert.equal(await area(page, 'Steps 2').count(), 1)
     await gone.getByRole('button', { name: 'Remove', exact: true }).click()

@@ -19,34 +19,39 @@ export function Access () {
   const [validation, setValidation] = useState(/** @type {string | undefined} */ (undefined))
   const [seen, setSeen] = useState(/** @type {any} */ (undefined))
   const [problem, setProblem] = useState('')
-  const [isRead, setRead] = useState(false)
+  /** The note as of which all was read; null before the first time. */
+  const [readNote, setReadNote] = useState(/** @type {string | undefined | null} */ (null))
   const note = newestNote(docs)
   const layers = docs.all('layer').map(({ layer }) => layer)
 
-  const look = async () => {
-    const found = await askAsStranger(couch, layers, stop.signal)
-    if (!stop.signal.aborted) setSeen(found)
+  const look = async (signal = stop.signal) => {
+    const strangersView = await askAsStranger(couch, layers, signal)
+    if (!signal.aborted) setSeen(strangersView)
   }
 
   /** The rights themselves are in no feed: they are read when somebody has noted a change of them. */
-  async function read () {
+  async function read (signal) {
     try {
-      const [found] = await Promise.all([readValidation(couch, stop.signal), app.readSecurity()])
-      if (stop.signal.aborted || waiting.current) return
-      setValidation(found)
+      const [newValidation] = await Promise.all([readValidation(couch, signal), app.readSecurity()])
+      if (signal.aborted || waiting.current) return
+      setValidation(newValidation)
       setSecurity(app.security)
       setProblem('')
-      await look()
+      await look(signal)
     } catch (error) {
-      if (!stop.signal.aborted) setProblem(texts.failed(error.message))
+      if (!signal.aborted) setProblem(texts.failed(error.message))
     } finally {
-      if (!stop.signal.aborted) setRead(true)
+      if (!signal.aborted) setReadNote(note)
     }
   }
 
   useEffect(() => () => stop.abort(), [])
-  useEffect(() => { read() }, [note])
-  useEffect(() => { if (isRead) look() }, [layers.join()])
+  useEffect(() => {
+    const outdated = new AbortController()
+    read(outdated.signal)
+    return () => outdated.abort()
+  }, [note])
+  useEffect(() => { if (readNote !== null) look() }, [layers.join()])
 
   /** One change after the other. */
   function change (wish) {
@@ -60,13 +65,14 @@ export function Access () {
     return turn.current
   }
 
+  const isRead = note !== undefined && readNote === note
   const facts = validation && { ...rightsOf(security), validation, party: seen?.isAdmin ?? false }
   const faults = facts ? faultsOf(facts) : []
-  return html`<div class="access" aria-busy=${isRead && note !== undefined ? null : 'true'}>
+  return html`<div class="access" aria-busy=${isRead ? null : 'true'}>
     <div class="head"><h2>${texts.sections.access}</h2><a href="#activity">${texts.sections.activity}</a></div>
     <p class="problem" role="alert">${problem}</p>
     ${facts && html`<${Rights} ...${{ security, facts, faults, change }} />`}
-    <${Stranger} ...${{ seen, faults, again: look }} />
+    <${Stranger} ...${{ seen, faults, again: () => look() }} />
     <${Tokens} />
   </div>`
 }

@@ -104,7 +104,7 @@ export function Rights ({ security, facts, faults, change }) {
  * cannot be removed here; confirm: asks before somebody is removed
  */
 function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = async () => true }) {
-  const own = words.groups[field]
+  const groupWords = words.groups[field]
   const [kind, setKind] = useState('names')
   const [name, setName] = useState('')
   const [busy, setBusy] = useState(false)
@@ -134,13 +134,13 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
     await change(type, value, false)
   }
 
-  const noneText = all.length ? '' : own.none
+  const noneText = all.length ? '' : groupWords.none
   const hint = !group ? words.groups.everybody : all.length > SHOWN ? words.groups.more(all.length - SHOWN) : noneText
-  return html`<div class="group" role="group" aria-label=${own.name}>
-    <h4>${own.name}</h4>
-    ${all.length > 0 && html`<ul class="chips" aria-label=${own.name}>
+  return html`<div class="group" role="group" aria-label=${groupWords.name}>
+    <h4>${groupWords.name}</h4>
+    ${all.length > 0 && html`<ul class="chips" aria-label=${groupWords.name}>
       ${all.slice(0, SHOWN).map(([type, value]) => html`<${Chip} key=${`${type} ${value}`}
-        ...${{ type, value, why: whyNot(type, value), label: own.remove(value) }}
+        ...${{ type, value, why: whyNot(type, value), label: groupWords.remove(value) }}
         remove=${() => remove(type, value)} />`)}
     </ul>`}
     ${hint && html`<${Hint}>${hint}<//>`}
@@ -157,7 +157,7 @@ function Group ({ field, group, change, whyNot = () => '', confirm: isMeant = as
         <input ref=${input} ...${plainInput} required maxlength="200" value=${name}
           onInput=${({ target }) => setName(target.value)} />
       </label>
-      <${Button} type="submit" busy=${busy}>${own.add}<//>
+      <${Button} type="submit" busy=${busy}>${groupWords.add}<//>
     </form>`}
   </div>`
 }

@@ -1,10 +1,10 @@
 // Activity: who changed what and when, the newest first, and how long that is kept.
 import { keptFrom } from '../../../core/activity.js'
 import { STORE_ID, isLayer } from '../../../core/ids.js'
-import { byName, date, time } from '../../format.js'
+import { date, time } from '../../format.js'
 import { html, useEffect, useState } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
-import { Button, Card, Filters, Hint, State } from '../parts.js'
+import { Button, Card, Filters, Hint, State, hasChoices, valuesOf } from '../parts.js'
 import { texts } from '../words.js'
 import { Keep } from './keep.js'
 import { changeText, labelOf } from './values.js'
@@ -21,26 +21,26 @@ export function Activity ({ place }) {
   const docs = useDocs('activity', 'store')
   const isRead = docs.known.has('store') && docs.known.has('activity')
   const ofPlace = isLayer(place) ? place : ''
-  const [wanted, setWanted] = useState({ layer: ofPlace, user: '', what: '' })
+  const [choices, setChoices] = useState({ layer: ofPlace, user: '', what: '' })
   const [most, setMost] = useState(ROWS)
-  useEffect(() => setWanted(before => ({ ...before, layer: ofPlace })), [ofPlace])
+  useEffect(() => setChoices(before => ({ ...before, layer: ofPlace })), [ofPlace])
 
   const from = keptFrom(docs.get(STORE_ID), couch.now())
   const all = docs.all('activity').filter(({ at }) => at >= from).sort(newestFirst)
-  const found = all.filter(doc => Object.entries(wanted).every(([field, value]) => !value || doc[field] === value))
-  const shownText = !all.length ? words.none : !found.length ? words.noMatch : words.found(found.length)
+  const shownDocs = all.filter(doc => hasChoices(doc, choices))
+  const shownText = !all.length ? words.none : !shownDocs.length ? words.noMatch : words.found(shownDocs.length)
   return html`<div class="activity-section" aria-busy=${isRead ? null : 'true'}>
     <p class="path"><a href="#access">${texts.sections.access}</a></p>
     <h2>${texts.sections.activity}</h2>
     <p class="hint lead">${words.lead}</p>
-    <${Filters} label=${words.filter} selects=${selectsOf(all, wanted)}
-      onChoose=${(field, value) => setWanted({ ...wanted, [field]: value })} />
+    <${Filters} label=${words.filter} selects=${selectsOf(all, choices)}
+      onChoose=${(field, value) => setChoices({ ...choices, [field]: value })} />
     <p class="hint" role="status">${isRead ? shownText : words.reading}</p>
     <div class="activity">
-      ${isRead && daysOf(found.slice(0, most)).map(([day, rows]) => html`<${Card} key=${day} head=${day}>
+      ${isRead && daysOf(shownDocs.slice(0, most)).map(([day, rows]) => html`<${Card} key=${day} head=${day}>
         <ol>${rows.map(doc => html`<${Row} key=${doc._id} doc=${doc} />`)}</ol>
       <//>`)}
-      ${found.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
+      ${shownDocs.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
     </div>
     <${Keep} isRead=${isRead} />
   </div>`
@@ -51,12 +51,11 @@ const newestFirst = (one, other) => {
   return one._id < other._id ? 1 : -1
 }
 
-function selectsOf (docs, wanted) {
-  const valuesOf = field => [...new Set([...docs.map(doc => doc[field]), wanted[field]].filter(Boolean))].sort(byName)
-  const plain = field => valuesOf(field).map(value => [value, value])
+function selectsOf (docs, choices) {
+  const plain = field => valuesOf(docs, field, choices[field]).map(value => [value, value])
   const options = { layer: plain('layer'), user: plain('user'), what: Object.entries(words.what) }
-  return Object.entries(options).map(([field, own]) => [
-    field, words.by[field], [['', words.all], ...own], wanted[field]
+  return Object.entries(options).map(([field, values]) => [
+    field, words.by[field], [['', words.all], ...values], choices[field]
   ])
 }
 

@@ -41,22 +41,22 @@ const editionsOf = (docs, layer) => docs.all('edition')
 /** The layers of a store, with how many editions each has. */
 function LayerTable ({ docs }) {
   const lineOf = useShellLine()
-  const [wanted, setWanted] = useState('')
+  const [searchText, setSearchText] = useState('')
   const all = rowsOf(docs)
-  const text = wanted.toLowerCase().trim()
-  const found = all.filter(({ layer, name }) => `${layer} ${name}`.toLowerCase().includes(text))
+  const text = searchText.toLowerCase().trim()
+  const matchingLayers = all.filter(({ layer, name }) => `${layer} ${name}`.toLowerCase().includes(text))
   return html`<div>
     <p class="path"><a href="#layers">${texts.sections.layers}</a></p>
     <div class="head">
       <h2>${texts.sections.editions}</h2>
       ${all.length > MANY && html`<input type="search" placeholder=${words.find} aria-label=${words.find}
-        onInput=${({ target }) => setWanted(target.value)} />`}
+        onInput=${({ target }) => setSearchText(target.value)} />`}
     </div>
     <p class="hint lead">${words.lead}</p>
     <div class="card">
       ${all.length
-        ? html`<${Table} title=${words.layers} rows=${found} none=${words.noMatch} keyOf=${({ layer }) => layer}
-            columns=${layerColumns} />`
+        ? html`<${Table} title=${words.layers} rows=${matchingLayers} none=${words.noMatch}
+            keyOf=${({ layer }) => layer} columns=${layerColumns} />`
         : html`<p>${words.noLayers}</p>
             <${Copy} text=${lineOf('load', 'FOLDER', '--layer', 'NAME', '--time', '2024-03-01')} />`}
     </div>

@@ -148,14 +148,14 @@ export function inputField ({ format = textFormat, isLong = false, placeholder, 
  */
 export function choiceField (about, options) {
   const keyOf = value => value === undefined || value === null ? '' : JSON.stringify(value)
-  const known = options.map(([value, text]) => [keyOf(value), text])
+  const choices = options.map(([value, text]) => [keyOf(value), text])
   return {
     ...about,
     show: keyOf,
     read: typed => typed === '' ? undefined : JSON.parse(typed),
     component: ({ typed, onType, problem, ...others }) => {
-      const isKnown = known.some(([key]) => key === typed)
-      const all = isKnown ? known : [...known, [typed, typed]] // of another program
+      const isKnown = choices.some(([key]) => key === typed)
+      const all = isKnown ? choices : [...choices, [typed, typed]] // of another program
       return html`<${FieldBox} ...${about} problem=${problem?.text} ...${others} control=${attributes => html`
         <select ...${attributes} value=${typed} onChange=${({ target }) => onType(target.value)}>
           ${all.map(([key, text]) => html`<option key=${key} value=${key} selected=${key === typed}>${text}</option>`)}

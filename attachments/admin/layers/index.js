@@ -27,15 +27,15 @@ function List () {
   const docs = useDocs('layer')
   const [isMaking, setMaking] = useState(false)
   const [isOrdering, setOrdering] = useState(false)
-  const [wanted, setWanted] = useState('')
+  const [searchText, setSearchText] = useState('')
   const [most, setMost] = useState(ROWS)
   const moving = useRef(Promise.resolve())
   const tiles = useAnswer(signal => countTiles(app.couch, signal), [app])
 
   const isKnown = docs.known.has('layer')
   const { all, groupOf } = sorted(docs)
-  const text = wanted.trim().toLowerCase()
-  const found = all.filter(doc => !text || textOf(doc).includes(text))
+  const text = searchText.trim().toLowerCase()
+  const matchingLayers = all.filter(doc => !text || textOf(doc).includes(text))
   const unsaved = unsavedOf(docs)
   const noneText = !isKnown ? words.reading : text ? words.noneFound : words.noLayers
 
@@ -54,7 +54,7 @@ function List () {
       <h2>${texts.sections.layers}</h2>
       <a href="#editions">${texts.sections.editions}</a>
       ${all.length > MANY && html`<input type="search" placeholder=${words.find} aria-label=${words.find}
-        onInput=${({ target }) => setWanted(target.value)} />`}
+        onInput=${({ target }) => setSearchText(target.value)} />`}
       ${all.length > 1 && html`<${Button} aria-pressed=${String(isOrdering)} onClick=${order}>
         ${isOrdering ? words.order.end : words.order.button}
       <//>`}
@@ -62,9 +62,9 @@ function List () {
     </div>
     ${isMaking && html`<${NewLayer} close=${() => setMaking(false)} />`}
     ${isOrdering && html`<${Hint}>${words.order.hint}<//>`}
-    ${!found.length && html`<p class="hint" role="status">${noneText}</p>`}
+    ${!matchingLayers.length && html`<p class="hint" role="status">${noneText}</p>`}
     <div class="layer-list">
-      ${groupsIn(found.slice(0, most), groupOf).map(([heading, rows]) => html`
+      ${groupsIn(matchingLayers.slice(0, most), groupOf).map(([heading, rows]) => html`
         ${heading && html`<h3 key="head ${heading}">${heading}</h3>`}
         <ul class="card" key="list ${heading}">
           ${rows.map(doc => html`<${Row} key=${doc.layer} doc=${doc} tiles=${tiles && (tiles.get(doc.layer) ?? 0)}
@@ -72,7 +72,7 @@ function List () {
             move=${isOrdering && move} />`)}
         </ul>`)}
     </div>
-    ${found.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
+    ${matchingLayers.length > most && html`<${Button} onClick=${() => setMost(most + ROWS)}>${texts.more}<//>`}
   </div>`
 }
 

@@ -1,12 +1,12 @@
 // What commands do in this store: what runs, what was interrupted, what ended. A killed command says "running" for ever
 // and changes no document, so the page looks again every few seconds.
 import { typedAgain } from '../../../core/work.js'
-import { byName, count, time } from '../../format.js'
+import { count, time } from '../../format.js'
 import { html, useInterval, useMemo, useState } from '../../html.js'
 import { useApp, useDocs, useStoreAddress } from '../app.js'
 import { Copy, shellLine } from '../command.js'
 import { confirm } from '../dialog.js'
-import { Button, Card, Filters, Fold, Hint, State, Table, fromNow } from '../parts.js'
+import { Button, Card, Filters, Fold, Hint, State, Table, fromNow, hasChoices, valuesOf } from '../parts.js'
 import { texts } from '../words.js'
 import { Copies } from './copies.js'
 import { amount, figures, follows, lasted, nameOf, origin, route, sortRuns, span, speed } from './runs.js'
@@ -109,17 +109,17 @@ function Remove ({ doc }) {
 
 /** What ended, and how: a table with filters. */
 function Ended ({ docs, isKnown }) {
-  const [wanted, setWanted] = useState({ command: '', layer: '', state: '' })
-  const shown = docs.filter(doc => Object.entries(wanted).every(([field, value]) => !value || doc[field] === value))
-  const selects = useMemo(() => Object.entries(wanted).map(([field, value]) => {
-    const values = new Set([...docs.map(doc => doc[field]), value].filter(Boolean))
-    const options = [...values].sort(byName).map(each => [each, field === 'state' ? words.states[each] ?? each : each])
+  const [choices, setChoices] = useState({ command: '', layer: '', state: '' })
+  const shown = docs.filter(doc => hasChoices(doc, choices))
+  const selects = useMemo(() => Object.entries(choices).map(([field, value]) => {
+    const options = valuesOf(docs, field, value)
+      .map(each => [each, field === 'state' ? words.states[each] ?? each : each])
     return [field, words.filters[field], [['', words.filters.all], ...options], value]
-  }), [docs, wanted])
+  }), [docs, choices])
   const none = isKnown ? words.ended.none : ''
   return html`<${Card} name="ended" head=${words.ended.head}>
     <${Hint}>${words.ended.lead}<//>
-    <${Filters} selects=${selects} onChoose=${(field, value) => setWanted({ ...wanted, [field]: value })} />
+    <${Filters} selects=${selects} onChoose=${(field, value) => setChoices({ ...choices, [field]: value })} />
     <p class="hint" role="status">${docs.length > 0 && shownWords(shown.length, docs.length)}</p>
     <${Table} title=${words.ended.head} rows=${shown} keyOf=${({ _id }) => _id} columns=${endedColumns}
       none=${docs.length ? words.ended.noneLike : none} />
