@@ -9,7 +9,7 @@ import { plainText } from '../core/text.js'
 
 export { createContext, render } from 'preact'
 export {
-  useCallback, useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState
+  useContext, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState
 } from 'preact/hooks'
 
 const shown = child => Array.isArray(child) ? child.map(shown) : typeof child === 'string' ? plainText(child) : child

@@ -1,5 +1,6 @@
 // The control room's door to CouchDB: the database of the store, and what an admin may know of its server. Everything
 // is asked with the session of who has signed in.
+import { shared } from '../../core/promises.js'
 import { databaseUrl } from '../store.js'
 import { words } from '../words.js'
 
@@ -78,9 +79,12 @@ export class Couch {
     return (await this.ask('/_session')).userCtx
   }
 
-  /** Whether the store is the embedded one, which has one admin and no users. @param {AbortSignal} [signal] */
-  isEmbedded (signal) {
-    return this.ask('/', { signal }).then(({ vendor }) => /embedded/.test(vendor?.name ?? ''), () => false)
+  /** What the server is: read once, as it does not change while a page is open. */
+  #readServer = shared(() => this.ask('/'))
+
+  /** Whether the store is the embedded one, which has one admin and no users. */
+  isEmbedded () {
+    return this.#readServer().then(({ vendor }) => /embedded/.test(vendor?.name ?? ''), () => false)
   }
 
   signIn (name, password) {

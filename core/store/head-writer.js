@@ -47,6 +47,7 @@ import { settleTiles } from './settle.js'
 export const ATTEMPTS = 8 // rounds of conflict before a tile is given up as contended
 const SMALL = 8000 // bytes of a tile up to which base64, as it is written again, is read faster than parts
 const MOST_SEEN = 16 // single writes that a head remembers of those that found it unchanged
+const WITHOUT_WRITE = new Set(['settle', 'taken', 'unchanged']) // actions of a step for which nothing is written
 
 export class HeadWriter {
   #hasBegun = false
@@ -110,7 +111,8 @@ export class HeadWriter {
     await this.#readStatements(tiles)
     const unclear = tiles.filter(tile => this.#mustSettle(tile))
     const steps = await this.#decide(tiles.filter(tile => !unclear.includes(tile)))
-    const writes = steps.filter(step => !this.#isDone(step, unclear))
+    const writes = steps.filter(({ action }) => !WITHOUT_WRITE.has(action))
+    for (const step of steps) this.#endWithoutWrite(step, unclear)
     const again = []
     const copies = await this.#copies(writes.filter(({ action }) => action === 'advance'), again)
     const copied = await this.#writeFirst(writes, copies, again)
@@ -134,17 +136,16 @@ export class HeadWriter {
   }
 
   /**
-   * Whether nothing is to be written for a step: its outcome is reported. A tile that must be settled is added to the
+   * Reports the outcome of a step for which nothing is to be written. A tile that must be settled is added to the
    * unclear ones. Example: the head shows the same image since an earlier time, and the step is "unchanged".
    */
-  #isDone ({ tile, action, head }, unclear) {
+  #endWithoutWrite ({ tile, action, head }, unclear) {
     if (action === 'settle') {
       tile.mustSettle = true
       unclear.push(tile)
     } else if (action === 'taken') this.#fail(tile, 'VERSION_TAKEN', { time: tile.time })
     // "unchanged" because an earlier try of ours got through although its answer did not
     else if (action === 'unchanged') this.report(tile, (tile.time === head?.time && tile.tried) || 'unchanged')
-    return ['settle', 'taken', 'unchanged'].includes(action)
   }
 
   /** Without those whose head has another revision than expected. */

@@ -87,7 +87,7 @@ export class Look {
     const { couch, user, docs } = this.#app
     const { signal } = this.#stop
     const seen = this.#seen
-    seen.isEmbedded ??= await couch.isEmbedded(signal)
+    seen.isEmbedded ??= await couch.isEmbedded()
     seen.state = await readState(couch, user, signal)
     const { index } = seen.state
     const isOld = performance.now() - this.#slowAt > pauses.again
