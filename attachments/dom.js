@@ -6,7 +6,7 @@ export const button = (label, act, attributes) => element(
   'button', { type: 'button', ...attributes, on: { click: act } }, label
 )
 
-const icons = {
+export const icons = {
   close: 'M6 6l12 12M18 6 6 18',
   download: 'M12 4v11M7 10.5 12 15.5 17 10.5M5 19.5h14',
   find: 'M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12M15 15l5 5',

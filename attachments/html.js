@@ -4,7 +4,7 @@
 //   const Greeting = ({ name }) => html`<p class="hint">Hello, ${name}</p>`
 import htm from 'htm'
 import { h as create } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import { plainText } from '../core/text.js'
 
 export { createContext, render } from 'preact'
@@ -39,4 +39,16 @@ export function useInterval (run, pause) {
     const timer = setInterval(() => { if (!document.hidden) latest.current() }, pause)
     return () => clearInterval(timer)
   }, [pause])
+}
+
+/**
+ * Draws a component again whenever one of these events happens.
+ * @param {{on: Function, off: Function}} target @param {string} names
+ */
+export function useEvents (target, names) {
+  const [, redraw] = useReducer(count => count + 1, 0)
+  useEffect(() => {
+    target.on(names, redraw)
+    return () => target.off(names, redraw)
+  }, [target, names])
 }

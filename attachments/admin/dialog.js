@@ -1,42 +1,8 @@
-// Questions that wait for an answer, in the dialog of the browser.
-import { html, render, useLayoutEffect, useRef, useState } from '../html.js'
-import { Button, plainInput } from './parts.js'
+// Asks before something is done.
+import { Dialog, ask } from '../dialog.js'
+import { html, useState } from '../html.js'
+import { Button, plainInput } from '../parts.js'
 import { texts } from './words.js'
-
-/** label: its name for those who hear it; onCancel: Escape was pressed */
-export function Dialog ({ label, onCancel, children, ...others }) {
-  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null))
-  useLayoutEffect(() => { if (!dialog.current?.open) dialog.current?.showModal() })
-  useLayoutEffect(() => {
-    const node = dialog.current
-    return () => node?.close() // gives the focus back
-  }, [])
-  const cancel = event => {
-    event.preventDefault()
-    onCancel?.()
-  }
-  // the browser may close it without asking: Escape, twice
-  return html`<dialog ref=${dialog} aria-label=${label} onCancel=${cancel} onClose=${() => onCancel?.()} ...${others}>
-    ${children}
-  </dialog>`
-}
-
-/**
- * Shows a component until it calls `close` with an answer.
- * @template T @param {any} component @param {Record<string, any>} props @returns {Promise<T>}
- */
-export function ask (component, props) {
-  return new Promise(resolve => {
-    const place = document.createElement('div')
-    const close = answer => {
-      render(null, place)
-      place.remove()
-      resolve(answer)
-    }
-    document.body.append(place)
-    render(html`<${component} ...${props} close=${close} />`, place)
-  })
-}
 
 /**
  * Asks before something is done. What destroys something is not what Enter does at first.

@@ -2,33 +2,13 @@
 import { byName } from '../format.js'
 import { locale } from '../words.js'
 import { html, useState } from '../html.js'
+import { Button, Hint, Select } from '../parts.js'
 import { texts } from './words.js'
-
-/** A button whose focus stays while it is busy: one that is disabled would lose it. */
-export function Button ({
-  kind = 'secondary', type = 'button', busy = false, onClick = () => {}, children, ...others
-}) {
-  const act = event => {
-    if (!busy) return onClick(event)
-    event.preventDefault()
-  }
-  return html`<button type=${type} class=${kind} aria-disabled=${busy ? 'true' : null} onClick=${act} ...${others}>
-    ${children}
-  </button>`
-}
 
 export const Card = ({ name = '', head, children }) => html`<section class="card ${name}">
   <h3>${head}</h3>
   ${children}
 </section>`
-
-export const Hint = ({ children, ...others }) => html`<p class="hint" ...${others}>${children}</p>`
-
-/** What somebody may open. It stays open when the page is drawn again. */
-export const Fold = ({ head, children, ...others }) => html`<details ...${others}>
-  <summary>${head}</summary>
-  ${children}
-</details>`
 
 /** What stands between backquotes is code. */
 export const WithCode = ({ text }) => text.split('`').map((piece, at) => at % 2 ? html`<code>${piece}</code>` : piece)
@@ -82,15 +62,6 @@ export const Filters = ({ label, selects, onChoose }) => html`<form
     <${Select} options=${options} value=${value} onChange=${chosen => onChoose(name, chosen)} />
   </label>`)}
 </form>`
-
-/** options: value and text */
-export const Select = ({ options, value, onChange, ...others }) => html`<select
-  value=${value} onChange=${event => onChange(event.target.value)} ...${others}>
-  ${options.map(([each, text]) => html`<option key=${each} value=${each} selected=${each === value}>${text}</option>`)}
-</select>`
-
-/** Text inputs that nothing corrects. */
-export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: 'none', spellcheck: false }
 
 const UNITS = /** @type {[Intl.RelativeTimeFormatUnit, number][]} */ ([
   ['year', 365.25 * 86400e3], ['month', 30.44 * 86400e3], ['day', 86400e3], ['hour', 3600e3], ['minute', 60e3]

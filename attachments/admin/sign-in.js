@@ -1,6 +1,6 @@
 // Signing in with a name and a password of CouchDB. The password goes to CouchDB only, which answers with a session.
 import { html, useRef, useState } from '../html.js'
-import { Button, Hint } from './parts.js'
+import { Button, Hint } from '../parts.js'
 import { texts } from './words.js'
 
 const words = texts.signIn

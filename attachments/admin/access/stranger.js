@@ -1,7 +1,8 @@
 // What somebody sees who has no name: asked for without the session of this browser. Nothing is written.
 import { html } from '../../html.js'
 import { databaseUrl } from '../../store.js'
-import { Button, Hint, State } from '../parts.js'
+import { Button, Hint } from '../../parts.js'
+import { State } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.access.stranger

@@ -5,7 +5,7 @@ import { breathe } from '../../dom.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp, useDocs } from '../app.js'
 import { Clash, save } from '../edit.js'
-import { Button, Hint } from '../parts.js'
+import { Button, Hint } from '../../parts.js'
 import { record } from '../record.js'
 import { texts } from '../words.js'
 

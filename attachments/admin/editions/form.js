@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
 import { Clash, save } from '../edit.js'
-import { Button } from '../parts.js'
+import { Button } from '../../parts.js'
 import { fieldsBetween, record } from '../record.js'
 import { texts } from '../words.js'
 

@@ -1,7 +1,7 @@
 // Two people have changed one field: shows both values, and asks which one stays.
 import { html, useRef } from '../../html.js'
-import { Dialog, ask } from '../dialog.js'
-import { Button } from '../parts.js'
+import { Dialog, ask } from '../../dialog.js'
+import { Button } from '../../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.layers.clash

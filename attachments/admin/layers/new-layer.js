@@ -2,7 +2,7 @@
 import { layerDocument } from '../../../core/layer-document.js'
 import { html, useEffect, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
-import { Button } from '../parts.js'
+import { Button } from '../../parts.js'
 import { fieldsBetween, record } from '../record.js'
 import { texts } from '../words.js'
 import { inputField } from './fields.js'

@@ -2,7 +2,7 @@
 import { html } from '../../html.js'
 import { useApp, useShellLine } from '../app.js'
 import { Copy, shellLine } from '../command.js'
-import { Hint } from '../parts.js'
+import { Hint } from '../../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.layers.privacy

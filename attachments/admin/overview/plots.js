@@ -3,7 +3,8 @@
 import { count, size } from '../../format.js'
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../../html.js'
 import { locale } from '../../words.js'
-import { Card, Fold, Hint, Table } from '../parts.js'
+import { Fold, Hint } from '../../parts.js'
+import { Card, Table } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.overview.growth

@@ -5,7 +5,8 @@ import { PREFIX } from '../../../core/mirror/checkpoint.js'
 import { time } from '../../format.js'
 import { html, useEffect, useInterval, useRef, useState } from '../../html.js'
 import { useApp } from '../app.js'
-import { Card, Hint, Table } from '../parts.js'
+import { Hint } from '../../parts.js'
+import { Card, Table } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.work.copies

@@ -4,7 +4,8 @@ import { byName } from '../../format.js'
 import { html, useState } from '../../html.js'
 import { useDocs, useStoreAddress } from '../app.js'
 import { Copy, shellLine } from '../command.js'
-import { Card, Hint, Select, plainInput } from '../parts.js'
+import { Hint, Select, plainInput } from '../../parts.js'
+import { Card } from '../parts.js'
 import { texts } from '../words.js'
 
 const words = texts.work.start
