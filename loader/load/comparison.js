@@ -1,9 +1,9 @@
 // What a load compares its tiles with, and what it has to look at again when it is done.
 import { batchesOf } from '../../core/lists.js'
-import { parseTileId } from '../../core/index.js'
+import { parseTileId, tileId } from '../../core/index.js'
 import { canContinue } from '../../core/feed-position.js'
 import { fingerprint } from '../../core/fingerprint.js'
-import { GONE, TileSet, contentOf, placeOfTile } from '../../core/store/blocks.js'
+import { GONE, TileSet, contentOf, placeOfTile, tilesOfPlace } from '../../core/store/blocks.js'
 import { takesOut } from '../../core/store/statements.js'
 import { settleAll, tilesOf } from '../store/settle.js'
 import { baselineDefaults, feedPositionOf, tilesSince, trustedNow, writesBetween } from './baseline.js'
@@ -139,7 +139,8 @@ export class Comparison {
     const isNews = record => record.run !== run && this.records.get(record.id) !== statements.records.get(record.id)
     const news = [...statements.manifests, ...statements.removals].filter(isNews)
     const taken = await this.#takenTiles(run, news, withdraw)
-    if (changed?.size !== 0 || news.length) await this.#settle({ run, changed, news, isSelected, again })
+    const hasForeign = changed?.size !== 0 || news.length > 0 || statements.limits.isPart
+    if (hasForeign) await this.#settle({ run, changed, news, isSelected, again })
     const baseline = isAlone && !taken.length ? await this.#baseline(run, now) : undefined
     // the other load may have withdrawn its tile since: then that load is the one that is refused
     if (taken.length) await statements.refresh()
@@ -217,6 +218,7 @@ export class Comparison {
       !changed || changed.has(id) || news.some(record => isTouchedBy(record, id, parseTileId(id)))
     const touched = async function * () {
       for await (const id of tilesOf(statements, ownManifest)) if (isTouched(id)) yield id
+      if (statements.limits.isPart) yield * tilesOfSharedBlocks(statements, ownManifest)
       if (!ownManifest.complete) return
       // all other tiles in its area are gone
       const isSilent = id => { const { z, x, y } = parseTileId(id); return isSelected(z, x, y) }
@@ -236,5 +238,20 @@ export class Comparison {
     })
     // their bytes went with what was removed meanwhile: the source has them
     if (unknown.size) await again((z, x, y) => unknown.has(`${layer}:${z}:${x}:${y}`), [...unknown])
+  }
+}
+
+/**
+ * The tiles of all places outside the mirrored parts at which another manifest names a block of this one. Blocks are
+ * named by their bytes: this load has written a block that the mirror left out, so the other manifest counts there now.
+ * @returns {AsyncGenerator<string>} ids of heads
+ */
+async function * tilesOfSharedBlocks (statements, ownManifest) {
+  const others = statements.manifests.filter(manifest => manifest !== ownManifest)
+  for (const [place, names] of Object.entries(await statements.blocksOf(ownManifest))) {
+    if (statements.limits.hasBlocks(place)) continue
+    const namesOfOthers = await Promise.all(others.map(manifest => statements.namesAt(manifest, place)))
+    if (!namesOfOthers.flat().some(name => names.includes(name))) continue
+    for (const { z, x, y } of tilesOfPlace(place)) yield tileId(statements.layer, z, x, y)
   }
 }

@@ -96,6 +96,15 @@ onEachStore('the limits of a store', backend => {
     assert.equal(await target.couch.get('limits:osm'), undefined)
   })
 
+  it('a block that a load shares with a mirrored edition settles its place', async () => {
+    await edition(source, 2019, [[FAR, 1], [BESIDE, 2]])
+    await edition(source, 2021, [[NEAR, 1]])
+    await fetchPart({ area: WEST })
+    await edition(target, 2020, [[FAR, 1], [BESIDE, 2]]) // the same block as that of 2019, which was not mirrored
+    assert.deepEqual(await faultsOf(target), {})
+    assert.deepEqual(await Promise.all([FAR, BESIDE].map(tile => shown(target, tile, '2019'))), [1, 2])
+  })
+
   it('an area of many points is noted as well, and one of too many is refused before anything is copied', async () => {
     await edition(source, 2021, [[FAR, 1], [NEAR, 1]])
     const west = count => {

@@ -3,7 +3,10 @@
 // A statement is a tile, a time, a content (null: there is none) and a run; a later run is greater. A complete edition says of every
 // other tile that there is none. What a removal names is taken out, of all runs before it.
 
-/** @typedef {{tiles: Record<string, number | null>, complete?: boolean, time: string, run: number}} LayerStatements by one run */
+/**
+ * @typedef {{tiles: Record<string, number | null>, complete?: boolean, isSingle?: boolean, time: string, run: number}} LayerStatements
+ *   by one run; isSingle: it was a single write, which has no blocks
+ */
 /** @typedef {{time?: string, tile?: string, run: number}} Removed an edition, or all that was said of a tile */
 /** @typedef {(tile: string) => boolean} Part which tiles belong to a part of the map */
 
@@ -20,7 +23,10 @@ export class Model {
   since = ''
 
   /** @param {number} run @param {Omit<LayerStatements, 'run'>} what */
-  say (run, what) { this.said.set(run, { ...what, run }) }
+  say (run, what) {
+    this.said.set(run, { ...what, run })
+    this.#shareBlocks()
+  }
 
   /** @param {number} run @param {Omit<Removed, 'run'>} what */
   remove (run, what) { this.removed.set(run, { ...what, run }) }
@@ -63,6 +69,23 @@ export class Model {
     }
     for (const [run, one] of other.removed) this.removed.set(run, one)
     if (other.since > this.since) this.since = other.since
+    this.#shareBlocks()
+  }
+
+  /**
+   * Blocks are named by their bytes. Where a part of a run lacks a block, and another run has the same one here, the
+   * statements of both are known.
+   */
+  #shareBlocks () {
+    for (const [run, parts] of this.parts) {
+      const statements = /** @type {LayerStatements} */ (this.said.get(run))
+      for (const zoom of new Set(Object.keys(statements.tiles).map(zoomOf))) {
+        const block = blockOf(statements, zoom)
+        const isSame = other => other.run !== run && !other.isSingle && blockOf(other, zoom) === block
+        const isHere = other => !this.parts.has(other.run)
+        if (!statements.isSingle && this.standing.some(other => isSame(other) && isHere(other))) parts.push(tile => zoomOf(tile) === zoom)
+      }
+    }
   }
 
   /** What a copy of it says: nothing of what was removed. */
@@ -86,3 +109,8 @@ export class Model {
     return best?.tiles[tile] ?? null
   }
 }
+
+const zoomOf = tile => tile.split('/')[0]
+
+/** The tiles of a zoom that a run has statements about: at most 64 x 64 of them, so they are one block. */
+const blockOf = ({ tiles }, zoom) => JSON.stringify(Object.entries(tiles).filter(([tile]) => zoomOf(tile) === zoom).sort())

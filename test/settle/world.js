@@ -114,7 +114,7 @@ export class World {
     const content = image === null ? { gone: true } : { bytes: png(image) }
     const { failed } = await this.#do(at, kill, store => store.write([{ ...version, ...content }]))
     assert.equal(failed, 0)
-    model.say(run, { time, tiles: { [name]: image } })
+    model.say(run, { time, isSingle: true, tiles: { [name]: image } })
   }
 
   async _remove ({ at, which, kill }, { free, run, model }) {
