@@ -61,56 +61,51 @@ const WITHDRAWN = 5000 // tiles in one document
  * @param {LoadOptions} options
  */
 export async function load (store, source, {
-  layer, time, title, ttl, complete = false, bbox, area: given = bbox && parseArea({ bbox }), zooms, fields, of, same,
-  anySize,
-  onBegin, onFirstTiles, ...writing
+  layer, time, title, ttl, complete = false, bbox, area: areaOption = bbox && parseArea({ bbox }), zooms, fields, of,
+  same, anySize, onBegin, onFirstTiles, ...writing
 }) {
   checkLayer(layer)
-  const { name } = source
-  const setting = same === undefined ? {} : { same: checkSame(same) }
+  const sameSetting = same === undefined ? {} : { same: checkSame(same) }
   checkComplete(source, complete)
   if (!source.diff && await isEmpty(source)) throw emptySource(source)
   await refuseOutdated(store)
   const begun = now()
   const when = time ? startOf(time) : source.time ?? begun
-  const timeFrom = /** @type {TimeFrom} */ (time ? 'option' : source.time ? 'source' : 'clock')
-  // fields of the source fill gaps; those of the operator count
-  const own = /** @type {Record<string, any>} */ ({ ...fields, ...(ttl !== undefined && { ttl }) })
-  const isNew = !await store.couch.get(layerId(layer))
-  /** @type {Record<string, any>} */
-  let stored = {}
-  const { grid } = source.fields ?? {}
-  // a layer that has tiles does not change its grid: defineLayer refuses it
-  const describeLayer = found =>
-    ({ ...source.fields, ...(stored = found), ...(grid !== undefined && { grid }), ...own })
-  const doc = await store.defineLayer(layer, describeLayer)
+  const timeFrom = timeOrigin(time, source)
+  const optionFields = /** @type {Record<string, any>} */ ({ ...fields, ...(ttl !== undefined && { ttl }) })
+  const layerBefore = await store.couch.get(layerId(layer))
+  const describeLayer = stored => withFields(stored, source.fields, optionFields)
+  const layerDoc = await store.defineLayer(layer, describeLayer)
   const { signal, onProgress } = writing
   const layers = new StatementsByLayer(store.couch, signal)
   const statements = layers.of(layer)
   const [editions] = await Promise.all([editionDocuments(store.couch, layer), statements.open()])
-  const before = editions.find(edition => edition.time === when)
+  const editionBefore = editions.find(edition => edition.time === when)
   const run = newRun([statements.lastRun, ...editions.map(edition => edition.run ?? '')].sort().at(-1))
   // an earlier run may have been killed after its manifest, before it looked at what others did meanwhile
   const isPublished = statements.manifests.some(manifest => manifest.time === when)
-  const from = before && !before.finished && isPublished ? before.from ?? {} : undefined
+  const isInterrupted = editionBefore && !editionBefore.finished && isPublished
+  const resumedFrom = isInterrupted ? editionBefore.from ?? {} : undefined
   const manifest = new ManifestWriter(store.couch, { layer, time: when, run, signal })
   const hasOthers = editions.some(edition => edition.time !== when && edition.finished)
-  const area = given?.in(gridOf(doc))
-  const layerBounds = hasOthers ? stored.bounds : undefined
-  const georeference = new Georeference(source, { grid: gridOf(doc), layerBounds })
-  const how = same === undefined ? doc.same : setting.same
-  const sameTiles = how ? await SameTiles.open(store, {
-    layer, same: how, time: when, signal, isKnown: tile => comparison?.trusted && comparison.isKnown(tile)
-  }) : undefined
-  const isListed = (own.vector_layers ?? source.fields?.vector_layers)?.length && doc.vector_layers?.length
-  const sourceLayers = isListed ? undefined : new SourceLayers()
+  const grid = gridOf(layerDoc)
+  const area = areaOption?.in(grid)
+  const georeference = new Georeference(source, { grid, layerBounds: hasOthers ? layerBefore?.bounds : undefined })
+  const { same: sameAs } = { ...layerDoc, ...sameSetting }
+  const isKnown = tile => comparison?.trusted && comparison.isKnown(tile)
+  const sameTiles = sameAs
+    ? await SameTiles.open(store, { layer, same: sameAs, time: when, signal, isKnown })
+    : undefined
+  const describedLayers = optionFields.vector_layers ?? source.fields?.vector_layers
+  const isDescribed = describedLayers?.length && layerDoc.vector_layers?.length
+  const sourceLayers = isDescribed ? undefined : new SourceLayers()
   const reader = new SourceReader(store, source, {
     same: sameTiles,
     sourceLayers,
-    layer: doc,
+    layer: layerDoc,
     time: when,
     complete,
-    again: Boolean(before),
+    again: Boolean(editionBefore),
     anySize,
     signal,
     georeference,
@@ -120,26 +115,25 @@ export async function load (store, source, {
   let comparison = /** @type {any} */ (undefined)
   try {
     await reader.begin()
-    if (same !== undefined) await store.defineLayer(layer, setting)
-    const position = from ?? await feedPositionOf(store.couch, signal)
+    if (same !== undefined) await store.defineLayer(layer, sameSetting)
+    const from = resumedFrom ?? await feedPositionOf(store.couch, signal)
     await store.putEdition(layer, when, {
-      ...(title && { title }), source: name, complete, started: begun, finished: undefined, run, of, from: position
+      ...(title && { title }), source: source.name, complete, started: begun, finished: undefined, run, of, from
     })
     // a load that stored nothing may have removed the layer before it saw this edition (undo.js)
     if (!await store.couch.get(layerId(layer))) await store.defineLayer(layer, describeLayer)
-    comparison = await Comparison.begin(store, { layer, time: when, statements, editions, from, signal })
+    const compared = { layer, time: when, statements, editions, from: resumedFrom, signal }
+    comparison = await Comparison.begin(store, compared)
     const warnings = await futureWarnings(store.couch, { layer, time: when, editions, signal })
     onBegin?.({ layer, time: when, timeFrom, warnings })
-    let areFirst = Boolean(onFirstTiles)
+    const reportWhere = where =>
+      onFirstTiles?.({ layer, time: when, where, warnings: georeference.warnings({ layer, time: when }) })
+    const reportFirst = onFirstTiles && firstTilesReporter(georeference, reportWhere)
     const options = {
       ...writing,
-      onProgress (done, tuner) {
-        const first = areFirst && done.tiles > done.failed ? georeference.describe(done.types) : undefined
-        if (first) {
-          areFirst = false
-          onFirstTiles?.({ layer, time: when, where: first, warnings: georeference.warnings({ layer, time: when }) })
-        }
-        onProgress?.(done, tuner)
+      onProgress (summary, tuner) {
+        reportFirst?.(summary)
+        onProgress?.(summary, tuner)
       },
       stored: begun,
       run,
@@ -176,13 +170,15 @@ export async function load (store, source, {
     })
     for (const tile of taken) refuse(tile, { time: when, summary, onFailure: writing.onFailure })
     const { types, failures, documents, ...counts } = summary
-    await store.defineLayer(layer, found => {
-      const widened = widen(found, georeference.extent, summary)
+    const widenLayer = stored => {
+      const widened = widen(stored, georeference.extent, summary)
       return sourceLayers?.complete(widened) ?? widened
-    }, { isThere: true })
-    const edition = await store.putEdition(layer, when, editionOf(before, counts, begun, { ...published, baseline }))
+    }
+    await store.defineLayer(layer, widenLayer, { isThere: true })
+    const editionFields = editionOf(editionBefore, counts, begun, { ...published, baseline })
+    const edition = await store.putEdition(layer, when, editionFields)
     if (!await store.couch.get(layerId(layer))) throw new TilecouchError('LAYER_GONE', { layer })
-    if (isNew && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
+    if (!layerBefore && summary.failed === summary.tiles) await dropEmptyLayer(store, layer, run)
     const { ignored } = source
     const where = georeference.describe(types)
     warnings.push(...georeference.warnings({ layer, time: when, types }))
@@ -199,10 +195,37 @@ export async function load (store, source, {
     }
   } catch (error) {
     if (error.summary) reader.count(error.summary)
-    if (isNew) await dropEmptyLayer(store, layer, run).catch(() => {}) // the first error is the one to report
+    // the first error is the one to report
+    if (!layerBefore) await dropEmptyLayer(store, layer, run).catch(() => {})
     throw error
   } finally {
     await reader.close()
+  }
+}
+
+/** @returns {TimeFrom} */
+function timeOrigin (time, source) {
+  if (time) return 'option'
+  return source.time ? 'source' : 'clock'
+}
+
+/**
+ * A layer document with the fields of a source and of the options. Those of the source fill gaps; those of the options
+ * count. The grid of the source replaces that of the layer: defineLayer refuses it for a layer that has tiles.
+ */
+function withFields (stored, sourceFields = {}, optionFields) {
+  const { grid } = sourceFields
+  return { ...sourceFields, ...stored, ...(grid !== undefined && { grid }), ...optionFields }
+}
+
+/** Reports once where the first tiles lie that were written. @returns {(summary: any) => void} */
+function firstTilesReporter (georeference, report) {
+  let isReported = false
+  return ({ tiles, failed, types }) => {
+    const where = !isReported && tiles > failed ? georeference.describe(types) : undefined
+    if (!where) return
+    isReported = true
+    report(where)
   }
 }
 
