@@ -1,0 +1,122 @@
+/* global document, innerWidth, getComputedStyle, NodeFilter -- of the page, in functions that run there */
+// Finds text of controls that is cut off, or that covers other text.
+//
+//   assert.deepEqual(await checkFits(page, '.card.offline'), [])
+
+/**
+ * Text of buttons, selects, labels, headings, links and badges of a part of a page that somebody cannot read. Text that
+ * is hidden, or that somebody reaches by scrolling down, is in order.
+ * @param {import('playwright-core').Page} page
+ * @param {string} [within] selector of the part
+ * @returns {Promise<string[]>} such as `cut off: button.primary “Download”`
+ */
+export const checkFits = (page, within = 'body') => page.evaluate(findOffenders, within)
+
+/** Runs in the page. @param {string} within @returns {string[]} */
+function findOffenders (within) {
+  const CONTROLS = 'button, select, label, summary, legend, a, h2, h3, th, dt, strong, em, ' +
+    'input[type="number"], input[type="date"], [class*="badge"], [class*="state"], .mark, .title'
+  const SLACK = 1.5 // pixels: boxes have fractions of pixels
+  const OVERLAP = 3 // pixels in both directions from which two texts count as one over the other: lines have gaps
+
+  const name = node => {
+    const classes = [...node.classList].map(each => `.${each}`).join('')
+    const text = (node.getAttribute('aria-label') || node.value || node.textContent).trim().replace(/\s+/g, ' ')
+    return `${node.localName}${classes} “${text.slice(0, 60)}”`
+  }
+
+  const ancestors = node => {
+    const list = []
+    for (let each = node.parentElement; each && each !== document.body; each = each.parentElement) list.push(each)
+    return list
+  }
+
+  // texts for screen readers are clipped on purpose
+  const isShown = node => node.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
+    [node, ...ancestors(node)].every(each => getComputedStyle(each).clipPath === 'none')
+
+  const stickyPart = node => [node, ...ancestors(node)].find(each => getComputedStyle(each).position === 'sticky')
+
+  /** Boxes of the lines of text in a control. */
+  const linesOf = control => {
+    const walker = document.createTreeWalker(control, NodeFilter.SHOW_TEXT)
+    const lines = []
+    while (walker.nextNode()) {
+      const text = walker.currentNode
+      if (!text.textContent?.trim() || !text.parentElement || !isShown(text.parentElement)) continue
+      if (text.parentElement.closest('option')) continue
+      const range = document.createRange()
+      range.selectNodeContents(text)
+      lines.push(...[...range.getClientRects()].filter(({ width }) => width > 0))
+    }
+    return lines
+  }
+
+  /** Whether the value of a field is wider than the field, which a browser cuts off. */
+  const isTooNarrow = field => {
+    const copy = /** @type {HTMLElement} */ (field.cloneNode(true))
+    if (field.localName === 'select') {
+      const option = field.selectedOptions[0]?.cloneNode(true)
+      copy.replaceChildren(...option ? [option] : [])
+    }
+    copy.style.cssText += '; position: absolute; width: max-content; min-width: 0; max-width: none; visibility: hidden'
+    field.parentElement.append(copy)
+    const width = copy.getBoundingClientRect().width
+    copy.remove()
+    return width > field.getBoundingClientRect().width + SLACK
+  }
+
+  const isCut = control => {
+    if (control.matches('select, input[type="date"]')) return isTooNarrow(control)
+    const isInline = getComputedStyle(control).display === 'inline'
+    if (!isInline && control.scrollWidth > control.clientWidth + SLACK) return true
+    const boxes = ancestors(control).filter(each => getComputedStyle(each).overflowX !== 'visible')
+      .map(each => each.getBoundingClientRect())
+    return linesOf(control).some(line => {
+      const isOutside = box => line.left < box.left - SLACK || line.right > box.right + SLACK
+      return isOutside({ left: 0, right: innerWidth }) || boxes.some(isOutside)
+    })
+  }
+
+  /** Whether a place is in sight, and not scrolled away. */
+  const isInSight = (control, { x, y }) => x > 0 && x < innerWidth && y > 0 && y < document.documentElement.clientHeight &&
+    ancestors(control).every(each => {
+      if (getComputedStyle(each).overflowY === 'visible') return true
+      const box = each.getBoundingClientRect()
+      return y > box.top && y < box.bottom && x > box.left && x < box.right
+    })
+
+  /** What lies over the text of a control; nothing where somebody can scroll the control away from under it. */
+  const coverOf = control => {
+    if (getComputedStyle(control).pointerEvents === 'none') return undefined
+    for (const line of linesOf(control)) {
+      const middle = { x: line.left + line.width / 2, y: line.top + line.height / 2 }
+      const top = isInSight(control, middle) ? document.elementFromPoint(middle.x, middle.y) : null
+      if (!top || top.contains(control) || control.contains(top) || top.closest('label')?.contains(control)) continue
+      if (stickyPart(top) === stickyPart(control)) return top
+    }
+  }
+
+  const isOver = (one, other) =>
+    Math.min(one.right, other.right) - Math.max(one.left, other.left) > OVERLAP &&
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > OVERLAP
+
+  const controls = [...document.querySelectorAll(within)]
+    .flatMap(part => [...part.querySelectorAll(CONTROLS)]).filter(isShown)
+  const offenders = new Set(controls.filter(isCut).map(control => `cut off: ${name(control)}`))
+  for (const control of controls) {
+    const cover = coverOf(control)
+    if (cover) offenders.add(`covered: ${name(control)} by ${name(cover)}`)
+  }
+  const texts = controls.map(control => ({ control, lines: linesOf(control), sticky: stickyPart(control) }))
+  for (const [index, one] of texts.entries()) {
+    for (const other of texts.slice(index + 1)) {
+      const isNested = one.control.contains(other.control) || other.control.contains(one.control)
+      if (isNested || one.sticky !== other.sticky) continue
+      if (one.lines.some(line => other.lines.some(each => isOver(line, each)))) {
+        offenders.add(`one over the other: ${name(one.control)} and ${name(other.control)}`)
+      }
+    }
+  }
+  return [...offenders].sort()
+}
