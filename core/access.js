@@ -31,7 +31,8 @@ export function rightsOf (security) {
 export function withRights (security, { public: opens, readers, writers, admins }) {
   const { tilecouch: own = {}, ...others } = security
   const { writers: stored, closed, ...rest } = own
-  const named = writers === undefined ? stored : writers === null ? undefined : lists(writers)
+  const given = writers ? lists(writers) : undefined
+  const named = writers === undefined ? stored : given
   const closes = opens === false || readers !== undefined
   const isClosed = closes || (!opens && !isOpen(security))
   const isMarked = closes || (closed && isClosed)

@@ -75,7 +75,8 @@ function shown (value, name) {
   if (value === undefined || value === null) return undefined
   const isDeep = !isShallow(value, DEPTH)
   const open = isDeep ? undefined : hide(value, name)
-  const json = isDeep ? hide(JSON.stringify(value), name) : typeof open === 'string' ? open : JSON.stringify(open)
+  const text = typeof open === 'string' ? open : JSON.stringify(open)
+  const json = isDeep ? hide(JSON.stringify(value), name) : text
   return isDeep || json.length > activityDefaults.value ? `${json.slice(0, activityDefaults.value - 1)}…` : open
 }
 

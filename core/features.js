@@ -120,8 +120,9 @@ export class FeatureDiff {
    * @param {Uint8Array} [after]
    */
   add (tile, before, after) {
-    const earlier = before ? readFeatures(before) : new Map()
-    const later = before === after ? earlier : after ? readFeatures(after) : new Map()
+    const read = bytes => bytes ? readFeatures(bytes) : new Map()
+    const earlier = read(before)
+    const later = before === after ? earlier : read(after)
     for (const name of new Set([...earlier.keys(), ...later.keys()])) {
       if (!this.#layers.has(name)) this.#layers.set(name, { joined: new Map(), same: new Set(), loose: [] })
       this.#compare(name, earlier.get(name) ?? [], later.get(name) ?? [], tile)
@@ -238,9 +239,14 @@ function addPart (parts, feature, { z, x, y }) {
   if (own.length) parts.set(kind, [...parts.get(kind) ?? [], ...own])
 }
 
+function changeBetween (old, now) {
+  if (!old) return 'added'
+  return now ? 'changed' : 'removed'
+}
+
 /** @param {string} name @param {number | undefined} id @param {any[]} sides attributes @param {Parts} parts */
 function difference (name, id, [old, now], parts) {
-  const change = !old ? 'added' : !now ? 'removed' : 'changed'
+  const change = changeBetween(old, now)
   const entries = Object.entries(now ?? old).map(([key, value]) => [OWN.includes(key) ? `_${key}` : key, value])
   const properties = { change, source_layer: name, ...(change === 'changed' && { before: { ...old } }) }
   return /** @type {Difference} */ ({

@@ -201,7 +201,10 @@ export function parseTilePath (text) {
 }
 
 /** Byte order, as in CouchDB's primary index: ids are ASCII, so the order of code units is the order of bytes. */
-export const compareIds = (a, b) => a < b ? -1 : a > b ? 1 : 0
+export function compareIds (a, b) {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
 
 /**
  * Order of zooms or columns among themselves in ids. They are followed by a colon there, which sorts after every

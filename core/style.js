@@ -195,7 +195,8 @@ export function defaultStyle (doc, options) {
   var theme = options && options.theme === 'dark' ? /** @type {const} */ ('dark') : /** @type {const} */ ('light')
   var isTerrain = doc.encoding === 'terrarium' || doc.encoding === 'mapbox'
   var isVector = doc.format === 'pbf'
-  var source = /** @type {Record<string, any>} */ ({ type: isVector ? 'vector' : isTerrain ? 'raster-dem' : 'raster' })
+  var rasterType = isTerrain ? 'raster-dem' : 'raster'
+  var source = /** @type {Record<string, any>} */ ({ type: isVector ? 'vector' : rasterType })
   var given = (options && options.source) || { url: 'couch://' + doc.layer }
   for (var field in given) source[field] = given[field]
   if (!isVector && source.tileSize === undefined) source.tileSize = doc.tileSize || 256

@@ -48,13 +48,20 @@ export function parsePeriod (input) {
   const end = new Date(start)
   if (!month) end.setUTCFullYear(end.getUTCFullYear() + 1)
   else if (!day) end.setUTCMonth(end.getUTCMonth() + 1)
-  else end.setTime(end.getTime() + 1000 * (!hour ? 86400 : !minute ? 3600 : !second ? 60 : 1))
+  else end.setTime(end.getTime() + 1000 * secondsOf(hour, minute, second))
   const shift = offset(zone, input)
   return {
     start: inRange(start.getTime() - shift, input),
     end: inRange(end.getTime() - shift - 1000, input),
     exact: Boolean(second)
   }
+}
+
+/** The length of the period that a time within a day names: the day, the hour, the minute or the second. */
+function secondsOf (hour, minute, second) {
+  if (!hour) return 86400
+  if (!minute) return 3600
+  return second ? 1 : 60
 }
 
 function inRange (milliseconds, input) {

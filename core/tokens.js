@@ -59,8 +59,10 @@ export async function hashOf (secret) {
  * @param {{until?: string, revoked?: string}} doc @param {number} now milliseconds by the clock of the server
  * @returns {'valid' | 'expired' | 'revoked'}
  */
-export const tokenState = ({ until, revoked }, now) =>
-  revoked !== undefined ? 'revoked' : until !== undefined && now >= Date.parse(until) ? 'expired' : 'valid'
+export function tokenState ({ until, revoked }, now) {
+  if (revoked !== undefined) return 'revoked'
+  return until !== undefined && now >= Date.parse(until) ? 'expired' : 'valid'
+}
 
 // Some layers of a store, by names and patterns: `osm`, `survey-*`, `*` for every layer, `!basemap` for all but that
 // one.

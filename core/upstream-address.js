@@ -78,8 +78,8 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     ...settings.params
   }
   const pairs = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`)
-  const query = pairs.join('&')
-  return settings.url + (!settings.url.includes('?') ? '?' : /[?&]$/.test(settings.url) ? '' : '&') + query
+  const separator = /[?&]$/.test(settings.url) ? '' : '&'
+  return settings.url + (settings.url.includes('?') ? separator : '?') + pairs.join('&')
 }
 
 // keeps commas, colons and slashes readable

@@ -134,7 +134,8 @@ export function describe ({ layers, area, zooms, current, since }) {
     layers ? layers.join(', ') : '',
     zooms ? `zoom ${[...new Set([zooms.min, zooms.max])].join('-')}` : '',
     area ? `in ${area.bbox.map(degrees => +degrees.toFixed(4)).join(',')}` : '',
-    current ? 'without the past' : since ? `the past from ${since} on` : ''
+    current ? 'without the past' : '',
+    since && !current ? `the past from ${since} on` : ''
   ].filter(Boolean)
   return parts.length ? parts.join('; ') : 'everything'
 }

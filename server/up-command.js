@@ -46,8 +46,9 @@ function lines ({ url, viewer, admin, tiles, asOf, embedded, started, taken, ope
   const store = !embedded && db && !/^https?:/.test(db) ? db : url
   const target = `--db ${store}${embedded && data !== DATA ? ` --data ${data}` : ''}`
   const command = process.env.npm_lifecycle_event ? 'npx tilecouch' : 'tilecouch' // `npm start` does not change the PATH
+  const embeddedState = started ? 'tilecouch is up.' : 'tilecouch is already up.'
   return [
-    !embedded ? 'The store is ready.' : started ? 'tilecouch is up.' : 'tilecouch is already up.',
+    embedded ? embeddedState : 'The store is ready.',
     '',
     `  Viewer    ${viewer}`,
     `  Admin     ${admin}`,

@@ -46,7 +46,8 @@ export async function up ({
   db, data = './data', port, host, demo = true, demoSize, signal, env = process.env, onProgress = () => {}
 } = {}) {
   // the environment "default" is for deploying, not for a demo
-  const named = db ? await resolveDatabase(db, { env }) : env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
+  const namedByEnvironment = () => env.COUCHDB_URL ? checkNamed(env.COUCHDB_URL) : null
+  const named = db ? await resolveDatabase(db, { env }) : namedByEnvironment()
   const server = named ? null : await openEmbedded(data, { port, host })
   const close = async () => server?.close()
   try {

@@ -136,7 +136,8 @@ export class Requester {
       if (!isSuccess(status)) throw new Refusal(status, reason, bytes)
       onBytes?.(received)
       if (onPiece) return undefined
-      return raw ? parse ? parse(bytes) : bytes : this.#checked(json ?? parseJson(bytes))
+      if (!raw) return this.#checked(json ?? parseJson(bytes))
+      return parse ? parse(bytes) : bytes
     } catch (error) {
       const isSilent = waiting?.isOver && !signal?.aborted
       const why = `no answer within ${/** @type {number} */ (silence) / 1000} s`
@@ -160,14 +161,19 @@ export class Requester {
   #failureFrom (caught, server = false) {
     const { isBroken = false } = caught
     const asked = { url: server ? this.serverUrl : this.url, db: this.db }
-    const explained = caught instanceof Refusal
-      ? failureOf(caught, { ...asked, isServer: server })
-      : caught instanceof TilecouchError
-        ? { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
-        : { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }
-    if (isBroken) explained.error.details = { ...explained.error.details, isBroken }
-    return { ...explained, isBroken }
+    const isRefused = caught instanceof Refusal
+    const failure = isRefused ? failureOf(caught, { ...asked, isServer: server }) : brokenRequest(caught, asked)
+    if (isBroken) failure.error.details = { ...failure.error.details, isBroken }
+    return { ...failure, isBroken }
   }
+}
+
+/** The failure of a request that got no complete answer. @param {{url: string, db: string}} asked */
+function brokenRequest (caught, asked) {
+  if (!(caught instanceof TilecouchError)) {
+    return { error: new TilecouchError('UNREACHABLE', { ...asked, why: whyOf(caught) }), mayPass: true }
+  }
+  return { error: caught, mayPass: caught.code === 'BAD_ANSWER' || caught.code === 'UNREACHABLE' }
 }
 
 const isSuccess = status => status >= 200 && status < 300

@@ -123,7 +123,8 @@ function systemOf ({ crs, orderedAxes, proj4 }) {
   const wkt = isObject(crs) ? crs.wkt : undefined
   const authority = isObject(wkt) && isObject(wkt.id) ? `${wkt.id.authority}:${wkt.id.code}` : undefined
   const [, body, number] = AUTHORITY.exec(uri ?? '') ?? []
-  const code = body ? `${body}:${number}` : /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
+  const namedCode = /^(EPSG|OGC):\w+$/.test(uri ?? '') ? uri : authority
+  const code = body ? `${body}:${number}` : namedCode
   const isCode = isText(100)(code) && /^\w+:\w+$/.test(code)
   if (!isCode || typeof (uri ?? '') !== 'string') {
     throw bad(`its crs ${JSON.stringify(uri ?? crs)?.slice(0, 60)} names no system: write ` +

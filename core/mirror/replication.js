@@ -322,7 +322,8 @@ export class ReplicationStatus {
   value () {
     const now = Date.now()
     const isCurrent = this.#state === 'following' && !this.#isBehind
-    const upToDate = !isCurrent ? this.#upToDate : now - this.#heard <= 1.5 * this.poll ? now : this.#heard
+    const heard = now - this.#heard <= 1.5 * this.poll ? now : this.#heard
+    const upToDate = isCurrent ? heard : this.#upToDate
     return {
       state: this.#state,
       lag: upToDate === undefined ? undefined : (now - upToDate) / 1000,

@@ -2,7 +2,7 @@
 // then, unless the head is as old. Mirrors with `since` use it. It reads many tiles in two requests, from the primary
 // index alone, which every store has and which is never behind.
 import { chunks } from '../lists.js'
-import { headId, isTileId, parseTileId } from '../ids.js'
+import { compareIds, headId, isTileId, parseTileId } from '../ids.js'
 
 export const visiblePastDefaults = {
   ranges: 200, // of ids in a request; one costs CouchDB as much as some forty rows
@@ -98,7 +98,7 @@ function runsOf (tiles) {
     const { layer, z, x, y } = parseTileId(id)
     return { column: `${layer}:${z}:${x}`, digits: `${y}`.length, y, id }
   })
-  places.sort((a, b) => a.column < b.column ? -1 : a.column > b.column ? 1 : a.y - b.y)
+  places.sort((a, b) => compareIds(a.column, b.column) || a.y - b.y)
   const runs = /** @type {Place[][]} */ ([])
   for (const place of places) {
     const run = runs.at(-1)

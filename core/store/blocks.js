@@ -80,7 +80,8 @@ export class Block {
       all &= byte
       text += String.fromCharCode(byte)
     }
-    return any === 0 ? undefined : all === 255 ? GONE : text
+    if (any === 0) return undefined
+    return all === 255 ? GONE : text
   }
 
   /** @param {string} content see `contentOf` */

@@ -70,12 +70,12 @@ function touching (grid, bounds, z, box) {
   const ranges = grid.ranges(bounds, z)
   const [{ y0, y1 }] = ranges
   const [west, south, east, north] = edgesOf(grid, z, box)
-  const [left, right] = ranges.some(({ x0, x1 }) => box[0] >= x0 && box[2] <= x1)
-    ? [bounds[0], bounds[2]]
-    : ranges.length > 1
-      ? [-180, 180]
-      : [box[0] < ranges[0].x0 ? west : bounds[0], box[2] > ranges[0].x1 ? east : bounds[2]]
-  return [left, box[3] > y1 ? south : bounds[1], right, box[1] < y0 ? north : bounds[3]]
+  const isWithin = ranges.some(({ x0, x1 }) => box[0] >= x0 && box[2] <= x1)
+  const bottom = box[3] > y1 ? south : bounds[1]
+  const top = box[1] < y0 ? north : bounds[3]
+  if (isWithin) return [bounds[0], bottom, bounds[2], top]
+  if (ranges.length > 1) return [-180, bottom, 180, top]
+  return [box[0] < ranges[0].x0 ? west : bounds[0], bottom, box[2] > ranges[0].x1 ? east : bounds[2], top]
 }
 
 /** Whether bounds touch every tile of a box. They are rectangles only in grids of degrees. @param {Grid} grid */

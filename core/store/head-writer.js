@@ -354,10 +354,9 @@ export class HeadWriter {
         (time > tile.time && !runs.has(run)) || seen.some(([at]) => at > tile.time))
       const written = done.filter(step => step.done === 'put' && step.want?.time === tile.time)
       const createdDoc = written.find(({ from }) => from && !from.rev)
-      const action = !createdDoc ? tile.tried ?? 'unchanged'
-        : createdDoc.id.includes('@') ? 'backfill'
-          : before.length ? 'advance' : 'create'
-      this.report(tile, error ?? action)
+      const headAction = before.length ? 'advance' : 'create'
+      const action = createdDoc?.id.includes('@') ? 'backfill' : headAction
+      this.report(tile, error ?? (createdDoc ? action : tile.tried ?? 'unchanged'))
     }
   }
 

@@ -76,7 +76,8 @@ export async function comparePlace (statements, place, editions, times) {
   for (let tile = 0; tile < TILES; tile++) {
     if (differs(shown[0], shown[1], tile)) {
       differing.push(tile)
-      changes[!exists(shown[0], tile) ? 'added' : exists(shown[1], tile) ? 'changed' : 'removed']++
+      const change = exists(shown[1], tile) ? 'changed' : 'removed'
+      changes[exists(shown[0], tile) ? change : 'added']++
     } else if (exists(shown[0], tile)) same++
   }
   return { z, x: left, y: top, written, same, differing, changes }

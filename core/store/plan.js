@@ -275,7 +275,10 @@ function statementsByTime (statements, versions, isRemoved) {
   return byTime
 }
 
-const earlierOf = (a, b) => !a || !b ? undefined : a < b ? a : b
+function earlierOf (a, b) {
+  if (!a || !b) return undefined
+  return a < b ? a : b
+}
 
 /**
  * A version is wanted where the content changes from one statement to the next. A stored version may stay although it

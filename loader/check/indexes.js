@@ -57,7 +57,8 @@ export class IndexCheck {
       const { tiles, bytes } = this.#sums[view].get(key) ?? { tiles: 0, bytes: 0 }
       this.#sums[view].set(key, { tiles: tiles + 1, bytes: bytes + (tile?.length ?? 0) })
     }
-    count(BY_ZOOM, `${z} ${!tile ? 'gone' : current ? 'current' : 'past'}`)
+    const state = current ? 'current' : 'past'
+    count(BY_ZOOM, `${z} ${tile ? state : 'gone'}`)
     if (current && tile) count(BY_AREA, `${z}`)
     count(BY_TIME, '')
   }

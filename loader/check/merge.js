@@ -8,8 +8,8 @@ import { peerOf } from '../store/peer.js'
 import { pruneMarks } from '../maintain/prune/mark.js'
 import { canonical, fieldsOf, readLeaves, tombstone, written } from '../store/revisions.js'
 
-const least = (a, b) => a === undefined ? b : b === undefined ? a : Math.min(a, b)
-const most = (a, b) => a === undefined ? b : b === undefined ? a : Math.max(a, b)
+const least = (a, b) => Math.min(a ?? b, b ?? a)
+const most = (a, b) => Math.max(a ?? b, b ?? a)
 const trueFirst = (a, b) => Number(Boolean(b)) - Number(Boolean(a))
 const missingLast = (a, b) => compareIds(a ?? '~', b ?? '~')
 const canonicalFields = doc => canonical(fieldsOf(doc))

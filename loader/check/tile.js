@@ -1,6 +1,6 @@
 // Checks tiles: one document, the versions of one tile, and all of its living leaves. It finds what the validation
 // function of the store refuses, in stores that were filled without it, by other programs or by replication.
-import { TILE_ATTACHMENT, isAhead, isExactTime, parseTileId, asOf } from '../../core/index.js'
+import { TILE_ATTACHMENT, asOf, compareIds, isAhead, isExactTime, parseTileId } from '../../core/index.js'
 import { leafOf, tombstone } from '../store/revisions.js'
 
 /**
@@ -117,7 +117,7 @@ export function checkTimeline ({ versions }) {
 
 /** What a tile shows as of a time, if anything. @param {Tile} tile @param {string} time */
 export function shownAt ({ versions }, time) {
-  const sorted = [...versions].sort((a, b) => a.time < b.time ? -1 : a.time > b.time ? 1 : +a.current - +b.current)
+  const sorted = [...versions].sort((a, b) => compareIds(a.time, b.time) || +a.current - +b.current)
   return asOf(sorted, time)
 }
 

@@ -39,7 +39,8 @@ export async function push (couch, docs, { dryRun = false, signal, onProgress } 
   const pushed = /** @type {Pushed[]} */ ([])
   for (const doc of docs) {
     const fields = difference(await readStored(couch, doc), doc)
-    const action = !fields ? 'new' : fields.length ? 'changed' : 'unchanged'
+    const changeAction = fields?.length ? 'changed' : 'unchanged'
+    const action = fields ? changeAction : 'new'
     pushed.push({ id: doc._id, action, fields: fields ?? [] })
     if (dryRun) continue
     if (action === 'unchanged') {

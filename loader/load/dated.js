@@ -38,7 +38,8 @@ export function timeInName (name) {
     if (time) times.set(time, text)
     else wrong ||= `${text} ${why}`
   }
-  const why = times.size > 1 ? `it has several: ${[...times.values()].join(', ')}` : times.size ? '' : wrong
+  const several = times.size > 1 ? `it has several: ${[...times.values()].join(', ')}` : ''
+  const why = times.size ? several : wrong
   if (why) throw new TilecouchError('NO_TIME_IN_NAME', { value: name, why })
   return times.keys().next().value
 }

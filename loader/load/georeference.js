@@ -112,9 +112,10 @@ export class Georeference {
     if (!found) return undefined
     const { turn, boxes, says, bounds } = found
     const remove = time ? `remove this edition with \`tilecouch remove ${layer} --edition ${time}\`, and ` : ''
-    const again = turn === 'AXES_SWAPPED'
-      ? 'rename the files to z/x/y (docs/sources.md), and load them'
-      : source.scheme ? `load it with --scheme ${otherScheme(source)}` : 'create the file again from its source'
+    const flipped = source.scheme
+      ? `load it with --scheme ${otherScheme(source)}`
+      : 'create the file again from its source'
+    const again = turn === 'AXES_SWAPPED' ? 'rename the files to z/x/y (docs/sources.md), and load them' : flipped
     const others = bounds === layerBounds ? ' If the other editions are wrong, remove those.' : ''
     const error = new TilecouchError(turn, { ...placesOf(boxes, turn), says })
     return Object.assign(error, { advice: `If so, ${remove}${again}.${others}` })

@@ -74,7 +74,8 @@ async function validationOf (couch) {
   const rows = await couch.page({ startkey: '_design/', endkey: '_design0', include_docs: true })
   const functions = rows.map(({ doc }) => doc?.validate_doc_update).filter(text => typeof text === 'string')
   const ourFunction = withoutComments(await readValidation())
-  return functions.includes(ourFunction) ? 'ours' : functions.length ? 'another' : 'none'
+  if (functions.includes(ourFunction)) return 'ours'
+  return functions.length ? 'another' : 'none'
 }
 
 /** Asks without a name. */

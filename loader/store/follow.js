@@ -210,9 +210,7 @@ export class Follower {
 
   #fail (error) {
     const { code, message } = error
-    const why = code === 'DATABASE_NOT_FOUND' ? 'there is no such database'
-      : code === 'COUCHDB_ERROR' && error.details.status === 400 ? 'the store does not know the position in its feed'
-        : !code && 'a change could not be handled'
+    const why = dropReason(error)
     if (why && this.#since !== undefined) this.#drop(why)
     if (error.details?.silent && this.#hasHeard === false) this.#silent++
     if (this.#silent >= this.limits.silentTries) this.#feed = 'longpoll'
@@ -222,6 +220,14 @@ export class Follower {
     this.#state = 'away'
     this.#error = code ?? 'INTERNAL'
   }
+}
+
+/** Why the position in the feed is of no use after an error. @returns {string | undefined} */
+function dropReason ({ code, details }) {
+  if (!code) return 'a change could not be handled'
+  if (code === 'DATABASE_NOT_FOUND') return 'there is no such database'
+  const isUnknown = code === 'COUCHDB_ERROR' && details.status === 400
+  return isUnknown ? 'the store does not know the position in its feed' : undefined
 }
 
 // A signal that follows another one and can be aborted alone: to stop requests whose answers are no longer needed. Any

@@ -62,7 +62,8 @@ export class Store {
    */
   static async create (url, { q, n, closed = false, public: open = !closed, ...options } = {}) {
     const store = new Store(new Couch(url, options))
-    const security = open ? PUBLIC_SECURITY : closed ? CLOSED_SECURITY : PRIVATE_SECURITY
+    const restricted = closed ? CLOSED_SECURITY : PRIVATE_SECURITY
+    const security = open ? PUBLIC_SECURITY : restricted
     // looked for first: a writer who is no admin may not even try to make a database
     if (!await store.#exists()) await store.#make({ q, n }, security)
     if (!store.isNew) await store.checkIsStore()

@@ -1,4 +1,5 @@
 // Rows of a view in ranges of keys, several ranges a request, each to its end however long it is.
+import { compareIds } from '../../core/index.js'
 
 // How a listing asks. A range of keys costs CouchDB as much as some dozens of rows, so that neighbours are asked for
 // together.
@@ -114,5 +115,5 @@ function compareKeys (a, b) {
   for (let part = 2; part < a.key.length; part++) {
     if (a.key[part] !== b.key[part]) return a.key[part] < b.key[part] ? -1 : 1
   }
-  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
+  return compareIds(a.id, b.id)
 }

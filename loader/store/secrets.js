@@ -209,9 +209,9 @@ export function parseDatabaseUrl (url, { ambient = true } = {}) {
   if (!/^https?:$/.test(parsed.protocol) || !DATABASE.test(db)) throw new TilecouchError('BAD_DATABASE', { value: url })
   const base = parsed.pathname.slice(0, at < 0 ? 0 : at)
   const user = parsed.username || (ambient && process.env.COUCHDB_USER)
-  const password = parsed.username
-    ? parsed.password || (ambient && storedPassword(parsed.username)) || ''
-    : user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
+  const givenPassword = () => parsed.password || (ambient && storedPassword(parsed.username)) || ''
+  const ambientPassword = () => user ? encodeURIComponent(secretOf('COUCHDB_PASSWORD') ?? '') : ''
+  const password = parsed.username ? givenPassword() : ambientPassword()
   const auth = user ? `${parsed.username || encodeURIComponent(user)}:${password}@` : ''
   return {
     db,

@@ -77,7 +77,8 @@ export const newKey = (date = new Date()) =>
  */
 export function parseKeys (given) {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const pairs = typeof given === 'string' ? pairsIn(given) : isObject ? Object.entries(given) : []
+  const entries = isObject ? Object.entries(given) : []
+  const pairs = typeof given === 'string' ? pairsIn(given) : entries
   if (!pairs.length) throw new Error('it takes keys, each as id:secret')
   /** @type {Keys} */
   const keys = {}

@@ -87,7 +87,8 @@ export class Work {
    */
   async end (error) {
     if (this.#end) return
-    const state = !error ? 'done' : error.code === 'ABORTED' ? 'stopped' : 'failed'
+    const failure = error?.code === 'ABORTED' ? 'stopped' : 'failed'
+    const state = error ? failure : 'done'
     this.#end = { state, finished: this.clock(), ...(state === 'failed' && { error }) }
     clearTimeout(this.#timer)
     await this.#writing

@@ -192,7 +192,7 @@ function shown (doc) {
 
 function stubOf ({ data, ...attachment }) {
   if (data === undefined) return attachment
-  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  const padding = Number(data.endsWith('=')) + Number(data.endsWith('=='))
   return { ...attachment, revpos: 0, length: data.length / 4 * 3 - padding, stub: true }
 }
 

@@ -91,7 +91,7 @@ function parseOriginList (value) {
 }
 
 function whole (value, least, most) {
-  const number = typeof value === 'number' ? value : /^\d{1,9}$/.test(value) ? +value : NaN
+  const number = typeof value === 'number' || /^\d{1,9}$/.test(value) ? +value : NaN
   if (Number.isInteger(number) && number >= least && number <= most) return number
   return refuse(`it takes a whole number from ${least} to ${most}`)
 }

@@ -146,7 +146,8 @@ function flagsOf ({ name, type, short, takes = PLACEHOLDERS[name] ?? PLACEHOLDER
 }
 
 function shownOf ({ type, default: value }) {
-  return value === null ? '' : type === 'json' ? JSON.stringify(value) : String(value)
+  if (value === null) return ''
+  return type === 'json' ? JSON.stringify(value) : String(value)
 }
 
 /** Rows with what follows from them. @param {Row[]} rows @returns {Option[]} */

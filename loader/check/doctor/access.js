@@ -54,6 +54,7 @@ const publishStore = async ({ subject: { url, docs } }) => publish(await Store.o
 
 function describe ({ readers, writers, public: isPublic }, isNew) {
   const wordsOf = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
-  const read = isPublic ? 'everybody' : isNew ? 'only admins' : wordsOf(readers)
+  const named = isNew ? 'only admins' : wordsOf(readers)
+  const read = isPublic ? 'everybody' : named
   return `${read} may read, ${isNew ? 'only admins' : `admins and ${wordsOf(writers)}`} may write`
 }

@@ -159,7 +159,8 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
   const viewer = lets === 'nothing'
     ? 'CouchDB does not serve the viewer, a gateway does (--fix --allow-viewer allows it here too)'
     : 'the viewer runs'
-  const origins = !isOn ? 'no other origin' : readByAll ? 'every origin' : cors.origins
+  const readers = readByAll ? 'every origin' : cors.origins
+  const origins = isOn ? readers : 'no other origin'
   add('browsers', ok(`${viewer}; pages of ${origins} read`))
 }
 

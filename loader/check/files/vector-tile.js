@@ -285,7 +285,8 @@ function checkGeometry (geometry, type, found) {
     for (let index = 0; index < parameters; index++) geometry.varint()
     last = `${command}`
   }
-  if (following && last !== `${type === POINT ? MOVE_TO : type === LINE ? LINE_TO : CLOSE_PATH}`) {
+  const lastOfType = { [POINT]: MOVE_TO, [LINE]: LINE_TO }[type] ?? CLOSE_PATH
+  if (following && last !== `${lastOfType}`) {
     found.add('a geometry that does not end as its type does')
   }
 }

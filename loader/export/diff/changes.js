@@ -42,7 +42,8 @@ async function compare (store, pairs, signal) {
   const digests = await digestsOf(store, open.flatMap(({ from, to }) => [from, to]), signal)
   const changeByDigest = ({ from, to }) => {
     const [before, after] = [digests.get(from), digests.get(to)]
-    return before === undefined || after === undefined ? 'missing' : before === after ? 'same' : 'changed'
+    if (before === undefined || after === undefined) return 'missing'
+    return before === after ? 'same' : 'changed'
   }
   return pairs.map(pair => ({ ...pair, change: changeBySize(pair) ?? changeByDigest(pair) }))
 }
@@ -86,6 +87,12 @@ export async function * withinLayer (tiles, from, to) {
   }
 }
 
+/** Which of two tiles comes first: 1 where it is the second one. */
+function compareSides (before, after) {
+  if (!before) return 1
+  return after ? compareIds(placeOf(before), placeOf(after)) : -1
+}
+
 /** @returns {AsyncGenerator<Pair>} */
 async function * sideBySide (from, to) {
   const walks = [from, to].map(entries => entries[Symbol.asyncIterator]())
@@ -93,7 +100,7 @@ async function * sideBySide (from, to) {
   try {
     let [before, after] = await Promise.all([next(0), next(1)])
     while (before || after) {
-      const order = !before ? 1 : !after ? -1 : compareIds(placeOf(before), placeOf(after))
+      const order = compareSides(before, after)
       const { z, x, y } = order > 0 ? after : before
       yield { z, x, y, from: order > 0 ? undefined : before, to: order < 0 ? undefined : after }
       ;[before, after] = await Promise.all([order > 0 ? before : next(0), order < 0 ? after : next(1)])

@@ -35,7 +35,8 @@ const MOST_FAILURES = 100 // that are kept; all are counted
 /** What a tree shows of a tile. @returns {Version | undefined} */
 export function shownIn ({ versions }, { time }) {
   const newest = versions[versions.length - 1]
-  const version = time === undefined ? (newest?.current ? newest : undefined) : asOf(versions, time)
+  const head = newest?.current ? newest : undefined
+  const version = time === undefined ? head : asOf(versions, time)
   return version?.gone ? undefined : version
 }
 

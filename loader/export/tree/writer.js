@@ -298,7 +298,9 @@ export class TreeWriter {
     if (!this.onState || !this.#follower) return
     const { up, error } = this.#follower.state
     const trouble = this.#trouble?.code ?? error
-    const state = this.#trouble || (!up && error) ? 'away' : this.#comparison ? 'comparing' : up ? 'following' : ''
+    const upState = up ? 'following' : ''
+    const working = this.#comparison ? 'comparing' : upState
+    const state = this.#trouble || (!up && error) ? 'away' : working
     if (!state || this.#shown === `${state} ${state === 'away' ? trouble : ''}`) return
     this.#shown = `${state} ${state === 'away' ? trouble : ''}`
     this.onState({ state, ...(state === 'away' && { error: trouble, reason: this.#trouble?.message }) })

@@ -32,15 +32,15 @@ function rangeOf (options) {
   if (hasBoth && encodeKey(startkey).compare(encodeKey(endkey)) * (descending ? -1 : 1) > 0) {
     throw parseError('No rows can match your key range, reverse your start_key and end_key or set descending=true')
   }
+  const [hasStart, hasEnd] = [startkey !== undefined, endkey !== undefined]
   if (!descending) {
-    return {
-      from: startkey === undefined ? undefined : at(startkey, startId),
-      to: endkey === undefined ? undefined : inclusive ? after(endkey) : at(endkey)
-    }
+    const end = inclusive ? after : at
+    return { from: hasStart ? at(startkey, startId) : undefined, to: hasEnd ? end(endkey) : undefined }
   }
+  const end = inclusive ? at : after
   return {
-    from: endkey === undefined ? undefined : inclusive ? at(endkey) : after(endkey),
-    to: startkey === undefined ? undefined : after(startkey, startId),
+    from: hasEnd ? end(endkey) : undefined,
+    to: hasStart ? after(startkey, startId) : undefined,
     reverse: true
   }
 }

@@ -86,7 +86,7 @@ export function filterRows (visitor, answer, filter, res) {
 
 /** An error of access as CouchDB would write it. @param {TilecouchError} error */
 export function toDbError ({ code, status, message, advice }) {
-  const name = status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'error'
+  const name = { 401: 'unauthorized', 403: 'forbidden' }[status] ?? 'error'
   return new DbError(status, name, message, {}, { code, ...(advice && { advice }) })
 }
 
@@ -241,7 +241,8 @@ const has = (args, name) => Object.hasOwn(args, name)
 
 /** Several ranges at once: about all layers that any of them is about. @returns {Scope} */
 function scopeOfQueries (names, query, body) {
-  const index = names[0] === '_all_docs' ? primaryIndex : VIEWS.has(viewOf(names)) ? viewIndex : null
+  const viewsIndex = VIEWS.has(viewOf(names)) ? viewIndex : null
+  const index = names[0] === '_all_docs' ? primaryIndex : viewsIndex
   if (!index || query.size > 0 || Object.keys(body).join() !== 'queries') return null
   const layers = new Set()
   for (const args of body.queries) {

@@ -32,7 +32,7 @@ const count = {
   fits: value => Number.isSafeInteger(value) && value >= 0
 }
 const flag = {
-  read: text => text === 'true' ? true : text === 'false' ? false : undefined,
+  read: text => ['true', 'false'].includes(text) ? text === 'true' : undefined,
   fits: value => typeof value === 'boolean'
 }
 const oneOf = (...choice) => ({

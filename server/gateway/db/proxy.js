@@ -75,7 +75,8 @@ export class DatabaseProxy {
    *   in JSON, before it is given; seconds: it may last; endings: it ends with any of these
    */
   async forward (request, body, req, res, { change, seconds, endings = [] } = {}) {
-    const kind = request.isFeed ? 'feeds' : request.isLarge || change ? 'images' : 'reads'
+    const readKind = request.isLarge || change ? 'images' : 'reads'
+    const kind = request.isFeed ? 'feeds' : readKind
     const { pool, limit, error } = this.#pools[kind]
     const release = limit.acquire(clientAddress(req, this.trustProxy))
     if (!release) throw error()

@@ -15,9 +15,14 @@ const known = new WeakMap()
 export async function health ({ store, mirror, signal }, asked, req, res) {
   const [state, report] = await Promise.all([stateOf(store), mirror?.()])
   // load balancers should stop sending requests before the end comes
-  const status = signal.aborted ? 'stopping' : !state.couchdb ? 'unavailable' : report?.behind ? 'behind' : 'ok'
+  const status = signal.aborted ? 'stopping' : storeStatus(state, report)
   const body = { status, version, ...state, ...(report && { mirror: brief(report) }) }
   sendJson(req, res, body, { status: status === 'ok' ? 200 : 503, cacheControl: 'no-store' })
+}
+
+function storeStatus (state, report) {
+  if (!state.couchdb) return 'unavailable'
+  return report?.behind ? 'behind' : 'ok'
 }
 
 /** @param {import('../mirror-metrics.js').MirrorReport} report */

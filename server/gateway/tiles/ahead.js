@@ -118,8 +118,10 @@ export class ReadAhead {
       if (count <= first) began[axis] = now[axis] = began[axis] + (at[axis] - began[axis]) / count
       else now[axis] += (at[axis] - now[axis]) / first
       const moved = now[axis] - began[axis]
-      const step = moved > drift && at[axis] >= side - margin ? 1 : moved < -drift && at[axis] < margin ? -1 : 0
-      if (!step) continue
+      const isLeaving = moved > drift && at[axis] >= side - margin
+      const isReturning = moved < -drift && at[axis] < margin
+      if (!isLeaving && !isReturning) continue
+      const step = isLeaving ? 1 : -1
       const [column, row] = axis ? [block.column, block.row + step] : [block.column + step, block.row]
       const across = 2 ** block.of.z / side
       const isInside = column >= 0 && row >= 0 && column < across && row < across

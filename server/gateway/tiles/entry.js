@@ -38,7 +38,8 @@ export class Entry {
     /** @type {Buffer | null} */
     this.bytes = bytes ?? null
     const isDigest = digest !== undefined && DIGEST.test(digest)
-    this.etag = !bytes ? '' : isDigest ? `"${digest.slice(4)}"` : etagOf(bytes)
+    const etag = () => isDigest ? `"${digest.slice(4)}"` : etagOf(bytes)
+    this.etag = bytes ? etag() : ''
     this.lastModified = httpDate(this.stored ?? this.time)
     /** When it expires, by its own field or by the layer's ttl; null: never. @type {string | null} */
     this.expires = null

@@ -156,7 +156,8 @@ export class Refresher {
   async #store (fetched) {
     const { layer, answer, entry, time } = fetched
     // a tile that is in memory only is no head
-    const head = entry === null ? null : entry.rev === null ? undefined : headOf(entry)
+    const stored = entry?.rev === null ? undefined : entry
+    const head = stored && headOf(stored)
     let kept
     try {
       kept = await saveAnswer(/** @type {any} */ (this.#queue), layer, answer, { head, now: time })
