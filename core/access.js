@@ -22,26 +22,26 @@ export const WRITER_ROLE = 'tilecouch-writer'
 
 /** @param {any} security @returns {Rights} */
 export function rightsOf (security) {
-  const { writers, own } = writersOf(security)
+  const { writers, own: hasOwnWriters } = writersOf(security)
   const [readers, admins] = [readersOf(security), lists(security.admins)]
-  return { public: isOpen(security), readers, writers, ownWriters: own, admins }
+  return { public: isOpen(security), readers, writers, ownWriters: hasOwnWriters, admins }
 }
 
 /** The new `_security`. Fields of others stay. @param {any} security @param {Wanted} wanted */
 export function withRights (security, { public: opens, readers, writers, admins }) {
-  const { tilecouch: own = {}, ...others } = security
-  const { writers: stored, closed, ...rest } = own
-  const given = writers ? lists(writers) : undefined
-  const named = writers === undefined ? stored : given
+  const { tilecouch: ourFields = {}, ...others } = security
+  const { writers: stored, closed, ...rest } = ourFields
+  const newWriters = writers ? lists(writers) : undefined
+  const allWriters = writers === undefined ? stored : newWriters
   const closes = opens === false || readers !== undefined
   const isClosed = closes || (!opens && !isOpen(security))
   const isMarked = closes || (closed && isClosed)
-  const tilecouch = { ...rest, ...(named && { writers: named }), ...(isMarked && { closed: true }) }
+  const tilecouch = { ...rest, ...(allWriters && { writers: allWriters }), ...(isMarked && { closed: true }) }
   const hasOwn = Object.keys(tilecouch).length > 0
   const next = { ...others, ...(hasOwn && { tilecouch }), ...(admins && { admins: lists(admins) }) }
   if (!isClosed) return opens ? { ...next, members: { names: [], roles: [] } } : next
   if (!closes && (!writers || isUntouched(security))) return next // still unpublished
-  return { ...next, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), named) }
+  return { ...next, members: membersOf(readers ?? (closes ? undefined : readersOf(security)), allWriters) }
 }
 
 /** Writers must be readers, too: CouchDB checks that first. An empty list would mean everybody, so it names admins. */
@@ -92,8 +92,8 @@ export function readersOf (security) {
 
 /** @returns {{writers: Group, own: boolean}} own: the store has its own list */
 export function writersOf ({ tilecouch }) {
-  const own = tilecouch?.writers !== undefined
-  return { own, writers: own ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
+  const isOurs = tilecouch?.writers !== undefined
+  return { own: isOurs, writers: isOurs ? lists(tilecouch.writers) : { names: [], roles: [WRITER_ROLE] } }
 }
 
 /**

@@ -68,7 +68,7 @@ export function activityOf ({ what, done, layer, edition, name, fields = {} }, {
   return make()
 }
 
-const valuesOf = given => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+const valuesOf = values => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
 /** A value as everybody may read it who reads the store. @param {any} value @param {string} name of its field */
 function shown (value, name) {

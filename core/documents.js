@@ -64,8 +64,8 @@ export function examine (doc, kinds = named) {
     if (missing.length) faults.push(`it has no ${missing.join(' and no ')}`)
     else if (needs.every(field => Object.hasOwn(valid, field))) {
       const all = { ...valid, layer, _id: doc._id, _attachments: doc._attachments }
-      const own = id(all)
-      if (own !== doc._id) faults.push(`its fields are those of ${own}`)
+      const composedId = id(all)
+      if (composedId !== doc._id) faults.push(`its fields are those of ${composedId}`)
       const why = fault?.(all)
       if (why) faults.push(why)
     }

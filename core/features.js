@@ -61,8 +61,8 @@ function readFeatures (bytes) {
   }
   const features = new Map()
   for (const layer of layers.filter(({ length }) => length)) {
-    const own = Array.from({ length: layer.length }, (_, index) => decode(layer.feature(index)))
-    features.set(layer.name, [...features.get(layer.name) ?? [], ...own])
+    const decodedFeatures = Array.from({ length: layer.length }, (_, index) => decode(layer.feature(index)))
+    features.set(layer.name, [...features.get(layer.name) ?? [], ...decodedFeatures])
   }
   return features
 }
@@ -233,10 +233,10 @@ function addPart (parts, feature, { z, x, y }) {
   const kind = KINDS[feature.type]
   if (!kind || !isInside(feature)) return
   const { type, coordinates } = /** @type {any} */ (feature.toGeoJSON(x, y, z).geometry)
-  const own = type === kind ? [coordinates] : coordinates
+  const geometries = type === kind ? [coordinates] : coordinates
   // vector tiles have the outer ring clockwise, RFC 7946 counterclockwise
-  if (kind === 'Polygon') for (const ring of own.flat()) ring.reverse()
-  if (own.length) parts.set(kind, [...parts.get(kind) ?? [], ...own])
+  if (kind === 'Polygon') for (const ring of geometries.flat()) ring.reverse()
+  if (geometries.length) parts.set(kind, [...parts.get(kind) ?? [], ...geometries])
 }
 
 function changeBetween (old, now) {

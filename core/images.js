@@ -224,13 +224,13 @@ const headers = {
 const ISPE = 0x69737065 // "ispe", a number: version, width and height follow it
 
 function largest (bytes, from, to) {
-  let found
+  let largestSize
   for (let at = from; at + 16 <= to; at++) {
     if (u32(bytes, at) !== ISPE) continue
     const size = [u32(bytes, at + 8), u32(bytes, at + 12)]
-    if (!found || size[0] * size[1] > found[0] * found[1]) found = size
+    if (!largestSize || size[0] * size[1] > largestSize[0] * largestSize[1]) largestSize = size
   }
-  return found
+  return largestSize
 }
 
 /** @param {Uint8Array} bytes of a vector tile, gzipped or not @returns {Promise<Uint8Array>} */

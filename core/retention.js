@@ -83,8 +83,8 @@ export class MomentSelector {
     this.#within = within
     this.#now = now?.()
     this.#rules = Object.entries(counts).map(([rule, left]) => ({ rule, left, period: /** @type {any} */ (undefined) }))
-    const named = Array.isArray(editions) ? editions : []
-    this.#named = named.map(written => ({ written, ...parsePeriod(written), found: false }))
+    const namedEditions = Array.isArray(editions) ? editions : []
+    this.#named = namedEditions.map(written => ({ written, ...parsePeriod(written), found: false }))
     this.#all = editions === true
   }
 

@@ -31,8 +31,8 @@ export const tokenKinds = {
 /** The text of a token, which its bearer sends. @param {string} id @param {string} secret 43 characters of base64url */
 export const tokenText = (id, secret) => `tcs.${id}.${secret}`
 
-/** Whether a text looks like one, valid or not. @param {string} given */
-export const looksLikeStoreToken = given => given.startsWith('tcs.')
+/** Whether a text looks like one, valid or not. @param {string} text */
+export const looksLikeStoreToken = text => text.startsWith('tcs.')
 
 /** @param {string} given @returns {{id: string, secret: string} | undefined} */
 export function parseToken (given) {

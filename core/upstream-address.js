@@ -61,7 +61,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
   const modern = settings.version === '1.3.0'
   const isTurned = modern && (grid.inDegrees ? settings.srs === 'EPSG:4326' : grid.northingFirst)
   const corners = isTurned ? [south, west, north, east] : [west, south, east, north]
-  const own = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
+  const hasExceptions = Object.keys(settings.params ?? {}).some(name => /^exceptions$/i.test(name))
   const params = {
     SERVICE: 'WMS',
     VERSION: settings.version,
@@ -74,7 +74,7 @@ export function getMapAddress (settings, { z, left, top, width, height }, tileSi
     HEIGHT: height,
     FORMAT: settings.format,
     TRANSPARENT: settings.transparent ? 'TRUE' : 'FALSE',
-    ...(!own && { EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml' }),
+    ...(!hasExceptions && { EXCEPTIONS: modern ? 'XML' : 'application/vnd.ogc.se_xml' }),
     ...settings.params
   }
   const pairs = Object.entries(params).map(([name, value]) => `${encodeURIComponent(name)}=${readable(value)}`)

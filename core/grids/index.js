@@ -21,7 +21,7 @@ export const WEB_MERCATOR = 'WebMercatorQuad'
 export const gridNames = () => Object.keys(tileMatrixSets)
 
 /** @type {Map<string, Grid>} */
-const known = new Map()
+const gridsByText = new Map()
 
 const bad = why => new TilecouchError('BAD_GRID', { why })
 
@@ -31,11 +31,11 @@ const bad = why => new TilecouchError('BAD_GRID', { why })
  */
 export function gridOf ({ grid = WEB_MERCATOR, tileSize } = {}) {
   const key = `${typeof grid === 'string' ? grid : textOf(grid)} ${tileSize ?? ''}`
-  let made = known.get(key)
+  let made = gridsByText.get(key)
   if (!made) {
     made = makeGrid(grid, tileSize)
-    if (known.size >= MOST) known.delete(/** @type {string} */ (known.keys().next().value))
-    known.set(key, made)
+    if (gridsByText.size >= MOST) gridsByText.delete(/** @type {string} */ (gridsByText.keys().next().value))
+    gridsByText.set(key, made)
   }
   return made
 }

@@ -82,12 +82,12 @@ export class Checkpoint {
 
   async #read (writes) {
     const { source, target } = this.#sides
-    const there = await target.peer.getLocal(this.id)
-    const here = await source.peer.getLocal(this.id)
-    if (writes) this.#isWritable = await this.#probe(here)
-    this.history = historyOf(there)
-    this.refused = there?.refused
-    this.since = this.#isWritable ? common(there, here) : await this.#alone(there)
+    const targetNote = await target.peer.getLocal(this.id)
+    const sourceNote = await source.peer.getLocal(this.id)
+    if (writes) this.#isWritable = await this.#probe(sourceNote)
+    this.history = historyOf(targetNote)
+    this.refused = targetNote?.refused
+    this.since = this.#isWritable ? common(targetNote, sourceNote) : await this.#alone(targetNote)
     this.begun = this.since
   }
 
@@ -124,8 +124,8 @@ export class Checkpoint {
         // entries of another mirror of the same two stores, which runs at the same time, stay
         const others = (stored ? historyOf(stored) : this.history).filter(({ session_id: other }) => other !== session)
         const history = [entry, ...others].slice(0, SESSIONS)
-        const own = { session_id: session, source_last_seq: seq, replication_id_version: 4, history }
-        return { ...own, ...this.about, ...state }
+        const sessionFields = { session_id: session, source_last_seq: seq, replication_id_version: 4, history }
+        return { ...sessionFields, ...this.about, ...state }
       }
       const { source, target } = this.#sides
       if (this.#isWritable) await source.write(session, seq, fields, signal)

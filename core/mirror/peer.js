@@ -81,7 +81,7 @@ export class CouchPeer {
       qs: { revs: true, ...(latest && { latest }) },
       accept: 'multipart/mixed', // any mention of JSON, and CouchDB sends that, with base64
       most,
-      check: found => this.codec.check(docsIn(found)),
+      check: answer => this.codec.check(docsIn(answer)),
       onBytes: length => { bytes = length },
       signal
     })

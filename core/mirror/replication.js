@@ -257,17 +257,18 @@ export class Replication {
   async #take (rows, signal) {
     const { selection, visiblePast, tally } = this
     /** @type {Map<string, {id: string, revs: string[]}>} */
-    const wanted = new Map()
+    const selectedRows = new Map()
     const uncertain = []
     await selection.learn(rows.map(({ id }) => id), id => this.source.read(id, signal))
     for (const row of rows) {
       const { take, lookUp } = selection.decide(row)
-      if (take) wanted.set(row.id, row)
+      if (take) selectedRows.set(row.id, row)
       if (lookUp) uncertain.push(row.id)
     }
-    if (uncertain.length && visiblePast) for (const row of await visiblePast(uncertain, signal)) wanted.set(row.id, row)
-    tally.selected += wanted.size
-    if (wanted.size) await this.copier.copyMissing([...wanted.values()], signal)
+    const visibleRows = uncertain.length && visiblePast ? await visiblePast(uncertain, signal) : []
+    for (const row of visibleRows) selectedRows.set(row.id, row)
+    tally.selected += selectedRows.size
+    if (selectedRows.size) await this.copier.copyMissing([...selectedRows.values()], signal)
   }
 }
 

@@ -87,25 +87,25 @@ const differs = (one, other, tile) => one[2 * tile] !== other[2 * tile] || one[2
 const exists = (state, tile) => state[2 * tile] !== ALL || state[2 * tile + 1] !== ALL
 
 async function apply (statements, place, { manifest, blocks, removals }, state, { z, left, top }) {
-  const own = new Uint32Array(2 * TILES)
+  const ownDigests = new Uint32Array(2 * TILES)
   for (const name of blocks[place] ?? []) {
     const block = await statements.block(place, name)
     if (!block) return false
     const digests = new Uint32Array(block.digests.buffer)
-    for (let at = 0; at < own.length; at += 2) {
+    for (let at = 0; at < ownDigests.length; at += 2) {
       if (!digests[at] && !digests[at + 1]) continue
-      own[at] = digests[at]
-      own[at + 1] = digests[at + 1]
+      ownDigests[at] = digests[at]
+      ownDigests[at + 1] = digests[at + 1]
     }
   }
   for (let tile = 0; tile < TILES; tile++) {
-    const isNamed = own[2 * tile] || own[2 * tile + 1]
+    const isNamed = ownDigests[2 * tile] || ownDigests[2 * tile + 1]
     if (!isNamed && !(manifest.complete && exists(state, tile))) continue
     const [x, y] = [left + tile % BLOCK_SIDE, top + Math.floor(tile / BLOCK_SIDE)]
     if (!isNamed && !manifest.selects(z, x, y)) continue
     if (removals.some(removal => removal.touches(tileId(statements.layer, z, x, y), z, x, y))) continue
-    state[2 * tile] = isNamed ? own[2 * tile] : ALL
-    state[2 * tile + 1] = isNamed ? own[2 * tile + 1] : ALL
+    state[2 * tile] = isNamed ? ownDigests[2 * tile] : ALL
+    state[2 * tile + 1] = isNamed ? ownDigests[2 * tile + 1] : ALL
   }
   return true
 }

@@ -56,21 +56,23 @@ export async function settleTiles (access, ids, options) {
     const writes = []
     const busy = new Set()
     for (const { id, heads, pasts } of tiles) {
-      const own = /** @type {Settled} */ (result.get(id))
-      own.odd = [...heads, ...pasts].find(doc => !isTile(doc))
-      if (own.odd) own.error = new TilecouchError('REFUSED', { id, reason: `${own.odd._id} is no valid tile` })
-      if (own.odd) continue
+      const settled = /** @type {Settled} */ (result.get(id))
+      settled.odd = [...heads, ...pasts].find(doc => !isTile(doc))
+      if (settled.odd) {
+        settled.error = new TilecouchError('REFUSED', { id, reason: `${settled.odd._id} is no valid tile` })
+        continue
+      }
       const [living, old] = [heads.map(versionIn), pasts.map(versionIn)]
       if (!round) {
-        own.before = [...old, ...living]
-        own.error = refuse(id, own.before, knownOfTile(id))
-        if (own.error) continue
+        settled.before = [...old, ...living]
+        settled.error = refuse(id, settled.before, knownOfTile(id))
+        if (settled.error) continue
       }
       const plan = planTile(id, living, old, knownOfTile(id), incomingOf(id))
-      own.unknown = plan.unknown
+      settled.unknown = plan.unknown
       if (!plan.writes.length) continue
-      if (round === ROUNDS) own.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
-      else if (dryRun) own.done = rehearse(id, living, old, knownOfTile(id))
+      if (round === ROUNDS) settled.error = new TilecouchError('CONTENDED', { id, attempts: ROUNDS })
+      else if (dryRun) settled.done = rehearse(id, living, old, knownOfTile(id))
       else {
         busy.add(id)
         writes.push(...plan.writes)

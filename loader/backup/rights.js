@@ -21,12 +21,12 @@ function holders (security) {
   const readers = readersOf(security)
   const isReadByAll = isOpen(security)
   const mayAnyRead = isReadByAll || readers.names.length || readers.roles.length
-  const { own, writers } = writersOf(security)
+  const { own: hasOwnWriters, writers } = writersOf(security)
   return {
     isReadByAll,
     admin: { names: admins.names, roles: admins.roles.filter(role => role !== ADMINS) },
     // writers need to read; in a store with its own list of writers, they may write as soon as it is opened to readers
-    write: own || mayAnyRead ? writers : NOBODY,
+    write: hasOwnWriters || mayAnyRead ? writers : NOBODY,
     read: isReadByAll ? NOBODY : readers
   }
 }

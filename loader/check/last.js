@@ -79,7 +79,8 @@ class WrittenOfLayer {
 
   /** @param {import('../../core/store/statements.js').LayerStatements} statements */
   manifestsIn ({ manifests }) {
-    return manifests.filter(({ id }) => this.#manifests.some(own => own === id || own.startsWith(`${id}:`)))
+    const isChanged = id => this.#manifests.some(changedId => changedId === id || changedId.startsWith(`${id}:`))
+    return manifests.filter(({ id }) => isChanged(id))
   }
 
   /**

@@ -38,13 +38,13 @@ const TILE_SIZE = 256 // pixels, unless the layer says otherwise
  * @param {LayerOptions} options
  */
 export async function verifyLayer (store, layer, options) {
-  const { time, area: given, zooms, decode, signal, report, afterPage, onProgress } = options
+  const { time, area: selectedArea, zooms, decode, signal, report, afterPage, onProgress } = options
   checkLayer(layer)
   const { couch } = store
   const asOfTime = time === undefined ? undefined : endOf(time)
-  const isWhole = !given && !zooms
+  const isWhole = !selectedArea && !zooms
   const doc = await checkLayerDocument(couch, layer, report)
-  const area = given?.in(gridIn(doc))
+  const area = selectedArea?.in(gridIn(doc))
   const editions = await checkEditions(couch, layer, report)
   await checkStyles(couch, layer, report)
   const { faults } = report
@@ -300,9 +300,9 @@ async function define (store, layer, { extent, outside, checked }) {
   try {
     await store.defineLayer(layer, ({ minzoom, maxzoom, bounds, ...fields }) => {
       const zooms = minzoom > maxzoom ? {} : { minzoom, maxzoom } // swapped: neither counts
-      const { bounds: own, ...reached } = widen({ ...fields, ...zooms }, extent, checked)
+      const { bounds: widenedBounds, ...reached } = widen({ ...fields, ...zooms }, extent, checked)
       // a layer without bounds shows everything
-      return { ...reached, bounds: doc ? bounds && union(bounds, beyond) : union(own, beyond) }
+      return { ...reached, bounds: doc ? bounds && union(bounds, beyond) : union(widenedBounds, beyond) }
     })
     return true
   } catch (error) {

@@ -75,7 +75,7 @@ export class RepairQueue {
    * @param {(found: Finding[]) => Promise<boolean | string>} repair answers whether it was done, or why not
    */
   async repairAll (codes, repair) {
-    const taken = codes.map(code => this.take(code)).filter(found => found !== undefined)
+    const taken = codes.map(code => this.take(code)).filter(count => count !== undefined)
     if (!taken.length) return
     const done = await repair(taken.flatMap(({ some }) => some))
     for (const { some: [finding], count } of taken) {

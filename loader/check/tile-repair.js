@@ -98,11 +98,11 @@ export class TileRepair {
       if (error.code !== 'BAD_ANSWER' && error.code !== 'COUCHDB_ERROR') throw error
       const readDocs = []
       for (const one of docs.length > 1 ? asked : []) {
-        const { docs: own } = await peer.fetch([one], { signal }).catch(reason => {
+        const { docs: readable } = await peer.fetch([one], { signal }).catch(reason => {
           if (signal?.aborted) throw reason
           return { docs: [] }
         })
-        readDocs.push(...own)
+        readDocs.push(...readable)
       }
       return readDocs
     }

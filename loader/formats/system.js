@@ -21,7 +21,7 @@ export const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 /** Whether a host is this machine. @param {string} host of a URL, in brackets where it is an IPv6 address */
 export const isHere = host => LOOPBACK.test(host) ||
-  Object.values(networkInterfaces()).flat().some(own => own?.address === host.replace(/^\[|\]$/g, ''))
+  Object.values(networkInterfaces()).flat().some(entry => entry?.address === host.replace(/^\[|\]$/g, ''))
 
 const MOST_FILES = 100_000 // of a folder that are looked at
 

@@ -81,9 +81,9 @@ export class Comparison {
     const { trusted, differing, statements, time } = this
     if (!trusted || statements.isBeingRemoved || differing.has(id)) return false
     const knownOf = await this.#knownAt(z, x, y, id)
-    const own = knownOf(id)
+    const statementsOfTile = knownOf(id)
     const isLater = (a, b) => a.time > b.time || (a.time === b.time && a.run > b.run)
-    const left = own.statements.filter(one => !own.isRemoved(one.time, one.run))
+    const left = statementsOfTile.statements.filter(one => !statementsOfTile.isRemoved(one.time, one.run))
     if (!left.length) return false
     const newest = left.reduce((last, one) => isLater(one, last) ? one : last)
     return trusted.runs.has(newest.run) && newest.time <= time && newest.content === contentOf(digest)

@@ -92,11 +92,11 @@ export class Georeference {
    * @returns {TilecouchError[]}
    */
   warnings ({ layer, time, types }) {
-    const found = [
+    const warnings = [
       this.#misplaced(layer, time), this.#otherGrid(), this.#mixedSizes(), ...this.#misnamedTypes(layer),
       types && this.#otherType(layer, types), this.#tooLarge()
     ]
-    return found.filter(warning => warning !== undefined)
+    return warnings.filter(warning => warning !== undefined)
   }
 
   #misplaced (layer, time) {
@@ -104,13 +104,13 @@ export class Georeference {
     if (!grid.isWebMercator) return undefined
     const [source, layerBounds] = [this.#source, this.#layerBounds]
     const { known, layer: most } = georeferenceDefaults
-    const found = turnOf([
+    const turning = turnOf([
       { bounds: source.bounds, most: known, boxes: zooms, says: 'its metadata say so' },
       areaStatement(source),
       { bounds: layerBounds, most, boxes: zooms, says: 'the other editions of the layer lie there' }
     ])
-    if (!found) return undefined
-    const { turn, boxes, says, bounds } = found
+    if (!turning) return undefined
+    const { turn, boxes, says, bounds } = turning
     const remove = time ? `remove this edition with \`tilecouch remove ${layer} --edition ${time}\`, and ` : ''
     const flipped = source.scheme
       ? `load it with --scheme ${otherScheme(source)}`
@@ -171,21 +171,21 @@ const typeAdvice = (layer, type) =>
  * @returns {{why: string, advice?: string} | undefined}
  */
 export function whyEmpty (source) {
-  const { wanted } = source
-  if (!wanted?.seen.zooms.size) return undefined
+  const { wanted: selection } = source
+  if (!selection?.seen.zooms.size) return undefined
   const statement = areaStatement(source)
-  const found = wanted.area.grid.isWebMercator ? turnOf([statement]) : undefined
-  if (!found) {
-    const levels = [...wanted.seen.zooms.keys()]
+  const turning = selection.area.grid.isWebMercator ? turnOf([statement]) : undefined
+  if (!turning) {
+    const levels = [...selection.seen.zooms.keys()]
     const zooms = `${Math.min(...levels)} to ${Math.max(...levels)}`
-    return { why: `its tiles lie in ${nameOf(wanted.seen.bounds)}, at zooms ${zooms}, and not in this area at ` +
+    return { why: `its tiles lie in ${nameOf(selection.seen.bounds)}, at zooms ${zooms}, and not in this area at ` +
       'these zooms' }
   }
-  const { place, other } = placesOf(found.boxes, found.turn)
-  const isFlip = found.turn === 'ROWS_FLIPPED'
-  const turning = isFlip ? 'rows counted from the other side' : 'columns and rows exchanged'
+  const { place, other } = placesOf(turning.boxes, turning.turn)
+  const isFlip = turning.turn === 'ROWS_FLIPPED'
+  const correction = isFlip ? 'rows counted from the other side' : 'columns and rows exchanged'
   return {
-    why: `as read, they lie not in this area, but in ${place}; with ${turning} they lie in ${other}`,
+    why: `as read, they lie not in this area, but in ${place}; with ${correction} they lie in ${other}`,
     ...(isFlip && source.scheme && { advice: `Load it with --scheme ${otherScheme(source)}.` })
   }
 }

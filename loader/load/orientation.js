@@ -40,11 +40,11 @@ export function orientation (boxes, { bounds, most, isPart = false }) {
   const telling = [...boxes].filter(([z]) => z >= LEAST_ZOOM)
   if (!telling.length || partOfWorld(bounds) > most) return undefined
   if (telling.some(([z, box]) => tileRanges(bounds, z).some(range => meets(box, range)))) return 'as read'
-  const found = /** @type {Turn[]} */ (Object.keys(turns)).filter(turn => telling.every(([z, box]) => {
+  const fittingTurns = /** @type {Turn[]} */ (Object.keys(turns)).filter(turn => telling.every(([z, box]) => {
     const other = turns[turn](z, box)
     return tileRanges(bounds, z).some(range => isWithin(other, widened(range, z)) || (isPart && covers(other, range)))
   }))
-  return found.length === 1 ? found[0] : undefined
+  return fittingTurns.length === 1 ? fittingTurns[0] : undefined
 }
 
 /** @typedef {import('../../core/grid.js').TileRange} TileRange */

@@ -123,22 +123,22 @@ export async function loadSet (store, set, { layer, title = '{name}', onBegin, o
   try {
     for (const [index, member] of members.entries()) {
       if (options.signal?.aborted) throw new TilecouchError('ABORTED')
-      const { path: one, name, time } = member
-      const of = await identify(one, { opening, complete: Boolean(options.complete) })
+      const { path: file, name, time } = member
+      const of = await identify(file, { opening, complete: Boolean(options.complete) })
       const before = await store.edition(layer, time)
       /** @type {SetEdition} */
       let edition
       if (of && before?.finished && !before.failed && before.of === of) {
-        edition = { path: one, name, time, skipped: true, edition: before }
+        edition = { path: file, name, time, skipped: true, edition: before }
       } else {
-        const source = await openSource(one, { ...opening, usualGrid: (await store.grid(layer)).field })
+        const source = await openSource(file, { ...opening, usualGrid: (await store.grid(layer)).field })
         try {
           if (isDated(source.fields?.name)) delete source.fields.name // of this edition, and not of the layer
           onBegin?.(member, index, source)
-          const own = { layer, time, title: titleOf(title, member), of }
-          const result = await load(store, source, { area, zooms, ...options, ...own })
+          const editionOptions = { layer, time, title: titleOf(title, member), of }
+          const result = await load(store, source, { area, zooms, ...options, ...editionOptions })
           add(result)
-          edition = { path: one, name, skipped: false, ...result }
+          edition = { path: file, name, skipped: false, ...result }
         } finally {
           await source.close()
         }

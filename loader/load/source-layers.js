@@ -89,8 +89,8 @@ export class SourceLayers {
       ...newLayers.map(([id, found]) => ({ id, ...found, fields: Object.fromEntries([...found.fields].sort(byName)) }))
     ].slice(0, Math.max(most.layers, listed.length))
     const completed = { ...doc, vector_layers: layers }
-    const fits = JSON.stringify(layers).length <= most.size && JSON.stringify(completed).length <= most.document
-    return fits ? completed : doc
+    const areLayersSmall = JSON.stringify(layers).length <= most.size
+    return areLayersSmall && JSON.stringify(completed).length <= most.document ? completed : doc
   }
 }
 

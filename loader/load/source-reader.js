@@ -86,8 +86,8 @@ export class SourceReader {
         onKnown({ z, x, y, digest: this.#digests.get(tileId(layer.layer, z, x, y)) ?? null })
         this.#digests.delete(tileId(layer.layer, z, x, y))
       } else {
-        const own = read && { read: () => this.#read({ z, x, y, ext: more.ext }, read, !only) }
-        yield { layer: layer.layer, z, x, y, time, ...more, ...own }
+        const reading = read && { read: () => this.#read({ z, x, y, ext: more.ext }, read, !only) }
+        yield { layer: layer.layer, z, x, y, time, ...more, ...reading }
       }
     }
   }

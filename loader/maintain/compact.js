@@ -39,9 +39,9 @@ export async function sizesOf ({ couch }, { signal } = {}) {
   const { sizes } = await couch.request({ path: '', signal })
   const views = { file: 0, active: 0 }
   for (const name of await designsOf(couch, signal)) {
-    const { sizes: own } = (await infoOf(couch, name, signal)) ?? {}
-    views.file += own?.file ?? 0
-    views.active += own?.active ?? 0
+    const { sizes: indexSizes } = (await infoOf(couch, name, signal)) ?? {}
+    views.file += indexSizes?.file ?? 0
+    views.active += indexSizes?.active ?? 0
   }
   return { file: sizes?.file ?? 0, active: sizes?.active ?? 0, external: sizes?.external ?? 0, views }
 }

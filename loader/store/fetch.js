@@ -28,10 +28,10 @@ const PAGE = 500 // documents a request, without bytes
  */
 export async function * fetchListed (couch, listed, { signal, concurrency, onMissing } = {}) {
   const { batch: most, batchBytes: bytes } = fetchDefaults
-  const { signal: own, end } = childSignal(signal)
+  const { signal: ownSignal, end } = childSignal(signal)
   try {
     const answers = pMapIterable(batchesOf(listed, { most, bytes }), async batch => {
-      const tiles = await readBytesOf(couch, batch, { signal: own })
+      const tiles = await readBytesOf(couch, batch, { signal: ownSignal })
       return batch.map((one, index) => ({ one, version: tiles[index] }))
     }, { concurrency: concurrency ?? fetchDefaults.concurrency })
     for await (const answer of answers) {

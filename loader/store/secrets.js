@@ -120,8 +120,11 @@ export function usePrompt (prompt, warning = () => {}) {
  */
 export function refuseForeignServer (url, file, side, env) {
   if (!env[`${side}_USER`] || !secretOf(`${side}_PASSWORD`, env)) return
-  const { COUCHDB_URL: own } = env
-  if (side === 'COUCHDB' && (own ? serverOf(own) === serverOf(url) : serverOf(url)?.startsWith(HERE))) return
+  const { COUCHDB_URL: environmentUrl } = env
+  const isSameServer = environmentUrl
+    ? serverOf(environmentUrl) === serverOf(url)
+    : serverOf(url)?.startsWith(HERE)
+  if (side === 'COUCHDB' && isSameServer) return
   throw new TilecouchError('PASSWORD_NOT_SENT', { value: `${side}_USER`, url: new URL(url).origin, file })
 }
 

@@ -189,7 +189,7 @@ export class Work {
 
 const timeOf = milliseconds => fromSeconds(Math.floor(milliseconds / 1000))
 
-const counts = given => Object.fromEntries(Object.entries(given)
+const counts = figures => Object.fromEntries(Object.entries(figures)
   .filter(([, number]) => Number.isFinite(number) && number >= 0).map(([name, number]) => [name, Math.round(number)]))
 
 const wordsOf = failure => (typeof failure === 'string' ? failure

@@ -54,7 +54,7 @@ const publishStore = async ({ subject: { url, docs } }) => publish(await Store.o
 
 function describe ({ readers, writers, public: isPublic }, isNew) {
   const wordsOf = ({ names, roles }) => [...roles.map(role => `role ${role}`), ...names].join(', ') || 'nobody'
-  const named = isNew ? 'only admins' : wordsOf(readers)
-  const read = isPublic ? 'everybody' : named
+  const restrictedReaders = isNew ? 'only admins' : wordsOf(readers)
+  const read = isPublic ? 'everybody' : restrictedReaders
   return `${read} may read, ${isNew ? 'only admins' : `admins and ${wordsOf(writers)}`} may write`
 }

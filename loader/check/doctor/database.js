@@ -33,9 +33,10 @@ async function documents (inspection) {
   const { tombstones, fewTombstones } = inspection.limits
   const share = deleted / Math.max(1, docs + deleted)
   const figures = { documents: docs, deleted }
-  const found = `${count(docs)}${deleted ? `, and ${plural(deleted, 'tombstone')} (${Math.round(100 * share)} %)` : ''}`
-  if (deleted <= fewTombstones || share <= tombstones) return ok(found, figures)
-  return warning(found, 'Tombstones are never removed. Every new mirror or follower reads all of them.',
+  const ended = deleted ? `, and ${plural(deleted, 'tombstone')} (${Math.round(100 * share)} %)` : ''
+  const finding = `${count(docs)}${ended}`
+  if (deleted <= fewTombstones || share <= tombstones) return ok(finding, figures)
+  return warning(finding, 'Tombstones are never removed. Every new mirror or follower reads all of them.',
     'Use --purge with prune and remove: it leaves no tombstones. See docs/removing.md.', { figures })
 }
 
@@ -51,6 +52,6 @@ async function conflicts (inspection) {
   if (!total) return ok('none', figures)
   const byLayer = rows.map(({ key: [layer], value }) => `${layer ?? 'others'} ${count(value)}`).join(', ')
   const why = 'Stores that were loaded independently disagree: which version readers see is chance.'
-  const found = `${plural(total, 'document')} (${byLayer})`
-  return warning(found, why, 'tilecouch check --only conflicts --fix', { figures })
+  const finding = `${plural(total, 'document')} (${byLayer})`
+  return warning(finding, why, 'tilecouch check --only conflicts --fix', { figures })
 }

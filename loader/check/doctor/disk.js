@@ -46,15 +46,16 @@ async function room (inspection, folder) {
   const views = all.reduce((sum, { index }) => sum + index.sizes.active, 0)
   const shard = active / q
   const figures = { free, size, wanted: active + views }
-  const found = `${bytes(free)} of ${bytes(size)} free in ${folder}`
+  const finding = `${bytes(free)} of ${bytes(size)} free in ${folder}`
   const needs = `Compacting all shards needs ${bytes(active)}, one shard ${bytes(shard)}, the indexes ${bytes(views)}.`
   const advice = 'Free some space, prune (docs/retention.md), or use a larger disk. ' +
     'CouchDB 3.4 and later stop writing in time with disk_monitor/enable = true.'
   if (free < shard || free < inspection.limits.fullDisk * size) {
-    return bad(found, `${needs} Without that space compaction fails, and no space is ever freed.`, advice, { figures })
+    const why = `${needs} Without that space compaction fails, and no space is ever freed.`
+    return bad(finding, why, advice, { figures })
   }
-  if (free < active + views || free < inspection.limits.free * size) return warning(found, needs, advice, { figures })
-  return ok(found, figures)
+  if (free < active + views || free < inspection.limits.free * size) return warning(finding, needs, advice, { figures })
+  return ok(finding, figures)
 }
 
 async function spaceOf (folder) {
@@ -67,12 +68,12 @@ async function embeddedRoom (inspection) {
   const { folder } = inspection.subject
   const used = await sizeOfFolder(folder)
   const { free, size } = await spaceOf(folder)
-  const found = `${bytes(used)} in ${folder}, ${bytes(free)} free`
+  const finding = `${bytes(used)} in ${folder}, ${bytes(free)} free`
   const figures = { used, free, size }
   const { free: least, fullDisk } = inspection.limits
-  if (free >= least * size) return ok(found, figures)
+  if (free >= least * size) return ok(finding, figures)
   const why = 'The store cannot write when the disk is full.'
-  return (free < fullDisk * size ? bad : warning)(found, why, 'Free some space, or move the folder.', { figures })
+  return (free < fullDisk * size ? bad : warning)(finding, why, 'Free some space, or move the folder.', { figures })
 }
 
 /** The server writes its id into its folder. */

@@ -46,10 +46,10 @@ async function health (inspection) {
   }
   const { status: state = 'unknown', version, mirror, error } = answer
   const lag = mirror && (mirror.lag === null ? 'never complete' : `${duration(mirror.lag)} behind`)
-  const found = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${lag}` : ''}`
-  if (state === 'ok') return ok(found)
+  const finding = `${state}, tilecouch ${version}${mirror ? `; mirror ${mirror.state}, ${lag}` : ''}`
+  if (state === 'ok') return ok(finding)
   const why = state === 'behind'
     ? 'It is further behind than --max-lag allows.'
     : `Its store does not answer${error ? ` (${error})` : ''}.`
-  return bad(found, why, 'Check its store, and the network.')
+  return bad(finding, why, 'Check its store, and the network.')
 }

@@ -125,12 +125,15 @@ async function sizes (inspection) {
 export async function wasteOf (inspection, { file, active, running, what }) {
   const { waste, waits, little } = inspection.limits
   const [slack, ratio] = [file - active, file / Math.max(1, active)]
-  const found = `${bytes(file)}, of which ${bytes(active)} are in use${running ? '; being compacted' : ''}`
+  const finding = `${bytes(file)}, of which ${bytes(active)} are in use${running ? '; being compacted' : ''}`
   const figures = { file, active }
-  if (slack < little || (ratio < waste && slack < waits) || running) return ok(found, figures)
+  if (slack < little || (ratio < waste && slack < waits) || running) return ok(finding, figures)
   const channels = `smoosh/${what === 'compact' ? 'db' : 'view'}_channels`
   const advice = `POST ${inspection.couch.url}/_${what}; or check ${channels} and the disk.`
-  return ratio > 2 * waste && slack > waits
-    ? bad(found, 'CouchDB should have compacted this: smoosh does not run, or the disk is full.', advice, { figures })
-    : warning(found, 'CouchDB will compact this by itself. Until then it takes space on the disk.', advice, { figures })
+  if (ratio > 2 * waste && slack > waits) {
+    const why = 'CouchDB should have compacted this: smoosh does not run, or the disk is full.'
+    return bad(finding, why, advice, { figures })
+  }
+  const why = 'CouchDB will compact this by itself. Until then it takes space on the disk.'
+  return warning(finding, why, advice, { figures })
 }

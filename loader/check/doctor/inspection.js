@@ -171,8 +171,8 @@ export class Inspection {
   async look ({ area, check, needs, look, couchOnly }) {
     if (couchOnly && this.embedded) return
     try {
-      const found = await look(this)
-      for (const one of found ? [found].flat() : []) this.add(area, check, one)
+      const findings = await look(this)
+      for (const one of findings ? [findings].flat() : []) this.add(area, check, one)
     } catch (error) {
       this.add(area, check, reasonOf(error, needs, this.signal))
     }

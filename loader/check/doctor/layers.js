@@ -93,8 +93,8 @@ async function editions ({ couch, signal, clock, limits }, { layer }) {
 /** Of documents that are not valid. */
 function invalid (faults, what, why, advice) {
   const firstFaults = `${faults.slice(0, 5).join('; ')}${faults.length > 5 ? '; …' : ''}`
-  const found = `${plural(faults.length, `${what} document`)} not valid: ${firstFaults}`
-  return bad(found, why, advice, { figures: { invalid: faults.length } })
+  const finding = `${plural(faults.length, `${what} document`)} not valid: ${firstFaults}`
+  return bad(finding, why, advice, { figures: { invalid: faults.length } })
 }
 
 /** Tries the policy of a layer on some of its versions. */
@@ -114,9 +114,9 @@ async function retention (inspection, { layer, retention: policy }) {
   const looked = versions.flat().length
   const figures = { looked, doomed: notKept } // names that dashboards know
   const share = looked ? Math.round(100 * notKept / looked) : 0
-  const found = `${share} % of ${plural(looked, 'version')} looked at ${notKept === 1 ? 'is' : 'are'} not kept by it`
-  if (notKept <= inspection.limits.notKept * looked) return ok(found, figures)
-  return warning(found, 'The layer has a policy, but nobody applies it: the store grows.',
+  const finding = `${share} % of ${plural(looked, 'version')} looked at ${notKept === 1 ? 'is' : 'are'} not kept by it`
+  if (notKept <= inspection.limits.notKept * looked) return ok(finding, figures)
+  return warning(finding, 'The layer has a policy, but nobody applies it: the store grows.',
     `tilecouch prune ${layer}; regularly: deploy/tilecouch-prune.timer`, { figures })
 }
 

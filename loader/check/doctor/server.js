@@ -96,11 +96,11 @@ export const faultsOf = (running, server) =>
   faults.filter(({ fixed, only }) => isBefore(running, fixed) && (!only || server[only]))
 
 async function nodes (inspection) {
-  const { all_nodes: reached, cluster_nodes: wanted } = await inspection.membership()
-  const away = wanted.filter(node => !reached.includes(node))
-  const figures = { nodes: wanted.length, away: away.length }
-  if (!away.length) return ok(plural(wanted.length, 'node'), figures)
-  return bad(`${away.join(', ')} of ${plural(wanted.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
+  const { all_nodes: reachedNodes, cluster_nodes: clusterNodes } = await inspection.membership()
+  const away = clusterNodes.filter(node => !reachedNodes.includes(node))
+  const figures = { nodes: clusterNodes.length, away: away.length }
+  if (!away.length) return ok(plural(clusterNodes.length, 'node'), figures)
+  return bad(`${away.join(', ')} of ${plural(clusterNodes.length, 'node')} ${away.length === 1 ? 'is' : 'are'} away`,
     'Data that only these nodes have can be neither read nor written.',
     'Start them again, or remove them from _nodes.', { figures })
 }

@@ -120,7 +120,7 @@ function valueOf (config, key) {
 
 /** What pages in browsers may do: which of them read (CORS), and which scripts run with the server's origin (CSP). */
 async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors = {}, chttpd = {} }) {
-  const { subject: { url, cors: wanted, allowViewer = false, embedders: framedBy } } = inspection
+  const { subject: { url, cors: expectedCors, allowViewer = false, embedders: framedBy } } = inspection
   const add = (key, found) => found && inspection.add('settings', key, found)
   const set = (key, value) => {
     const path = `_node/_local/_config/${key}`
@@ -128,9 +128,9 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
     const request = { method: 'PUT', path, server: true, body: JSON.stringify(value), raw: true }
     return { fix: () => new Couch(url, { retries: 2 }).request(request) }
   }
-  const pairs = wanted === undefined
+  const pairs = expectedCors === undefined
     ? []
-    : [['chttpd/enable_cors', chttpd.enable_cors, 'true'], ['cors/origins', cors.origins, wanted]]
+    : [['chttpd/enable_cors', chttpd.enable_cors, 'true'], ['cors/origins', cors.origins, expectedCors]]
   for (const [key, value, should] of pairs) {
     if (value === should) continue
     const why = 'Pages of these origins cannot read the store. The setting applies to every database of the server.'
@@ -138,10 +138,10 @@ async function lookAtBrowsers (inspection, /** @type {any} */ { csp = {}, cors =
   }
   const isOn = chttpd.enable_cors === 'true' && Boolean(cors.origins)
   const readByAll = isOn && listed(cors.origins).includes('*')
-  if (cors.credentials === 'true' && (wanted === '*' || (wanted === undefined && readByAll))) {
+  if (cors.credentials === 'true' && (expectedCors === '*' || (expectedCors === undefined && readByAll))) {
     add('cors/credentials', warning('true, and cors/origins *',
       'Pages of every origin would read with the rights of their visitor.',
-      'cors/credentials = false, or cors/origins as a list', wanted && set('cors/credentials', 'false')))
+      'cors/credentials = false, or cors/origins as a list', expectedCors && set('cors/credentials', 'false')))
   }
   // who may show it in a frame stays as it is, unless that is said; so do other stores of the server
   const currentPolicy = csp.attachments_header_value ?? 'sandbox' // CouchDB's default

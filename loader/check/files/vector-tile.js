@@ -103,20 +103,20 @@ class Reader {
  *   rules it breaks that decoders do not mind
  */
 export function checkVectorTile (bytes) {
-  const found = new Found()
+  const faults = new Found()
   let damage
   try {
     const names = new Set()
     const tile = new Reader(bytes)
     while (tile.next()) {
       if (tile.field !== 3) tile.skip()
-      else checkLayer(tile.inner('a layer'), names, found)
+      else checkLayer(tile.inner('a layer'), names, faults)
     }
   } catch (error) {
     if (!(error instanceof Damaged)) throw error
     damage = error.message
   }
-  return { layers: found.layers, features: found.features, ...(damage && { damage }), odd: [...found.odd] }
+  return { layers: faults.layers, features: faults.features, ...(damage && { damage }), odd: [...faults.odd] }
 }
 
 /**
@@ -126,18 +126,18 @@ export function checkVectorTile (bytes) {
  * @returns {Map<string, Map<string, string>>} empty if it cannot be decoded
  */
 export function readSourceLayers (bytes) {
-  const found = new Map()
+  const fieldsByNumber = new Map()
   try {
     const tile = new Reader(bytes)
     while (tile.next()) {
-      if (tile.field === 3) readFields(tile.inner('a layer'), found)
+      if (tile.field === 3) readFields(tile.inner('a layer'), fieldsByNumber)
       else tile.skip()
     }
   } catch (error) {
     if (!(error instanceof Damaged)) throw error
-    found.clear()
+    fieldsByNumber.clear()
   }
-  return found
+  return fieldsByNumber
 }
 
 function readFields (layer, found) {

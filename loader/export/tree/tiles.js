@@ -171,18 +171,20 @@ export class TileWriter {
 
   async #find (tree, tile, names) {
     /** @type {Found[]} */
-    const found = []
+    const files = []
     for (const file of await names(tree, tile)) {
       const stat = await look(file)
-      if (stat) found.push({ file, stat })
+      if (stat) files.push({ file, stat })
     }
-    return found
+    return files
   }
 
   async #search ({ tile, version }, trees, names) {
     for (const tree of trees) {
       if (shownIn(tile, tree)?.time !== version.time) continue
-      for (const found of await this.#find(tree, tile, names)) if (await this.#is(found, version)) return found.file
+      for (const candidate of await this.#find(tree, tile, names)) {
+        if (await this.#is(candidate, version)) return candidate.file
+      }
     }
     return undefined
   }

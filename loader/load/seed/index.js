@@ -50,12 +50,14 @@ const seedDefaults = {
  * @param {SeedOptions} options
  */
 export async function seed (store, layer, options) {
-  const { area: given, only, refreshBefore, dryRun = false, permission = false, openUpstream = open } = options
+  const { area: areaOption, only, refreshBefore, dryRun = false, permission = false, openUpstream = open } = options
   const { userAgent, secrets, networks, signal, onProgress } = options
-  if (!only && !given) throw new TilecouchError('BAD_AREA', { why: 'there is neither an area nor a list of tiles' })
+  if (!only && !areaOption) throw new TilecouchError('BAD_AREA', {
+    why: 'there is neither an area nor a list of tiles'
+  })
   const before = refreshBefore === undefined ? undefined : startOf(refreshBefore)
   const { doc, settings } = await upstreamOf(store, checkLayer(layer), permission, options)
-  const area = given?.in(gridOf(doc))
+  const area = areaOption?.in(gridOf(doc))
   const zooms = () => parseZooms(/** @type {any} */ (options.zooms))
   const part = area && !only ? clip(doc, settings, { area, zooms: zooms() }) : undefined
   const counts = part ? await countByZoom({ ...part, signal }) : /** @type {TileList} */ (only).count
@@ -94,8 +96,8 @@ async function upstreamOf (store, layer, permission, options) {
   const { rate, concurrency } = options
   const doc = await store.layer(layer)
   if (!doc.upstream) throw new TilecouchError('NO_UPSTREAM', { layer })
-  const own = { ...(rate && { rate }), ...(concurrency && { concurrency }) }
-  const settings = checkUpstream({ ...doc.upstream, ...own }, gridOf(doc))
+  const limits = { ...(rate && { rate }), ...(concurrency && { concurrency }) }
+  const settings = checkUpstream({ ...doc.upstream, ...limits }, gridOf(doc))
   if (!settings.seed && !permission) throw new TilecouchError('SEED_FORBIDDEN', { layer, host: hostOf(settings.url) })
   return { doc, settings }
 }

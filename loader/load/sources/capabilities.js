@@ -28,8 +28,8 @@ export function otherXml (root, text, where) {
 
 /** Those that can be drawn: others only hold layers. */
 function wmsLayers (xml) {
-  const named = /^\s*(?:<Title>[^<]*<\/Title>\s*)?<Name>([^<]{1,200})<\/Name>/
-  const names = blocksOf('Layer', xml).map(block => named.exec(block)?.[1])
+  const titledName = /^\s*(?:<Title>[^<]*<\/Title>\s*)?<Name>([^<]{1,200})<\/Name>/
+  const names = blocksOf('Layer', xml).map(block => titledName.exec(block)?.[1])
   return [...new Set(names.flatMap(name => name ? [plain(name)] : []))]
 }
 

@@ -27,7 +27,7 @@ export async function open (name, { idTemplate = MAPPROXY_TEMPLATE, scheme, sele
     fields: {},
     scheme: scheme ?? 'xyz',
     get ignored () { return list.ignored },
-    tiles: () => readAhead(list.tiles(), found => readWithin(found, async tiles => {
+    tiles: () => readAhead(list.tiles(), listed => readWithin(listed, async tiles => {
       const docs = await couch.docs(tiles.map(({ id }) => id), { attachments: true, signal })
       const images = docs.map(({ doc }) => imageOf(doc))
       list.learn(images)

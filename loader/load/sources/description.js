@@ -50,12 +50,12 @@ const TILED = ['raster', 'vector', 'raster-dem'] // types of sources of a style
 export async function open (name, options, where) {
   const base = new URL(name)
   // an inner network may be asked if the user named it, and not because a document did
-  const named = where?.isNested ? options.named ?? [] : upstream.hostsOf({ url: base.href })
+  const allowedHosts = where?.isNested ? options.named ?? [] : upstream.hostsOf({ url: base.href })
   const shown = `${base.origin}${base.pathname}` // the query may be a key
-  const bytes = await fetchDocument(base, { ...options, networks: [...options.networks ?? [], ...named] })
+  const bytes = await fetchDocument(base, { ...options, networks: [...options.networks ?? [], ...allowedHosts] })
   const kind = kindOfBytes(bytes.subarray(0, 512))
   if (kind) throw notTiles(kind, name)
-  return openText(String(bytes), { ...where, name: shown, base }, { ...options, named })
+  return openText(String(bytes), { ...where, name: shown, base }, { ...options, named: allowedHosts })
 }
 
 /**

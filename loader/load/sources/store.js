@@ -21,7 +21,7 @@ export async function open (name, { from, layer: into, area: given, zooms, home,
   const { layer, time } = from ?? { layer: /** @type {string} */ (into), time: undefined }
   const store = await openStore(name, { home, signal })
   const { fields, last } = await describe(store, layer, time)
-  const wanted = { time, area: given?.in(gridOf(fields)), zooms, signal }
+  const selection = { time, area: given?.in(gridOf(fields)), zooms, signal }
 
   return {
     // where an embedded store is found differs from run to run, and what was stopped is known again by its name
@@ -29,8 +29,8 @@ export async function open (name, { from, layer: into, area: given, zooms, home,
     fields,
     isInGrid: true,
     ...(time !== undefined && last && { time: last }),
-    ...(time === undefined && { total: (await store.count(layer, wanted)).tiles }),
-    tiles: () => readAhead(store.list(layer, wanted), found => readWithin(found, async listed => (
+    ...(time === undefined && { total: (await store.count(layer, selection)).tiles }),
+    tiles: () => readAhead(store.list(layer, selection), batches => readWithin(batches, async listed => (
       // null: it is gone since it was listed
       (await readBytesOf(store.couch, listed, { signal })).map(version => version?.bytes ?? null)
     ))),

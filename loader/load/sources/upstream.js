@@ -68,8 +68,8 @@ export async function open (name, options) {
  * @param {import('../../../core/grids/grid.js').Grid} grid
  */
 function settingsOf (name, { upstream, scheme, rate, requests }, grid) {
-  const given = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
-  return checkUpstream({ ...given, ...(rate && { rate }), ...(requests && { concurrency: requests }) }, grid)
+  const settings = upstream ?? { type: /\{tilematrix\}/i.test(name) ? 'wmts' : scheme ?? 'xyz', url: name }
+  return checkUpstream({ ...settings, ...(rate && { rate }), ...(requests && { concurrency: requests }) }, grid)
 }
 
 /**
@@ -83,8 +83,8 @@ function partOf (settings, { area, zooms }, grid) {
       'where (--bbox or --polygon)' })
   }
   const { min, max } = zooms ?? { min: 0, max: settings.maxzoom ?? 0 }
-  const own = { min: Math.max(min, grid.firstZoom), max: Math.min(max, grid.lastZoom) }
-  return clip({}, settings, { area: (area ?? parseArea({ bbox: WORLD })).in(grid), zooms: own })
+  const zoomsOfGrid = { min: Math.max(min, grid.firstZoom), max: Math.min(max, grid.lastZoom) }
+  return clip({}, settings, { area: (area ?? parseArea({ bbox: WORLD })).in(grid), zooms: zoomsOfGrid })
 }
 
 class TileServer {
@@ -158,10 +158,10 @@ class TileServer {
   #open ({ tileSize, format }) {
     if (this.#upstream) return
     const { layer = 'upstream', userAgent, secrets, fetching, signal, onTrouble } = this.#options
-    const { connect = openUpstream, networks = [], named = hostsOf(this.#settings) } = this.#options
+    const { connect = openUpstream, networks = [], named: allowedHosts = hostsOf(this.#settings) } = this.#options
     const fields = { format: formatOf(this.#settings) ?? format, upstream: this.#settings }
     const doc = { layer, tileSize, grid: this.#grid, ...fields }
-    const allowed = [...networks, ...named]
+    const allowed = [...networks, ...allowedHosts]
     this.#upstream = connect(doc, { userAgent, secrets, networks: allowed, limits: { failures: Infinity } })
     this.#fetcher = new Fetcher(this.#upstream, { signal, onTrouble, ...fetching })
   }

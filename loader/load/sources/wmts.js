@@ -65,8 +65,8 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
     const [id = ''] = textsOf('Identifier', own)
     return { block, id, title: textsOf('Title', own)[0], abstract: textsOf('Abstract', own)[0], style }
   }).filter(({ id }) => id)
-  const named = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
-  if (named.length === 1) return named[0]
+  const layersOfName = sourceName === undefined ? layers : layers.filter(({ id }) => id === sourceName)
+  if (layersOfName.length === 1) return layersOfName[0]
   const [first] = layers
   throw refusal(name, first ? 'the description of a WMTS' : 'the description of a WMTS without layers', {
     how: `Name one of its layers.${layersWords(layers.map(({ id }) => id))} Such as`,
@@ -77,7 +77,7 @@ function layerIn (xml, { name }, /** @type {import('./index.js').SourceOptions} 
 
 /** The set that is meant, as a grid, with the name of the matrix of each zoom. */
 async function setOf (xml, { id, block }, { name }, /** @type {import('./index.js').SourceOptions} */ options) {
-  const { matrixSet, grid: wanted, signal } = options
+  const { matrixSet, grid: expectedGrid, signal } = options
   const links = linksIn(block)
   const linked = [...links.keys()]
   const defined = new Map(blocksOf('TileMatrixSet', xml).filter(text => /SupportedCRS/.test(text)).map(text => {
@@ -93,7 +93,9 @@ async function setOf (xml, { id, block }, { name }, /** @type {import('./index.j
     sets.push({ set, ...readable(() => gridIn(set, defined.get(set) ?? '', links.get(set))) })
   }
   const good = sets.filter(({ grid }) => grid)
-  const chosen = good.find(({ grid }) => wanted !== undefined && isSameGrid({ grid: grid.field }, { grid: wanted })) ??
+  const isExpected = ({ grid: { field } }) =>
+    expectedGrid !== undefined && isSameGrid({ grid: field }, { grid: expectedGrid })
+  const chosen = good.find(isExpected) ??
     good.find(({ grid }) => grid.isWebMercator) ?? (good.length === 1 ? good[0] : undefined)
   if (chosen) return chosen
   if (sets.length && !good.length) throw sets[0].error
@@ -147,10 +149,11 @@ function gridIn (set, xml, limits) {
     }
   }).sort((a, b) => b.scaleDenominator - a.scaleDenominator)
   const tileSize = all[0]?.tileWidth
-  const own = gridOf({ grid: { id: set.replace(/[^\w.:-]/g, '_').slice(0, 100), crs: uriOf(crs), tileMatrices: all } })
-  const builtIn = gridNames().map(grid => gridOf({ grid, tileSize })).find(grid => pairsOf(own, grid))
-  const grid = builtIn ?? own
-  const pairs = /** @type {{z: number, id: string}[]} */ (pairsOf(own, grid))
+  const gridId = set.replace(/[^\w.:-]/g, '_').slice(0, 100)
+  const definedGrid = gridOf({ grid: { id: gridId, crs: uriOf(crs), tileMatrices: all } })
+  const builtIn = gridNames().map(grid => gridOf({ grid, tileSize })).find(grid => pairsOf(definedGrid, grid))
+  const grid = builtIn ?? definedGrid
+  const pairs = /** @type {{z: number, id: string}[]} */ (pairsOf(definedGrid, grid))
   const matrices = pairs.filter(({ id }) => !limits || limits.has(id))
   if (!matrices.length) throw new TilecouchError('BAD_GRID', { why: `the layer has no matrix of ${set}` })
   return { grid, matrices, tileSize }

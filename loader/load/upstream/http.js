@@ -115,7 +115,7 @@ export class Requester {
   }
 }
 
-let held = 0
+let heldBytes = 0
 
 // a body that ends early is not a server that cannot be reached
 async function read (body, most = httpDefaults.held) {
@@ -124,15 +124,15 @@ async function read (body, most = httpDefaults.held) {
   try {
     for await (const chunk of body) {
       size += chunk.length
-      held += chunk.length
-      if (held > most) throw Object.assign(new Error('too much at once'), { code: 'TOO_MUCH' })
+      heldBytes += chunk.length
+      if (heldBytes > most) throw Object.assign(new Error('too much at once'), { code: 'TOO_MUCH' })
       chunks.push(chunk)
     }
     return Buffer.concat(chunks, size)
   } catch (error) {
     throw Object.assign(error, { inBody: true })
   } finally {
-    held -= size
+    heldBytes -= size
   }
 }
 

@@ -140,8 +140,8 @@ export class Upstream {
     if (missing) return { kind: 'missing', until: missing.until }
     const address = this.#addressOf(tile)
     // validators of another address do not apply
-    const own = validators && (validators.url ?? address.url) === address.url ? validators : {}
-    const answer = await this.#limiter.run(stop => this.#request(tile, address, own, stop), { signal })
+    const usableValidators = validators && (validators.url ?? address.url) === address.url ? validators : {}
+    const answer = await this.#limiter.run(stop => this.#request(tile, address, usableValidators, stop), { signal })
     const { block, rectangle } = address
     if (answer.kind !== 'tiles' || !block || !rectangle || !this.#mustCut(address)) return answer
     try {

@@ -70,7 +70,7 @@ function refuse (value) {
 
 /** An address of this machine, public or not: its firewall does not protect it from itself. */
 const isOwn = address =>
-  Object.values(networkInterfaces()).some(all => all?.some(own => plain(own.address) === address))
+  Object.values(networkInterfaces()).some(all => all?.some(entry => plain(entry.address) === address))
 
 export class Networks {
   #isOpen

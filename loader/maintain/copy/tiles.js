@@ -75,7 +75,7 @@ export class TileCopier {
     /** @type {StoredTile[]} */
     const theres = isNew ? ids.map(id => ({ id, pasts: [] })) : await readTiles(this.target, ids, signal)
     const extensions = []
-    const wanted = []
+    const missingVersions = []
     for (const [index, here] of heres.entries()) {
       const [head, ...rest] = this.#wanted(here)
       if (!head) continue
@@ -85,16 +85,16 @@ export class TileCopier {
       if (extension) extensions.push(extension)
       for (const listed of [head, ...rest]) {
         if (hasVersion(targetTile, asCopied(listed, listed === head, time), this.#statements)) this.tally.unchanged++
-        else wanted.push({ id: ids[index], listed, isNewest: listed === head })
+        else missingVersions.push({ id: ids[index], listed, isNewest: listed === head })
       }
     }
     if (dryRun) {
-      this.tally.versions += wanted.length
-      for (const { listed } of wanted) this.tally.bytes += listed._attachments?.tile?.length ?? 0
+      this.tally.versions += missingVersions.length
+      for (const { listed } of missingVersions) this.tally.bytes += listed._attachments?.tile?.length ?? 0
       return this.tally
     }
     if (extensions.length) this.tally.extended += (await extendHeads(this.target, extensions, { signal })).extended.size
-    await this.#write(wanted)
+    await this.#write(missingVersions)
     return this.tally
   }
 
@@ -104,10 +104,10 @@ export class TileCopier {
     // a copy that a load has made of its head is the same version
     const others = pasts.filter(doc => !head || !isSameVersion(doc, head))
     const all = [...others, ...(head ? [head] : [])].sort((a, b) => a.time < b.time ? -1 : 1)
-    const wanted = time === undefined ? all : all.filter(doc => doc.time <= time)
-    const newest = wanted.pop()
+    const versions = time === undefined ? all : all.filter(doc => doc.time <= time)
+    const newest = versions.pop()
     if (!newest || (!history && shownBy(newest) === null)) return []
-    return [newest, ...(history ? wanted : [])]
+    return [newest, ...(history ? versions : [])]
   }
 
   /** @param {{id: string, listed: any, isNewest: boolean}[]} wanted */
@@ -182,12 +182,13 @@ function incomingOf (doc, layer, isNewest, time) {
   const version = asCopied(doc, isNewest, time)
   const { z, x, y } = doc
   const { expires, ...fields } = fieldsOf(version)
-  const { time: own, content, run, seen, contested } = versionIn(version)
+  const { time: versionTime, content, run, seen, contested } = versionIn(version)
   const document = {
     ...fields, ...(!isFixed && expires && { expires }), layer, _id: tileId(layer, z, x, y), ...imageAnew(doc)
   }
   const size = doc._attachments?.tile?.data.length ?? 0
-  return { time: own, content, run, seen, contested, inManifest: false, isNewest, size, documentOf: () => document }
+  const statement = { time: versionTime, content, run, seen, contested, inManifest: false }
+  return { ...statement, isNewest, size, documentOf: () => document }
 }
 
 /** A copy as of a time lacks what was added to the version later. */

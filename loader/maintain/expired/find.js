@@ -30,8 +30,8 @@ export async function * findExpired (couch, { layers, all, at, since, page, sign
   const read = async function * (view, range, isWanted) {
     for await (const rows of couch.viewPages(view, range, { page, signal })) {
       const ids = rows.filter(row => isWanted(row) && isTileId(row.id)).map(({ id }) => id)
-      const found = await couch.docs(ids, { signal })
-      const expired = found.flatMap(({ doc }) => expiredOf(doc, layers, at, view === EXPIRING))
+      const docRows = await couch.docs(ids, { signal })
+      const expired = docRows.flatMap(({ doc }) => expiredOf(doc, layers, at, view === EXPIRING))
       if (expired.length) yield expired
     }
   }

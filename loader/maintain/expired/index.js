@@ -99,18 +99,18 @@ class ExpiredTally extends Tally {
 
   /** @param {import('./find.js').Expired} tile @param {boolean} takesGone */
   add ({ layer, gone, size, expires }, takesGone) {
-    const of = this.layers[layer] ??= { tiles: 0, bytes: 0, gone: 0, first: null, last: null }
+    const figures = this.layers[layer] ??= { tiles: 0, bytes: 0, gone: 0, first: null, last: null }
     if (gone) {
       this.gone++
-      of.gone++
+      figures.gone++
       if (!takesGone) return
     }
     this.expired++
     this.bytes += size
-    of.tiles++
-    of.bytes += size
-    if (!of.first || expires < of.first) of.first = expires
-    if (!of.last || expires > of.last) of.last = expires
+    figures.tiles++
+    figures.bytes += size
+    if (!figures.first || expires < figures.first) figures.first = expires
+    if (!figures.last || expires > figures.last) figures.last = expires
   }
 }
 
@@ -132,15 +132,15 @@ class Run {
   async look () {
     const begun = performance.now()
     const layers = await this.#layers()
-    const known = JSON.stringify([...layers].map(([layer, { ttl, upstream }]) => [layer, ttl, upstream]))
-    const full = !this.#since || known !== this.#known || begun >= this.#fullAt
+    const layerSettings = JSON.stringify([...layers].map(([layer, { ttl, upstream }]) => [layer, ttl, upstream]))
+    const full = !this.#since || layerSettings !== this.#known || begun >= this.#fullAt
     const { limits } = this.options
     const at = this.now()
     const { troubles } = this.tally
     troubles.length = 0
     await this.#pass(layers, { at, since: full ? undefined : this.#since })
     this.#since = at
-    this.#known = known
+    this.#known = layerSettings
     const took = performance.now() - begun
     if (troubles.length) this.#fullAt = performance.now() + limits.look
     else if (full) this.#fullAt = performance.now() + Math.max(limits.again, limits.share * took)

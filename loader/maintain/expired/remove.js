@@ -99,7 +99,7 @@ export class RemoveExpired {
     const { withPast, signal } = this.options
     const rangeOf = ({ id }) => ({ ...pastRange(id), ...(withPast ? {} : { limit: 2 }), include_docs: true })
     const rows = await this.couch.ranges(heads.map(rangeOf), signal)
-    return rows.map(found => found.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))
+    return rows.map(page => page.filter(({ doc }) => doc).map(({ doc }) => describe(doc)))
   }
 
   /** Writes "no tile here any more". @param {import('./find.js').Expired[]} heads */

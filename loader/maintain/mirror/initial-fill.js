@@ -90,11 +90,11 @@ async function takeAll (couch, selection, ids, take, signal) {
 async function startPlace ({ source, target, id, dryRun }, now) {
   const note = id.replace('mirror', 'begin')
   if ((await target.info()).doc_count) {
-    const there = await target.getLocal(note)
+    const storedNote = await target.getLocal(note)
     // a source that does not know the token was restored to an older state
-    if (!there || !canContinue(there, now)) return undefined
-    const isKnown = !there.token || there.token === (await source.getLocal(note))?.token
-    return isKnown ? there.since : undefined
+    if (!storedNote || !canContinue(storedNote, now)) return undefined
+    const isKnown = !storedNote.token || storedNote.token === (await source.getLocal(note))?.token
+    return isKnown ? storedNote.since : undefined
   }
   if (dryRun) return now.since
   const token = randomId()
@@ -109,10 +109,10 @@ async function startPlace ({ source, target, id, dryRun }, now) {
 /** Ids of the selection, and some more. */
 async function * idsOf (couch, selection, signal) {
   const kinds = LAYER_KINDS.map(kind => ({ startkey: `${kind}:`, endkey: `${kind};` }))
-  const named = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
+  const administrativeRows = await couch.ranges([{ keys: [STORE_ID] }, ...kinds], signal)
   const read = id => couch.get(id, signal)
-  await selection.learn(named.flat().flatMap(({ id }) => id ?? []), read)
-  for (const { id, value } of named.flat()) if (id && !value?.deleted && selection.has(id)) yield id
+  await selection.learn(administrativeRows.flat().flatMap(({ id }) => id ?? []), read)
+  for (const { id, value } of administrativeRows.flat()) if (id && !value?.deleted && selection.has(id)) yield id
   const layers = (await couch.view(versions.view, { group_level: 1 }, signal)).map(({ key }) => key[0])
   for (const layer of layers.filter(isLayer)) {
     if (selection.layers && !selection.layers.has(layer)) continue

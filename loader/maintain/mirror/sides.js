@@ -103,8 +103,8 @@ async function recogniseSource (source, signal) {
 /** One database may have several addresses: another name or port, or a gateway in front. */
 async function checkDifferent (source, target, writes) {
   const [from, to] = [peerOf(source), peerOf(target)]
-  const there = await identityOf(to, writes) // the target first: a gateway in front of it shows the id then
-  if (there !== await identityOf(from, writes)) return
+  const targetIdentity = await identityOf(to, writes) // the target first: a gateway in front of it shows the id then
+  if (targetIdentity !== await identityOf(from, writes)) return
   const same = new TilecouchError('SAME_DATABASE', { url: source.url, where: target.url })
   if (!writes) throw same
   // a copy of the database's files has the same id: a random value tells them apart

@@ -160,14 +160,14 @@ export class PrunePlan {
 
   #isKnown (time) {
     const seconds = this.#seconds
-    const wanted = toSeconds(time)
+    const searchedSecond = toSeconds(time)
     let [low, high] = [0, seconds.length]
     while (low < high) {
       const middle = (low + high) >> 1
-      if (seconds[middle] > wanted) low = middle + 1
+      if (seconds[middle] > searchedSecond) low = middle + 1
       else high = middle
     }
-    return seconds[low] === wanted
+    return seconds[low] === searchedSecond
   }
 
   /** What is remembered if there was nothing to do. @returns {import('./last.js').Idle} */

@@ -245,10 +245,11 @@ async function finish (remover, layer, times, run) {
     const statements = remover.statements.of(layer)
     await statements.refresh()
     const manifests = statements.manifests.filter(manifest => times.includes(manifest.time) && manifest.run < run)
-    const partsOf = own => own.parts?.map((_, part) => manifestId(layer, own.time, own.run, part)) ?? []
+    const partIds = manifest =>
+      (manifest.parts ?? []).map((_, part) => manifestId(layer, manifest.time, manifest.run, part))
     // the last part of a manifest first: without it the others count for nothing
     await endDocuments(remover, manifests.map(({ id }) => id))
-    await endDocuments(remover, manifests.flatMap(partsOf))
+    await endDocuments(remover, manifests.flatMap(partIds))
     editions = await endDocuments(remover, times.map(time => editionId(layer, time)), doc => (doc.run ?? '') < run)
   }
   return { ...await remover.finish(), editions }

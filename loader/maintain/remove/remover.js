@@ -188,8 +188,8 @@ export class Remover {
       return answers
     }
     const knownOf = async ids => {
-      const known = await statements.knownOf(ids, { isFresh: true })
-      return isStated ? known : id => without(/** @type {Item} */ (byId.get(id)), known(id), run)
+      const knownOfTile = await statements.knownOf(ids, { isFresh: true })
+      return isStated ? knownOfTile : id => without(/** @type {Item} */ (byId.get(id)), knownOfTile(id), run)
     }
     const settled = await settleTiles({ ...this.access, send }, [...byId.keys()], { knownOf })
     await this.purger?.take(gone)

@@ -52,8 +52,8 @@ function countriesIn (bbox) {
     .filter(({ tiles }) => tiles).sort((a, b) => b.tiles - a.tiles)
   const all = touched.reduce((sum, { tiles }) => sum + tiles, 0)
   const isMain = touched[0]?.tiles >= MAIN * all
-  const named = isMain ? touched.slice(0, 1) : touched.filter(({ tiles }) => tiles >= LEAST * all)
-  return (named.length ? named : touched).map(({ name }) => name)
+  const largest = isMain ? touched.slice(0, 1) : touched.filter(({ tiles }) => tiles >= LEAST * all)
+  return (largest.length ? largest : touched).map(({ name }) => name)
 }
 
 /** @param {Bbox} country never over the antimeridian @param {Bbox} bbox */
@@ -63,13 +63,13 @@ function meets ([west, south, east, north], bbox) {
 }
 
 /** @type {{name: string, bbox: Bbox, area: () => import('../../../core/area.js').Area | undefined}[] | undefined} */
-let known
+let countryList
 
 function countries () {
-  if (known) return known
+  if (countryList) return countryList
   const file = fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json'))
   const world = JSON.parse(readFileSync(file, 'utf8'))
-  known = feature(world, world.objects.countries).features.filter(({ geometry }) => geometry).map(country => {
+  countryList = feature(world, world.objects.countries).features.filter(({ geometry }) => geometry).map(country => {
     let area
     return {
       name: written(country.properties.name),
@@ -77,7 +77,7 @@ function countries () {
       area: () => (area ??= { is: areaOf(country) }).is
     }
   })
-  return /** @type {NonNullable<typeof known>} */ (known)
+  return /** @type {NonNullable<typeof countryList>} */ (countryList)
 }
 
 function areaOf (country) {

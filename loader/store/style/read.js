@@ -31,14 +31,14 @@ export async function readStyle (source) {
   })
   const names = isFolder ? (await namesIn(source)).filter(name => name !== 'style.json') : []
   const style = parse(await read(isFolder ? path.join(source, 'style.json') : source, styleLimits.style), source)
-  const known = names.filter(typeOf)
-  if (known.length > styleLimits.files) {
-    throw bad(source, `it has ${known.length} files, more than ${styleLimits.files}`)
+  const styleFiles = names.filter(typeOf)
+  if (styleFiles.length > styleLimits.files) {
+    throw bad(source, `it has ${styleFiles.length} files, more than ${styleLimits.files}`)
   }
   /** @type {import('../styles.js').StyleFiles} */
   const files = {}
   let total = 0
-  for (const name of known) {
+  for (const name of styleFiles) {
     const bytes = await read(path.join(source, name), styleLimits.file)
     total += bytes.length
     if (total > styleLimits.bytes) throw bad(source, `its files have more than ${styleLimits.bytes} bytes`)
