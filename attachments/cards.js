@@ -1,34 +1,33 @@
-// The cards at the right: what changed between two times, and the versions of a tile. Each is opened by something on
-// the map or the timeline, and closed by its button, by Escape, or by what opened it.
+// The cards at the right, such as "What changed here" and "This place". The map or the timeline opens them; their
+// button or Escape closes them.
 import { element } from '../client/timeline/dom.js'
 import { iconButton } from './dom.js'
+import { render } from './html.js'
 import { words } from './words.js'
 
 /** @typedef {{node: HTMLElement, body: HTMLElement, title: HTMLElement, close: () => void}} Card */
 
 export class Cards {
   #container
-  /** @type {Map<string, Card>} the last one opened is the last */
+  /** @type {Map<string, Card>} in the order in which they were opened */
   #open = new Map()
 
   constructor (container) {
     this.#container = container
   }
 
-  /** Closes the card that was opened last. @returns {boolean} whether there was one */
+  /** Closes the card that was opened last. */
   escape () {
-    const last = [...this.#open.values()].at(-1)
-    last?.close()
-    return Boolean(last)
+    [...this.#open.values()].at(-1)?.close()
   }
 
   /**
-   * @param {() => void} onClose when it is closed by its button or by Escape
-   * @returns {Card} the one that is open already, or a new one
+   * @param {() => void} onClose called when the button or Escape closes the card
+   * @returns {Card} the open card of this name, or a new one
    */
   open (name, label, onClose) {
-    const before = this.#open.get(name)
-    if (before) return before
+    const openCard = this.#open.get(name)
+    if (openCard) return openCard
     const title = element('h2', null, label)
     const body = element('div', { class: 'body' })
     const close = () => {
@@ -40,13 +39,8 @@ export class Cards {
     const card = { node, body, title, close }
     this.#open.set(name, card)
     this.#container.prepend(node)
-    this.#changed()
+    this.#mark()
     return card
-  }
-
-  /** The body of an open card. */
-  body (name) {
-    return this.#open.get(name)?.body
   }
 
   close (name) {
@@ -55,12 +49,13 @@ export class Cards {
     const hadFocus = card.node.contains(document.activeElement)
     this.#open.delete(name)
     card.node.remove()
-    // the focus must not fall out of the page
+    render(null, card.body) // components release the map and their listeners
     if (hadFocus) document.getElementById('map')?.focus({ preventScroll: true })
-    this.#changed()
+    this.#mark()
   }
 
-  #changed () {
+  /** The page has a class while a card is open. */
+  #mark () {
     document.body.classList.toggle('carded', this.#open.size > 0)
   }
 }

@@ -70,12 +70,6 @@ export class Editions {
     return this.#editions.length
   }
 
-  /** The times of the edition before the last one, and of the last. @returns {[string, string] | undefined} */
-  lastTwo () {
-    const [last, before] = this.#editions
-    return before && [before.time, last.time]
-  }
-
   /** Whether the list follows the view. */
   get isOfView () {
     return this.#here.input.checked

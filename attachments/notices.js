@@ -1,8 +1,7 @@
-// Messages of the page: short messages above the timeline, and notices in the panel while there is no
-// list to show.
-import { element } from '../client/timeline/dom.js'
+// Messages of the page: short messages above the timeline, and notices in the panel while it has no list of layers.
 import { shellWord } from './copy.js'
-import { button, iconButton } from './dom.js'
+import { html, render } from './html.js'
+import { Button, IconButton } from './parts.js'
 import { words } from './words.js'
 
 /**
@@ -12,65 +11,78 @@ import { words } from './words.js'
 
 export class Notices {
   #container
-  /** @type {Map<string, {node: HTMLElement, text: string}>} */
-  #shown = new Map()
+  /** @type {Map<string, Notice>} by topic */
+  #notices = new Map()
 
   /** @param {HTMLElement} container a live region */
   constructor (container) {
     this.#container = container
   }
 
-  /** @param {string} topic @param {Notice} notice */
-  show (topic, { text, tone = 'info', action, onClose }) {
-    const before = this.#shown.get(topic)
-    if (before?.text === text) return // it is not read aloud twice
-    const node = element('div', { class: `toast ${tone}`, 'data-topic': topic },
-      element('span', null, text),
-      action && button(action.label, action.run, { class: 'act' }),
-      onClose && iconButton('close', words.closeNotice, () => { this.end(topic); onClose() }))
-    if (before) before.node.replaceWith(node)
-    else this.#container.append(node)
-    this.#shown.set(topic, { node, text })
+  /** A notice of the same topic is replaced. @param {string} topic @param {Notice} notice */
+  show (topic, notice) {
+    this.#notices.set(topic, notice)
+    this.#draw()
   }
 
   end (topic) {
-    this.#shown.get(topic)?.node.remove()
-    this.#shown.delete(topic)
+    if (this.#notices.delete(topic)) this.#draw()
   }
 
   clear () {
-    for (const topic of [...this.#shown.keys()]) this.end(topic)
+    this.#notices.clear()
+    this.#draw()
+  }
+
+  #draw () {
+    const toasts = [...this.#notices].map(([topic, notice]) => html`<${Toast}
+      key=${topic} topic=${topic} ...${notice} end=${() => this.end(topic)} />`)
+    render(toasts, this.#container)
   }
 }
 
-/** Grey shapes in place of the layers. */
-export const loading = () => element(
-  'div',
-  { class: 'loading', 'aria-hidden': 'true' },
-  ...Array.from({ length: 2 }, () => element('div', { class: 'bones' }, element('span'), element('span')))
-)
-
-const notice = (head, ...children) => element('div', { class: 'notice' }, element('h2', null, head), ...children)
-
-const paragraphs = texts => texts.map(text => element('p', null, text))
-
-/** @param {Error & {status?: number}} error */
-export function failure (error, retry) {
-  const isOffline = !navigator.onLine && error.status === undefined
-  const { storeAway, offlineNow } = words
-  const away = { head: storeAway.head, texts: [error.message, storeAway.text] }
-  const { head, texts } = isOffline ? offlineNow : away
-  const node = notice(head, ...paragraphs(texts), button(words.again, retry, { class: 'primary' }))
-  node.setAttribute('role', 'alert')
-  return node
+function Toast ({ topic, text, tone = 'info', action = undefined, onClose = undefined, end }) {
+  const close = () => {
+    end()
+    onClose()
+  }
+  return html`<div class=${`toast ${tone}`} data-topic=${topic}>
+    <span>${text}</span>
+    ${action && html`<${Button} kind="act" onClick=${action.run}>${action.label}<//>`}
+    ${onClose && html`<${IconButton} name="close" label=${words.closeNotice} onClick=${close} />`}
+  </div>`
 }
 
-/** @param {string | null} database @param {() => void} retry */
-export function empty (database, retry) {
+/** Grey shapes in place of the layers. */
+export const Loading = () => html`<div class="loading" aria-hidden="true">
+  ${[1, 2].map(() => html`<div class="bones"><span /><span /></div>`)}
+</div>`
+
+const paragraphs = texts => texts.map(text => html`<p>${text}</p>`)
+
+/** @param {{error: Error & {status?: number}, onRetry: () => void}} props */
+export function Failure ({ error, onRetry }) {
+  const isOffline = !navigator.onLine && error.status === undefined
+  const { storeAway, offlineNow } = words
+  const { head, texts } = isOffline ? offlineNow : { head: storeAway.head, texts: [error.message, storeAway.text] }
+  return html`<div class="notice" role="alert">
+    <h2>${head}</h2>
+    ${paragraphs(texts)}
+    <${Button} kind="primary" onClick=${onRetry}>${words.again}<//>
+  </div>`
+}
+
+/** @param {{database: string | null, onRetry: () => void}} props */
+export function Empty ({ database, onRetry }) {
   const { head, before, command, after, look } = words.empty
   const store = database ? ` \\\n  --db ${shellWord(database)}` : ''
-  const text = `tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${store}`
-  return notice(head, ...paragraphs(before),
-    element('pre', { tabindex: '0', 'aria-label': command }, element('code', null, text)),
-    ...paragraphs(after), button(look, retry, { class: 'primary' }))
+  return html`<div class="notice">
+    <h2>${head}</h2>
+    ${paragraphs(before)}
+    <pre tabindex="0" aria-label=${command}><code>
+      ${`tilecouch load tiles/ \\\n  --layer osm --time 2024-03-01${store}`}
+    </code></pre>
+    ${paragraphs(after)}
+    <${Button} kind="primary" onClick=${onRetry}>${look}<//>
+  </div>`
 }

@@ -1,8 +1,8 @@
-// Tiles marked on the map: those that changed, the one whose versions are being looked at, and what an edition covers.
+// Marks tiles on the map: tiles that changed, the tile whose card is open, and the area of an edition.
 import L from 'leaflet'
 import { tileBounds } from '../core/index.js'
 
-const SIDES = [ // neighbour, and the edge towards it as corners [west or east, south or north]
+const SIDES = [ // a neighbour, and the edge towards it: two corners [west or east, south or north]
   { dx: -1, dy: 0, edge: [['w', 's'], ['w', 'n']] },
   { dx: 1, dy: 0, edge: [['e', 's'], ['e', 'n']] },
   { dx: 0, dy: -1, edge: [['w', 'n'], ['e', 'n']] },
@@ -22,73 +22,72 @@ export class Outlines {
     this.#renderer = L.svg({ pane: 'outlines', padding: 0.5 })
   }
 
-  /** @param {{z: number, x: number, y: number}[]} tiles each with a thin line, all together with a thick one */
+  /** @param {{z: number, x: number, y: number}[]} tiles each has a thin line, all together a thick one */
   changed (tiles) {
     const { boxes, rims } = this.#around(tiles)
     this.#draw('changed', boxes.length
       ? [
-        L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')),
-        L.polyline(rims, this.#style('changed-casing')),
-        L.polyline(rims, this.#style('changed-rim'))
-      ]
+          L.polygon(boxes.map(box => [box]), this.#style('changed-tiles')),
+          L.polyline(rims, this.#style('changed-casing')),
+          L.polyline(rims, this.#style('changed-rim'))
+        ]
       : [])
   }
 
   /** @param {{z: number, x: number, y: number} | null} tile */
   picked (tile) {
-    const rings = tile ? copiesOf(this.#map, tile).map(ring) : []
-    this.#draw(
-      'picked',
-      rings.length
-        ? [
-          L.polygon(rings.map(box => [box]), this.#style('picked-casing')),
-          L.polygon(rings.map(box => [box]), this.#style('picked-tile'))
-        ]
-        : []
-    )
+    const rings = tile ? copiesOf(this.#map, tile).map(copy => [ring(copy)]) : []
+    const classes = rings.length ? ['picked-casing', 'picked-tile'] : []
+    this.#draw('picked', classes.map(name => L.polygon(rings, this.#style(name))))
   }
 
   /**
-   * What an edition covers, as the tiles that its blocks are; drawn anew where the map went.
+   * The area of an edition. Without tiles: the same area, after the map was moved.
    * @param {{z: number, x: number, y: number}[]} [tiles] of one zoom
    */
   covered (tiles = this.#covered) {
     this.#covered = tiles
     const { rims } = this.#around(tiles)
-    this.#draw(
-      'covered',
-      rims.length ? [L.polyline(rims, this.#style('changed-casing')), L.polyline(rims, this.#style('covered-rim'))] : []
-    )
+    const classes = rims.length ? ['changed-casing', 'covered-rim'] : []
+    this.#draw('covered', classes.map(name => L.polyline(rims, this.#style(name))))
   }
 
-  /** The boxes of tiles of one zoom, and the edges beyond which there is none of them. */
+  /** The share of the view that tiles cover, 0 to 1. Copies of the world are a part of the view. */
+  shareOf (tiles) {
+    const { min, max } = this.#map.getPixelBounds()
+    const world = this.#map.options.crs.scale(this.#map.getZoom())
+    const view = { top: Math.max(min.y, 0), bottom: Math.min(max.y, world) }
+    let area = 0
+    for (const { z, x, y } of tiles) {
+      const size = world / 2 ** z
+      const height = Math.min(view.bottom, (y + 1) * size) - Math.max(view.top, y * size)
+      const first = Math.floor((min.x - x * size) / world)
+      for (let left = x * size + first * world; left < max.x && height > 0; left += world) {
+        area += height * Math.max(0, Math.min(max.x, left + size) - Math.max(min.x, left))
+      }
+    }
+    return Math.min(1, area / ((view.bottom - view.top) * (max.x - min.x)))
+  }
+
+  /** The boxes of tiles of one zoom, and their edges without a neighbour. */
   #around (tiles) {
-    const there = new Set(tiles.map(({ x, y }) => `${x}/${y}`))
+    const places = new Set(tiles.map(({ x, y }) => `${x}/${y}`))
     const boxes = []
     const rims = []
     for (const tile of tiles) {
-      const across = 2 ** tile.z
-      for (const side of copiesOf(this.#map, tile)) {
-        boxes.push(ring(side))
-        for (const { dx, dy, edge } of SIDES) {
-          if (!there.has(
-            `${(tile.x + dx + across) % across}/${tile.y + dy}`
-          )) rims.push(edge.map(([lon, lat]) => [side[lat], side[lon]]))
-        }
+      const columns = 2 ** tile.z
+      const isRim = ({ dx, dy }) => !places.has(`${(tile.x + dx + columns) % columns}/${tile.y + dy}`)
+      for (const sides of copiesOf(this.#map, tile)) {
+        boxes.push(ring(sides))
+        for (const { edge } of SIDES.filter(isRim)) rims.push(edge.map(([lon, lat]) => [sides[lat], sides[lon]]))
       }
     }
     return { boxes, rims }
   }
 
   #style (className) {
-    return {
-      className,
-      renderer: this.#renderer,
-      interactive: false,
-      smoothFactor: 0,
-      noClip: true,
-      fill: /tile/.test(className)
-    }
+    const fill = className.includes('tile')
+    return { className, fill, renderer: this.#renderer, interactive: false, smoothFactor: 0, noClip: true }
   }
 
   #draw (name, shapes) {
@@ -97,12 +96,12 @@ export class Outlines {
   }
 }
 
-/** The sides of a tile in every copy of the world that is in sight. @param {{z: number, x: number, y: number}} tile */
+/** The sides of a tile in every copy of the world in view. @param {{z: number, x: number, y: number}} tile */
 export function copiesOf (map, { z, x, y }) {
   const [west, south, east, north] = tileBounds(z, x, y)
-  const sight = map.getBounds().pad(0.5)
+  const view = map.getBounds().pad(0.5)
   const copies = []
-  for (let shift = Math.ceil((sight.getWest() - east) / 360) * 360; west + shift <= sight.getEast(); shift += 360) {
+  for (let shift = Math.ceil((view.getWest() - east) / 360) * 360; west + shift <= view.getEast(); shift += 360) {
     copies.push({ w: west + shift, s: south, e: east + shift, n: north })
   }
   return copies

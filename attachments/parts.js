@@ -57,3 +57,8 @@ export const Select = ({ options, value, onChange, ...others }) => html`<select
 
 /** Text inputs that nothing corrects. */
 export const plainInput = { type: 'text', autocomplete: 'off', autocapitalize: 'none', spellcheck: false }
+
+/** A list of terms with their values; rows without a value are left out. rows: term and value */
+export const Terms = ({ rows, ...others }) => html`<dl ...${others}>
+  ${rows.filter(([, value]) => value).map(([term, value]) => html`<dt>${term}</dt><dd>${value}</dd>`)}
+</dl>`

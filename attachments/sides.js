@@ -1,122 +1,66 @@
-// The two sides of a comparison: which layer and which time each of them shows, and how they are shown.
-import { element } from '../client/timeline/dom.js'
-import { choices, fillSelect } from './dom.js'
+// The two sides of a comparison: the layer and the time of each side, and how both are shown.
 import { byName, date, time as written, zoneId } from './format.js'
 import { MODES } from './comparison.js'
+import { html, useAnswer, useMemo } from './html.js'
 import { isInOtherGrid } from './other-grid.js'
+import { Choices, Select } from './parts.js'
 import { words } from './words.js'
 
 const NEWEST = '' // as the value of an option
+const MOST = 500 // newest times of a list: older ones are chosen on the timeline
 /** @type {any[]} */
 const NONE = []
-const MOST = 500 // times of a list, the newest: more are found on the timeline
 
-/**
- * What a list was made of.
- * @typedef {{editions: any, changes: any, zone: string, options: [string, string][]}} Listed
- */
+/** @param {{stage: import('./stage.js').Stage, page: import('./range-card.js').Page}} props */
+export function Sides ({ stage, page }) {
+  const { comparison, clock } = stage
+  const doc = /** @type {import('./store.js').Layer} */ (stage.doc)
+  const left = /** @type {import('./comparison.js').Left} */ (comparison.left)
 
-export class Sides {
-  #stage
-  #page
-  /** @type {Map<string, import('./store.js').Edition[]>} by layer */
-  #editions = new Map()
-  #modes = choices(
-    words.compare.mode, MODES.map(mode => [mode, words.compare.modes[mode]]),
-    mode => this.#stage.comparison.setMode(mode)
-  )
-
-  #left = this.#side('left', layer => this.#chooseLeft(layer), time => this.#compareAt(time))
-  #right = this.#side('right', layer => this.#page.onLayer(layer), time => this.#stage.clock.setTime(time))
-
-  element = element('div', { class: 'sides' }, this.#modes.element, this.#left.element, this.#right.element)
-
-  /**
-   * @param {import('./stage.js').Stage} stage
-   * @param {{layers: () => import('./store.js').Layer[], editions: (layer: string) =>
-   *   Promise<import('./store.js').Edition[]>, onLayer: (layer: string) => void}} page
-   */
-  constructor (stage, page) {
-    this.#stage = stage
-    this.#page = page
+  function chooseLeft (name) {
+    const other = page.layers().find(({ layer }) => layer === name)
+    const isSame = name === doc.layer
+    // another layer is shown at the time of the right side
+    stage.compare({ doc: isSame ? null : other, time: isSame ? left.time ?? stage.time : stage.time })
   }
 
-  /** Writes what is compared now. */
-  update () {
-    const { comparison, doc, time, layer } = this.#stage
-    const { left } = comparison
-    if (!left || !doc) return
-    this.#modes.set(comparison.mode)
-    this.#write(this.#left, left.doc ?? doc, left.time, comparison.layer)
-    this.#write(this.#right, doc, time, layer)
-  }
+  return html`<div class="sides">
+    <${Choices} label=${words.compare.mode} value=${comparison.mode}
+      options=${MODES.map(mode => [mode, words.compare.modes[mode]])} onChoose=${mode => comparison.setMode(mode)} />
+    <${Side} name="left" page=${page} doc=${left.doc ?? doc} time=${left.time} layer=${comparison.layer}
+      onLayer=${chooseLeft} onTime=${time => stage.compare({ ...left, time })} />
+    <${Side} name="right" page=${page} doc=${doc} time=${stage.time} layer=${stage.layer}
+      onLayer=${page.onLayer} onTime=${time => clock.setTime(time)} />
+  </div>`
+}
 
-  /** Editions are read anew for the next comparison. */
-  forget () {
-    this.#editions.clear()
-  }
+function Side ({ name, page, doc, time, layer, onLayer, onTime }) {
+  const label = words.compare.sides[name]
+  const layers = page.layers().filter(each => !isInOtherGrid(each)).map(each => [each.layer, each.name ?? each.layer])
+    .sort(([, a], [, b]) => byName(a, b))
+  return html`<div class=${`side ${name}`}>
+    <span aria-hidden="true">${label.name}</span>
+    ${layers.length > 1 && html`<${Select}
+      aria-label=${label.layer} options=${layers} value=${doc.layer} onChange=${onLayer} />`}
+    <${Times} key=${doc.layer} label=${label.time} changes=${layer?.changes?.() ?? NONE}
+      ...${{ page, doc, time, onTime }} />
+  </div>`
+}
 
-  #side (name, onLayer, onTime) {
-    const label = words.compare.sides[name]
-    const layer = element('select', {
-      'aria-label': label.layer, on: { change: ({ target }) => onLayer(target.value) }
-    })
-    const time = element('select', {
-      'aria-label': label.time, on: { change: ({ target }) => onTime(target.value || null) }
-    })
-    const listed = /** @type {Listed | null} */ (null)
-    return {
-      layer,
-      time,
-      listed,
-      element: element(
-        'div', { class: `side ${name}` }, element('span', { 'aria-hidden': 'true' }, label.name), layer, time
-      )
-    }
-  }
+/** The times of a side, the newest first: editions, and changes in view. */
+function Times ({ label, page, doc, time, changes, onTime }) {
+  const editions = useAnswer(() => page.editions(doc.layer), [doc.layer]) ?? NONE
+  const options = useMemo(() => timesOf(editions, changes), [editions, changes, zoneId()])
+  const isListed = time === null || options.some(([value]) => value === time)
+  const [newest, ...others] = options
+  return html`<${Select} aria-label=${label} value=${time ?? NEWEST} onChange=${value => onTime(value || null)}
+    options=${isListed ? options : [newest, [time, written(time)], ...others]} />`
+}
 
-  #write (side, doc, time, layer) {
-    const layers = this.#page.layers().filter(one => !isInOtherGrid(one)).map(one => [one.layer, one.name ?? one.layer])
-      .sort(([, a], [, b]) => byName(a, b))
-    side.layer.hidden = layers.length < 2
-    fillSelect(side.layer, layers, doc.layer)
-    const editions = this.#editions.get(doc.layer)
-    if (!editions) this.#readEditions(doc.layer)
-    const options = this.#times(side, editions ?? NONE, layer?.changes?.() ?? NONE)
-    const isListed = time === null || options.some(([value]) => value === time)
-    const [newest, ...others] = options
-    fillSelect(side.time, isListed ? options : [newest, [time, written(time)], ...others], time ?? NEWEST)
-  }
-
-  /** The times of a side, the newest first: editions, and changes in view. Made anew only when these are others. */
-  #times (side, editions, changes) {
-    const { listed } = side
-    const zone = zoneId()
-    if (listed?.editions === editions && listed.changes === changes && listed.zone === zone) return listed.options
-    const titles = new Map(changes.map(({ time }) => [time, undefined]))
-    for (const { time, title } of editions) titles.set(time, title)
-    const options = [[NEWEST, words.newest], ...[...titles].sort(([a], [b]) => a < b ? 1 : -1).slice(0, MOST)
-      .map(([time, title]) => [time, title ? `${date(time)} · ${title}` : written(time)])]
-    side.listed = { editions, changes, zone, options }
-    return options
-  }
-
-  async #readEditions (layer) {
-    this.#editions.set(layer, NONE)
-    const editions = await this.#page.editions(layer).catch(() => [])
-    this.#editions.set(layer, editions)
-    this.update()
-  }
-
-  /** Another layer is compared with as it is at the same time. */
-  #chooseLeft (name) {
-    const { doc, comparison, time } = this.#stage
-    const other = this.#page.layers().find(({ layer }) => layer === name)
-    const isSame = name === doc?.layer
-    this.#stage.compare({ doc: isSame ? null : other, time: isSame ? comparison.left?.time ?? time : time })
-  }
-
-  #compareAt (time) {
-    this.#stage.compare({ ...this.#stage.comparison.left, time })
-  }
+function timesOf (editions, changes) {
+  const titles = new Map(changes.map(({ time }) => [time, undefined]))
+  for (const { time, title } of editions) titles.set(time, title)
+  const times = [...titles].sort(([time], [other]) => time < other ? 1 : -1).slice(0, MOST)
+  const textOf = (time, title) => title ? `${date(time)} · ${title}` : written(time)
+  return [[NEWEST, words.newest], ...times.map(([time, title]) => [time, textOf(time, title)])]
 }

@@ -9,7 +9,6 @@ import { loadScript } from './device.js'
 import { setZone, timelineWords } from './format.js'
 import { isInOtherGrid } from './other-grid.js'
 import { LayerStack } from './stack.js'
-import { words } from './words.js'
 
 const FADE = 180 // milliseconds from version to version
 const PRELOAD = 2 // changes before and after the present time that are fetched in advance, once somebody moves in time
@@ -67,6 +66,17 @@ export class Stage extends L.Evented {
   /** Whether two times or layers are shown beside or over each other. */
   get comparing () {
     return this.comparison.left !== null
+  }
+
+  /** The first and the last time of the layer; nothing while they are not known. */
+  get extent () {
+    return this.layer?.extent() ?? null
+  }
+
+  /** Whether the layer has no second time to compare with. */
+  get hasOneEdition () {
+    const { extent } = this
+    return extent !== null && extent.first === extent.last
   }
 
   /** The player of the timeline; nothing before there is one. */
@@ -175,7 +185,7 @@ export class Stage extends L.Evented {
   open (doc, options) {
     const own = { ...this.reading(doc), fade: FADE, preload: this.#preload, ...options }
     const style = this.#styles.get(doc.layer)
-    if (style) return new this.#vectors.VectorLayer(this.db, { ...own, doc, style, words: words.features })
+    if (style) return new this.#vectors.VectorLayer(this.db, { ...own, doc, style })
     return new HistoryLayer(this.db, own)
   }
 

@@ -1,35 +1,28 @@
-// What is known of a place: what the map shows there, of what date, from which source, and when that was last checked;
-// then all versions of its tile. Ids, bytes and revisions stand behind "Details".
-import { element } from '../client/timeline/dom.js'
+// The card of a place: the date and source of the tile there, when it was last checked, and all versions of the tile.
+// Ids, sizes and revisions are behind "Details".
 import { asOf, expiryOf, now, tileId, versionId } from '../core/index.js'
 import { sharePromise } from '../core/promises.js'
-import { button, icon, picture } from './dom.js'
+import { element } from '../client/timeline/dom.js'
 import { brief, size, time as written, zoneName } from './format.js'
+import { html, render, useAnswer, useEffect, useEvents, useMemo, useState } from './html.js'
+import { Button, Fold, Hint, Icon, Terms } from './parts.js'
+import { FeatureList } from './vector/feature-list.js'
 import { words } from './words.js'
 
 const NAME = 'tile'
-const PAGE = 50 // versions read and shown at once
+const PAGE = 50 // versions that are read and shown at first
+const MORE = 200 // versions that the button adds
 
-const terms = rows => element('dl', null, ...rows.filter(([, value]) => value)
-  .flatMap(([name, value]) => [element('dt', null, name), element('dd', null, value)]))
+/** @typedef {import('./store.js').TileDocument} TileDocument */
 
 export class TileCard {
   #stage
   #cards
   #outlines
   #store
-  /** @type {{z: number, x: number, y: number} | null} */
-  #tile = null
-  #limit = PAGE
-  /** @type {HTMLElement | null} of a vector layer, at the place that was picked */
-  #features = null
-  /** @type {import('./store.js').TileDocument[]} oldest first */
-  #versions = []
-  #turn = 0
-  #shown = element('div', { class: 'shown', role: 'status' })
-  #details = element('details', null)
-  /** @type {Map<string, Promise<{source?: string, check?: {time: string, title?: string}}>>} by time of the version */
-  #sources = new Map()
+  /** @type {{tile: {z: number, x: number, y: number}, features: any[]} | null} */
+  #place = null
+  #revision = 0 // grows when the versions have to be read again
 
   constructor (stage, cards, outlines, store) {
     this.#stage = stage
@@ -39,182 +32,169 @@ export class TileCard {
   }
 
   /**
-   * @param {{z: number, x: number, y: number}} tile @param {boolean} byKey then the focus goes into the card
-   * @param {HTMLElement | null} [features] of a vector layer, at the place
+   * Opens the card, or closes it if it shows the same place already.
+   * @param {{z: number, x: number, y: number}} tile @param {boolean} byKey the focus moves into the card
+   * @param {any[]} [features] of a vector layer, at the place
    */
-  open (tile, byKey, features = null) {
-    const isSame = this.#tile && ['z', 'x', 'y'].every(axis => this.#tile?.[axis] === tile[axis])
-    const isAlike = features?.textContent === this.#features?.textContent
-    if (isSame && isAlike && !byKey) return this.close()
-    this.#tile = tile
-    this.#features = features
-    this.#limit = PAGE
-    this.#versions = []
-    this.#sources.clear()
+  open (tile, byKey, features = []) {
+    const place = { tile, features }
+    if (!byKey && this.#place && idOf(this.#place) === idOf(place)) return this.close()
     this.#cards.close(NAME)
-    const { title, body, node } = this.#cards.open(NAME, words.place.title, () => this.close())
-    title.append(element('small', null, this.#stage.doc?.name ?? this.#stage.doc?.layer))
-    body.replaceChildren(element('p', { class: 'hint' }, words.place.reading))
+    this.#place = place
+    const { title, node } = this.#cards.open(NAME, words.place.title, () => this.close())
+    title.append(element('small', null, this.#stage.doc.name ?? this.#stage.doc.layer))
+    this.#draw()
     if (byKey) node.focus()
-    this.#outlines.picked(tile)
-    return this.refresh()
+    this.outline()
   }
 
   close () {
-    this.#tile = null
-    this.#turn++
-    this.#outlines.picked(null)
+    this.#place = null
+    this.outline()
     this.#cards.close(NAME)
   }
 
-  /** The map has moved: other copies of the world may be in sight. */
+  /** Marks the tile on the map, in every copy of the world. */
   outline () {
-    if (this.#tile) this.#outlines.picked(this.#tile)
+    this.#outlines.picked(this.#place?.tile ?? null)
   }
 
-  /** Reads the versions anew. */
-  async refresh () {
-    const { doc } = this.#stage
-    if (!this.#tile || !doc) return
-    const turn = ++this.#turn
-    let versions
-    try {
-      versions = await this.#store.versions(doc.layer, this.#tile, this.#limit)
-    } catch (error) {
-      if (turn === this.#turn && !this.#versions.length) this.#showText(
-        'hint', words.place.unreadable(error.message), button(words.again, () => this.refresh(), { class: 'secondary' })
-      )
-      return
-    }
-    if (turn !== this.#turn) return // another tile meanwhile
-    const isSame = JSON.stringify(versions) === JSON.stringify(this.#versions)
-    if (isSame && versions.length) return
-    this.#versions = versions
-    this.#sources.clear()
-    this.render()
+  /** Reads the versions again. */
+  refresh () {
+    this.#revision++
+    if (this.#place) this.#draw()
   }
 
-  /** Writes the card. */
-  render () {
-    const body = this.#cards.body(NAME)
-    if (!this.#tile || !body) return
-    if (!this.#versions.length) return this.#showText('hint', words.place.nothing)
-    const focused = /** @type {HTMLElement} */ (document.activeElement)
-    const time = body.contains(focused) ? focused.dataset.version : undefined
-    const scrolled = body.scrollTop
-    const more = this.#versions.length >= this.#limit
-    const number = this.#versions.length
-    body.replaceChildren(
-      ...this.#features ? [this.#features] : [],
-      this.#shown,
-      element('p', { class: 'hint' }, (more ? words.place.last : words.place.versions)({
-        count: number, zone: zoneName(this.#versions[0].time)
-      })),
-      element('ul', { class: 'versions' }, ...[...this.#versions].reverse().map(version => this.#item(version))),
-      more ? button(words.place.older, () => { this.#limit += 4 * PAGE; this.refresh() }, { class: 'secondary' }) : '',
-      this.#details)
-    body.scrollTop = scrolled
-    if (time) body.querySelector(`[data-version="${time}"]`)?.focus({ preventScroll: true })
-    this.setTime()
+  #draw () {
+    const { body } = this.#cards.open(NAME, words.place.title, () => this.close())
+    const [stage, store] = [this.#stage, this.#store]
+    render(html`<${Place} ...${{ stage, store, ...this.#place, revision: this.#revision }} />`, body)
   }
+}
 
-  /** Marks the version that is to be seen, and says what is known of it. */
-  setTime () {
-    if (!this.#versions.length || !this.#tile) return
-    const { time } = this.#stage
-    const shown = time === null ? this.#versions.at(-1) : asOf(this.#versions, time)
-    for (const choice of this.#cards.body(NAME)?.querySelectorAll('[data-version]') ?? []) {
-      choice.setAttribute('aria-pressed', String(choice.dataset.version === shown?.time))
-    }
-    this.#describe(shown)
-    this.#writeDetails(shown)
-  }
+const idOf = ({ tile: { z, x, y }, features }) =>
+  [z, x, y, ...features.map(({ sourceLayer, id }) => `${sourceLayer} ${id}`)].join('/')
 
-  /** @param {import('./store.js').TileDocument | undefined} version */
-  async #describe (version) {
-    if (!version) return this.#shown.replaceChildren(element('p', { class: 'date' }, words.place.notYet))
-    const turn = this.#turn
-    const next = this.#versions[this.#versions.indexOf(version) + 1]
-    this.#write(version, next, {})
-    if (this.#stage.isPlaying) return // it is asked where the film stops
-    const found = await sharePromise(this.#sources, version.time, () => this.#ask(version, next))
-    const { time } = this.#stage
-    const isShown = version === (time === null ? this.#versions.at(-1) : asOf(this.#versions, time))
-    if (turn === this.#turn && isShown) this.#write(version, next, found)
+function Place ({ stage, store, tile, features, revision }) {
+  useEvents(stage, 'time zone')
+  const [limit, setLimit] = useState(PAGE)
+  const [retries, setRetries] = useState(0)
+  const { doc, time } = stage
+  const { versions, problem } = useVersions(() => store.versions(doc.layer, tile, limit), [limit, revision, retries])
+  const checks = useMemo(() => new Map(), [versions])
+  if (problem) {
+    return html`<${Hint}>${words.place.unreadable(problem)}<//>
+      <${Button} onClick=${() => setRetries(retries + 1)}>${words.again}<//>`
   }
+  if (!versions) return html`<${Hint}>${words.place.reading}<//>`
+  if (!versions.length) return html`<${FeatureList} features=${features} /><${Hint}>${words.place.nothing}<//>`
+  const version = time === null ? versions.at(-1) : asOf(versions, time)
+  const next = version && versions[versions.indexOf(version) + 1]
+  const hasMore = versions.length >= limit
+  const count = { count: versions.length, zone: zoneName(versions[0].time) }
+  return html`
+    <${FeatureList} features=${features} />
+    <div class="shown" role="status">
+      ${version
+        ? html`<${Origin} key=${version.time} ...${{ stage, store, tile, version, next, checks }} />`
+        : html`<p class="date">${words.place.notYet}</p>`}
+    </div>
+    <${Hint}>${hasMore ? words.place.last(count) : words.place.versions(count)}<//>
+    <ul class="versions">
+      ${[...versions].reverse().map(each => html`<${Version}
+        key=${each.time} ...${{ stage, store, doc }} version=${each} isShown=${each === version} />`)}
+    </ul>
+    ${hasMore && html`<${Button} onClick=${() => setLimit(limit + MORE)}>${words.place.older}<//>`}
+    ${version && html`<${Details} doc=${doc} version=${version} />`}`
+}
 
-  /** Where a version came from, and when it was last found to be right. */
-  async #ask (version, next) {
-    const { layer } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
-    const [edition, check] = await Promise.all([
-      this.#store.edition(layer, version.time).catch(() => undefined),
-      this.#store.lastCheck(layer, this.#tile, version, next?.time).catch(() => undefined)
-    ])
-    const [, host] = /^https?:\/\/([^/?#]+)/.exec(version.origin?.url ?? '') ?? []
-    return { source: edition?.title ?? edition?.source ?? host, check }
-  }
+/**
+ * Reads versions, oldest first. Those that are shown stay if they cannot be read again.
+ * @param {() => Promise<TileDocument[]>} read @param {any[]} inputs
+ * @returns {{versions?: TileDocument[], problem?: string}} neither while they are read for the first time
+ */
+function useVersions (read, inputs) {
+  const [answer, setAnswer] = useState(/** @type {{versions?: TileDocument[], problem?: string}} */ ({}))
+  useEffect(() => {
+    let isCurrent = true
+    const answerWith = change => { if (isCurrent) setAnswer(change) }
+    read().then(
+      versions => answerWith({ versions }),
+      ({ message }) => answerWith(before => before.versions?.length ? before : { problem: message })
+    )
+    return () => { isCurrent = false }
+  }, inputs)
+  return answer
+}
 
-  #write (version, next, { source = '', check = /** @type {any} */ (undefined) }) {
-    const { time, gone } = version
-    this.#shown.replaceChildren(
-      element('p', { class: 'date' }, gone ? words.place.gone : written(time)),
-      terms([
-        [words.place.source, source],
-        [gone ? words.place.goneSince : words.place.unchangedSince, gone || check || next ? written(time) : ''],
-        [words.place.checked, check && [written(check.time), check.title].filter(Boolean).join(' · ')],
-        [words.place.until, next && written(next.time)]
-      ]))
-  }
+/** The date of the version that is shown, its source, and when it was last checked. */
+function Origin ({ stage, store, tile, version, next, checks }) {
+  const { time, gone } = version
+  const { isPlaying, doc: { layer } } = stage // requests wait for the end of the playback
+  const read = () => sharePromise(checks, time, () => readOrigin(store, layer, tile, version, next))
+  const { source, check } = useAnswer(async () => isPlaying ? undefined : read(), [isPlaying, checks]) ??
+    { source: '', check: undefined }
+  return html`
+    <p class="date">${gone ? words.place.gone : written(time)}</p>
+    <${Terms} rows=${[
+      [words.place.source, source],
+      [gone ? words.place.goneSince : words.place.unchangedSince, gone || check || next ? written(time) : ''],
+      [words.place.checked, check && [written(check.time), check.title].filter(Boolean).join(' · ')],
+      [words.place.until, next && written(next.time)]
+    ]} />`
+}
 
-  #writeDetails (version) {
-    const isOpen = this.#details.open
-    if (!version || !this.#tile) return this.#details.replaceChildren()
-    const { layer } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
-    const { z, x, y, time, stored, current, _rev: rev, origin } = version
-    const image = version._attachments?.tile
-    const until = expiryOf(version, this.#stage.doc ?? undefined)
-    const code = text => text && element('code', null, text)
-    this.#details.replaceChildren(element('summary', null, words.place.details), terms([
-      [words.place.terms.tile, `${z}/${x}/${y}`],
-      [words.place.terms.time, code(time)],
-      [words.place.terms.stored, stored && written(stored)],
-      [until && until < now() ? words.place.terms.expired : words.place.terms.expires, until && written(until)],
-      [words.place.terms.size, image && size(image.length)],
-      [words.place.terms.type, image?.content_type],
-      [words.place.terms.address, origin?.url && code(origin.url)],
-      [words.place.terms.document, code(current ? tileId(layer, z, x, y) : versionId(layer, z, x, y, time))],
-      [words.place.terms.revision, code(rev)]
-    ]))
-    this.#details.open = isOpen
-  }
+async function readOrigin (store, layer, tile, version, next) {
+  const [edition, check] = await Promise.all([
+    store.edition(layer, version.time).catch(() => undefined),
+    store.lastCheck(layer, tile, version, next?.time).catch(() => undefined)
+  ])
+  const [, host] = /^https?:\/\/([^/?#]+)/.exec(version.origin?.url ?? '') ?? []
+  return { source: edition?.title ?? edition?.source ?? host, check }
+}
 
-  #showText (className, text, ...more) {
-    this.#cards.body(NAME)?.replaceChildren(element('p', { class: className }, text), ...more)
-  }
+function Version ({ stage, store, doc: { layer, format = 'png' }, version, isShown }) {
+  const { time, gone, current, z, x, y } = version
+  const image = version._attachments?.tile
+  const isPicture = image && /^image\//.test(image.content_type)
+  const url = useAnswer(() => store.tileUrl(version), [version._id, version._rev])
+  const missing = image ? '' : words.place.noImage
+  return html`<li class=${gone ? 'gone' : null}>
+    <button
+      type="button" class=${isPicture || gone ? null : 'plain'} data-version=${time} aria-pressed=${String(isShown)}
+      onClick=${() => stage.clock.setTime(time)}
+    >
+      ${isPicture && html`<img src=${url} alt="" width="56" height="56" loading="lazy"
+        onError=${({ target }) => target.removeAttribute('src')} />`}
+      ${gone && html`<span class="picture" />`}
+      <span class="title">${brief(time)}${current && html`<em>${words.place.newest}</em>`}</span>
+      <span class="note">${gone ? words.place.goneFrom : missing}</span>
+    </button>
+    ${image && html`<a
+      class="icon" href=${url} download=${`${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`}
+      aria-label=${words.place.downloadOf(written(time))} title=${words.place.download}
+    ><${Icon} name="download" /></a>`}
+  </li>`
+}
 
-  #item (version) {
-    const { layer, format = 'png' } = /** @type {import('./store.js').Layer} */ (this.#stage.doc)
-    const { time, gone, current, z, x, y } = version
-    const image = version._attachments?.tile
-    const url = this.#store.tileUrl(version)
-    const isDrawn = image && /^image\//.test(image.content_type)
-    const download = image && element('a', {
-      class: 'icon', download: `${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`,
-      'aria-label': words.place.downloadOf(written(time)), title: words.place.download
-    }, icon('download'))
-    url.then(found => { if (found) download?.setAttribute('href', found) }, () => {})
-    return element('li', { class: gone ? 'gone' : null },
-      element('button', {
-        type: 'button',
-        class: isDrawn || gone ? null : 'plain',
-        'data-version': time,
-        on: { click: () => this.#stage.clock.setTime(time) }
-      },
-        isDrawn
-          ? picture(url, { width: 56, height: 56, loading: 'lazy' })
-          : gone && element('span', { class: 'picture' }),
-        element('span', { class: 'title' }, brief(time), current && element('em', null, words.place.newest)),
-        element('span', { class: 'note' }, gone ? words.place.goneFrom : image ? '' : words.place.noImage)),
-      download)
-  }
+const code = text => text && html`<code>${text}</code>`
+
+function Details ({ doc, version }) {
+  const { z, x, y, time, stored, current, _rev: revision, origin } = version
+  const image = version._attachments?.tile
+  const expires = expiryOf(version, doc)
+  const { terms } = words.place
+  return html`<${Fold} head=${words.place.details}>
+    <${Terms} rows=${[
+      [terms.tile, `${z}/${x}/${y}`],
+      [terms.time, code(time)],
+      [terms.stored, stored && written(stored)],
+      [expires && expires < now() ? terms.expired : terms.expires, expires && written(expires)],
+      [terms.size, image && size(image.length)],
+      [terms.type, image?.content_type],
+      [terms.address, code(origin?.url)],
+      [terms.document, code(current ? tileId(doc.layer, z, x, y) : versionId(doc.layer, z, x, y, time))],
+      [terms.revision, code(revision)]
+    ]} />
+  <//>`
 }

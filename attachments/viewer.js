@@ -8,9 +8,10 @@ import { PAGE } from './editions.js'
 import { Finder } from './find/finder.js'
 import { size, time as written } from './format.js'
 import { HeatMap } from './heat-map.js'
+import { html, render } from './html.js'
 import { listenToKeys } from './keys.js'
 import { MapView } from './map.js'
-import { empty, failure, loading, Notices } from './notices.js'
+import { Empty, Failure, Loading, Notices } from './notices.js'
 import { nameOf, showOperator } from './operator.js'
 import { explainOtherGrids, isInOtherGrid } from './other-grid.js'
 import { Outlines } from './outlines.js'
@@ -57,7 +58,7 @@ const heat = new HeatMap(view.map)
 const thumbnails = new Thumbnails(stage)
 const cards = new Cards(byId('cards'))
 const rangeCard = new RangeCard(stage, cards, outlines, {
-  layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: choose
+  layers: () => layers, editions: layer => store.editions(layer, DATES), onLayer: choose, onCompare: toggleComparison
 })
 const tileCard = new TileCard(stage, cards, outlines, store)
 const finder = new Finder(byId('find'), { view, layers: () => layers, settings: () => store.settings, onLayer: choose })
@@ -110,7 +111,8 @@ function mount (offline, { mountOffline }) {
 }
 
 async function start () {
-  content.replaceChildren(loading())
+  panel.node.remove()
+  render(html`<${Loading} />`, content)
   content.setAttribute('aria-busy', 'true')
   summarize(words.reading)
   for (let failures = 0; ;) {
@@ -118,10 +120,10 @@ async function start () {
       [layers] = await Promise.all([store.layers(), device.prepare()])
       if (layers.length) break
       failures = 0
-      say(words.emptyStore, empty(databaseUrl(), () => again.abort()))
+      say(words.emptyStore, html`<${Empty} database=${databaseUrl()} onRetry=${() => again.abort()} />`)
     } catch (error) {
       failures++
-      say(words.noConnection, failure(error, () => again.abort()))
+      say(words.noConnection, html`<${Failure} error=${error} onRetry=${() => again.abort()} />`)
     }
     again = new AbortController()
     await wait(failures ? backoff(failures) : POLL, again.signal).catch(() => {})
@@ -130,19 +132,20 @@ async function start () {
   showOperator(store.settings, logo)
   document.body.classList.remove('bare')
   content.removeAttribute('aria-busy')
-  content.replaceChildren(panel.node)
+  render(null, content)
+  content.append(panel.node)
   stage.stack.know(layers, store.settings.base)
   await follow()
   readFigures()
 }
 
-/** A notice in place of everything else. The same one is left as it is, with the focus in it. */
+/** Shows a notice in place of everything else. */
 function say (summary, notice) {
   content.removeAttribute('aria-busy')
   summarize(summary)
   document.body.classList.add('bare')
   sheet.fold(false)
-  if (content.firstElementChild?.textContent !== notice.textContent) content.replaceChildren(notice)
+  render(notice, content)
 }
 
 function summarize (text) {
@@ -263,25 +266,15 @@ async function readAllEditions () {
   else if (searched === list) searched = null
 }
 
-/** Compares, or ends it: the range of the timeline, or else what the last change here changed, or another layer. */
+/** Begins or ends a comparison: of the range of the timeline, else of the first and the newest edition. */
 function toggleComparison () {
-  const { doc, comparing, range, layer } = stage
+  const { comparing, range, extent } = stage
   if (comparing) return stage.compare(null)
-  if (!doc || !stage.draws(doc)) return
-  if (range) {
-    stage.clock.setTime(range.to)
-    return stage.compare({ time: range.from })
+  if (!range && (!extent || stage.hasOneEdition)) {
+    return notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
   }
-  const times = (layer.changes() ?? []).map(({ time }) => time)
-  const [before, last] = times.length > 1 ? times.slice(-2) : panel.editions?.lastTwo() ?? []
-  if (before) {
-    stage.range = { from: before, to: last }
-    stage.clock.setTime(null)
-    return stage.compare({ time: before })
-  }
-  const other = panel.sorted(layers).find(one => one.layer !== doc.layer && stage.draws(one))
-  if (other) return stage.compare({ doc: other, time: null })
-  notices.show('compare', { text: words.compare.nothing, onClose: () => {} })
+  stage.clock.setTime(range ? range.to : null)
+  stage.compare({ time: range?.from ?? extent.first })
 }
 
 /** How often the places in view changed. */
@@ -385,7 +378,7 @@ function pick (place, byKey) {
   if (isEmbedded) return
   const tile = stage.layer?.tileAt(place)
   if (!tile) return
-  tileCard.open(tile, byKey, stage.layer.featureList?.(place))
+  tileCard.open(tile, byKey, stage.layer.featuresAt?.(place))
   view.reveal(place)
 }
 
@@ -404,6 +397,7 @@ const reread = soon(async () => {
 stage.on('time range compare stack', remember)
 stage.on('time range compare changes extent zone', writeCards)
 stage.on('changes', lookAtView)
+stage.on('show extent', () => document.body.classList.toggle('one-edition', stage.hasOneEdition))
 stage.on('stack', () => panel.onStack())
 let hasTwoMaps = false
 stage.on('compare', () => {
@@ -411,8 +405,8 @@ stage.on('compare', () => {
   hasTwoMaps = stage.comparing && stage.comparison.mode === 'side'
   if (hasTwoMaps && !had) sheet.fold(true) // it would lie over the left one
 })
-stage.on('time', () => { panel.setTime(stage.time); tileCard.setTime() })
-stage.on('zone', () => { describe(); tileCard.render(); panel.editions?.render() })
+stage.on('time', () => panel.setTime(stage.time))
+stage.on('zone', () => { describe(); panel.editions?.render() })
 stage.on('storeback', reread)
 stage.on('extent', ({ first, last }) => { // reported anew whenever a tile changes
   const isNews = reported?.layer === stage.layer && reported?.last !== `${first} ${last}`

@@ -1,12 +1,12 @@
-// The features in view that differ between two times: worked out from the tiles that differ, marked on the map.
+// The features in view that differ between two times: found in the tiles that differ, and marked on the map.
 import { FeatureDiff, unzipTile } from '../../core/features.js'
 
 const SOURCE = 'tilecouch-differences'
 const byZoom = (far, near) => ['interpolate', ['linear'], ['zoom'], 12, far, 16, near]
 const WIDTHS = { lines: byZoom(1, 3), casings: byZoom(2.5, 6) } // pixels
-const MOST = 20000 // features that are worked out: more would not be seen apart
+const MOST = 20000 // features that are compared: more could not be told apart on a screen
 
-/** @typedef {{features: any[], counts: Map<string, Record<'added' | 'removed' | 'changed', number>>}} Found
+/** @typedef {{features: any[], counts: Map<string, Record<'added' | 'removed' | 'changed', number>>}} Differing
  *   counts: by source layer */
 
 export class Differences {
@@ -17,7 +17,7 @@ export class Differences {
     this.#layer = layer
   }
 
-  /** @param {string | null} from @param {string | null} to @param {AbortSignal} signal @returns {Promise<Found>} */
+  /** @param {string | null} from @param {string | null} to @param {AbortSignal} signal @returns {Promise<Differing>} */
   async between (from, to, signal) {
     const { history } = this.#layer
     const diff = new FeatureDiff()
@@ -36,14 +36,14 @@ export class Differences {
     return { features, counts }
   }
 
-  /** @param {Found | null} found */
-  show (found) {
+  /** Marks features on the map, instead of those that are marked. @param {any[]} features */
+  show (features) {
     const { gl } = this.#layer
     if (!gl) return
-    const data = { type: 'FeatureCollection', features: found?.features ?? [] }
+    const data = { type: 'FeatureCollection', features }
     const source = gl.getSource(SOURCE)
     if (source) return source.setData(data)
-    if (!found) return
+    if (!features.length) return
     gl.addSource(SOURCE, { type: 'geojson', data })
     for (const layer of this.#layers()) gl.addLayer(layer)
   }
@@ -63,31 +63,24 @@ export class Differences {
   }
 
   #layers () {
-    const page = getComputedStyle(document.documentElement)
-    const [added, changed, removed] = ['--added', '--changed', '--removed'].map(
-      name => page.getPropertyValue(name).trim()
-    )
+    const style = getComputedStyle(document.documentElement)
+    const [added, changed, removed] = ['added', 'changed', 'removed']
+      .map(name => style.getPropertyValue(`--${name}`).trim())
     const colour = ['match', ['get', 'change'], 'added', added, 'removed', removed, changed]
     const casing = this.#layer.isDark ? '#0b1013' : '#ffffff'
     const isRemoved = ['==', ['get', 'change'], 'removed']
     const shape = (...types) => ['in', ['geometry-type'], ['literal', types]]
     const [points, areas] = [shape('Point', 'MultiPoint'), shape('Polygon', 'MultiPolygon')]
-    const made = (name, type, filter, paint) => ({ id: `${SOURCE}-${name}`, source: SOURCE, type, filter, paint })
+    const line = { 'line-color': colour, 'line-width': WIDTHS.lines }
+    const layer = (name, type, filter, paint) => ({ id: `${SOURCE}-${name}`, source: SOURCE, type, filter, paint })
     return [
-      made('areas', 'fill', areas, { 'fill-color': colour, 'fill-opacity': 0.3 }),
-      made(
-        'casings', 'line', ['!', points], { 'line-color': casing, 'line-width': WIDTHS.casings, 'line-opacity': 0.8 }
-      ),
-      made(
-        'lines', 'line', ['all', ['!', points], ['!', isRemoved]], { 'line-color': colour, 'line-width': WIDTHS.lines }
-      ),
-      made(
-        'gone',
-        'line',
-        ['all', ['!', points], isRemoved],
-        { 'line-color': colour, 'line-width': WIDTHS.lines, 'line-dasharray': [2, 1.2] }
-      ),
-      made('points', 'circle', points, {
+      layer('areas', 'fill', areas, { 'fill-color': colour, 'fill-opacity': 0.3 }),
+      layer('casings', 'line', ['!', points], {
+        'line-color': casing, 'line-width': WIDTHS.casings, 'line-opacity': 0.8
+      }),
+      layer('lines', 'line', ['all', ['!', points], ['!', isRemoved]], line),
+      layer('gone', 'line', ['all', ['!', points], isRemoved], { ...line, 'line-dasharray': [2, 1.2] }),
+      layer('points', 'circle', points, {
         'circle-color': colour, 'circle-radius': 5, 'circle-stroke-color': casing, 'circle-stroke-width': 2
       })
     ]

@@ -1,121 +1,65 @@
-// The features of a vector layer in words: what lies at a place, and what changed between two times.
+// The features of a vector layer in words: those at a place, and those that differ between two times.
 import { element } from '../../client/timeline/dom.js'
-import { button } from '../dom.js'
+import { count } from '../format.js'
+import { html, useAnswer, useEffect } from '../html.js'
+import { Button, Fold, Hint, Terms } from '../parts.js'
+import { words as pageWords } from '../words.js'
+import { nameOf } from './feature-names.js'
 
-const NAMES = ['name', 'name:latin', 'name:en', 'title', 'ref'] // attributes that say what a feature is called
+const words = pageWords.features
 const LONGEST = 200 // characters of a value
+const KINDS = /** @type {const} */ (['added', 'changed', 'removed'])
 
-/** What a feature is called, if anything. */
-export const nameOf = ({ properties }) => {
-  const key = NAMES.find(name => typeof properties[name] === 'string' && properties[name])
-  return key && String(properties[key])
+/** @param {{features: {sourceLayer: string, properties: Record<string, any>}[]}} props the first one is open */
+export const FeatureList = ({ features }) => features.length > 0 && html`<section class="features">
+  <h3>${words.here}</h3>
+  ${features.map((feature, index) => html`<${Feature} feature=${feature} isOpen=${index === 0} />`)}
+</section>`
+
+function Feature ({ feature, isOpen }) {
+  const { sourceLayer, properties } = feature
+  const name = nameOf(feature)
+  const head = html`<strong>${name ?? sourceLayer}</strong>${name && ` · ${sourceLayer}`}`
+  return html`<${Fold} open=${isOpen} head=${head}>
+    <${Terms} rows=${Object.entries(properties).map(([key, value]) => [key, String(value).slice(0, LONGEST)])} />
+  <//>`
 }
 
-/** @param {{id?: number, sourceLayer: string, properties: Record<string, any>}[]} features @param {any} words */
-export function featureList (features, words) {
-  if (!features.length) return null
-  return element('section', { class: 'features' },
-    element('h3', null, words.here),
-    features.map((feature, at) => {
-      const name = nameOf(feature)
-      return element('details', { open: at === 0 },
-        element(
-          'summary',
-          null,
-          element('strong', null, name ?? feature.sourceLayer),
-          name ? ` · ${feature.sourceLayer}` : ''
-        ),
-        element('dl', null, Object.entries(feature.properties).flatMap(([key, value]) =>
-          [element('dt', null, key), element('dd', null, String(value).slice(0, LONGEST))])))
-    }))
-}
-
-/** In the card of a range: which features were added, removed or changed; marked on the map, and to be saved. */
-export class FeatureChanges {
-  element = element('section', { class: 'features', hidden: true })
-  #layer
-  #words
-  #stop = new AbortController()
-  #asked = ''
-  #isMarked = true
-  /** @type {import('./differences.js').Found | null} */
-  #found = null
-
-  /** @param {import('./vector-layer.js').VectorLayer} layer @param {any} words */
-  constructor (layer, words) {
-    this.#layer = layer
-    this.#words = words
-  }
-
-  /**
-   * @param {{from: string | null, to: string | null} | null} shown
-   * @param {unknown[] | null} tiles that differ; null while that is not known
-   * @param {boolean} isMarked whether they are marked on the map
-   */
-  update (shown, tiles, isMarked) {
-    if (!shown || !tiles) return this.close()
-    this.element.hidden = false
-    const asked = JSON.stringify([shown, tiles])
-    if (asked !== this.#asked) this.#look(shown, asked)
-    this.#isMarked = isMarked
-    this.#mark()
-  }
-
-  close () {
-    this.element.hidden = true
-    this.#asked = ''
-    this.#stop.abort()
-    this.#found = null
-    this.#mark()
-  }
-
-  async #look ({ from, to }, asked) {
-    this.#asked = asked
-    this.#stop.abort()
-    this.#stop = new AbortController()
-    const { signal } = this.#stop
-    this.#found = null
-    this.#mark()
-    this.element.replaceChildren(element('p', { class: 'hint' }, this.#words.looking))
-    try {
-      const found = await this.#layer.differences(from, to, signal)
-      if (signal.aborted) return
-      this.#found = found
-      this.#write(found, `${this.#layer.options.layer}-${from}-${to ?? 'newest'}`)
-      this.#mark()
-    } catch (error) {
-      if (signal.aborted) return
-      this.#asked = ''
-      this.element.replaceChildren(element('p', { class: 'hint' }, this.#words.failed(error.message)))
-    }
-  }
-
-  #write ({ counts, features }, name) {
-    const words = this.#words
-    if (!features.length) return this.element.replaceChildren(element('p', { class: 'hint' }, words.alike))
-    const { kinds } = words
-    const used = Object.keys(kinds).filter(kind => [...counts.values()].some(one => one[kind]))
-    this.element.replaceChildren(
-      element('table', null,
-        element('caption', { class: 'unseen' }, words.caption),
-        element('thead', null, element('tr', null, element('th', { scope: 'col' }, words.layer),
-          used.map(kind => element('th', { scope: 'col', class: kind }, kinds[kind])))),
-        element('tbody', null, [...counts].map(([layer, numbers]) => element('tr', null, element(
-          'th', { scope: 'row' }, layer
-        ),
-          used.map(kind => element('td', null, numbers[kind].toLocaleString(document.documentElement.lang))))))),
-      button(words.save, () => save(features, name), { class: 'secondary', 'data-does': 'save-features' }))
-  }
-
-  #mark () {
-    this.#layer.mark(this.#isMarked ? this.#found : null)
-  }
+/**
+ * Counts the features that differ between two times, marks them on the map and saves them.
+ * changes: those of the view; the features are compared again when they are others
+ */
+export function FeatureDifferences ({ layer, from, to, changes, isMarked }) {
+  const compare = signal => layer.differences(from, to, signal).catch(error => ({ error }))
+  const { features, counts, error } = useAnswer(compare, [changes]) ?? {}
+  useEffect(() => layer.mark(isMarked && features ? features : []), [isMarked, features])
+  useEffect(() => () => layer.mark([]), [])
+  if (error) return html`<${Hint}>${words.failed(error.message)}<//>`
+  if (!features) return html`<${Hint}>${words.looking}<//>`
+  if (!features.length) return html`<${Hint}>${words.alike}<//>`
+  const kinds = KINDS.filter(kind => [...counts.values()].some(numbers => numbers[kind]))
+  const name = `${layer.options.layer}-${from}-${to ?? 'newest'}`
+  return html`<section class="features">
+    <table>
+      <caption class="unseen">${words.caption}</caption>
+      <thead><tr>
+        <th scope="col">${words.layer}</th>
+        ${kinds.map(kind => html`<th scope="col" class=${kind}>${words.kinds[kind]}</th>`)}
+      </tr></thead>
+      <tbody>
+        ${[...counts].map(([sourceLayer, numbers]) => html`<tr>
+          <th scope="row">${sourceLayer}</th>
+          ${kinds.map(kind => html`<td>${count(numbers[kind])}</td>`)}
+        </tr>`)}
+      </tbody>
+    </table>
+    <${Button} data-does="save-features" onClick=${() => save(features, name)}>${words.save}<//>
+  </section>`
 }
 
 function save (features, name) {
-  const url = URL.createObjectURL(
-    new Blob([JSON.stringify({ type: 'FeatureCollection', features })], { type: 'application/geo+json' })
-  )
+  const text = JSON.stringify({ type: 'FeatureCollection', features })
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/geo+json' }))
   element('a', { href: url, download: `${name.replace(/:/g, '')}.geojson` }).click()
   setTimeout(() => URL.revokeObjectURL(url), 1000)
 }

@@ -1,7 +1,7 @@
 // What lies under the pointer, beside it: the uppermost feature with its attributes.
 import L from 'leaflet'
 import { element } from '../../client/timeline/dom.js'
-import { nameOf } from './feature-list.js'
+import { nameOf } from './feature-names.js'
 
 const MOST = 6 // attributes: the card has all of them
 const LONGEST = 60 // characters of a value

@@ -8,7 +8,7 @@ import { HistoryLayer } from '../../client/maplibre/index.js'
 import { delegate } from '../../client/timeline/delegate.js'
 import { tileAt } from '../../core/index.js'
 import { Differences } from './differences.js'
-import { FeatureChanges, featureList } from './feature-list.js'
+import { nameOf } from './feature-names.js'
 import { GlLayer } from './gl-layer.js'
 import { Pointer } from './pointer.js'
 import { readStyle } from './style.js'
@@ -21,7 +21,6 @@ export class VectorLayer extends GlLayer {
   #layer
   #doc
   #style
-  #words
   #dark = matchMedia('(prefers-color-scheme: dark)')
   #stop = new AbortController()
   #differences
@@ -29,19 +28,16 @@ export class VectorLayer extends GlLayer {
 
   /**
    * @param {string} db
-   * @param {any} options of HistoryLayer; `doc`: the layer's document; `style`: see readStyle; `words` of the page
+   * @param {any} options of HistoryLayer; `doc`: the layer's document; `style`: see readStyle
    */
-  constructor (db, { doc, style, words, opacity, zIndex, fade, ...options }) {
+  constructor (db, { doc, style, opacity, zIndex, fade, ...options }) {
     super({ ...options, opacity, zIndex })
     this.#doc = doc
     this.#style = style
-    this.#words = words
     this.title = doc.name ?? doc.layer
     this.#layer = new HistoryLayer(db, { ...options, layers: style.layers })
     this.clock = this.#layer.clock
     this.#differences = new Differences(this)
-    /** which features differ between two times, for a card @readonly */
-    this.featureChanges = new FeatureChanges(this, words)
     this.history.on(FORWARDED, ({ type, ...about }) => this.fire(type, about))
   }
 
@@ -115,22 +111,37 @@ export class VectorLayer extends GlLayer {
     return [...found.values()]
   }
 
-  /** What lies at a place, for a card; nothing where there is nothing. @param {L.LatLngExpression} place */
-  featureList (place) {
-    return featureList(this.featuresAt(place), this.#words)
+  /**
+   * The names of features in view, and where each is first found.
+   * @returns {{name: string, sourceLayer: string, lat: number, lon: number}[]}
+   */
+  namesInView () {
+    if (!this.gl?.getSource(this.#layer.sourceId)) return []
+    const view = this._map.getBounds()
+    const sourceLayers = new Set(this.#ownLayers.map(id => this.gl.getLayer(id).sourceLayer).filter(Boolean))
+    const places = new Map()
+    for (const sourceLayer of sourceLayers) {
+      for (const feature of this.gl.querySourceFeatures(this.#layer.sourceId, { sourceLayer })) {
+        const name = nameOf(feature)
+        if (!name || places.has(`${sourceLayer} ${name}`)) continue
+        const [lon, lat] = middleOf(feature.geometry)
+        if (view.contains([lat, lon])) places.set(`${sourceLayer} ${name}`, { name, sourceLayer, lat, lon })
+      }
+    }
+    return [...places.values()]
   }
 
   /**
    * The features in view that were added, removed or changed between two times.
-   * @returns {Promise<import('./differences.js').Found>}
+   * @returns {Promise<import('./differences.js').Differing>}
    */
   differences (from, to, signal) {
     return this.#differences.between(from, to, signal)
   }
 
-  /** Marks features on the map; null: none. @param {import('./differences.js').Found | null} found */
-  mark (found) {
-    this.#differences.show(found)
+  /** Marks features on the map, instead of those that are marked. @param {any[]} features GeoJSON */
+  mark (features) {
+    this.#differences.show(features)
   }
 
   /** Whether the page is dark. */
@@ -156,6 +167,13 @@ export class VectorLayer extends GlLayer {
     }
     this.#differences.restyle()
   }
+}
+
+/** The middle point of a geometry's first line, ring or point. */
+function middleOf ({ coordinates }) {
+  let part = coordinates
+  while (Array.isArray(part[0]?.[0])) [part] = part
+  return Array.isArray(part[0]) ? part[part.length >> 1] : part
 }
 
 // getTime, changes, preload and the others, as HistoryLayer of Leaflet has them

@@ -22,14 +22,14 @@ const compared = (page, from, to) => until(async () => {
   return labels[0] === from && labels[1] === to
 }, { what: `${from} beside ${to}` })
 
-onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
-  it('counts and outlines the tiles that changed in view, and follows the map and the range', async () => {
+onViewer('between two times', { layers: ['steps', 'bounded'], demo: false }, stage => {
+  it('says how much of the view changed, outlines its tiles, and follows the map and the range', async () => {
     const page = await stage.visit(`#steps@${T(4)}/4/60/-157.5/${T(3)}..${T(4)}`)
     await shownAt(page, '4 Jan 2024')
     await card(page).getByText('Nothing changed here.').waitFor()
     assert.equal(await page.locator('.changed-rim').count(), 0)
     await page.evaluate(from => { location.hash = `#steps/3/0/0/${from}` }, `${T(3)}..${T(4)}`)
-    await card(page).getByText(/^1 tile changed, \d+ bytes/).waitFor()
+    await card(page).getByText(/^6% of this view changed/).waitFor()
     await card(page).getByText('in 1 step').waitFor()
     await page.locator('.changed-rim').waitFor({ state: 'attached' })
     const outline = () => page.locator('.changed-tiles').getAttribute('d')
@@ -37,7 +37,7 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     const from = page.getByRole('slider', { name: 'Start of the range' })
     await from.focus()
     await page.keyboard.press('ArrowLeft')
-    await card(page).getByText(/^\d\d tiles changed/).waitFor()
+    await card(page).getByText(/^50% of this view changed/).waitFor()
     await until(async () => await outline() !== one, { what: 'the outline of another range' })
     await card(page).getByRole('checkbox').uncheck()
     await page.locator('.changed-tiles').waitFor({ state: 'detached' })
@@ -49,7 +49,7 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await drawnTiles(page)
     for (const close of [() => card(page).getByRole('button', { name: /^Close/ }).click(), () => page.keyboard.press('Escape')]) {
       await page.getByRole('button', { name: 'Select a range' }).click()
-      await card(page).getByText('tiles changed').waitFor()
+      await card(page).getByText('of this view changed').waitFor()
       await close()
       await card(page).waitFor({ state: 'detached' })
       await page.locator('.changed-tiles').waitFor({ state: 'detached' })
@@ -65,8 +65,8 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await drawnTiles(page)
     await page.getByRole('button', { name: 'Compare', exact: true }).click()
     await handle(page).waitFor()
-    await compared(page, '4 Jan 2024', 'Newest') // the newest, and what it was before
-    await page.waitForURL(/#steps@2024-01-04T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-04T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
+    await compared(page, '1 Jan 2024', 'Newest')
+    await page.waitForURL(/#steps@2024-01-01T00:00:00Z\.\.\/3\/0\.00\/0\.00\/2024-01-01T00:00:00Z\.\.2024-01-05T00:00:00Z$/)
     await card(page).getByRole('combobox', { name: 'Date at the left' }).selectOption('2024-01-02T00:00:00Z')
     await card(page).getByRole('combobox', { name: 'Date at the right' }).selectOption('2024-01-04T00:00:00Z')
     await shownAt(page, '4 Jan 2024')
@@ -83,7 +83,18 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
     await card(page).getByRole('button', { name: 'Stop comparing' }).click()
     await handle(page).waitFor({ state: 'detached' })
     await until(async () => await sides(page).count() === 1 && !(await clips(page)).length, { what: 'one side' })
-    await card(page).getByText('tiles changed').waitFor()
+    await card(page).getByText('of this view changed').waitFor()
+  })
+
+  it('is not offered for a layer of one edition', async () => {
+    const page = await stage.visit('#bounded/3/30/20')
+    await drawnTiles(page)
+    await page.locator('[data-does="compare"]').waitFor({ state: 'hidden' })
+    await page.keyboard.press('c')
+    await page.getByText('This layer has only one edition').waitFor()
+    assert.equal(await handle(page).count(), 0)
+    await page.locator('[data-layer="steps"]').click()
+    await page.getByRole('button', { name: 'Compare', exact: true }).waitFor()
   })
 
   it('opens a comparison from its address, either way round, and with the newest', async () => {
@@ -103,7 +114,7 @@ onViewer('between two times', { layers: ['steps'], demo: false }, stage => {
   it('is a card below the timeline on a phone, and the handle can be dragged', async () => {
     const page = await stage.visit(`#steps@${T(2)}..${T(4)}/3/0/0`, screens.phone)
     await handle(page).waitFor()
-    await card(page).getByText('tiles changed').waitFor()
+    await card(page).getByText('of this view changed').waitFor()
     const box = async locator => /** @type {any} */ (await locator.boundingBox())
     const [below, timeline, grip] = await Promise.all([box(card(page)), box(page.locator('.tilecouch-timeline')), box(handle(page))])
     assert.ok(below.y >= timeline.y + timeline.height && below.width === 390)
