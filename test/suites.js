@@ -18,7 +18,7 @@ export const deepGroups = {
     'client/timeline-control', 'client/timeline-use', 'examples/examples',
     'examples/offline', 'offline/coverage', 'offline/layers', 'offline/live', 'offline/node',
     'offline/quota', 'offline/system', 'offline/transfer', 'viewer/between',
-    'viewer/changes', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
+    'viewer/changes', 'viewer/closed', 'viewer/compare', 'viewer/keys', 'viewer/languages', 'viewer/many', 'viewer/offline-open',
     'viewer/other-grid', 'viewer/offline-shell', 'viewer/policy', 'viewer/stack', 'viewer/take-embed', 'viewer/tile',
     'viewer/time', 'viewer/vector', 'viewer/viewer'
   ],

@@ -57,7 +57,7 @@ const asList = value => Array.isArray(value) ? value : []
 
 export const isDatabaseAdmin = (user, security) => isServerAdmin(user) || listed(security.admins, user)
 
-function isMember (user, security) {
+export function isMember (user, security) {
   const { members } = security
   const isPublic = asList(members?.names).length === 0 && asList(members?.roles).length === 0
   return isPublic || isDatabaseAdmin(user, security) || listed(members, user)

@@ -1,5 +1,6 @@
 // From a path to the route that answers it, after the checks of user, database and membership.
-import { requireMember } from './access.js'
+import { asksForPage, signInPage } from '../closed/page.js'
+import { isMember, requireMember } from './access.js'
 import { notAllowed, notFound } from './errors.js'
 import { allDocs, infoRoute, localDocs, viewRoute } from './routes/rows.js'
 import { attachmentRoute, bulkDocs, bulkGet, documentRoute, revsDiff } from './routes/documents.js'
@@ -45,6 +46,7 @@ async function feed (ex) {
 
 /** @returns {Promise<import('./exchange.js').Exchange | null | void>} a rewritten exchange, to be routed again */
 async function answer (ex, server, rest) {
+  if (isPage(rest) && asksForPage(ex) && !isMember(ex.userCtx, ex.db.security)) return askToSignIn(ex)
   requireMember(ex.userCtx, ex.db.security)
   const [name] = rest
   if (name === undefined) return databaseRoot(ex)
@@ -56,6 +58,17 @@ async function answer (ex, server, rest) {
     throw ['GET', 'HEAD', 'POST'].includes(ex.method) ? notFound() : notAllowed(['GET', 'HEAD'])
   }
   return withId(ex, name, rest.slice(1))
+}
+
+/** Whether a path is that of the viewer or the control room. @param {string[]} segments within the database */
+const isPage = segments => PAGE.test(segments.join('/'))
+const PAGE = /^_design\/[^/]+\/_rewrite(\/(index|admin)\.html|\/admin)?$/
+
+/** A page in place of the error that programs get. */
+function askToSignIn (ex) {
+  const { name } = ex.userCtx
+  const { body, headers } = signInPage(name, ex.headers['accept-language'])
+  ex.send(name === null ? 401 : 403, body, headers)
 }
 
 function localId ([, ...parts]) {

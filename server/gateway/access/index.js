@@ -3,6 +3,8 @@
 import { TilecouchError } from '../../../loader/errors.js'
 import { LayerSet, looksLikeStoreToken } from '../../../core/tokens.js'
 import { parseKeys, readKeys, readToken } from '../../../loader/store/token.js'
+import { asksForPage, linkPage } from '../../closed/page.js'
+import { sendBody } from '../responses.js'
 import { tokenIn, tokenToCookie, tokensOf } from './credentials.js'
 import { StoreTokens } from './store-tokens.js'
 import { Visitor } from './visitor.js'
@@ -112,11 +114,40 @@ const withVisitor = (access, route) => (ctx, asked, req, res) => {
 const PAGES = Object.freeze({ 'index.html': './', layers: './layers' })
 
 /** For the viewer, which has no data of the store. @returns {Route} */
-const ofPage = (access, route) => (ctx, asked, req, res) => {
-  const page = Object.hasOwn(PAGES, asked.name) && PAGES[asked.name]
-  if (page && ctx.options.viewer && tokenToCookie(access, ctx, req, res, page)) return
+const ofPage = (access, route) => async (ctx, asked, req, res) => {
   res.setHeader('Referrer-Policy', 'same-origin')
-  return route(ctx, asked, req, res)
+  const page = Object.hasOwn(PAGES, asked.name) && ctx.options.viewer && PAGES[asked.name]
+  if (!page) return route(ctx, asked, req, res)
+  const refusal = asksForPage(req) && await refusalOf(access, ctx, req, res)
+  if (refusal) return sendLinkPage(req, res, refusal)
+  if (!tokenToCookie(access, ctx, req, res, page)) return route(ctx, asked, req, res)
+}
+
+/**
+ * Why a page would show nothing to a visitor: the token of its address is not valid, or all layers are private and the
+ * visitor has no valid token.
+ * @returns {Promise<TilecouchError | undefined>}
+ */
+async function refusalOf (access, { layers }, req, res) {
+  const visitor = access.visitorOf(req)
+  const token = tokenIn(req.url)
+  if (token !== undefined) return errorIn(() => access.read(token))
+  if (visitor.isKnown) return
+  const all = await layers.list().catch(() => []) // the viewer says that the store is away
+  if (all.length && !all.some(({ layer }) => visitor.may(layer))) return visitor.refusal(res)
+}
+
+function errorIn (step) {
+  try {
+    step()
+  } catch (error) {
+    return error
+  }
+}
+
+function sendLinkPage (req, res, { code, status }) {
+  const { body, headers } = linkPage(code, req.headers['accept-language'])
+  sendBody(req, res, status, headers, body)
 }
 
 /** For answers without any layer. @returns {Route} */

@@ -1,0 +1,154 @@
+// The pages for readers who open a private map in a browser and may not read it. Programs get the errors of the store.
+import assert from 'node:assert/strict'
+import { asksForPage, linkPage, signInPage } from '../../server/closed/page.js'
+import { languageFor, languages } from '../../server/closed/words.js'
+import { answered, targets } from '../embedded/harness.js'
+import { onEachStore } from '../support/backends.js'
+import { KEYS, OPTIONS, expired, fill, token } from '../gateway/support/private.js'
+import { useGateway } from '../gateway/support/stand.js'
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
+const MEMBERS = { admins: { names: [], roles: [] }, members: { names: [], roles: ['readers'] } }
+
+describe('the words of the pages for closed maps', () => {
+  it('are the same in every language', () => {
+    const placeholders = text => text.match(/\{\w+\}/g) ?? []
+    for (const words of Object.values(languages)) {
+      assert.deepEqual(Object.keys(words), Object.keys(languages.en))
+      for (const [key, text] of Object.entries(words)) assert.deepEqual(placeholders(text), placeholders(languages.en[key]), text)
+    }
+  })
+
+  it('are in the language that the reader prefers', () => {
+    assert.equal(languageFor(), 'en')
+    assert.equal(languageFor('de-AT,de;q=0.9,en;q=0.8'), 'de')
+    assert.equal(languageFor('nl, en;q=0.3, fr-CA;q=0.7'), 'fr')
+    assert.equal(languageFor('es;q=0, *'), 'en')
+    assert.equal(languageFor('ja'), 'en')
+  })
+
+  it('are for browsers that open a page', () => {
+    const isAsked = (accept, method = 'GET') => asksForPage({ method, headers: { accept } })
+    assert.ok(isAsked(BROWSER))
+    for (const accept of [undefined, '*/*', 'application/json', 'image/avif,image/webp,*/*', 'text/html5']) assert.ok(!isAsked(accept), accept)
+    for (const method of ['HEAD', 'POST']) assert.ok(!isAsked(BROWSER, method), method)
+  })
+
+  it('show names as text', () => {
+    const html = signInPage('<b title="x">&', 'en').body.toString()
+    assert.match(html, /&lt;b title=&quot;x&quot;&gt;&amp;, who may not read/)
+    assert.doesNotMatch(html, /<b /)
+    assert.equal(linkPage('OTHER').body.toString(), linkPage('ACCESS_NEEDED').body.toString())
+  })
+})
+
+for (const { name, start } of targets) {
+  describe(`a closed store on ${name}`, () => {
+    /** @type {any} */
+    let target
+    let db = ''
+    before(async () => {
+      target = await start()
+      db = `/${target.unique()}`
+      await answered(201, target.admin('PUT', db))
+      await answered(200, target.admin('PUT', `${db}/_security`, MEMBERS))
+      const page = { content_type: 'text/html', data: Buffer.from('<p>the page').toString('base64') }
+      const rewrites = '(function (req) { return { path: req.path[4] === "admin" ? "admin.html" : "index.html" } })'
+      await answered(201, target.admin('PUT', `${db}/_design/tiles`, { rewrites, _attachments: { 'index.html': page, 'admin.html': page } }))
+    })
+    after(async () => {
+      await target.admin('DELETE', db)
+      await target.stop()
+    })
+
+    const PAGES = ['', '/', '/index.html', '/admin', '/?lang=de']
+    const open = (client, path, headers = {}) => client('GET', `${db}/_design/tiles/_rewrite${path}`, undefined, { accept: BROWSER, ...headers })
+
+    it('answers programs with the errors of CouchDB', async () => {
+      for (const path of PAGES) {
+        const answer = await answered(401, open(target.anonymous, path, { accept: 'application/json' }), 'unauthorized')
+        assert.equal(answer.headers['content-type'], 'application/json')
+        await answered(403, open(target.writer, path, { accept: '*/*' }), 'forbidden')
+      }
+    })
+
+    it('shows the page to members, and answers other addresses with errors', async () => {
+      assert.equal((await open(target.admin, '/')).text, '<p>the page')
+      for (const path of ['/viewer.js', '/osm/0/0/0.png', '/osm.json', '/db/_all_docs']) await answered(401, open(target.anonymous, path), 'unauthorized')
+      for (const path of ['', '/', '/_all_docs', '/_design/tiles']) {
+        const asked = target.anonymous('GET', db + path, undefined, { accept: BROWSER })
+        await answered(401, asked, 'unauthorized')
+      }
+    })
+
+    if (name === 'CouchDB') {
+      it('answers browsers with the same error: no document of the database is shown to them', async () => {
+        for (const path of PAGES) await answered(401, open(target.anonymous, path), 'unauthorized')
+      })
+      return
+    }
+
+    it('offers browsers to sign in, on a page that runs its own script only', async () => {
+      for (const path of PAGES) {
+        const { status, headers, text } = await open(target.anonymous, path)
+        assert.deepEqual([status, headers['content-type'], headers['cache-control'], headers['content-language']], [401, 'text/html; charset=utf-8', 'no-store', 'en'])
+        assert.match(text, /<form[^>]*>[^]*type="password"/)
+        assert.match(headers['content-security-policy'], /^default-src 'none'; style-src 'sha256-[^']+'; .*script-src 'sha256-[^']+'; connect-src 'self'$/)
+      }
+      const german = await open(target.anonymous, '/', { 'accept-language': 'de' })
+      assert.match(german.text, /<html lang="de">[^]*Diese Karte ist nicht öffentlich[^]*Anmelden/)
+    })
+
+    it('tells a user who is no member the name of the session', async () => {
+      const { status, text } = await open(target.writer, '/')
+      assert.equal(status, 403)
+      assert.ok(text.includes(`You are signed in as ${target.writerName},`))
+    })
+  })
+}
+
+onEachStore('a gateway with private layers', backend => {
+  const own = useGateway(backend, { fill, options: { ...OPTIONS, privateLayers: '*' } })
+  const open = (path, headers = {}) => own.ask(path, { headers: { accept: BROWSER, ...headers } })
+
+  it('answers programs as ever', async () => {
+    const page = await own.ask('/')
+    assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
+    const { status, json } = await own.ask(`/?token=${expired(['*'])}`)
+    assert.deepEqual([status, json.error], [401, 'TOKEN_EXPIRED'])
+  })
+
+  it('tells a browser whose visitor may see nothing that a link with a token is needed', async () => {
+    for (const path of ['/', '/index.html', '/layers', '/?embed']) {
+      const { status, headers, text } = await open(path)
+      assert.deepEqual([status, headers['content-type'], headers['cache-control']], [401, 'text/html; charset=utf-8', 'no-store'])
+      assert.match(text, /you need a link with a token/)
+      assert.match(headers['content-security-policy'], /^default-src 'none'; (?!.*script-src)/)
+      assert.doesNotMatch(text, /words-of|secret|draft/)
+    }
+    assert.match((await open('/', { 'accept-language': 'fr' })).text, /Demandez-en un à l’exploitant/)
+  })
+
+  it('says what is wrong with the token of a link', async () => {
+    const old = expired(['*'])
+    const late = await open(`/?token=${old}`, { cookie: `tilecouch-a=${token(['*'])}` })
+    assert.deepEqual([late.status, /has expired/.test(late.text), late.text.includes(old)], [401, true, false])
+    for (const page of ['/', '/layers']) assert.match((await open(`${page}?token=nonsense`)).text, /is not valid/)
+    assert.match((await open('/', { cookie: `tilecouch-a=${old}` })).text, /has expired/)
+  })
+
+  it('shows the viewer to a visitor with a token, and to everybody if a layer is public', async () => {
+    assert.equal((await open(`/?token=${token(['secret'])}`)).status, 303)
+    for (const headers of [{ cookie: `tilecouch-a=${token(['secret'])}` }, { authorization: `Bearer ${token(['*'])}` }]) {
+      assert.match((await open('/', headers)).text, /<title>tilecouch/)
+    }
+    const partly = await own.another({ privateLayers: ['secret'], accessKeys: KEYS })
+    const answer = await fetch(partly.url, { headers: { accept: BROWSER } })
+    assert.match(await answer.text(), /<title>tilecouch/)
+  })
+
+  it('answers addresses of layers with errors', async () => {
+    for (const path of ['/secret.json', '/secret/3/1/0.png', '/db/secret:3:1:0']) assert.equal((await open(path)).status, 401)
+    assert.equal((await open('/secret.json')).json.error, 'ACCESS_NEEDED')
+  })
+})
