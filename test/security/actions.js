@@ -134,10 +134,17 @@ const WHO = { reads: ['nobody', 'reader', 'other', 'writer', 'boss', 'root'], wr
 /** @param {Level} level @param {string} who @param {'open' | 'closed'} store closed: neither strangers nor writers of other stores get in at all */
 export const may = (level, who, store) => WHO[level].includes(who) && !(store === 'closed' && ['nobody', 'other'].includes(who))
 
+const WHOEVER = {
+  reads: 'everyone who may read the store: in a public store also without a name, in a closed one its readers, writers and admins',
+  writes: 'its writers and admins, but no writer of another store',
+  administers: 'admins of the database and of the server',
+  serves: 'admins of the server',
+  nobody: 'nobody, not even an admin'
+}
+
 /** The table as SECURITY.md has it. */
 export function table () {
-  const row = cells => `| ${cells.join(' | ')} |`
-  const cell = (level, who) => may(level, who, 'closed') ? 'yes' : may(level, who, 'open') ? 'if open' : '-'
-  const names = Object.keys(people)
-  return [row(['', ...Object.values(people)]), row(['---', ...names.map(() => '---')]), ...Object.entries(actions).map(([what, { level }]) => row([what, ...names.map(who => cell(level, who))]))].join('\n')
+  const names = level => Object.keys(actions).filter(name => actions[name].level === level)
+  const rows = Object.entries(WHOEVER).map(([level, who]) => `| ${who} | ${names(level).join('; ')} |`)
+  return ['| who | may |', '|---|---|', ...rows].join('\n')
 }
