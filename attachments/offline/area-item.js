@@ -1,297 +1,213 @@
-// One area in the list: what it is, how fresh, how far its download is, and what can be done with it. Made once and
-// then only rewritten, so that the focus stays where it is while figures run.
-import { element } from '../../client/timeline/dom.js'
+// One area of the list: what it is, how fresh it is, how far its download is, and what the user can do with it.
 import { capital } from '../../client/timeline/words.js'
-import { button } from '../dom.js'
 import { count, size, zooms } from '../format.js'
+import { html, useEffect, useEvents, useLayoutEffect, useRef, useState } from '../html.js'
+import { Button, Toggle } from '../parts.js'
 import { offlineWords as texts, words } from '../words.js'
 import { amount, changedWords, freshness, isStopped, lasting, pastWords, problem } from './words.js'
 
-const own = texts.area
+const areaTexts = texts.area
 
-let number = 0
+/**
+ * @param {object} props
+ * @param {import('../../client/offline/area.js').Area} props.area
+ * @param {any} props.offline the OfflineStore
+ * @param {boolean} props.isNew it gets the focus, and its download starts
+ * @param {(layer: string) => string} props.layerTitle
+ * @param {(text: string) => void} props.announce
+ * @param {() => void} props.onLeave the item goes while it has the focus
+ * @param {(area: any) => void} props.onShow
+ * @param {(area: any) => void} props.onEnd a download ended, complete or not
+ */
+export function AreaItem ({ area, offline, isNew, layerTitle, announce, onLeave, onShow, onEnd }) {
+  const item = useRef(/** @type {HTMLElement | null} */ (null))
+  const head = useRef(/** @type {HTMLElement | null} */ (null))
+  const [isOpen, setOpen] = useState(isNew)
+  const [question, setQuestion] = useState(/** @type {'rename' | 'remove' | 'cancel' | ''} */ (''))
+  const [message, setMessage] = useState('')
+  useEvents(offline, 'progress')
 
-export class AreaItem {
-  #area
-  #list
-  #isOpen = false
-  #message = ''
-  #id = `area-${++number}`
-  /** @type {{name: string, act: string} | null} what is being asked: a new name, or whether it may go */
-  #asking = null
-  #parts
-
-  /**
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, announce: (text: string) => void,
-   *   onRemoved: (item: AreaItem) => void}} list
-   */
-  constructor (area, list) {
-    this.#area = area
-    this.#list = list
-    const part = (tag, name, attributes) => element(tag, { class: name, ...attributes })
-    this.#parts = {
-      head: element('button', {
-        type: 'button', class: 'head', 'aria-controls': this.#id, on: { click: () => { this.isOpen = !this.#isOpen } }
-      }),
-      title: part('span', 'title'), what: part('span', 'what'), state: part('span', 'state'),
-      bar: part('div', 'bar', { role: 'progressbar', 'aria-valuemin': '0', 'aria-valuemax': '100' }),
-      fill: part('span', 'fill'), figures: part('p', 'figures'), problem: part('p', 'problem'),
-      main: button('', () => this.#act(), { class: 'primary main' }),
-      cancel: button(words.cancel, () => this.#ask('cancel'), { class: 'secondary' }),
-      live: element('input', { type: 'checkbox', on: { change: ({ target }) => this.#follow(target.checked) } }),
-      refresh: button(own.refresh, () => this.#refresh(), { class: 'secondary' }),
-      remove: button(own.remove, () => this.#ask('remove'), { class: 'secondary danger' }),
-      more: element('div', { class: 'more', id: this.#id }), ask: part('div', 'ask')
-    }
-    this.node = element('li', { class: 'area', 'data-area': area.id })
-    this.#build()
-    this.update()
+  const tell = text => {
+    setMessage(text)
+    announce(text)
   }
 
-  get area () {
-    return this.#area
-  }
-
-  /** Whether what can be done is to be seen. */
-  set isOpen (open) {
-    this.#isOpen = open
-    this.#parts.head.setAttribute('aria-expanded', String(open))
-    this.#parts.more.hidden = !open
-    if (!open && this.#asking) this.#ask(null)
-  }
-
-  get isOpen () {
-    return this.#isOpen
-  }
-
-  focus () {
-    this.#parts.head.focus({ preventScroll: true })
-    this.node.scrollIntoView({ block: 'nearest' })
-  }
-
-  /** Goes on where the download is. */
-  async download () {
-    await this.#run('download')
-    if (this.#area.isComplete) this.#list.announce(own.done(this.#area.name))
-  }
-
-  async #refresh () {
-    const done = await this.#run('refresh')
-    if (done) this.#announce(changedWords(done.changed))
-  }
-
-  /** What went wrong by itself. */
-  fail (error) {
-    this.#announce(problem(error))
-  }
-
-  #build () {
-    const { head, title, what, state, bar, fill, main, cancel, more, live, refresh, remove } = this.#parts
-    head.append(title, what, state)
-    bar.append(fill)
-    more.append(
-      button(own.show, () => this.#list.show(this.#area), { class: 'secondary' }), refresh,
-      button(own.rename, () => this.#ask('rename'), { class: 'secondary' }),
-      remove, element('label', null, live, own.keepUp))
-    this.node.append(
-      head,
-      bar,
-      this.#parts.figures,
-      this.#parts.problem,
-      element('div', { class: 'acts' }, main, cancel),
-      more,
-      this.#parts.ask
-    )
-    this.#parts.ask.hidden = true
-    this.isOpen = false
-  }
-
-  /** Writes what is known now. */
-  update () {
-    const { title, what, state, bar, fill, figures, main, cancel, live, refresh, remove } = this.#parts
-    const area = this.#area
-    const status = area.status()
-    const { min, max } = area.spec.zooms ?? {}
-    const titled = this.#list.layerTitle(area.layer)
-    write(title, area.name)
-    const facts = [
-      titled !== area.name && titled,
-      min !== undefined && words.panel.zoom(zooms(min, max)),
-      pastWords(area.hasHistory),
-      status.bytes && size(status.bytes)
-    ]
-    write(what, capital(facts.filter(Boolean).join(' · ')))
-    write(state, stateWords(status))
-    this.node.dataset.state = status.state
-    const share = shareOf(status)
-    bar.hidden = share === undefined
-    if (share !== undefined) {
-      fill.style.width = `${100 * share}%`
-      bar.setAttribute('aria-valuenow', String(Math.floor(100 * share)))
-      bar.setAttribute('aria-label', own.downloadOf(area.name))
-    }
-    write(figures, figuresOf(status))
-    figures.hidden = !figures.textContent
-    const [word, act] = actionOf(status)
-    main.hidden = !word
-    write(main, word ?? '')
-    main.classList.toggle('quiet', act === 'pause')
-    cancel.hidden = !word || Boolean(status.updated)
-    remove.hidden = !cancel.hidden // it does the same
-    live.checked = Boolean(status.live)
-    refresh.hidden = status.state !== 'complete'
-    this.#showProblem(status)
-  }
-
-  /** The error in the status, unless there is a newer message. */
-  #showProblem (status) {
-    const { problem: note } = this.#parts
-    const isBroken = ['incomplete', 'paused', 'new'].includes(status.state)
-    const text = this.#message || (
-      isBroken && status.error ? problem({ code: status.error, message: status.reason ?? status.error }) : ''
-    )
-    write(note, text)
-    note.hidden = !text
-  }
-
-  #announce (text) {
-    this.#message = text
-    this.#showProblem(this.#area.status())
-    if (text) this.#list.announce(text)
-  }
-
-  #act () {
-    const [, act] = actionOf(this.#area.status())
-    if (act === 'pause') this.#pause()
-    else this.download()
-  }
-
-  async #pause () {
-    await Promise.resolve(this.#area.pause()).catch(error => this.fail(error))
-    this.update()
-  }
-
-  /** @param {'download' | 'refresh'} call @returns {Promise<any>} nothing when it failed, or was stopped */
-  async #run (call) {
-    this.#message = ''
+  /** @param {() => Promise<any>} task @returns {Promise<any>} nothing if it failed or was stopped */
+  async function run (task) {
+    setMessage('')
     try {
-      const doing = this.#area[call]()
-      this.update()
-      return await doing
+      return await task()
     } catch (error) {
-      if (!isStopped(error)) this.fail(error)
-    } finally {
-      this.update()
+      if (!isStopped(error)) tell(problem(error))
     }
   }
 
-  async #follow (on) {
-    try {
-      await this.#area.live(on)
-    } catch (error) {
-      this.fail(error)
-    }
-    this.update()
+  async function download () {
+    await run(() => area.download())
+    if (area.isComplete) announce(areaTexts.done(area.name))
+    onEnd(area)
   }
 
-  /** @param {'rename' | 'remove' | 'cancel' | null} act */
-  #ask (act) {
-    const { ask, more, main } = this.#parts
-    const hadFocus = ask.contains(document.activeElement)
-    this.#asking = act ? { name: this.#area.name, act } : null
-    ask.hidden = !act
-    more.hidden = Boolean(act) || !this.#isOpen
-    main.parentElement.hidden = Boolean(act)
-    if (!act) {
-      ask.replaceChildren()
-      if (hadFocus) this.#parts.head.focus({ preventScroll: true })
-      return
-    }
-    ask.replaceChildren(...act === 'rename' ? this.#renaming() : this.#removing(act))
-    ask.querySelector(act === 'rename' ? 'input' : 'button')?.focus({ preventScroll: true })
-    ask.scrollIntoView({ block: 'nearest' })
+  async function refresh () {
+    const answer = await run(() => area.refresh())
+    if (answer) tell(changedWords(answer.changed))
   }
 
-  #renaming () {
-    const name = element('input', {
-      type: 'text', value: this.#area.name, maxlength: '100', required: true, 'aria-label': own.newName
-    })
-    const save = async event => {
-      event.preventDefault()
-      try {
-        await this.#area.rename(name.value.trim())
-        this.#message = ''
-        this.#ask(null)
-      } catch (error) {
-        this.fail(error)
-      }
-      this.update()
-    }
-    return [element(
-      'form',
-      { on: { submit: save } },
-      name,
-      element(
-        'div',
-        { class: 'acts' },
-        element('button', { type: 'submit', class: 'primary' }, own.rename),
-        button(own.leave, () => this.#ask(null), { class: 'secondary' })
-      )
-    )]
+  async function remove () {
+    setQuestion('')
+    await run(() => area.remove())
+    if (area.isRemoved) announce(texts.removed(area.name))
   }
 
-  /** @param {'remove' | 'cancel'} act */
-  #removing (act) {
-    const status = this.#area.status()
-    const goes = status.tiles ? own.willGo(amount(status)) : own.nothingYet
-    return [
-      element(
-        'p', null, [(act === 'cancel' ? own.askCancel : own.askRemove)(this.#area.name), goes, own.storeKeeps].join(' ')
-      ),
-      element(
-        'div',
-        { class: 'acts' },
-        button(own.removeIt, () => this.#remove(), { class: 'primary danger' }),
-        button(own.keepIt, () => this.#ask(null), { class: 'secondary' })
-      )]
+  function toggle () {
+    setOpen(!isOpen)
+    setQuestion('')
   }
 
-  async #remove () {
-    this.#ask(null)
-    try {
-      await this.#area.remove()
-      this.#list.onRemoved(this)
-    } catch (error) {
-      this.fail(error)
+  useEffect(() => {
+    const onFailure = event => { if (event.area === area) tell(problem(event.error)) }
+    offline.on('failure', onFailure)
+    return () => offline.off('failure', onFailure)
+  }, [area])
+
+  useLayoutEffect(() => {
+    const node = item.current
+    if (isNew) {
+      head.current?.focus({ preventScroll: true })
+      node?.scrollIntoView({ block: 'nearest' })
+      download()
     }
-  }
+    return () => { if (node?.contains(document.activeElement)) onLeave() }
+  }, [])
+
+  const status = area.status()
+  const note = message || problemOf(status)
+  const [action, call] = actionOf(status)
+  const isPausing = call === 'pause'
+  const act = () => isPausing ? run(() => area.pause()) : download()
+  const isUnfinished = action && !status.updated
+  const secondary = (text, onClick) => html`<${Button} onClick=${onClick}>${text}<//>`
+  return html`<li class="area" data-area=${area.id} data-state=${status.state} ref=${item}>
+    <button type="button" class="head" aria-expanded=${String(isOpen)} aria-controls=${`area-${area.id}`}
+      ref=${head} onClick=${toggle}>
+      <span class="title">${area.name}</span>
+      <span class="what">${describe(area, status, layerTitle(area.layer))}</span>
+      <span class="state">${stateWords(status)}</span>
+    </button>
+    <${Progress} name=${area.name} status=${status} />
+    ${note && html`<p class="problem">${note}</p>`}
+    ${action && !question && html`<div class="acts">
+      <${Button} kind=${isPausing ? 'primary main quiet' : 'primary main'} onClick=${act}>${action}<//>
+      ${isUnfinished && secondary(words.cancel, () => setQuestion('cancel'))}
+    </div>`}
+    <div class="more" id=${`area-${area.id}`} hidden=${!isOpen || question !== ''}>
+      ${secondary(areaTexts.show, () => onShow(area))}
+      ${status.state === 'complete' && secondary(areaTexts.refresh, refresh)}
+      ${secondary(areaTexts.rename, () => setQuestion('rename'))}
+      ${!isUnfinished && html`<${Button} kind="secondary danger" onClick=${() => setQuestion('remove')}>
+        ${areaTexts.remove}
+      <//>`}
+      <${Toggle} isOn=${status.live} onChange=${on => run(() => area.live(on))}>${areaTexts.keepUp}<//>
+    </div>
+    ${question && html`<${Question} head=${head}>
+      ${question === 'rename'
+        ? html`<${Rename} area=${area} run=${run} onLeave=${() => setQuestion('')} />`
+        : html`<${Removal} area=${area} question=${question} onRemove=${remove} onLeave=${() => setQuestion('')} />`}
+    <//>`}
+  </li>`
 }
 
-/** The same text is not written again: it would be read aloud, and a selection lost. */
-function write (node, text) {
-  if (node.textContent !== text) node.textContent = text
+function Progress ({ name, status }) {
+  const share = shareOf(status)
+  const figures = figuresOf(status)
+  return html`
+    ${share !== undefined && html`<div class="bar" role="progressbar" aria-label=${areaTexts.downloadOf(name)}
+      aria-valuemin="0" aria-valuemax="100" aria-valuenow=${Math.floor(100 * share)}>
+      <span class="fill" style=${`width: ${100 * share}%`}></span>
+    </div>`}
+    ${figures && html`<p class="figures">${figures}</p>`}`
+}
+
+/** A question takes the focus, and gives it back to the head of its area. */
+function Question ({ head, children }) {
+  const part = useRef(/** @type {HTMLElement | null} */ (null))
+  useLayoutEffect(() => {
+    const node = part.current
+    node?.querySelector(/** @type {'button'} */ ('input, button'))?.focus({ preventScroll: true })
+    node?.scrollIntoView({ block: 'nearest' })
+    return () => { if (node?.contains(document.activeElement)) head.current?.focus({ preventScroll: true }) }
+  }, [])
+  return html`<div class="ask" ref=${part}>${children}</div>`
+}
+
+function Rename ({ area, run, onLeave }) {
+  const [name, setName] = useState(area.name)
+
+  async function save (event) {
+    event.preventDefault()
+    if (await run(() => area.rename(name.trim()).then(() => true))) onLeave()
+  }
+
+  return html`<form onSubmit=${save}>
+    <input type="text" maxlength="100" required aria-label=${areaTexts.newName}
+      value=${name} onInput=${({ target }) => setName(target.value)} />
+    <div class="acts">
+      <${Button} type="submit" kind="primary">${areaTexts.rename}<//>
+      <${Button} onClick=${onLeave}>${areaTexts.leave}<//>
+    </div>
+  </form>`
+}
+
+function Removal ({ area, question, onRemove, onLeave }) {
+  const status = area.status()
+  const head = question === 'cancel' ? areaTexts.askCancel : areaTexts.askRemove
+  const effect = status.tiles ? areaTexts.willGo(amount(status)) : areaTexts.nothingYet
+  return html`
+    <p>${[head(area.name), effect, areaTexts.storeKeeps].join(' ')}</p>
+    <div class="acts">
+      <${Button} kind="primary danger" onClick=${onRemove}>${areaTexts.removeIt}<//>
+      <${Button} onClick=${onLeave}>${areaTexts.keepIt}<//>
+    </div>`
+}
+
+/** `Zoom 0–4 · with all its past · 1.2 MB`, after the layer where the area has another name. */
+function describe (area, { bytes }, layerTitle) {
+  const { min, max } = area.spec.zooms ?? {}
+  const facts = [
+    layerTitle !== area.name && layerTitle,
+    min !== undefined && words.panel.zoom(zooms(min, max)),
+    pastWords(area.hasHistory),
+    bytes > 0 && size(bytes)
+  ]
+  return capital(facts.filter(Boolean).join(' · '))
+}
+
+/** The error of the last transfer, while the area lacks something. */
+function problemOf ({ state, error, reason = error }) {
+  if (!error || !['incomplete', 'paused', 'new'].includes(state)) return ''
+  return problem({ code: error, message: reason })
 }
 
 export function stateWords (status) {
   switch (status.state) {
-    case 'downloading': return status.updated ? own.states.refreshing : own.states.downloading
-    case 'incomplete': return status.failed ? own.failed(status.failed) : own.states.incomplete
-    default: return own.states[status.state] ?? freshness(status)
+    case 'downloading': return status.updated ? areaTexts.states.refreshing : areaTexts.states.downloading
+    case 'incomplete': return status.failed ? areaTexts.failed(status.failed) : areaTexts.states.incomplete
+    default: return areaTexts.states[status.state] ?? freshness(status)
   }
 }
 
-/** What the button does, and what it says. @returns {[string, 'download' | 'pause'] | []} */
+/** The text of the main button, and what it does. @returns {[string, 'download' | 'pause'] | []} */
 export function actionOf ({ state, failed, tiles }) {
   switch (state) {
-    case 'new': return [tiles ? own.goOn : own.download, 'download']
-    case 'waiting': case 'downloading': return [own.pause, 'pause']
-    case 'paused': return [own.goOn, 'download']
-    case 'incomplete': return [failed ? words.again : own.goOn, 'download']
+    case 'new': return [tiles ? areaTexts.goOn : areaTexts.download, 'download']
+    case 'waiting': case 'downloading': return [areaTexts.pause, 'pause']
+    case 'paused': return [areaTexts.goOn, 'download']
+    case 'incomplete': return [failed ? words.again : areaTexts.goOn, 'download']
     default: return []
   }
 }
 
-/** How much of it is there, between 0 and 1; nothing where there is no end to be seen. */
+/** The share of an area that is on the device, 0 to 1; undefined where the whole is not known. */
 export function shareOf ({ state, bytes, tiles, total }) {
   if (state === 'complete' || state === 'new' || state === 'removing' || !total) return undefined
   const [have, all] = total.bytes ? [bytes, total.bytes] : [tiles, total.tiles]
@@ -302,9 +218,9 @@ export function figuresOf ({ state, tiles, bytes, total, rate, remaining }) {
   if (!total || !['downloading', 'paused', 'incomplete', 'waiting'].includes(state)) return ''
   const isRunning = state === 'downloading'
   return [
-    own.of({ have: count(tiles), all: words.tiles(total.tiles) }),
-    own.of({ have: size(bytes), all: size(total.bytes) }),
+    areaTexts.of({ have: count(tiles), all: words.tiles(total.tiles) }),
+    areaTexts.of({ have: size(bytes), all: size(total.bytes) }),
     isRunning && rate && `${size(Math.round(rate))}/s`,
-    isRunning && rate && Number.isFinite(remaining) && own.left(lasting(remaining))
+    isRunning && rate && Number.isFinite(remaining) && areaTexts.left(lasting(remaining))
   ].filter(Boolean).join(' · ')
 }

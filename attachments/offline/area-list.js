@@ -1,157 +1,99 @@
-// What is on this device: whether the store answers, the areas, how much room they take.
-import { element } from '../../client/timeline/dom.js'
-import { button, soon } from '../dom.js'
+// The list of areas on this device. Above it stands whether the store answers, below it how much room the areas take.
+import { soon } from '../dom.js'
 import { size } from '../format.js'
+import { html, useEffect, useEvents, useInterval, useLayoutEffect, useReducer, useRef, useState } from '../html.js'
+import { Fold, Hint, Toggle } from '../parts.js'
 import { offlineWords as texts } from '../words.js'
 import { AreaItem } from './area-item.js'
 import { reasons } from './words.js'
 
-const REWRITE_INTERVAL = 30000 // milliseconds after which words such as "5 minutes ago" are not right any more
-const METER_INTERVAL = 1000 // milliseconds between two looks at the room while tiles come
+const REDRAW_INTERVAL = 30000 // milliseconds until texts such as "5 minutes ago" are outdated
+const MEASURE_INTERVAL = 1000 // milliseconds between two measurements of the room during a download
+const FULL = 0.9 // of the quota, from which the figures of the room are unfolded
 
-export class AreaList {
-  #offline
-  #page
-  /** @type {Map<string, AreaItem>} */
-  #items = new Map()
-  #connection = element('p', { class: 'connection' })
-  #list = element('ul', { class: 'areas', 'aria-label': texts.areas })
-  #empty = element('p', { class: 'hint' }, texts.intro)
-  #message = element('p', { class: 'unseen', role: 'status' })
-  #add
-  #meter
-  #timer
-
-  /**
-   * @param {{layerTitle: (layer: string) => string, show: (area: any) => void, onAdd: () => void, onChange: () =>
-   *   void, coverage: HTMLElement, reason?: string}} page
-   */
-  constructor (offline, page) {
-    this.#offline = offline
-    this.#page = page
-    const announce = text => { this.#message.textContent = text }
-    this.#meter = new StorageMeter(offline)
-    this.#add = button(texts.add, page.onAdd, { class: 'primary' })
-    this.node = element(
-      'div',
-      { class: 'offline-areas' },
-      this.#connection,
-      page.reason && element('p', { class: 'hint' }, reasons[page.reason] ?? reasons.failed),
-      this.#empty,
-      this.#list,
-      this.#add,
-      page.coverage,
-      this.#meter.element,
-      this.#message
-    )
-    this.#make = area => new AreaItem(
-      area, { layerTitle: page.layerTitle, show: page.show, announce, onRemoved: item => this.#removed(item) }
-    )
-    this.measure = soon(() => this.#meter.update(), METER_INTERVAL)
-    this.sync()
-    this.setOnline(offline.isOnline)
-    this.#meter.update()
-    this.#timer = setInterval(() => { for (const item of this.#items.values()) item.update() }, REWRITE_INTERVAL)
-  }
-
-  #make
-
-  close () {
-    clearInterval(this.#timer)
-  }
-
-  /** The areas as they are now; those that stay keep their place and the focus. */
-  sync () {
-    const areas = this.#offline.areas.list()
-    const there = new Set(areas.map(({ id }) => id))
-    for (const [id, item] of this.#items) {
-      if (there.has(id)) continue
-      this.#leave(item)
-      this.#items.delete(id)
-    }
-    for (const area of areas) {
-      const item = this.#items.get(area.id)
-      if (item) item.update()
-      else {
-        const made = this.#make(area)
-        this.#items.set(area.id, made)
-        this.#list.append(made.node)
-      }
-    }
-    this.#empty.hidden = areas.length > 0
-    this.#list.hidden = !areas.length
-    this.measure()
-    this.#page.onChange()
-  }
-
-  /** @returns {AreaItem | undefined} */
-  item (id) {
-    return this.#items.get(id)
-  }
-
-  /** Without a known state, the browser's. */
-  setOnline (online = navigator.onLine) {
-    this.#connection.classList.toggle('away', !online)
-    const text = online ? texts.connected : texts.notConnected
-    if (this.#connection.textContent !== text) this.#connection.textContent = text
-  }
-
-  /** Opens one of them, and closes the others. */
-  open (id) {
-    for (const [other, item] of this.#items) item.isOpen = other === id
-  }
-
-  focus () {
-    this.#add.focus({ preventScroll: true })
-  }
-
-  #leave ({ node }) {
-    const hadFocus = node.contains(document.activeElement)
-    node.remove()
-    if (hadFocus) this.focus()
-  }
-
-  #removed ({ area }) {
-    this.#message.textContent = texts.removed(area.name)
-    this.sync()
-    this.#meter.update()
-  }
+/**
+ * @param {object} props
+ * @param {any} props.offline the OfflineStore
+ * @param {import('./area-marks.js').Coverage} props.coverage
+ * @param {string} [props.reason] why the page does not open without a network
+ * @param {any} [props.newArea] the area whose download starts, and which has the focus
+ * @param {boolean} [props.isFocused] whether the button for a new area has the focus
+ * @param {(layer: string) => string} props.layerTitle
+ * @param {() => void} props.onAdd
+ * @param {(area: any) => void} props.onShow
+ * @param {(area: any) => void} props.onEnd a download ended, complete or not
+ */
+export function AreaList ({ offline, coverage, reason, newArea, isFocused, onAdd, ...others }) {
+  const addButton = useRef(/** @type {HTMLElement | null} */ (null))
+  const status = useRef(/** @type {HTMLElement | null} */ (null))
+  const [, redraw] = useReducer(count => count + 1, 0)
+  useInterval(redraw, REDRAW_INTERVAL)
+  useEvents(offline, 'areas online')
+  const focusAdd = () => addButton.current?.focus({ preventScroll: true })
+  useLayoutEffect(() => { if (isFocused) focusAdd() }, [])
+  // a status that is set to the same text again is read aloud again
+  const announce = text => { if (status.current) status.current.textContent = text }
+  const areas = offline.areas.list()
+  const isOnline = offline.isOnline ?? navigator.onLine
+  return html`<div class="offline-areas">
+    <p class=${isOnline ? 'connection' : 'connection away'}>${isOnline ? texts.connected : texts.notConnected}</p>
+    ${reason && html`<${Hint}>${reasons[reason]}<//>`}
+    ${!areas.length && html`<${Hint}>${texts.intro}<//>`}
+    <ul class="areas" aria-label=${texts.areas} hidden=${!areas.length}>
+      ${areas.map(area => html`<${AreaItem} key=${area.id} area=${area} offline=${offline} isNew=${area === newArea}
+        announce=${announce} onLeave=${focusAdd} ...${others} />`)}
+    </ul>
+    <button type="button" class="primary" ref=${addButton} onClick=${onAdd}>${texts.add}</button>
+    ${areas.length > 0 && html`<${CoverageToggle} coverage=${coverage} />`}
+    <${Room} offline=${offline} />
+    <p class="unseen" role="status" ref=${status}></p>
+  </div>`
 }
 
-export class StorageMeter {
-  #offline
-  #fill = element('span', { class: 'fill' })
-  #bar = element('div', { class: 'bar', role: 'img' }, this.#fill)
-  #words = element('p', { class: 'figures' })
-  #promise = element('p', { class: 'hint' })
-  #turn = 0
-  element = element(
-    'section',
-    { class: 'meter', 'aria-label': texts.room.head, hidden: true },
-    element('h3', null, texts.room.head),
-    this.#bar,
-    this.#words,
-    this.#promise
-  )
-
-  constructor (offline) {
-    this.#offline = offline
+/** Whether the map shows which tiles are on the device, and what its marks mean. */
+function CoverageToggle ({ coverage }) {
+  const [isOn, setOn] = useState(coverage.isOn)
+  const change = on => {
+    setOn(on)
+    coverage.isOn = on
+    coverage.show()
   }
+  return html`<div class="coverage">
+    <${Toggle} isOn=${isOn} onChange=${change}>${texts.coverage.show}<//>
+    ${isOn && html`<ul class="legend">
+      ${['whole', 'part'].map(kind => html`<li>
+        <span class=${`tilecouch-coverage tilecouch-coverage-${kind}`} aria-hidden="true"></span>
+        ${texts.coverage[kind]}
+      </li>`)}
+    </ul>`}
+  </div>`
+}
 
-  /** Asks again. */
-  async update () {
-    const turn = ++this.#turn
-    const room = await this.#offline.storage().catch(() => undefined)
-    if (turn !== this.#turn || !room) return
-    const { usage, quota, free, persisted, ours } = room
-    this.element.hidden = false
-    const used = ours ?? usage
-    this.#bar.hidden = !quota
-    if (quota) this.#fill.style.width = `${Math.max(1, 100 * (quota - free) / quota)}%`
-    this.#words.textContent = [
-      used !== undefined && texts.room.taken(size(used)), free !== undefined && texts.room.free(size(free))
-    ].filter(Boolean).join(' · ')
-    this.#bar.setAttribute('aria-label', this.#words.textContent)
-    this.#promise.textContent = persisted ? texts.room.kept : texts.room.mayGo
-  }
+/** How much room the areas take, and whether the browser may delete them. */
+function Room ({ offline }) {
+  const room = useRoom(offline)
+  if (!room) return null
+  const { quota, free, persisted, ours } = room
+  const used = quota ? (quota - free) / quota : 0
+  const figures = [texts.room.taken(size(ours)), free !== undefined && texts.room.free(size(free))]
+    .filter(Boolean).join(' · ')
+  return html`<${Fold} class="meter" head=${texts.room.head} open=${used > FULL}>
+    ${quota > 0 && html`<div class="bar" role="img" aria-label=${figures}>
+      <span class="fill" style=${`width: ${Math.max(1, 100 * used)}%`}></span>
+    </div>`}
+    <p class="figures">${figures}</p>
+    <${Hint}>${persisted ? texts.room.kept : texts.room.mayGo}<//>
+  <//>`
+}
+
+function useRoom (offline) {
+  const [room, setRoom] = useState(/** @type {any} */ (null))
+  useEffect(() => {
+    const measure = () => offline.storage().then(setRoom, () => {})
+    const measureSoon = soon(measure, MEASURE_INTERVAL)
+    measure()
+    offline.on('areas progress', measureSoon)
+    return () => offline.off('areas progress', measureSoon)
+  }, [offline])
+  return room
 }

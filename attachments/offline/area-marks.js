@@ -2,7 +2,6 @@
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { CoverageLayer } from '../../client/leaflet/coverage-layer.js'
-import { offlineWords as texts } from '../words.js'
 import { outlinesOf } from './geometry.js'
 
 const WORLDS = [-360, 0, 360] // degrees: the copies of the world that a map may show at once
@@ -21,26 +20,23 @@ export class AreaOutlines {
     }
   }
 
-  /** @param {string} [chosen] id of the one that stands out */
-  show (areas, chosen) {
+  show (areas) {
     this.clear()
     for (const area of areas) {
       const outlines = outlinesOf(area.spec)
       for (const shift of WORLDS) {
-        const there = outlines.map(rings => rings.map(ring => ring.map(([lat, lon]) => L.latLng(lat, lon + shift))))
-        const name = L.polygon(there, {
-          ...this.#style, className: `area-outline${area.id === chosen ? ' chosen' : ''}`
-        })
-        // an element, since a text would be taken for markup
-        name.bindTooltip(
-          element('span', null, area.name),
-          { permanent: true, direction: 'center', className: 'area-name', pane: 'areas' }
-        )
-        this.#shapes.push(
-          L.polygon(there, { ...this.#style, className: 'area-casing' }).addTo(this.#map), name.addTo(this.#map)
-        )
+        this.#draw(area.name, outlines.map(rings => rings.map(ring => ring.map(([lat, lon]) => [lat, lon + shift]))))
       }
     }
+  }
+
+  #draw (name, outlines) {
+    const casing = L.polygon(outlines, { ...this.#style, className: 'area-casing' })
+    const line = L.polygon(outlines, { ...this.#style, className: 'area-outline' })
+    // Leaflet takes a text for markup, but not an element
+    const label = element('span', null, name)
+    line.bindTooltip(label, { permanent: true, direction: 'center', className: 'area-name', pane: 'areas' })
+    this.#shapes.push(casing.addTo(this.#map), line.addTo(this.#map))
   }
 
   clear () {
@@ -48,26 +44,14 @@ export class AreaOutlines {
   }
 }
 
-const KINDS = /** @type {const} */ (['whole', 'part'])
-
+/** Which tiles of the shown layer are on the device. */
 export class Coverage {
+  isOn = false
   #offline
   #map
   #stage
   /** @type {any} */
   #layer = null
-  #input = element('input', { type: 'checkbox', on: { change: () => this.update() } })
-  #legend = element('ul', { class: 'legend', hidden: true }, ...KINDS.map(kind =>
-    element(
-      'li',
-      null,
-      element('span', { class: `tilecouch-coverage tilecouch-coverage-${kind}`, 'aria-hidden': 'true' }),
-      texts.coverage[kind]
-    )))
-
-  element = element(
-    'div', { class: 'coverage' }, element('label', null, this.#input, texts.coverage.show), this.#legend
-  )
 
   constructor (offline, map, stage) {
     this.#offline = offline
@@ -75,17 +59,16 @@ export class Coverage {
     this.#stage = stage
   }
 
-  /** Follows the switch, and the layer that is shown. */
-  update () {
-    const layer = this.#input.checked ? this.#stage.doc?.layer : undefined
-    this.#legend.hidden = !this.#input.checked
+  /** Draws it where it is on, for the layer that the map shows. */
+  show () {
+    const isShown = this.isOn && this.#offline.areas.list().length > 0
+    const layer = isShown ? this.#stage.doc?.layer : undefined
     if (this.#layer?.options.layer === layer) return
-    this.clear()
+    this.hide()
     if (layer) this.#layer = new CoverageLayer(this.#offline, { layer }).addTo(this.#map)
   }
 
-  /** Off the map; the switch stays as it is. */
-  clear () {
+  hide () {
     this.#layer?.remove()
     this.#layer = null
   }

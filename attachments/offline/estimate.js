@@ -1,51 +1,107 @@
-// What an area would take, whether there is room for it, and why not; asked again while somebody draws it.
-import { element } from '../../client/timeline/dom.js'
+// What an area would take, and whether there is room for it. The estimate follows every change of the form.
 import { checkFits, storageSize } from '../../client/offline/storage.js'
 import { size } from '../format.js'
+import { html, useEffect, useState } from '../html.js'
 import { offlineWords as texts, words } from '../words.js'
 import { lasting, problem } from './words.js'
 
-const LARGE_SHARE = 0.8 // of the free room: the rest is soon gone
+const LARGE_SHARE = 0.8 // of the free room, from which an area is called large
 const NOTHING = { bytes: 0, versions: 0 }
-
-/**
- * @param {{answer?: {figures: any, room: any}, error?: any}} estimate
- * @param {number} [rate] bytes a second of the last download
- * @returns {{tone: string, parts: (string | Node)[], isPossible: boolean}}
- */
-export function estimateLine ({ answer, error }, rate) {
-  if (!answer) return { tone: 'warn', parts: [problem(error)], isPossible: false }
-  const { figures, room } = answer
-  const { tiles, versions, bytes, transfer } = figures
-  if (!versions) return { tone: '', parts: [texts.estimate.none], isPossible: false }
-  const beside = [
-    versions > tiles && words.versions(versions), rate && texts.estimate.about(lasting(transfer / rate))
-  ].filter(Boolean).join(', ')
-  const parts = [element('strong', null, `${words.tiles(tiles)} · ${size(bytes)}`), ...beside ? [` · ${beside}`] : []]
-  try {
-    checkFits('', figures, NOTHING, room)
-  } catch (refusal) {
-    return { tone: 'warn', parts: [...parts, element('small', null, problem(refusal))], isPossible: false }
-  }
-  if (room.free === undefined) return { tone: '', parts, isPossible: true }
-  const isLarge = storageSize(figures) > LARGE_SHARE * room.free
-  return {
-    tone: isLarge ? 'warn' : '',
-    parts: [
-      ...parts,
-      element('small', null, isLarge ? texts.estimate.most(size(room.free)) : texts.estimate.free(size(room.free)))
-    ],
-    isPossible: true
-  }
-}
 
 export const ESTIMATE_DELAY = 250 // milliseconds without a change before the store is asked
 
+/**
+ * @typedef {object} Line
+ * @property {'' | 'warn'} [tone]
+ * @property {string} [amount] tiles and bytes
+ * @property {string} [text] after the amount, or alone
+ * @property {string} [note] in small letters
+ * @property {boolean} [isPossible] whether the area can be downloaded
+ */
+
+/** @type {Line} */
+const NO_SHAPE = { text: texts.form.threeCorners }
+
+/**
+ * @param {{answer?: {figures: any, room: any}, error?: any}} estimate
+ * @param {number} rate bytes a second of the last download; 0 if there was none
+ * @returns {Line}
+ */
+export function estimateLine ({ answer, error }, rate) {
+  if (!answer) return { tone: 'warn', text: problem(error) }
+  const { figures, room } = answer
+  const { tiles, versions, bytes, transfer } = figures
+  if (!versions) return { text: texts.estimate.none }
+  const amount = `${words.tiles(tiles)} · ${size(bytes)}`
+  const details = [versions > tiles && words.versions(versions), rate && texts.estimate.about(lasting(transfer / rate))]
+  const text = details.filter(Boolean).map((detail, index) => index ? `, ${detail}` : ` · ${detail}`).join('')
+  try {
+    checkFits('', figures, NOTHING, room)
+  } catch (refusal) {
+    return { tone: 'warn', amount, text, note: problem(refusal) }
+  }
+  if (room.free === undefined) return { amount, text, isPossible: true }
+  const isLarge = storageSize(figures) > LARGE_SHARE * room.free
+  const note = texts.estimate[isLarge ? 'most' : 'free'](size(room.free))
+  return { tone: isLarge ? 'warn' : '', amount, text, note, isPossible: true }
+}
+
+/** @param {{line: Line, isWaiting: boolean}} props */
+export const Estimate = ({ line: { tone = '', amount, text, note }, isWaiting }) => html`<p
+  class=${`estimate ${tone} ${isWaiting ? 'waiting' : ''}`} role="status">
+  ${amount && html`<strong>${amount}</strong>`}
+  ${text}
+  ${note && html`<small>${note}</small>`}
+</p>`
+
+/**
+ * @param {any} offline the OfflineStore
+ * @param {import('./sketch.js').Sketch} sketch
+ * @param {() => any} specOf the area as it is described now; undefined while it has no shape
+ * @param {any[]} inputs of the description, other than the sketch
+ * @param {number} rate bytes a second of the last download
+ * @returns {[{line: Line, isWaiting: boolean}, (line: Line) => void]} and a function that shows another line
+ */
+export function useEstimate (offline, sketch, specOf, inputs, rate) {
+  const [state, setState] = useState({ line: /** @type {Line} */ ({}), isWaiting: true })
+  const show = line => setState(
+    before => before.line === line && !before.isWaiting ? before : { line, isWaiting: false }
+  )
+  const wait = () => setState(before => before.isWaiting ? before : { ...before, isWaiting: true })
+
+  async function ask (spec, { signal }) {
+    const room = offline.storage().catch(() => ({}))
+    return { figures: await offline.areas.estimate(spec, { signal }), room: await room }
+  }
+
+  useEffect(() => {
+    const estimator = new Estimator(ask, estimate => show(estimateLine(estimate, rate)))
+    const follow = () => {
+      const spec = specOf()
+      if (spec) {
+        wait()
+        estimator.follow(spec)
+      } else {
+        estimator.stop()
+        show(NO_SHAPE)
+      }
+    }
+    follow()
+    sketch.on('change', follow)
+    return () => {
+      sketch.off('change', follow)
+      estimator.stop()
+    }
+  }, inputs)
+  return [state, show]
+}
+
+/** Asks after a pause; only the answer to the last question counts. */
 export class Estimator {
   #ask
   #onAnswer
   #timer
-  #turn = new AbortController()
+  #question = new AbortController()
 
   /**
    * @param {(spec: any, options: {signal: AbortSignal}) => Promise<any>} ask
@@ -59,17 +115,16 @@ export class Estimator {
   /** @param {any} spec of an area */
   follow (spec) {
     this.stop()
-    const { signal } = this.#turn
+    const { signal } = this.#question
     this.#timer = setTimeout(async () => {
       const estimate = await this.#ask(spec, { signal }).then(answer => ({ answer }), error => ({ error }))
       if (!signal.aborted) this.#onAnswer(estimate)
     }, ESTIMATE_DELAY)
   }
 
-  /** Nobody wants to know any more. */
   stop () {
     clearTimeout(this.#timer)
-    this.#turn.abort()
-    this.#turn = new AbortController()
+    this.#question.abort()
+    this.#question = new AbortController()
   }
 }

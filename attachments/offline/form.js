@@ -1,259 +1,220 @@
-// The form for a new area: the shape is drawn on the map, the form holds the rest and shows an estimate that follows
-// every change.
-import { element } from '../../client/timeline/dom.js'
+// The form for a new area. Its shape is drawn on the map (sketch.js); the form holds the rest, and shows an estimate.
 import { parseBbox } from '../../core/index.js'
-import { button } from '../dom.js'
+import { html, useEffect, useEvents, useLayoutEffect, useRef, useState } from '../html.js'
+import { Button, Choices, Fold, Hint, Select } from '../parts.js'
 import { offlineWords as texts, words } from '../words.js'
-import { Estimator, estimateLine } from './estimate.js'
+import { Estimate, useEstimate } from './estimate.js'
 import { Sketch } from './sketch.js'
 import { freeName, problem } from './words.js'
 
-const own = texts.form
+const formTexts = texts.form
+const EXTRA_ZOOMS = 2 // zooms beyond that of the map, down to which an area goes at first
+const MAX_ZOOM = 22 // last zoom of a layer that does not name one
+const YEAR = 365 * 86400000 // milliseconds
+const PASTS = [['none', formTexts.pastNone], ['since', formTexts.pastSince], ['all', formTexts.pastAll]]
 
-const EXTRA_ZOOMS = 2 // zooms beyond the one that is shown, to begin with
-const MAX_ZOOM = 22 // zoom, of a layer that does not say where it ends
+/**
+ * @param {object} props
+ * @param {any} props.offline the OfflineStore
+ * @param {L.Map} props.map
+ * @param {import('../store.js').Layer[]} props.layers
+ * @param {string} props.shown name of the layer that the map shows
+ * @param {() => number[]} props.boxInSight the part of the map that nothing covers
+ * @param {number} props.rate bytes a second of the last download; 0 if there was none
+ * @param {(area: any) => void} props.onDone
+ * @param {() => void} props.onCancel
+ */
+export function AreaForm ({ offline, map, layers, shown, boxInSight, rate, onDone, onCancel }) {
+  const form = useRef(/** @type {any} */ (null))
+  const sketch = useSketch(map, boxInSight)
+  const [fields, setFields] = useState(() => ({
+    ...fieldsOf(shown),
+    isNamed: false, // by the user
+    past: 'none',
+    since: new Date(Date.now() - YEAR).toISOString().slice(0, 10)
+  }))
+  const [isBusy, setBusy] = useState(false)
+  const { name, isNamed, layer, minzoom, maxzoom, first, last, past, since } = fields
+  const [{ line, isWaiting }, show] =
+    useEstimate(offline, sketch, specOf, [layer, first, last, past, since], rate)
+  const isPossible = line.isPossible && !isWaiting && !isBusy
+  const change = values => setFields(before => ({ ...before, ...values }))
 
-export class AreaForm {
-  #offline
-  #page
-  #layers
-  #sketch
-  #estimator
-  #parts
-  #canDownload = false
-  #isNamed = false // by the user
-
-  /**
-   * @param {{map: L.Map, layers: import('../store.js').Layer[], layer: string, box: number[], rate?: number, onDone:
-   *   (area: any) => void, onCancel: () => void}} page
-   *   layer: the one that is shown; box: what the map shows; rate: bytes a second of the last download
-   */
-  constructor (offline, page) {
-    this.#offline = offline
-    this.#page = page
-    this.#layers = page.layers
-    this.#parts = this.#make(page.layer)
-    this.#estimator =
-      new Estimator((spec, options) => this.#estimate(spec, options), answer => this.#showEstimate(answer))
-    this.node = this.#build()
-    this.#fill()
-    this.#sketch = new Sketch(page.map, () => this.#drawn())
-    this.#sketch.setBox(page.box)
-  }
-
-  /** Where the focus goes: not to a field, on devices whose keyboard would hide the map. */
-  focus () {
-    const { name, box } = this.#parts
-    if (matchMedia('(pointer: coarse)').matches) box.focus({ preventScroll: true })
-    else name.select()
-  }
-
-  close () {
-    this.#estimator.stop()
-    this.#sketch.remove()
-  }
-
-  #make (shown) {
-    const changed = () => this.#ask()
-    const field = (tag, attributes, ...children) => element(tag, { ...attributes, on: { input: changed } }, ...children)
+  /** The values that follow from a layer: its zooms, and a name that no area has. */
+  function fieldsOf (layerName) {
+    const doc = layers.find(each => each.layer === layerName) ?? { layer: layerName }
+    const { minzoom: lowest = 0, maxzoom: highest = MAX_ZOOM, name: title = layerName } = doc
+    const deepest = Math.min(Math.max(Math.round(map.getZoom()) + EXTRA_ZOOMS, lowest), highest)
+    const taken = offline.areas.list().map(area => area.name)
     return {
-      name: element('input', {
-        type: 'text',
-        maxlength: '100',
-        required: true,
-        autocomplete: 'off',
-        on: { input: () => { this.#isNamed = true } }
-      }),
-      layer: element(
-        'select',
-        { on: { input: () => { this.#fill(); this.#ask() } } },
-        ...this.#layers.map(({ layer, name }) => element(
-          'option', { value: layer, selected: layer === shown }, name ?? layer
-        ))
-      ),
-      box: button(own.box, () => this.#choose('box'), { 'aria-pressed': 'true' }),
-      polygon: button(own.free, () => this.#choose('polygon'), { 'aria-pressed': 'false' }),
-      hint: element('p', { class: 'hint' }),
-      undo: button(own.undo, () => this.#sketch.dropCorner(), { class: 'secondary' }),
-      numbers: element('input', {
-        type: 'text', inputmode: 'text', autocomplete: 'off', spellcheck: 'false', on: { change: () => this.#typed() }
-      }),
-      first: new Stepper(own.firstZoom, changed),
-      last: new Stepper(own.lastZoom, changed),
-      past: field(
-        'select',
-        {},
-        element('option', { value: 'none' }, own.pastNone),
-        element('option', { value: 'since' }, own.pastSince),
-        element('option', { value: 'all' }, own.pastAll)
-      ),
-      since: field('input', {
-        type: 'date',
-        'aria-label': own.since,
-        hidden: true,
-        value: new Date(Date.now() - 365 * 86400000).toISOString().slice(0, 10)
-      }),
-      answer: element('p', { class: 'estimate', role: 'status' }),
-      submit: element('button', { type: 'submit', class: 'primary' }, texts.area.download)
+      layer: layerName, name: freeName(title.slice(0, 90), taken), minzoom: lowest, maxzoom: highest, first: lowest,
+      last: deepest
     }
   }
 
-  #build () {
-    const { name, layer, box, polygon, hint, undo, numbers, first, last, past, since, answer, submit } = this.#parts
-    const labelled = (text, ...fields) => element('label', null, element('span', null, text), ...fields)
-    return element('form', {
-      class: 'area-form', novalidate: true, on: { submit: event => { event.preventDefault(); this.#submit() } }
-    },
-      element('div', { class: 'choice', role: 'group', 'aria-label': own.shape }, box, polygon),
-      hint, undo,
-      labelled(own.name, name),
-      this.#layers.length > 1 && labelled(own.layer, layer),
-      element('div', { class: 'zooms', role: 'group', 'aria-label': own.zooms }, first.element, last.element),
-      labelled(own.past, past), since,
-      element('details', null, element('summary', null, own.asNumbers), labelled(own.edges, numbers)),
-      element(
-        'div',
-        { class: 'foot' },
-        answer,
-        element('div', { class: 'acts' }, submit, button(words.cancel, this.#page.onCancel, { class: 'secondary' }))
-      ))
+  function chooseLayer (layerName) {
+    const values = fieldsOf(layerName)
+    change(isNamed ? { ...values, name } : values)
   }
 
-  /** What follows from the layer: its zooms, and a name that is free. */
-  #fill () {
-    const { name, first, last, layer } = this.#parts
-    const { minzoom = 0, maxzoom = MAX_ZOOM, name: title } = this.#chosen
-    const seen = Math.round(this.#page.map.getZoom()) + EXTRA_ZOOMS
-    const deepest = Math.min(Math.max(seen, minzoom), maxzoom)
-    first.set(minzoom, minzoom, maxzoom)
-    last.set(deepest, minzoom, maxzoom)
-    if (!this.#isNamed) {
-      name.value = freeName((title ?? layer.value).slice(0, 90), this.#offline.areas.list().map(area => area.name))
+  function specOf () {
+    const { geometry } = sketch
+    const history = past === 'since' ? { since } : past === 'all'
+    return geometry && { layer, ...geometry, zooms: { min: first, max: last }, history }
+  }
+
+  async function submit (event) {
+    event.preventDefault()
+    const spec = specOf()
+    if (!spec || !isPossible) return
+    if (!name.trim()) {
+      show({ tone: 'warn', text: formTexts.giveName, isPossible: true })
+      return form.current.elements.name.focus()
     }
-  }
-
-  get #chosen () {
-    return this.#layers.find(({ layer }) => layer === this.#parts.layer.value) ?? { layer: this.#page.layer }
-  }
-
-  /** @param {'box' | 'polygon'} kind */
-  #choose (kind) {
-    if (this.#sketch.kind === kind) return
-    if (kind === 'box') this.#sketch.setBox(this.#page.box)
-    else this.#sketch.startPolygon()
-  }
-
-  #typed () {
+    setBusy(true)
+    offline.persist().catch(() => false) // browsers decide after a click; the card shows the answer
     try {
-      this.#sketch.setBox(parseBbox(this.#parts.numbers.value))
-      this.#page.map.fitBounds(this.#sketch.bounds, { padding: [40, 40], animate: false })
+      onDone(await offline.areas.add({ name: name.trim(), ...spec }))
     } catch (error) {
-      this.#showEstimate({ error })
+      show({ tone: 'warn', text: problem(error), isPossible: true })
+      setBusy(false)
     }
   }
 
-  #drawn () {
-    const { box, polygon, hint, undo, numbers } = this.#parts
-    const { kind, corners, geometry } = this.#sketch
-    box.setAttribute('aria-pressed', String(kind === 'box'))
-    polygon.setAttribute('aria-pressed', String(kind === 'polygon'))
-    const text = kind === 'box' ? own.dragCorners : !corners ? own.tapCorners : own.corners(corners)
-    if (hint.textContent !== text) hint.textContent = text
-    undo.hidden = kind === 'box' || !corners
-    if (geometry && 'bbox' in geometry && document.activeElement !== numbers) numbers.value = geometry.bbox.join(', ')
-    this.#ask()
-  }
+  useEscape(onCancel)
+  useLayoutEffect(() => {
+    const isTouch = matchMedia('(pointer: coarse)').matches // a keyboard on the screen would hide the map
+    if (isTouch) form.current.querySelector('button').focus({ preventScroll: true })
+    else form.current.elements.name.select()
+  }, [])
 
-  get #spec () {
-    const { first, last, past, since } = this.#parts
-    const geometry = this.#sketch.geometry
-    return geometry && {
-      layer: this.#chosen.layer, ...geometry, zooms: { min: first.value, max: last.value },
-      history: past.value === 'all' || (past.value === 'since' && { since: since.value })
-    }
-  }
-
-  #ask () {
-    const { past, since, answer } = this.#parts
-    since.hidden = past.value !== 'since'
-    this.#allow(false)
-    const spec = this.#spec
-    if (!spec) {
-      this.#estimator.stop()
-      answer.className = 'estimate'
-      answer.replaceChildren(own.threeCorners)
-      return
-    }
-    answer.classList.add('waiting')
-    this.#estimator.follow(spec)
-  }
-
-  async #estimate (spec, options) {
-    const [figures, room] =
-      await Promise.all([this.#offline.areas.estimate(spec, options), this.#offline.storage().catch(() => ({}))])
-    return { figures, room }
-  }
-
-  #showEstimate (answer) {
-    const { tone, parts, isPossible } = estimateLine(answer, this.#page.rate)
-    this.#parts.answer.className = `estimate ${tone}`
-    this.#parts.answer.replaceChildren(...parts)
-    this.#allow(isPossible)
-  }
-
-  #allow (can) {
-    this.#canDownload = can
-    this.#parts.submit.setAttribute('aria-disabled', String(!can)) // a button that is disabled loses the focus
-  }
-
-  async #submit () {
-    const { name } = this.#parts
-    const spec = this.#spec
-    if (!spec || !this.#canDownload) return
-    if (!name.value.trim()) {
-      this.#parts.answer.className = 'estimate warn'
-      this.#parts.answer.textContent = own.giveName
-      return name.focus()
-    }
-    this.#allow(false)
-    this.#offline.persist().catch(() => false) // browsers ask or decide after a click; the room shows the answer
-    try {
-      this.#page.onDone(await this.#offline.areas.add({ name: name.value.trim(), ...spec }))
-    } catch (error) {
-      this.#parts.answer.className = 'estimate warn'
-      this.#parts.answer.textContent = problem(error)
-      this.#allow(true)
-    }
-  }
+  return html`<form class="area-form" novalidate ref=${form} onSubmit=${submit}>
+    <${Shape} sketch=${sketch} boxInSight=${boxInSight} />
+    <div class="fields">
+      <label>
+        <span>${formTexts.name}</span>
+        <input type="text" name="name" maxlength="100" required autocomplete="off" value=${name}
+          onInput=${({ target }) => change({ name: target.value, isNamed: true })} />
+      </label>
+      ${layers.length > 1 && html`<label>
+        <span>${formTexts.layer}</span>
+        <${Select} value=${layer} onChange=${chooseLayer}
+          options=${layers.map(each => [each.layer, each.name ?? each.layer])} />
+      </label>`}
+      <label>
+        <span>${formTexts.past}</span>
+        <${Select} value=${past} options=${PASTS} onChange=${value => change({ past: value })} />
+      </label>
+      ${past === 'since' && html`<label>
+        <span>${formTexts.since}</span>
+        <input type="date" value=${since} onInput=${({ target }) => change({ since: target.value })} />
+      </label>`}
+    </div>
+    <div class="zooms" role="group" aria-label=${formTexts.zooms}>
+      <${Stepper} label=${formTexts.firstZoom} value=${first} min=${minzoom} max=${maxzoom}
+        onChange=${value => change({ first: value })} />
+      <${Stepper} label=${formTexts.lastZoom} value=${last} min=${minzoom} max=${maxzoom}
+        onChange=${value => change({ last: value })} />
+    </div>
+    <${Fold} head=${formTexts.asNumbers}>
+      <${BoxNumbers} sketch=${sketch} map=${map}
+        onError=${error => show({ tone: 'warn', text: problem(error) })} />
+    <//>
+    <div class="foot">
+      <${Estimate} line=${line} isWaiting=${isWaiting} />
+      <div class="acts">
+        <${Button} type="submit" kind="primary" busy=${!isPossible}>${texts.area.download}<//>
+        <${Button} onClick=${onCancel}>${words.cancel}<//>
+      </div>
+    </div>
+  </form>`
 }
 
-export class Stepper {
-  #input
-  #onChange
+/** A shape on the map, as long as the form is open. */
+function useSketch (map, boxInSight) {
+  const [sketch] = useState(() => {
+    document.body.classList.add('sketching') // it hides the timeline on a phone, before the part in sight is measured
+    return new Sketch(map, boxInSight())
+  })
+  useLayoutEffect(() => () => {
+    sketch.remove()
+    document.body.classList.remove('sketching')
+  }, [])
+  return sketch
+}
 
-  constructor (label, onChange) {
-    this.#onChange = onChange
-    this.#input = element('input', {
-      type: 'number', inputmode: 'numeric', 'aria-label': label, on: { change: () => this.#take(this.value) }
-    })
-    this.element = element('div', { class: 'stepper' }, element('span', { 'aria-hidden': 'true' }, label),
-      element('div', null,
-        button('−', () => this.#take(this.value - 1), { 'aria-label': own.less(label) }), this.#input,
-        button('+', () => this.#take(this.value + 1), { 'aria-label': own.more(label) })))
+/** Escape closes the form, and not the card. */
+function useEscape (onEscape) {
+  const latest = useRef(onEscape)
+  latest.current = onEscape
+  useEffect(() => {
+    const close = event => {
+      if (event.key !== 'Escape') return
+      event.stopPropagation()
+      latest.current()
+    }
+    addEventListener('keydown', close, { capture: true })
+    return () => removeEventListener('keydown', close, { capture: true })
+  }, [])
+}
+
+/** A box or a polygon, and how to draw it. */
+function Shape ({ sketch, boxInSight }) {
+  useEvents(sketch, 'shape')
+  const { kind, corners } = sketch
+  const isPolygon = kind === 'polygon'
+  const polygonHint = corners ? formTexts.corners(corners) : formTexts.tapCorners
+  const choose = value => {
+    if (value === kind) return
+    if (value === 'polygon') sketch.startPolygon()
+    else sketch.setBox(boxInSight())
+  }
+  return html`
+    <${Choices} label=${formTexts.shape} value=${kind} onChoose=${choose}
+      options=${[['box', formTexts.box], ['polygon', formTexts.free]]} />
+    <${Hint}>${isPolygon ? polygonHint : formTexts.dragCorners}<//>
+    ${isPolygon && corners > 0 && html`<${Button} onClick=${() => sketch.dropCorner()}>${formTexts.undo}<//>`}`
+}
+
+/** The box as four numbers. They follow the sketch without drawing the form again. */
+function BoxNumbers ({ sketch, map, onError }) {
+  const field = useRef(/** @type {any} */ (null))
+  useEffect(() => {
+    const write = () => {
+      const { bbox } = sketch.geometry ?? {}
+      if (bbox && document.activeElement !== field.current) field.current.value = bbox.join(', ')
+    }
+    write()
+    sketch.on('change', write)
+    return () => sketch.off('change', write)
+  }, [])
+
+  function take () {
+    try {
+      sketch.setBox(parseBbox(field.current.value))
+      map.fitBounds(sketch.bounds, { padding: [40, 40], animate: false })
+    } catch (error) {
+      onError(error)
+    }
   }
 
-  get value () {
-    const { value, min } = this.#input
-    return Number.isInteger(Number(value)) && value !== '' ? Number(value) : Number(min)
-  }
+  return html`<label>
+    <span>${formTexts.edges}</span>
+    <input type="text" autocomplete="off" spellcheck="false" ref=${field} onChange=${take} />
+  </label>`
+}
 
-  set (value, min, max) {
-    Object.assign(this.#input, { min, max, value })
-  }
-
-  #take (value) {
-    const { min, max } = this.#input
-    this.#input.value = Math.min(Math.max(value, Number(min)), Number(max))
-    this.#onChange()
-  }
+/** A number with buttons for one less and one more. */
+function Stepper ({ label, value, min, max, onChange }) {
+  const take = number => onChange(Math.min(Math.max(number, min), max))
+  const read = ({ target }) => take(/^\d+$/.test(target.value) ? Number(target.value) : min)
+  return html`<div class="stepper">
+    <span aria-hidden="true">${label}</span>
+    <div>
+      <${Button} kind="" aria-label=${formTexts.less(label)} onClick=${() => take(value - 1)}>−<//>
+      <input type="number" inputmode="numeric" aria-label=${label} min=${min} max=${max} value=${value}
+        onChange=${read} />
+      <${Button} kind="" aria-label=${formTexts.more(label)} onClick=${() => take(value + 1)}>+<//>
+    </div>
+  </div>`
 }

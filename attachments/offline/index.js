@@ -1,31 +1,33 @@
-// The panel of areas with its OfflineStore: a separate bundle, which the page loads when there is anything on the
-// device, or when somebody presses the button.
+// Areas of the map on this device: the card, and the OfflineStore that it shows. The page loads this bundle, offline.js,
+// when the device holds an area, or when the user presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
 import { sharePromise } from '../../core/promises.js'
 import { OfflinePanel } from './panel.js'
 
 /**
- * @param {object} page
- * @param {any} page.offline the OfflineStore, open and ready; null where there can be none
- * @param {string} [page.reason] why there is none, or why the page does not open without a network
- * @param {HTMLElement} page.entry the button in the header of the panel; from now on its clicks are answered here
- * @param {import('../stage.js').Stage} page.stage
- * @param {import('../map.js').MapView} page.view
- * @param {import('../notices.js').Notices} page.notices
- * @param {import('../cards.js').Cards} page.cards
- * @param {() => import('../store.js').Layer[]} page.layers those the viewer knows now
- * @param {() => {left: number, right: number, bottom: number}} [page.free] pixels of the map that lie under something
+ * @typedef {object} Page
+ * @property {any} offline the OfflineStore, open and ready
+ * @property {string} [reason] why the page does not open without a network: `insecure` or `blocked`
+ * @property {HTMLElement} entry the button in the header of the panel; the card answers its clicks
+ * @property {import('../stage.js').Stage} stage
+ * @property {import('../map.js').MapView} view
+ * @property {import('../notices.js').Notices} notices
+ * @property {import('../cards.js').Cards} cards
+ * @property {() => import('../store.js').Layer[]} layers that the viewer knows now
+ * @property {() => {left: number, right: number, bottom: number}} free pixels of the map that lie under something
  */
+
+/** @param {Page} page */
 export const mountOffline = page => new OfflinePanel(page)
 
-/** @type {Map<string, Promise<any>>} one for each name: two would do everything twice */
-const open = new Map()
+/** @type {Map<string, Promise<any>>} by name: two OfflineStores of one name would do everything twice */
+const stores = new Map()
 
 /** @param {string} remote address of the database @param {string} name of the databases on the device */
-export const openOffline = (remote, name) => sharePromise(open, name, () => begin(remote, name))
+export const openOffline = (remote, name) => sharePromise(stores, name, () => openStore(remote, name))
 
-async function begin (remote, name) {
+async function openStore (remote, name) {
   const offline = new OfflineStore({ remote, name, PouchDB })
   await offline.ready
   return offline

@@ -1,22 +1,21 @@
-// The card of offline maps: the list of areas, or the form for a new one; beside it the outlines on the map, and the
-// button that opens all this.
-import { element } from '../../client/timeline/dom.js'
+// The card of offline maps: the list of areas, or the form for a new one. This class opens and closes it. It also draws
+// what belongs to it outside the card: outlines on the map, and the label of the button in the header.
+import { html, render } from '../html.js'
+import { isInOtherGrid } from '../other-grid.js'
 import * as permalink from '../permalink.js'
 import { offlineWords as texts, words } from '../words.js'
 import { AreaList } from './area-list.js'
-import { Coverage, AreaOutlines } from './area-marks.js'
+import { AreaOutlines, Coverage } from './area-marks.js'
 import { AreaForm } from './form.js'
-import { isInOtherGrid } from '../other-grid.js'
 import { boxOf, outlinesOf } from './geometry.js'
-import { problem, reasons } from './words.js'
+import { problem } from './words.js'
 
 const NAME = 'offline'
 const TITLE = words.offlineMaps
-// pixels from the edges of the free part of the map: where the corners of a new area lie at first, beside the buttons
-const INSET = { x: 104, y: 84 }
-const MOST_INSET = 0.25 // of that part, where it is small
-const RATE = 'tilecouch-offline-rate' // what the last rate is kept under: the next estimate knows how long it takes
-const CLOSER = 2 // zooms beyond the last one of an area that a map may be enlarged to, to show it
+const INSET = { x: 104, y: 84 } // pixels between the edges of the free part of the map and the corners of a new area
+const MOST_INSET = 0.25 // of the free part, where it is small
+const RATE = 'tilecouch-offline-rate' // key of the rate of the last download, for the next estimate
+const ENLARGEMENT = 2 // zooms beyond the last one of an area that the map may be enlarged to
 
 export class OfflinePanel {
   isOpen = false
@@ -26,175 +25,126 @@ export class OfflinePanel {
   #coverage
   /** @type {import('../cards.js').Card | undefined} */
   #card
-  #list
-  /** @type {AreaForm | null} */
-  #form = null
-  #mark = element('span', { class: 'mark', 'aria-hidden': 'true', hidden: true })
+  #mark = document.createElement('span')
 
-  /** @param {Parameters<typeof import('./index.js').mountOffline>[0]} page */
+  /** @param {import('./index.js').Page} page */
   constructor (page) {
+    const { entry, offline, stage, view } = page
     this.#page = page
-    this.#offline = page.offline
-    this.#outlines = new AreaOutlines(page.view.map)
-    this.#coverage = page.offline && new Coverage(page.offline, page.view.map, page.stage)
-    page.entry.append(this.#mark)
-    page.entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
-    addEventListener('keydown', event => this.#escape(event), { capture: true })
-    this.#listen()
-    this.#label()
+    this.#offline = offline
+    this.#outlines = new AreaOutlines(view.map)
+    this.#coverage = new Coverage(offline, view.map, stage)
+    this.#mark.className = 'mark'
+    this.#mark.ariaHidden = 'true'
+    entry.append(this.#mark)
+    entry.addEventListener('click', () => this.isOpen ? this.close() : this.open())
+    stage.on('layerload changes', () => { if (this.isOpen) this.#coverage.show() })
+    offline.on('areas online', () => this.#update())
+    offline.on('progress', ({ status: { rate } }) => { if (rate) localStorage.setItem(RATE, `${Math.round(rate)}`) })
+    offline.on('failure', event => this.#showFailure(event))
+    this.#update()
   }
 
   open () {
     if (this.isOpen) return
+    const { cards, entry, notices } = this.#page
     this.isOpen = true
-    this.#page.notices.end(NAME)
-    this.#card = this.#page.cards.open(NAME, TITLE, () => this.close())
-    this.#page.entry.setAttribute('aria-expanded', 'true')
-    if (this.#offline) this.#showList()
-    else this.#fill(TITLE, element('p', { class: 'hint sole' }, reasons[this.#page.reason ?? 'failed']))
-    this.#coverage?.update()
+    notices.end(NAME)
+    this.#card = cards.open(NAME, TITLE, () => this.close())
+    entry.setAttribute('aria-expanded', 'true')
+    this.#showList()
+    this.#update()
     this.#card.node.focus({ preventScroll: true })
   }
 
   close () {
-    if (!this.isOpen) return
+    if (!this.isOpen || !this.#card) return
+    const { cards, entry } = this.#page
     this.isOpen = false
-    this.#endForm()
-    this.#list?.close()
-    this.#list = undefined
+    cards.close(NAME)
+    render(null, this.#card.body)
     this.#outlines.clear()
-    this.#coverage?.clear()
-    this.#page.cards.close(NAME)
-    this.#page.entry.setAttribute('aria-expanded', 'false')
+    this.#coverage.hide()
+    entry.setAttribute('aria-expanded', 'false')
   }
 
-  get #rate () {
-    return Number(localStorage.getItem(RATE)) || undefined
+  #fill (title, content) {
+    if (!this.#card) return
+    this.#card.title.textContent = title
+    render(content, this.#card.body)
+    this.#card.body.scrollTo(0, 0)
   }
 
-  set #rate (rate) {
-    localStorage.setItem(RATE, String(Math.round(rate ?? 0)))
-  }
-
-  #fill (title, node) {
-    this.#card?.title.replaceChildren(title)
-    this.#card?.body.replaceChildren(node)
-    this.#card?.body.scrollTo(0, 0)
-  }
-
-  #listen () {
-    this.#page.stage.on('layerload changes', () => { if (this.isOpen) this.#coverage?.update() })
-    this.#offline?.on('areas', () => {
-      this.#list?.sync()
-      this.#label()
-    })
-    this.#offline?.on('progress', ({ area, status }) => {
-      if (status.rate) this.#rate = status.rate
-      this.#list?.item(area.id)?.update()
-      this.#list?.measure()
-    })
-    this.#offline?.on('online', ({ online }) => {
-      this.#list?.setOnline(online)
-      this.#label()
-    })
-    this.#offline?.on('failure', ({ area, error }) => {
-      const item = this.#list?.item(area?.id)
-      if (item) item.fail(error)
-      else if (!this.isOpen) this.#page.notices.show(NAME, {
-        text: texts.outdated({ name: area?.name, why: problem(error) }), tone: 'warn', onClose: () => {}
-      })
-    })
-  }
-
-  /** The button in the header: that there are areas, and whether the store answers. */
-  #label () {
-    const areas = this.#offline?.areas.list() ?? []
-    const away = this.#offline?.isOnline === false
-    this.#mark.hidden = !areas.length
-    this.#mark.textContent = String(areas.length)
-    const label = [TITLE, areas.length && texts.count(areas.length), away && texts.away].filter(Boolean).join(', ')
-    this.#page.entry.classList.toggle('away', away)
-    this.#page.entry.setAttribute('aria-label', label)
-    this.#page.entry.title = label
-  }
-
-  #showList (focused) {
-    this.#endForm()
-    this.#list = new AreaList(this.#offline, {
-      layerTitle: layer => this.#page.layers().find(other => other.layer === layer)?.name ?? layer,
-      show: area => this.#show(area), onAdd: () => this.#showForm(), onChange: () => this.#outline(),
-      coverage: this.#coverage.element, reason: this.#page.reason
-    })
-    this.#fill(TITLE, this.#list.node)
-    if (focused) this.#list.focus()
+  /** @param {{newArea?: any, isFocused?: boolean}} [options] newArea: its download starts, and it has the focus */
+  #showList ({ newArea, isFocused } = {}) {
+    const titleOf = name => this.#page.layers().find(({ layer }) => layer === name)?.name ?? name
+    this.#fill(TITLE, html`<${AreaList}
+      offline=${this.#offline} coverage=${this.#coverage} reason=${this.#page.reason}
+      newArea=${newArea} isFocused=${isFocused} layerTitle=${titleOf} onAdd=${() => this.#showForm()}
+      onShow=${area => this.#showOnMap(area)} onEnd=${area => this.#tellEnd(area)} />`)
   }
 
   #showForm () {
     const { view, stage } = this.#page
     const layers = this.#page.layers().filter(layer => !isInOtherGrid(layer)) // an area is drawn on the map of the page
-    const chosen = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
-    this.#list?.close()
-    this.#list = undefined
-    this.#outline()
-    document.body.classList.add('sketching') // before it is measured how much of the map is free
-    this.#form = new AreaForm(this.#offline, {
-      map: view.map, layers, layer: chosen?.layer, box: this.#seen(),
-      rate: this.#rate,
-      onCancel: () => this.#showList(true), onDone: area => this.#begin(area)
-    })
-    this.#fill(texts.add, this.#form.node)
-    this.#form.focus()
+    const shown = layers.find(({ layer }) => layer === stage.doc?.layer) ?? layers[0]
+    this.#fill(texts.add, html`<${AreaForm}
+      offline=${this.#offline} map=${view.map} layers=${layers} shown=${shown?.layer}
+      boxInSight=${() => this.#boxInSight()} rate=${Number(localStorage.getItem(RATE))}
+      onCancel=${() => this.#showList({ isFocused: true })}
+      onDone=${area => this.#showList({ newArea: area })} />`)
   }
 
-  #endForm () {
-    this.#form?.close()
-    this.#form = null
-    document.body.classList.remove('sketching')
+  /** The outlines, and the button in the header: how many areas there are, and whether the store answers. */
+  #update () {
+    const { entry } = this.#page
+    const areas = this.#offline.areas.list()
+    const isAway = this.#offline.isOnline === false
+    const label = [TITLE, areas.length && texts.count(areas.length), isAway && texts.away].filter(Boolean).join(', ')
+    this.#mark.hidden = !areas.length
+    this.#mark.textContent = String(areas.length)
+    entry.classList.toggle('away', isAway)
+    entry.setAttribute('aria-label', label)
+    entry.title = label
+    if (!this.isOpen) return
+    this.#outlines.show(areas)
+    this.#coverage.show()
   }
 
-  #begin (area) {
-    this.#showList()
-    const item = this.#list?.item(area.id)
-    this.#list?.open(area.id)
-    item?.focus()
-    item?.download().then(() => {
-      const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
-      if (!this.isOpen) this.#page.notices.show(NAME, { text, onClose: () => {} })
-    })
+  /** The open card shows failures and ended downloads itself. */
+  #showFailure ({ area, error }) {
+    if (this.isOpen) return
+    const text = texts.outdated({ name: area?.name, why: problem(error) })
+    this.#page.notices.show(NAME, { text, tone: 'warn', onClose: () => {} })
   }
 
-  // the form first, then the card
-  #escape (event) {
-    if (event.key !== 'Escape' || !this.#form) return
-    event.stopPropagation()
-    this.#showList(true)
+  #tellEnd (area) {
+    if (this.isOpen) return
+    const text = (area.isComplete ? texts.area.done : texts.partly)(area.name)
+    this.#page.notices.show(NAME, { text, onClose: () => {} })
   }
 
-  #outline () {
-    if (this.isOpen && this.#offline) this.#outlines.show(this.#offline.areas.list())
-  }
-
-  /** What is to be seen of the map, some way in from its edges. */
-  #seen () {
+  /** The part of the map that nothing covers, without its margins. */
+  #boxInSight () {
     const { map } = this.#page.view
     const { x: width, y: height } = map.getSize()
-    const { left = 0, right = 0, bottom = 0 } = this.#page.free?.() ?? {}
-    // a timeline that is not to be seen seems to cover all, and covers nothing
-    const below = height - bottom > INSET.y ? bottom : 0
-    const [across, down] = [width - left - right, height - below]
-    const [x, y] = [Math.min(INSET.x, MOST_INSET * across), Math.min(INSET.y, MOST_INSET * down)]
-    return boxOf([map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + across - x, down - y])])
+    const { left, right, bottom } = this.#page.free()
+    const below = height - bottom > INSET.y ? bottom : 0 // a hidden timeline has no box: it seems to cover everything
+    const free = { x: width - left - right, y: height - below }
+    const x = Math.min(INSET.x, MOST_INSET * free.x)
+    const y = Math.min(INSET.y, MOST_INSET * free.y)
+    return boxOf([
+      map.containerPointToLatLng([left + x, y]), map.containerPointToLatLng([left + free.x - x, free.y - y])
+    ])
   }
 
   /** Moves the map to an area, and to its layer. */
-  #show (area) {
+  #showOnMap ({ layer, spec }) {
     const { view, stage } = this.#page
-    const places = outlinesOf(area.spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
-    const { min = 0, max = 18 } = area.spec.zooms ?? {}
-    view.fit({ layer: area.layer, minzoom: min, maxzoom: max + CLOSER, bounds: area.spec.bbox ?? boxOf(places) })
-    if (stage.doc?.layer !== area.layer && view.view) {
-      location.hash =
-        permalink.format({ layer: area.layer, time: stage.time, comparing: false, range: null, view: view.view })
-    }
+    const { min = 0, max = 18 } = spec.zooms ?? {}
+    const corners = outlinesOf(spec).flat(2).map(([lat, lng]) => ({ lat, lng }))
+    view.fit({ layer, minzoom: min, maxzoom: max + ENLARGEMENT, bounds: spec.bbox ?? boxOf(corners) })
+    if (stage.doc?.layer === layer || !view.view) return
+    location.hash = permalink.format({ layer, time: stage.time, comparing: false, range: null, view: view.view })
   }
 }

@@ -1,61 +1,64 @@
 // A shape that the user draws on the map: a box with a handle at each corner, or a polygon, corner by corner. Handles
 // are moved with a finger, a mouse or the arrow keys.
+import { Emitter } from '../../client/engine/emitter.js'
 import { element } from '../../client/timeline/dom.js'
 import L from 'leaflet'
 import { offlineWords as texts } from '../words.js'
 import { boxOf, cornersOf, polygonOf } from './geometry.js'
 
-const HANDLE_SIZE = 44 // pixels of a handle that a finger hits; what is drawn of it is smaller
+const HANDLE_SIZE = 44 // pixels of a handle, for fingers; its mark is smaller
 const STEP = 8 // pixels that an arrow key moves a handle
 const LARGE_STEP = 40 // pixels with Shift
-const TAP_DISTANCE = 8 // pixels a finger may slip and still tap
+const TAP_DISTANCE = 8 // pixels that a finger may slip during a tap
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }
-const own = texts.sketch
 
-export class Sketch {
+/**
+ * @event change {} the shape changed, also while it is dragged
+ * @event shape {} it became a box or a polygon, or has another number of corners
+ * @extends {Emitter<{change: {}, shape: {}}>}
+ */
+export class Sketch extends Emitter {
   /** @type {'box' | 'polygon'} */
   kind = 'box'
   #map
-  #onChange
-  /** @type {L.LatLng[]} in the order of a walk around it */
+  /** @type {L.LatLng[]} in the order of a walk around the shape */
   #places = []
   /** @type {L.Marker[]} */
   #handles = []
   /** @type {L.Marker | undefined} moves a box as a whole */
   #grip
-  #shape
+  #lines
   #listening = new AbortController()
   #pressed = { x: 0, y: 0 }
 
-  constructor (map, onChange) {
+  /** @param {L.Map} map @param {number[]} bbox */
+  constructor (map, bbox) {
+    super()
     this.#map = map
-    this.#onChange = onChange
     if (!map.getPane('sketch')) map.createPane('sketch').style.cssText = 'z-index: 460; pointer-events: none'
-    const style = {
-      pane: 'sketch', renderer: L.svg({ pane: 'sketch', padding: 0.5 }), interactive: false, smoothFactor: 0
-    }
-    this.#shape = [
-      L.polygon([], { ...style, className: 'sketch-casing' }), L.polygon([], { ...style, className: 'sketch' })
-    ]
-    for (const shape of this.#shape) shape.addTo(map)
+    const renderer = L.svg({ pane: 'sketch', padding: 0.5 })
+    this.#lines = ['sketch-casing', 'sketch'].map(className => L.polygon([], {
+      className, pane: 'sketch', renderer, interactive: false, smoothFactor: 0
+    }).addTo(map))
     map.on('moveend', this.#follow, this)
     this.#listen(map.getContainer())
+    this.setBox(bbox)
   }
 
   remove () {
     this.#listening.abort()
     this.#map.off('moveend', this.#follow, this)
-    this.#clearHandles()
-    for (const shape of this.#shape) shape.remove()
+    this.#removeHandles()
+    for (const line of this.#lines) line.remove()
   }
 
   /**
-   * What is drawn, as an area takes it; nothing while it has no inside.
-   * @returns {{bbox: number[]} | {polygon: object} | undefined}
+   * The shape as an area takes it; undefined while it has no inside.
+   * @returns {{bbox?: number[], polygon?: object} | undefined}
    */
   get geometry () {
-    if (this.kind === 'box') return this.#places.length ? { bbox: boxOf(this.#places) } : undefined
+    if (this.kind === 'box') return { bbox: boxOf(this.#places) }
     return this.#places.length > 2 ? { polygon: polygonOf(this.#places) } : undefined
   }
 
@@ -71,26 +74,25 @@ export class Sketch {
     this.kind = 'box'
     this.#places = cornersOf(bbox).map(({ lat, lng }) => L.latLng(lat, lng))
     this.#follow()
-    this.#make()
+    this.#rebuild()
   }
 
-  /** Nothing yet: from now on each tap on the map is a corner. */
+  /** A polygon without corners: each tap on the map adds one. */
   startPolygon () {
     this.kind = 'polygon'
     this.#places = []
-    this.#make()
+    this.#rebuild()
   }
 
-  /** Takes back the corner that came last, or another one. */
+  /** Removes the last corner of a polygon, or another one. */
   dropCorner (index = this.#places.length - 1) {
     if (this.kind !== 'polygon' || !this.#places.length) return
     const hadFocus = this.#handles[index]?.getElement() === document.activeElement
     this.#places.splice(index, 1)
-    this.#make()
-    if (hadFocus) {
-      (this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement() ?? this.#map.getContainer())
-        .focus({ preventScroll: true })
-    }
+    this.#rebuild()
+    if (!hadFocus) return
+    const next = this.#handles[Math.min(index, this.#handles.length - 1)]?.getElement()
+    ;(next ?? this.#map.getContainer()).focus({ preventScroll: true })
   }
 
   /** Keeps the shape in the copy of the world that is in the middle of the map. */
@@ -103,126 +105,131 @@ export class Sketch {
     this.#draw()
   }
 
-  #make () {
-    this.#clearHandles()
+  /** Makes the handles again. */
+  #rebuild () {
+    this.#removeHandles()
     const isBox = this.kind === 'box'
-    this.#handles = this.#places.map((place, index) => this.#handle(
-      place,
-      isBox ? own.corners[index] : own.corner(index + 1),
-      isBox ? 'box' : 'point',
-      (to, isOver) => this.#drag(index, to, isOver)
-    ))
-    this.#handles.forEach((handle, index) => handle.getElement()?.addEventListener('keydown', event => {
-      if (event.key === 'Delete' || event.key === 'Backspace') this.dropCorner(index)
-    }))
-    if (isBox && this.#places.length) this.#grip = this.#handle(
-      this.#middle(), own.whole, 'grip', to => this.#moveAll(to)
-    )
+    const { corner, corners, whole } = texts.sketch
+    this.#handles = this.#places.map((place, index) => {
+      const label = isBox ? corners[index] : corner(index + 1)
+      return this.#addHandle(place, label, isBox ? 'box' : 'point', (to, isEnd) => this.#moveCorner(index, to, isEnd))
+    })
+    for (const [index, handle] of this.#handles.entries()) {
+      handle.getElement()?.addEventListener('keydown', ({ key }) => {
+        if (key === 'Delete' || key === 'Backspace') this.dropCorner(index)
+      })
+    }
+    if (isBox) this.#grip = this.#addHandle(this.#middle(), whole, 'grip', to => this.#moveAll(to))
     this.#draw()
-    this.#onChange()
+    this.fire('shape')
+    this.fire('change')
   }
 
-  #clearHandles () {
+  #removeHandles () {
     for (const handle of [...this.#handles, this.#grip]) handle?.remove()
     this.#handles = []
     this.#grip = undefined
   }
 
-  /** @param {L.LatLng} place @param {(to: L.LatLng, isOver: boolean) => void} onMove */
-  #handle (place, label, kind, onMove) {
+  /** @param {L.LatLng} place @param {(to: L.LatLng, isEnd: boolean) => void} onMove isEnd: the handle was released */
+  #addHandle (place, label, kind, onMove) {
     const icon = L.divIcon({
       className: `sketch-handle ${kind}`, iconSize: [HANDLE_SIZE, HANDLE_SIZE], html: element('span')
     })
-    const handle = L.marker(place, {
-      icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset: kind === 'grip' ? 0 : 1000
-    }).addTo(this.#map)
-    const node = /** @type {HTMLElement} */ (handle.getElement())
-    node.setAttribute('aria-label', own.moves(label))
+    const zIndexOffset = kind === 'grip' ? 0 : 1000
+    const handle = L.marker(place, { icon, draggable: true, autoPan: true, keyboard: true, zIndexOffset })
+    handle.addTo(this.#map)
     handle.on('drag', () => onMove(handle.getLatLng(), false))
     handle.on('dragend', () => onMove(handle.getLatLng(), true))
+    const node = /** @type {HTMLElement} */ (handle.getElement())
+    node.setAttribute('aria-label', texts.sketch.moves(label))
     node.addEventListener('keydown', event => {
       const direction = ARROWS[event.key]
       if (!direction) return
       event.preventDefault()
-      event.stopPropagation() // the map would move, too
+      event.stopPropagation() // the map would move too
       const by = L.point(direction).multiplyBy(event.shiftKey ? LARGE_STEP : STEP)
-      onMove(this.#map.containerPointToLatLng(this.#map.latLngToContainerPoint(handle.getLatLng()).add(by)), true)
+      const from = this.#map.latLngToContainerPoint(handle.getLatLng())
+      onMove(this.#map.containerPointToLatLng(from.add(by)), true)
     })
     return handle
   }
 
   /** @param {L.LatLng} to */
-  #drag (index, to, isOver) {
+  #moveCorner (index, to, isEnd) {
+    this.#places[index] = to
     if (this.kind === 'box') {
       const opposite = this.#places[(index + 2) % 4]
-      // the neighbour that comes next is at the latitude of this corner, or else at its longitude
-      const isLevel = index % 2 === 0
-      this.#places[index] = to
-      this.#places[(index + 1) % 4] = isLevel ? L.latLng(to.lat, opposite.lng) : L.latLng(opposite.lat, to.lng)
-      this.#places[(index + 3) % 4] = isLevel ? L.latLng(opposite.lat, to.lng) : L.latLng(to.lat, opposite.lng)
-      if (isOver) this.#straighten(index)
-    } else this.#places[index] = to
+      const [level, upright] = index % 2 ? [index + 3, index + 1] : [index + 1, index + 3] // neighbours of this corner
+      this.#places[level % 4] = L.latLng(to.lat, opposite.lng)
+      this.#places[upright % 4] = L.latLng(opposite.lat, to.lng)
+      if (isEnd) this.#sortCorners(index)
+    }
     this.#draw()
-    this.#onChange()
+    this.fire('change')
   }
 
-  /** A corner that was dragged over another is that other one from now on. */
-  #straighten (index) {
+  /** A corner that was dragged over another one takes its name. The focus stays at the place. */
+  #sortCorners (index) {
     const hadFocus = this.#handles[index].getElement() === document.activeElement
-    const to = this.#places[index]
+    const moved = this.#places[index]
     const { bounds } = this
     this.#places = [bounds.getNorthWest(), bounds.getNorthEast(), bounds.getSouthEast(), bounds.getSouthWest()]
-    const now = this.#places.findIndex(place => place.equals(to, 1e-9))
-    if (hadFocus && now >= 0) this.#handles[now].getElement()?.focus({ preventScroll: true })
+    const sorted = this.#places.findIndex(place => place.equals(moved, 1e-9))
+    if (hadFocus) this.#handles[sorted]?.getElement()?.focus({ preventScroll: true })
   }
 
-  /** @param {L.LatLng} to where its middle goes; it keeps its size on the screen */
+  /** @param {L.LatLng} to where the middle goes; the box keeps its size on the screen */
   #moveAll (to) {
     const by = this.#map.project(to).subtract(this.#map.project(this.#middle()))
     this.#places = this.#places.map(place => this.#map.unproject(this.#map.project(place).add(by)))
     this.#draw()
-    this.#onChange()
+    this.fire('change')
   }
 
   #middle () {
     const { bounds } = this
-    return this.#map.unproject(
-      this.#map.project(bounds.getNorthWest()).add(this.#map.project(bounds.getSouthEast())).divideBy(2)
-    )
+    const northWest = this.#map.project(bounds.getNorthWest())
+    return this.#map.unproject(northWest.add(this.#map.project(bounds.getSouthEast())).divideBy(2))
   }
 
   #draw () {
-    for (const shape of this.#shape) shape.setLatLngs(this.#places)
-    this.#handles.forEach(
-      (handle, index) => { if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index]) }
-    )
-    if (this.#grip && this.#places.length) this.#grip.setLatLng(this.#middle())
+    for (const line of this.#lines) line.setLatLngs(this.#places)
+    for (const [index, handle] of this.#handles.entries()) {
+      if (!handle.getLatLng().equals(this.#places[index])) handle.setLatLng(this.#places[index])
+    }
+    this.#grip?.setLatLng(this.#middle())
   }
 
-  // before Leaflet hears of it: a tap is a corner, and not a question about a tile
+  /** Listens before Leaflet does: a tap adds a corner, and does not open the versions of a tile. */
   #listen (container) {
     const options = { capture: true, signal: this.#listening.signal }
-    const isFree = ({ target }) => this.kind === 'polygon' && !target.closest('.leaflet-marker-icon, .leaflet-control')
-    container.addEventListener(
-      'pointerdown', ({ clientX, clientY }) => { this.#pressed = { x: clientX, y: clientY } }, options
-    )
-    container.addEventListener('click', event => {
-      if (event.target.closest('.leaflet-control')) return
-      event.stopPropagation()
-      if (
-        isFree(event) && Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) < TAP_DISTANCE
-      ) this.#add(this.#map.mouseEventToLatLng(event))
+    container.addEventListener('pointerdown', ({ clientX, clientY }) => {
+      this.#pressed = { x: clientX, y: clientY }
     }, options)
-    container.addEventListener('dblclick', event => { if (isFree(event)) event.stopPropagation() }, options)
+    container.addEventListener('click', event => this.#onClick(event), options)
+    container.addEventListener('dblclick', event => { if (this.#isOnMap(event)) event.stopPropagation() }, options)
     container.addEventListener('keydown', event => {
       if (event.key !== 'Enter' || event.target !== container) return
       event.stopPropagation()
-      if (this.kind === 'polygon') this.#add(this.#map.getCenter())
+      if (this.kind === 'polygon') this.#addCorner(this.#map.getCenter())
     }, options)
   }
 
-  #add (place) {
+  #onClick (event) {
+    if (event.target.closest('.leaflet-control')) return
+    event.stopPropagation()
+    const distance = Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y)
+    if (this.#isOnMap(event) && distance < TAP_DISTANCE) this.#addCorner(this.#map.mouseEventToLatLng(event))
+  }
+
+  /** Whether an event adds to a polygon: it is not on a handle or a button of the map. */
+  #isOnMap ({ target }) {
+    return this.kind === 'polygon' && !target.closest('.leaflet-marker-icon, .leaflet-control')
+  }
+
+  #addCorner (place) {
     this.#places.push(place)
-    this.#make()
+    this.#rebuild()
   }
 }
