@@ -4,13 +4,15 @@ import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { isTileId } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
+import { openFile } from '../formats/files.js'
+import { sourceError } from '../formats/reading.js'
 import { unpack } from '../formats/unpack.js'
-import { Bytes, openBackup } from './file.js'
 import {
   CHECK, DOCUMENTS, END, FOOTER, FORMAT, HEAD, HEADER, MAGIC, TRAILER, damaged, documentsOf, formatDefaults, noCounts,
   parseBounded
 } from './format.js'
 
+const CHUNK = 1024 * 1024 // bytes read from a file at once
 const MOST_SHARDS = 256 // that a file may ask for
 const SIGNATURE = 64 // bytes after the trailer of a file that an earlier version signed
 const AGE = /^(age-encryption\.org\/|-----BEGIN AGE)/
@@ -146,6 +148,58 @@ async function checkEnd (bytes, length, name) {
     throw damaged(name, 'its end was changed after it was written', at)
   }
   if ((await bytes.take(1)).length) throw damaged(name, 'it goes on after its end', at + FOOTER)
+}
+
+/** Takes bytes from chunks in pieces of any length. */
+class Bytes {
+  #chunks
+  #have = /** @type {Buffer} */ (Buffer.alloc(0))
+  at = 0
+
+  constructor (chunks) {
+    this.#chunks = chunks[Symbol.asyncIterator]()
+  }
+
+  /** Takes bytes; fewer at the end. @param {number} size */
+  async take (size) {
+    const parts = [this.#have]
+    let length = this.#have.length
+    while (length < size) {
+      const { done, value } = await this.#chunks.next()
+      if (done) break
+      parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+      length += value.length
+    }
+    const all = parts.length > 1 ? Buffer.concat(parts, length) : parts[0]
+    const taken = all.subarray(0, size)
+    this.#have = all.subarray(taken.length)
+    this.at += taken.length
+    return taken
+  }
+
+  async end () {
+    await this.#chunks.return?.()
+  }
+}
+
+/** Opens a file, which has to be closed. @param {string} file */
+async function openBackup (file) {
+  const { handle, size } = await openFile(file).catch(error => { throw sourceError(file, error) })
+  return {
+    size,
+    /** Bytes from a place to the end. A stream of Node would close the file. @param {number} [at] */
+    read: (at = 0) => chunksOf(handle, at),
+    close: () => handle.close()
+  }
+}
+
+async function * chunksOf (handle, at) {
+  for (;;) {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(CHUNK), { position: at })
+    if (!bytesRead) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
 }
 
 /** The parts of a file. @param {string} file @returns {AsyncGenerator<Part>} */

@@ -2,7 +2,7 @@
 import { fieldsBetween } from '../../core/index.js'
 import { accessOf, setAccess } from '../store/access.js'
 import { recordActivity } from '../store/activity.js'
-import { withStore } from './connect.js'
+import { withStore } from './store.js'
 import { collect, refuse } from './options.js'
 
 /** @type {import('./command.js').Declaration} */

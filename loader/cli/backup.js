@@ -1,15 +1,13 @@
 // tilecouch backup, tilecouch restore
-import { TilecouchError } from '../errors.js'
 import { backup } from '../backup/index.js'
 import { restore } from '../backup/restore.js'
 import { inWords } from '../backup/rights.js'
-import { withDatabase } from './connect.js'
-import { wholeNumber } from './options.js'
-import { byCause, bytes, count, duration, linesOf, plural, secondsSince } from './output.js'
+import { withDatabase, withStoreWork, withWork } from './store.js'
+import { refuse } from './options.js'
+import { byCause, bytes, count, duration, linesOf, plural } from './output.js'
 import { confirmPrompt } from './passwords.js'
-import { ProgressLine } from './progress.js'
+import { ProgressLine, reportEnd } from './progress.js'
 import { Couch } from '../store/couch.js'
-import { withStoreWork, withWork } from './work.js'
 
 const STREAM = '-' // standard input or output
 
@@ -47,7 +45,7 @@ export const restoreCommand = {
     ['--partial', 'from a damaged file, take what comes before the damage'],
     ['--yes', '', { conflicts: ['closed'] }],
     ['--closed', 'give no rights: only admins get in'],
-    '--q <n>'
+    ['--q <n>', '', { digits: 3 }]
   ],
   help: `Examples:
   tilecouch restore tiles-full.tcb --db http://admin@localhost:5984/tiles
@@ -67,35 +65,29 @@ function runBackup (context, options, file) {
   const { output, signal } = context
   const toStream = file === STREAM
   const isTerminal = /** @type {any} */ (output.stdout).isTTY
-  if (toStream && isTerminal) throw bad('the file', STREAM, 'standard output is a terminal')
+  if (toStream && isTerminal) refuse('the file', STREAM, 'standard output is a terminal')
   const about = { command: 'backup', unit: 'documents' }
   return withStoreWork(context, options, about, async (store, work) => {
-    const started = performance.now()
     const progress = new ProgressLine(output, 'documents')
-    try {
-      const summary = await backup(store, toStream ? output.stdout : file, {
-        base: options.base,
-        force: options.force,
-        signal,
-        onProgress ({ step, documents, total, size }) {
-          const title = step === 'verifying' ? 'Verifying' : ''
-          if (title !== progress.title) progress.restart(title)
-          progress.draw(documents, total && Math.max(total, documents), () => [bytes(size)])
-          work.show({ done: documents, total: total && Math.max(total, documents), about: { step, bytes: size } })
-        }
-      })
-      progress.end()
+    const { refused } = await reportEnd(progress, () => backup(store, toStream ? output.stdout : file, {
+      base: options.base,
+      force: options.force,
+      signal,
+      onProgress ({ step, documents, total: planned, size }) {
+        const total = planned && Math.max(planned, documents)
+        progress.begin(step === 'verifying' ? 'Verifying' : '')
+        progress.draw(documents, total, () => [bytes(size)])
+        work.show({ done: documents, total, about: { step, bytes: size } })
+      }
+    }), (summary, seconds) => {
       work.show(figuresOf(summary))
-      const seconds = secondsSince(started)
       const result = { ...summary, seconds }
       const lines = describeBackup(summary, seconds)
       // the backup is written to standard output
       if (toStream) output.stderr.write(`${output.json ? JSON.stringify(result) : linesOf(lines).join('\n')}\n`)
       else output.result(result, lines)
-      return summary.refused ? 1 : 0
-    } finally {
-      progress.end()
-    }
+    })
+    return refused ? 1 : 0
   })
 }
 
@@ -124,7 +116,7 @@ function describeBackup (summary, seconds) {
     designs && `  ${plural(designs, 'design document')} left out: restore deploys those of tilecouch`,
     ...tokenLines(summary.tokens, 'is not in it', 'are not in it'),
     !noted && '  The database is read-only and has no note of this backup: the next one may not notice an older state',
-    refused && [`  ${plural(refused, 'document')} could not be read:`, ...reasons(named, refused)]
+    refused && [`  ${plural(refused, 'document')} could not be read:`, ...byCause(named, refused)]
   ]
 }
 
@@ -133,18 +125,14 @@ const tokenLines = (tokens, one, several) => tokens
   ? [`  ${plural(tokens, 'token')} ${tokens === 1 ? one : several}: make new ones in the control room after a restore`]
   : []
 
-const reasons = (refusals, all) =>
-  byCause(refusals, all, { causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`] })
-
 async function runRestore (context, options, files) {
   const isStream = files.includes(STREAM)
   if (isStream && files.length > 1) {
-    throw bad('the files', STREAM, 'standard input takes one full backup and no other files')
+    refuse('the files', STREAM, 'standard input takes one full backup and no other files')
   }
-  const q = wholeNumber('--q', options.q, 3)
   const about = { command: 'restore', unit: 'documents' }
   const act = url => withWork(context, url && !options.dryRun ? new Couch(url) : undefined, about, work =>
-    restoreInto(context, { ...options, work }, isStream ? context.stdin : files, url, q))
+    restoreInto(context, { ...options, work }, isStream ? context.stdin : files, url))
   // files can be checked without a database
   if (options.dryRun && options.db === undefined) return act(null)
   return withDatabase(context, options, act, { creates: !options.dryRun })
@@ -152,9 +140,8 @@ async function runRestore (context, options, files) {
 
 const steps = { reading: 'Reading', writing: 'Writing', indexing: 'Building the indexes', comparing: 'Comparing' }
 
-async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
-  const { partial, dryRun = false, yes, closed, work } = options
-  const started = performance.now()
+async function restoreInto ({ output, stdin, signal }, options, files, url) {
+  const { partial, dryRun = false, yes, closed, q, work } = options
   const progress = new ProgressLine(output, 'documents')
   const isPipe = !Array.isArray(files) // nobody can answer on standard input
   const confirm = isPipe || output.json ? undefined : confirmPrompt({ stdin, stderr: output.stderr, signal })
@@ -165,31 +152,28 @@ async function restoreInto ({ output, stdin, signal }, options, files, url, q) {
     return confirm('Give them? [y/N] ')
   })
   try {
-    const summary = await restore(files, url, {
+    const { refused, differences, damage, withheld } = await reportEnd(progress, () => restore(files, url, {
       partial,
       dryRun,
       rights: yes ? 'give' : closed ? 'leave' : ask,
       q,
       signal,
       onProgress ({ step, done, total }) {
-        if (steps[step] !== progress.title) {
-          progress.restart(steps[step])
+        if (progress.begin(steps[step])) {
           progress.counted = step === 'indexing' ? 'changes' : 'documents'
           output.note(`${progress.title} …`)
         }
         if (done) progress.draw(done, total)
         work.show({ done, total, unit: progress.counted, about: { step } })
       }
+    }), (summary, seconds) => {
+      const { documents, refused: failed, refusals: failures } = summary
+      const about = { step: undefined }
+      work.show({ done: documents, total: documents, unit: 'documents', failed, failures, about })
+      output.result({ ...summary, seconds }, describeRestore(summary, seconds))
     })
-    progress.end()
-    const seconds = secondsSince(started)
-    const { documents, refused, refusals } = summary
-    const done = { done: documents, total: documents, unit: 'documents', failed: refused, failures: refusals }
-    work.show({ ...done, about: { step: undefined } })
-    output.result({ ...summary, seconds }, describeRestore(summary, seconds))
-    return summary.refused + summary.differences + summary.damage.length || summary.withheld ? 1 : 0
+    return refused + differences + damage.length || withheld ? 1 : 0
   } catch (error) {
-    progress.end()
     if (error.written) {
       output.note(`${plural(error.written, 'document')} had been written. Only admins may use the database. ` +
         'Run the command again, or remove the database.')
@@ -228,7 +212,7 @@ function describeWritten (summary, seconds) {
     `  ${count(written)} written${resumed ? ', others by an earlier run' : ''} in ${rate}; ${count(compared)} ` +
       `compared: ${outcome}`,
     ...differing.map(what => `    ${what}`),
-    refused && [`  ${plural(refused, 'document')} refused:`, ...reasons(refusals, refused)],
+    refused && [`  ${plural(refused, 'document')} refused:`, ...byCause(refusals, refused)],
     withheld && '  Nobody confirmed the rights in the files (run it again with --yes to give them):',
     withheld && rights.map(change => `    ${inWords(change)}`),
     access === 'restored'
@@ -241,5 +225,3 @@ function readers ({ members = /** @type {any} */ ({}) }) {
   const listed = [...members.names ?? [], ...(members.roles ?? []).map(role => `the role ${role}`)]
   return listed.length ? `readers are ${listed.join(', ')}` : 'everybody reads'
 }
-
-const bad = (option, value, why) => new TilecouchError('BAD_OPTION', { option, value, why })

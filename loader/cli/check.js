@@ -1,4 +1,5 @@
 // tilecouch check: look for faults in a store, layers, or files of tiles, and repair those with only one possible fix.
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { now, parseReference } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
@@ -6,12 +7,10 @@ import { resolve } from '../check/conflicts.js'
 import { check } from '../check/index.js'
 import { upgrade } from '../check/upgrade.js'
 import { faults } from '../check/files/faults.js'
-import { FindingList, findingLines } from './findings.js'
-import { areaOptions } from './command.js'
-import { gridOption, partOf, refuse } from './options.js'
-import { BLANK, bytes, count, duration, linesOf, moreLine, plural, secondsSince } from './output.js'
+import { areaOptions, partOf, refuse } from './options.js'
+import { BLANK, bytes, count, duration, linesOf, moreLine, plural, table } from './output.js'
 import { IndexProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
-import { LiveState, followed, withStoreWork } from './work.js'
+import { LiveState, followed, withStoreWork } from './store.js'
 
 const SHOWN = 20 // documents named; --json has more
 
@@ -51,7 +50,7 @@ async function runCheck (context, options, names) {
   const { only, fix = false, live, decode, scheme } = options
   if (live && !(only === 'conflicts' && fix)) refuse('--live', true, 'it goes with --only conflicts --fix')
   const target = await targetOf(names)
-  const part = { ...await partOf(options), scheme, grid: gridOption(options.grid) }
+  const part = { ...await partOf(options), scheme, grid: options.grid }
   const isPart = Boolean(part.area || part.zooms || target.time || target.file)
   if (fix && isPart) refuse('--fix', true, 'it takes whole layers, as they are now')
   if (only && isPart) refuse('--only', only, 'it takes whole layers, as they are now')
@@ -64,18 +63,14 @@ async function runCheck (context, options, names) {
   if (isPart && (target.layers ?? []).length > 1) refuse('--zoom', options.zoom ?? true, 'name one layer')
   const settings = { ...part, fix, decode, signal: context.signal }
   if (target.file) return checkWith(context, options, target.file, settings)
-  const about = {
-    command: 'check', follows: options.live, ...(target.layers?.length === 1 && { layer: target.layers[0] })
-  }
-  const checkIn = async (store, work) => {
+  const { layers = [], time } = target
+  const [layer] = layers.length === 1 ? layers : []
+  return withStoreWork(context, options, { command: 'check', follows: live, layer }, async (store, work) => {
     if (only === 'conflicts') return resolveWith(context, options, store, target.layers, work)
     if (only === 'upgrade') return upgradeWith(context, options, store, work)
-    const { layers = [], time } = target
-    const what = layers.length === 1 ? { store, layer: layers[0], time } : store
-    const several = layers.length > 1 ? layers : undefined
-    return checkWith(context, options, what, { ...settings, layers: several }, work)
-  }
-  return withStoreWork(context, options, about, checkIn)
+    if (layer !== undefined) return checkWith(context, options, { store, layer, time }, settings, work)
+    return checkWith(context, options, store, { ...settings, layers: layers.length ? layers : undefined }, work)
+  })
 }
 
 /** @returns {Promise<{file?: string, layers?: string[], time?: string}>} */
@@ -181,7 +176,6 @@ const WHAT = { left: 'left as it is', refused: 'refused', unknown: 'image missin
 
 /** --only conflicts */
 async function resolveWith ({ output, signal }, { fix = false, live = false }, store, layers, /** @type {any} */ work) {
-  const started = performance.now()
   const progress = new ProgressLine(output, 'documents')
   const state = new LiveState()
   const watch = live
@@ -196,7 +190,7 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
     work.show(live ? { ...figures, about: followed(state, { ...figures.about, source: store.url }) } : figures)
   }
   let tally = { conflicts: 0, settled: 0, ended: 0, left: 0, refused: 0, unknown: 0 }
-  const summary = await resolve(store, {
+  const { left, refused, unknown } = await reportEnd(progress, () => resolve(store, {
     layers,
     live,
     dryRun: !fix,
@@ -211,14 +205,15 @@ async function resolveWith ({ output, signal }, { fix = false, live = false }, s
       watch.onProgress(done)
       show(done)
     }
-  }).finally(() => progress.end())
-  show(summary)
-  output.result({ ...summary, seconds: secondsSince(started) }, [
-    ...conflictWords(summary, !fix),
-    ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
-    ...moreLine(summary.left + summary.refused + summary.unknown, SHOWN)
-  ])
-  return summary.left + summary.refused + summary.unknown ? 1 : 0
+  }), (summary, seconds) => {
+    show(summary)
+    output.result({ ...summary, seconds }, [
+      ...conflictWords(summary, !fix),
+      ...summary.named.slice(0, SHOWN).map(({ id, what, reason }) => `  ${WHAT[what]}: ${id}: ${reason}`),
+      ...moreLine(summary.left + summary.refused + summary.unknown, SHOWN)
+    ])
+  })
+  return left + refused + unknown ? 1 : 0
 }
 
 const conflictFigures = ({ conflicts, settled, ended, left = 0, refused = 0, unknown = 0 }) =>
@@ -258,18 +253,20 @@ function conflictWords ({ conflicts, ended, past, contested, promoted, merged, s
 /** --only upgrade */
 async function upgradeWith ({ output, signal }, { fix = false }, store, /** @type {any} */ work) {
   work.show({ about: { only: 'upgrade' } })
-  const started = performance.now()
   const progress = new IndexProgress(output)
   const onPush = (/** @type {import('../couchapp/push.js').PushEvent} */ event) => {
     if (event.step === 'index') progress.show(event)
     else output.note(`${event.id}: deployed`)
   }
-  const summary = await upgrade(store, { dryRun: !fix, signal, onPush }).finally(() => progress.end())
-  const { from, to, steps, designs, skipped, unstated = 0 } = summary
+  await reportEnd(progress, () => upgrade(store, { dryRun: !fix, signal, onPush }), (summary, seconds) =>
+    output.result({ ...summary, dryRun: !fix, seconds }, upgradeLines(summary, store.url, fix)))
+}
+
+function upgradeLines ({ from, to, steps, designs, skipped, unstated = 0 }, url, fix) {
   const behind = designs.filter(({ action }) => action !== 'unchanged')
   const todo = fix ? '' : 'to do: '
-  output.result({ ...summary, dryRun: !fix, seconds: secondsSince(started) }, [
-    `${store.url}: schema ${from}, this tilecouch writes ${to}`,
+  return [
+    `${url}: schema ${from}, this tilecouch writes ${to}`,
     ...steps.map(({ name, does }) => `  ${todo}${name}: ${does}`),
     ...behind.map(({ id, action, fields }) => `  ${todo}${id} ` +
       `(${action}${fields.length ? `: ${fields.join(', ')}` : ''})`),
@@ -278,5 +275,71 @@ async function upgradeWith ({ output, signal }, { fix = false }, store, /** @typ
       `  Without a manifest: ${plural(unstated, 'edition')}, made by an earlier program or on a device. Only ` +
         'their versions say what they found.',
     !(steps.length + behind.length) && '  Nothing to do.'
-  ])
+  ]
+}
+
+// Findings for people: a table of their kinds, and all of them in a file.
+
+/**
+ * @param {any} summary of a check
+ * @param {{file?: string, advise?: boolean}} [options] file: of the whole report
+ */
+function findingLines ({ faults: wrong, warnings, kinds, examples }, { file, advise = true } = {}) {
+  const codes = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
+  if (!codes.length) return []
+  const advice = advise ? codes.filter(code => faults[code].advice) : []
+  return [
+    BLANK,
+    ...table(['', 'what', 'count', 'for example'], codes.map(code => {
+      const { level, where, why } = examples[code]
+      return [level, code, kinds[code], why ? `${where}: ${why}` : where]
+    })),
+    advice.length && [BLANK, ...advice.map(code => `${code}: ${faults[code].advice}`)],
+    ...(file
+      ? [BLANK, `All of it is in ${file}.`]
+      : wrong + warnings > codes.length ? [BLANK, 'All of it: --report FILE'] : [])
+  ]
+}
+
+const rank = code => faults[code].level === 'fault' ? 0 : 1
+
+const GATHERED = 64e3 // characters written at once
+
+/** Writes findings to a file, synchronously: they may come faster than a stream writes them. */
+class FindingList {
+  #file
+  #name
+  #lines = ''
+
+  /** @param {string} name of the file, which is emptied */
+  constructor (name) {
+    this.#name = name
+    this.#file = this.#attempt(() => openSync(name, 'w'))
+  }
+
+  add (finding) {
+    this.#lines += JSON.stringify(finding) + '\n'
+    if (this.#lines.length > GATHERED) this.#write()
+  }
+
+  #write () {
+    this.#attempt(() => writeFileSync(this.#file, this.#lines))
+    this.#lines = ''
+  }
+
+  close () {
+    try {
+      this.#write()
+    } finally {
+      closeSync(this.#file)
+    }
+  }
+
+  #attempt (action) {
+    try {
+      return action()
+    } catch (error) {
+      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#name, why: error.message }, { cause: error })
+    }
+  }
 }

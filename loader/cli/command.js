@@ -11,7 +11,7 @@
 //     run: (context, options, layer, tile) => { … return exitCode }
 //   }
 import { Option } from 'commander'
-import { refuse } from './options.js'
+import { readers, refuse, wholeNumber } from './options.js'
 
 /**
  * @typedef {object} OptionSettings
@@ -20,6 +20,8 @@ import { refuse } from './options.js'
  * @property {string[]} [choices] the values that it takes
  * @property {string[]} [conflicts] names of options that commander refuses beside it
  * @property {(value: string, before: any) => any} [parse]
+ * @property {number} [digits] it takes a whole number from 1 that has at most so many
+ * @property {(text: string) => any} [read] the value of its text (default: as in readers of options.js)
  *
  * @typedef {string | [flags: string, meaning: string, settings?: OptionSettings]} DeclaredOption without a meaning: the
  *   one of options.js
@@ -39,9 +41,6 @@ import { refuse } from './options.js'
 /** The values of options that several commands have. @type {Record<string, string[]>} */
 const choicesOf = { '--scheme': ['xyz', 'tms'], '--compact': ['auto', 'always', 'never'] }
 
-/** Options of commands that take a part of a layer. @type {DeclaredOption[]} */
-export const areaOptions = ['--bbox <w,s,e,n>', '--polygon <file>', '-z, --zoom <a-b>']
-
 /**
  * @param {import('commander').Command} program @param {import('./program.js').Run} run
  * @param {Declaration} declaration
@@ -50,10 +49,13 @@ export function addCommand (program, run, declaration) {
   const { name, description, help } = declaration
   const command = program.command(name).description(description)
   for (const declared of declaration.arguments ?? []) command.argument(...asList(declared))
-  for (const declared of declaration.options ?? []) command.addOption(optionOf(declared))
+  const declaredOptions = (declaration.options ?? []).map(parseOption)
+  for (const { option } of declaredOptions) command.addOption(option)
   if (help) command.addHelpText('after', `\n${help}`)
   command.action(run((context, options, ...values) => {
-    checkOptions(declaration, options)
+    for (const { option, choices } of declaredOptions) checkChoice(option.long, options, choices)
+    checkCombinations(declaration, options)
+    for (const { option, read } of declaredOptions) readValue(option, options, read)
     return declaration.run(context, options, ...values)
   }))
 }
@@ -62,36 +64,44 @@ export function addCommand (program, run, declaration) {
 const asList = declared => /** @type {any} */ (typeof declared === 'string' ? [declared] : declared)
 
 /** @param {DeclaredOption} declared */
-function optionOf (declared) {
+function parseOption (declared) {
   const [flags, meaning = '', settings = {}] = asList(declared)
-  const option = new Option(flags, meaning)
+  const option = new Option(flags, meaning).makeOptionMandatory(Boolean(settings.required))
+  const long = option.long ?? ''
+  const { choices = choicesOf[long], digits, read = readers[long] } = settings
   if (settings.default !== undefined) option.default(settings.default)
   if (settings.parse) option.argParser(settings.parse)
   if (settings.conflicts) option.conflicts(settings.conflicts)
-  return option.makeOptionMandatory(Boolean(settings.required))
+  return { option, choices, read: digits ? text => wholeNumber(long, text, digits) : read }
+}
+
+const valueOf = (flag, options) => {
+  const value = options[new Option(flag).attributeName()]
+  return flag.startsWith('--no-') ? value === false || undefined : value
+}
+
+function checkChoice (flag, options, choices) {
+  const value = choices && valueOf(flag, options)
+  if (value !== undefined && !choices.includes(value)) refuse(flag, value, `it takes ${choices.join(', ')}`)
 }
 
 /** @param {Declaration} declaration @param {Record<string, any>} options */
-function checkOptions ({ needs = [], excludes = [], options: declared = [] }, options) {
-  const valueOf = flag => {
-    const value = options[new Option(flag).attributeName()]
-    return flag.startsWith('--no-') ? value === false || undefined : value
-  }
-  for (const [flags, , { choices = undefined } = {}] of declared.map(option => /** @type {any[]} */ (asList(option)))) {
-    const { long = '' } = new Option(flags)
-    const value = valueOf(long)
-    const values = choices ?? choicesOf[long]
-    if (value !== undefined && values && !values.includes(value)) refuse(long, value, `it takes ${values.join(', ')}`)
-  }
+function checkCombinations ({ needs = [], excludes = [] }, options) {
   for (const [option, needed] of needs) {
-    if (valueOf(option) !== undefined && valueOf(needed) === undefined) {
-      refuse(option, valueOf(option), `it goes with ${needed}`)
-    }
+    const value = valueOf(option, options)
+    if (value !== undefined && valueOf(needed, options) === undefined) refuse(option, value, `it goes with ${needed}`)
   }
   for (const [option, others, why] of excludes) {
-    if (valueOf(option) === undefined) continue
-    const other = others.find(flag => valueOf(flag) !== undefined)
-    if (other && why) refuse(option, valueOf(option), why)
-    if (other) refuse(other, valueOf(other), `it does not go with ${option}`)
+    const value = valueOf(option, options)
+    if (value === undefined) continue
+    const other = others.find(flag => valueOf(flag, options) !== undefined)
+    if (other && why) refuse(option, value, why)
+    if (other) refuse(other, valueOf(other, options), `it does not go with ${option}`)
   }
+}
+
+/** Replaces the text of an option by its value. */
+function readValue (option, options, read) {
+  const name = option.attributeName()
+  if (read && typeof options[name] === 'string') options[name] = read(options[name])
 }

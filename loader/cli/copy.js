@@ -6,10 +6,9 @@ import { moveLayer } from '../maintain/copy/move.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { openSource } from '../maintain/mirror/sides.js'
 import { Store } from '../store/index.js'
-import { withPatientStore } from './connect.js'
+import { withPatientStore } from './store.js'
 import { failureLines } from './load-report.js'
-import { areaOptions } from './command.js'
-import { partOf, refuse } from './options.js'
+import { areaOptions, partOf, refuse } from './options.js'
 import { bytes, count, duration, plural } from './output.js'
 import { LayerProgress, reportEnd } from './progress.js'
 
@@ -72,8 +71,7 @@ async function runCopy (context, options, name, to) {
       signal,
       onProgress: ({ tiles, bytes: size }) => progress.draw(tiles, progress.total, () => [bytes(size)])
     }), (copied, seconds, ended) => {
-      const how = ended ? ` (${ended})` : ''
-      reportCopy(output, copied, { ...settings, name: formatReference(layer, time), seconds, how })
+      reportCopy(output, copied, { ...settings, from: formatReference(layer, time), seconds, ended })
     })
     const { versions, editions, styles } = summary
     if (!dryRun && (isNew || versions + editions + styles)) {
@@ -87,10 +85,10 @@ async function runCopy (context, options, name, to) {
   })
 }
 
-function reportCopy (output, summary, { name, dryRun, time, seconds, how }) {
+function reportCopy (output, summary, { from, dryRun, time, seconds, ended }) {
   const { to, tiles, versions, bytes: size, unchanged, extended, editions, moved } = summary
   output.result({ ...summary, dryRun, seconds }, [
-    `${name} to ${to}${how}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
+    `${from} to ${to}${ended ? ` (${ended})` : ''}: ${plural(tiles, 'tile')} in ${duration(seconds)}`,
     `  ${plural(versions, 'version')} ${dryRun ? 'would be ' : ''}copied (${bytes(size)}), ${count(unchanged)} existed`,
     extended && `  ${plural(extended, 'tile')} ${extended === 1 ? 'expires' : 'expire'} later now`,
     editions && `  ${plural(editions, 'edition')} copied`,
@@ -112,7 +110,7 @@ async function moveCommand (context, options, from, to) {
       purge: Boolean(options.purge),
       signal,
       onProgress ({ step, tiles, bytes: size }) {
-        if (progress.title !== titles[step]) progress.restart(titles[step])
+        progress.begin(titles[step])
         progress.draw(tiles, progress.total, () => [bytes(size)])
       }
     }), (summary, seconds, ended) => { if (!ended) reportMove(output, summary, { dryRun, seconds }) })

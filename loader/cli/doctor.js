@@ -1,12 +1,10 @@
 // tilecouch doctor
 import { doctor } from '../check/doctor/index.js'
 import { writeMetrics } from '../check/doctor/metrics.js'
-import { withDatabase } from './connect.js'
+import { withDatabase, withWork } from './store.js'
 import { closeExisting, openedWords } from './new-store.js'
-import { wholeNumber } from './options.js'
 import { BLANK, linesOf, plural } from './output.js'
 import { Couch } from '../store/couch.js'
-import { withWork } from './work.js'
 
 const WIDTH = 80 // columns
 
@@ -22,7 +20,7 @@ export const doctorCommand = {
       'server; `tilecouch serve` does not need it'],
     ['--embed <origins>', 'with --allow-viewer: pages of these origins (https://www.example.org, * or none) may ' +
       'show the viewer in a frame'],
-    '--q <n>', '--n <n>', '--gateway <url>',
+    ['--q <n>', '', { digits: 4 }], ['--n <n>', '', { digits: 4 }], '--gateway <url>',
     ['--metrics <file>', 'also write the findings to a .prom file, which node_exporter reads for Prometheus']
   ],
   needs: [['--private', '--fix']],
@@ -40,14 +38,8 @@ are listed. The exit code is 1 when a finding is bad.`,
 
 async function runDoctor (context, options) {
   const { output, signal } = context
-  const { fix = false, private: closed = false, cors, allowViewer, embed, gateway, metrics } = options
-  const conditions = {
-    cors,
-    allowViewer,
-    embed,
-    q: wholeNumber('--q', options.q, 4),
-    n: wholeNumber('--n', options.n, 4)
-  }
+  const { fix = false, private: closed = false, cors, allowViewer, embed, q, n, gateway, metrics } = options
+  const conditions = { cors, allowViewer, embed, q, n }
   return withDatabase(context, options, async url => {
     if (closed) await closeExisting(url)
     const report = await withWork(context, new Couch(url), { command: 'doctor' }, async work => {

@@ -1,14 +1,13 @@
 // Expired tiles: `tilecouch seed --expired` fetches them again, `tilecouch prune --expired` removes them, and with
 // --dry-run both list them.
 import { now } from '../../core/index.js'
-import { recordActivity, removedFields } from '../store/activity.js'
+import { recordRemoval } from '../store/activity.js'
 import { expire } from '../maintain/expired/index.js'
 import { confirmation } from './passwords.js'
-import { withPatientStore } from './connect.js'
-import { refuse, timeOrAgo, wholeNumber } from './options.js'
+import { withPatientStore, withWork } from './store.js'
+import { refuse, timeOrAgo } from './options.js'
 import { BLANK, bytes, count, countWords, moreLine, plural, table } from './output.js'
 import { ProgressLine, reportEnd, reportStates } from './progress.js'
-import { withWork } from './work.js'
 
 const SHOWN = 20 // tiles listed; --limit changes that, --json has more
 const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the others have their turn
@@ -17,8 +16,9 @@ const LIVE_GIVES_UP = 30 // seconds for the upstream of a layer, before the othe
 export const expiredOptions = [
   '--all',
   ['--before <time>', 'with --expired: only tiles that expired before this time, such as 2024-03-01, or longer ' +
-    'ago than 7d; with --dry-run also a time to come'],
-  ['--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`]
+    'ago than 7d; with --dry-run also a time to come', { read: timeOrAgo }],
+  ['--limit <n>', `with --expired: at most so many tiles; with --dry-run, list so many (default: ${SHOWN})`,
+    { digits: 9 }]
 ]
 
 /**
@@ -39,8 +39,8 @@ export async function expiredCommand (context, options, names, action) {
     ...action,
     ...(live && action.seeding && { seeding: { ...action.seeding, fetching: { giveUpAfter: LIVE_GIVES_UP } } }),
     layers: options.all ? undefined : names,
-    before: options.before === undefined ? undefined : timeOrAgo(options.before),
-    limit: wholeNumber('--limit', options.limit, 9) ?? (dryRun && !json ? SHOWN : undefined),
+    before: options.before,
+    limit: options.limit ?? (dryRun && !json ? SHOWN : undefined),
     live,
     dryRun,
     signal
@@ -57,10 +57,8 @@ export async function expiredCommand (context, options, names, action) {
     const watch = live
       ? following(output)
       : { onProgress: done => progress.draw(done.expired, undefined, () => partsOf(action.action, done)) }
-    const about = {
-      command: action.action === 'remove' ? 'expire' : 'seed', unit: 'tiles', follows: live,
-      ...(names.length === 1 && { layer: names[0] })
-    }
+    const command = action.action === 'remove' ? 'expire' : 'seed'
+    const about = { command, unit: 'tiles', follows: live, layer: names.length === 1 ? names[0] : undefined }
     const couch = dryRun ? undefined : store.couch
     let listed = 0
     const tally = await withWork(context, couch, about, work => reportEnd(progress, () => expire(store, {
@@ -81,8 +79,7 @@ export async function expiredCommand (context, options, names, action) {
     }))
     if (action.action === 'remove' && !dryRun && !live && tally.removed + tally.ended) {
       for (const [layer, { tiles }] of Object.entries(tally.layers)) {
-        const fields = removedFields({ tiles })
-        await recordActivity(store.couch, 'prune', tiles > 0 && { what: 'layer', done: 'changed', layer, fields })
+        if (tiles) await recordRemoval(store.couch, 'prune', layer, { tiles })
       }
     }
     return tally.failed + tally.refused + tally.left + tally.troubles.length ? 1 : 0

@@ -10,12 +10,10 @@ import { replaceFile, writingTo } from '../formats/atomic-file.js'
 import { namesIn } from '../formats/names.js'
 import { exportTree, nginxConfig } from '../export/tree/index.js'
 import { HIDDEN } from '../export/tree/paths.js'
-import { withPatientStore } from './connect.js'
-import { areaOptions } from './command.js'
-import { partOf, refuse } from './options.js'
-import { byCause, bytes, count, countWords, duration, plural, secondsSince, table } from './output.js'
+import { LiveState, followed, withPatientStore, withStoreWork, withWork } from './store.js'
+import { areaOptions, partOf, refuse } from './options.js'
+import { byCause, bytes, count, countWords, duration, plural, table } from './output.js'
 import { LayerProgress, ProgressLine, reportEnd } from './progress.js'
-import { LiveState, followed, withStoreWork, withWork } from './work.js'
 
 const SOME_TIME = '2000-01-01T00:00:00Z' // to see which format the names of a history have
 
@@ -55,10 +53,7 @@ an export wrote is updated by the next one.`,
 
 async function runExport (context, options, reference, target) {
   const { layer, time } = parseReference(reference)
-  const settings = {
-    ...await partOf(options),
-    signal: context.signal
-  }
+  const settings = { ...await partOf(options), signal: context.signal }
   const about = { command: 'export', layer, unit: 'tiles', about: { target } }
   if (options.tree) {
     if (time !== undefined) refuse('--tree', reference, 'a tree has all editions: name no time')
@@ -76,15 +71,11 @@ async function runExport (context, options, reference, target) {
   if (scheme === 'tms' && format !== 'folder') refuse('--scheme', scheme, `${format} defines its rows itself`)
   if (cache && format !== 'mbtiles') refuse('--cache', format, 'it needs MBTiles')
   const all = { ...settings, scheme, format: options.format, cache, force, permission: options.iHavePermission }
-  if (history) {
-    checkLayer(layer)
-    return withStoreWork(context, options, about, (store, work) =>
-      writeHistory(context, store, layer, target, all, work))
-  }
+  if (history) checkLayer(layer)
   if (time !== undefined) endOf(time) // a bad time is refused before a store is opened
-  const settingsAt = { ...all, time }
-  return withStoreWork(context, options, about, (store, work) =>
-    writeOne(context, store, layer, target, { ...settingsAt, work }, reference))
+  return withStoreWork(context, options, about, (store, work) => history
+    ? writeHistory(context, store, layer, target, all, work)
+    : writeOne(context, store, layer, target, { ...all, time, work }, reference))
 }
 
 const endWords = ended => ended ? ` (${ended})` : ''
@@ -166,39 +157,31 @@ class ExportProgress extends ProgressLine {
 
 async function writeTree ({ output, signal }, store, options, { layer, folder, area, zooms }, { work, live }) {
   const { live: follow = false, force = false } = options
-  const started = performance.now()
   if (options.nginx !== undefined) await writeNginxConfig(store, options, layer, folder)
   const progress = new TreeProgress(output, store, area || zooms ? undefined : layer)
-  const messages = new TreeMessages(output, { layer, folder, started, progress })
-  try {
-    const summary = await exportTree(store, layer, folder, {
-      area,
-      zooms,
-      follow,
-      force,
-      permission: Boolean(options.iHavePermission),
-      signal,
-      onProgress: tally => {
-        messages.tally = tally
-        progress.show(tally)
-        work.show(treeFigures(tally, progress.total))
-      },
-      onState: state => {
-        messages.state(state)
-        live.note(state)
-      },
-      onTree: (name, there) => { if (follow) messages.tree(name, there) }
-    })
-    progress.end()
-    work.show(treeFigures(summary, summary.tiles))
-    reportTree(output, summary, started, follow ? { event: 'stopped' } : undefined)
-    return summary.failed && !follow ? 1 : 0
-  } catch (error) {
-    progress.end()
-    const event = error.code === 'ABORTED' ? 'stopped' : 'given up'
-    if (error.summary) reportTree(output, error.summary, started, { event }, follow)
-    throw error
-  }
+  const messages = new TreeMessages(output, { layer, folder, progress })
+  const { failed } = await reportEnd(progress, () => exportTree(store, layer, folder, {
+    area,
+    zooms,
+    follow,
+    force,
+    permission: Boolean(options.iHavePermission),
+    signal,
+    onProgress: tally => {
+      messages.tally = tally
+      progress.show(tally)
+      work.show(treeFigures(tally, progress.total))
+    },
+    onState: state => {
+      messages.state(state)
+      live.note(state)
+    },
+    onTree: (name, there) => { if (follow) messages.tree(name, there) }
+  }), (summary, seconds, ended) => {
+    if (!ended) work.show(treeFigures(summary, summary.tiles))
+    reportTree(output, { ...summary, seconds }, follow, ended ?? (follow ? 'stopped' : ''))
+  })
+  return failed && !follow ? 1 : 0
 }
 
 /** @param {any} tally @param {number} [total] */
@@ -229,13 +212,11 @@ async function treesIn (folder) {
   return entries.filter(name => name.endsWith('.json')).map(name => name.slice(0, -'.json'.length))
 }
 
-function reportTree (output, summary, started, ended, follow = Boolean(ended)) {
-  const seconds = secondsSince(started)
-  const value = { ...summary, seconds }
-  if (output.json && follow) return output.event({ ...ended, ...value })
-  const title = `${summary.layer} -> ${summary.folder}${endWords(ended?.event)}`
-  output.result(value, [
-    `${title}: ${plural(summary.tiles, 'tile')} looked at in ${duration(seconds)}`,
+function reportTree (output, summary, follow, event) {
+  if (output.json && follow) return output.event({ event, ...summary })
+  const title = `${summary.layer} -> ${summary.folder}${endWords(event)}`
+  output.result(summary, [
+    `${title}: ${plural(summary.tiles, 'tile')} looked at in ${duration(summary.seconds)}`,
     ...treeLines(summary),
     `  ${plural(summary.trees.length, 'tree')}: ${few(summary.trees)}`,
     summary.links.length && `  ${plural(summary.links.length, 'link')}: ${few(summary.links)}`
@@ -251,7 +232,7 @@ function treeLines ({ written, bytes: size, linked, copied, kept, removed, faile
       `${count(kept)} up to date, ${count(removed)} removed`,
     copied && `  ${count(copied)} copied: the file system has no hard links`,
     failed &&
-      [`  ${count(failed)} left out:`, ...byCause(failures, failed, { causeOf: ({ reason }) => reason, wordsOf })]
+      [`  ${count(failed)} left out:`, ...byCause(failures, failed, { wordsOf })]
   ]
 }
 
@@ -259,14 +240,14 @@ function treeLines ({ written, bytes: size, linked, copied, kept, removed, faile
 class TreeMessages {
   /** @type {any} */
   tally
+  #started = performance.now()
   #before = ''
   #begun = false
 
-  constructor (output, { layer, folder, started, progress }) {
+  constructor (output, { layer, folder, progress }) {
     this.output = output
     this.layer = layer
     this.folder = folder
-    this.started = started
     this.progress = progress
   }
 
@@ -282,14 +263,15 @@ class TreeMessages {
       return output.event({ event: state, layer, time, ...(error && { error, reason }), ...tally })
     }
     const wasAway = before === 'away'
-    if (state === 'away') output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. The files are ` +
-      'still served.')
-    else if (state === 'following' && this.#begun) {
-      output.note(`${wasAway ? 'The store is back: following' : 'Up to date again, following'} the changes of ` +
-        `${layer}.`)
+    if (state === 'away') {
+      output.note(`The store is away${reason ? `: ${reason}` : ''} [${error}]. The files are still served.`)
+    } else if (state === 'following' && this.#begun) {
+      const again = wasAway ? 'The store is back: following' : 'Up to date again, following'
+      output.note(`${again} the changes of ${layer}.`)
     } else if (state === 'following') this.#following()
-    else if (before) output.note(`${wasAway ? 'The store is back. ' : ''}Comparing the files of ${layer} with the ` +
-      'store …')
+    else if (before) {
+      output.note(`${wasAway ? 'The store is back. ' : ''}Comparing the files of ${layer} with the store …`)
+    }
   }
 
   tree (name, there) {
@@ -301,9 +283,9 @@ class TreeMessages {
   }
 
   #following () {
-    const { output, layer, folder, started } = this
+    const { output, layer, folder } = this
     this.#begun = true
-    const seconds = (performance.now() - started) / 1000
+    const seconds = (performance.now() - this.#started) / 1000
     const title = `${layer} -> ${folder}: up to date after ${duration(seconds)}, following the changes.`
     output.note(title, this.tally && treeLines(this.tally))
   }

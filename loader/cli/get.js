@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { parseReference, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
-import { withStore } from './connect.js'
+import { withStore } from './store.js'
 import { bytes } from './output.js'
 
 /** @type {import('./command.js').Declaration} */

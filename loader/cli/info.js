@@ -3,7 +3,7 @@ import { expiryOf, parseReference, parseTilePath } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { countConflicts } from '../check/conflicts.js'
 import { placeOf } from '../store/place/index.js'
-import { withStore } from './connect.js'
+import { withStore } from './store.js'
 import { refuse } from './options.js'
 import { BLANK, boxWords, bytes, count, plural, table } from './output.js'
 

@@ -1,18 +1,18 @@
 // tilecouch layer
 import { writeFile } from 'node:fs/promises'
 import {
-  checkLayer, checkRetention, endOf, fieldsBetween, formats, gridOf, layerId, parseBbox, parseDuration, qgisLayers
+  checkLayer, checkRetention, endOf, fieldsBetween, formats, gridOf, layerId, parseBbox, qgisLayers
 } from '../../core/index.js'
 import { formatOf } from '../../core/upstream-address.js'
 import { wmtsOf } from '../../core/wmts.js'
-import { recordActivity } from '../store/activity.js'
+import { changedFields, recordActivity } from '../store/activity.js'
 import { TilecouchError } from '../errors.js'
 import { writingTo } from '../formats/atomic-file.js'
 import { checkSame } from '../load/same.js'
-import { storeStyle } from '../store/style/index.js'
-import { withDatabase, withStore } from './connect.js'
+import { storeStyle } from '../store/style.js'
+import { withDatabase, withStore } from './store.js'
 import { createStore, publishNew } from './new-store.js'
-import { gridOption, partOf, refuse, wholeNumber } from './options.js'
+import { partOf, refuse, wholeNumber } from './options.js'
 import { boxWords, bytes, count, plural } from './output.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
 import { readUpstream } from './upstream.js'
@@ -29,17 +29,18 @@ export const layerCommand = {
     '--ttl <duration>',
     ['--no-ttl', 'tiles do not expire'],
     ['--zoom-range <a-b>', 'zooms that the layer has'],
-    ['--bounds <w,s,e,n>', 'box that the layer covers, in degrees'],
+    ['--bounds <w,s,e,n>', 'box that the layer covers, in degrees', { read: parseBbox }],
     ['--tile-format <ext>', 'extension of its tiles: png, jpg, webp, avif, pbf'],
     ['--encoding <name>', 'how pixels encode heights: terrarium or mapbox; of vector tiles mvt; an empty text takes ' +
       'it back'],
-    ['--tile-size <n>', 'width and height of a tile in pixels'],
+    ['--tile-size <n>', 'width and height of a tile in pixels', { digits: 4 }],
     ['--retina <layer>', 'layer with the same tiles at twice the pixels, which answers @2x; an empty text takes ' +
       'it back'],
-    '--grid <name|file>', '--same <how>', '--upstream <file|url>',
+    '--grid <name|file>', ['--same <how>', '', { read: checkSame }], '--upstream <file|url>',
     ['--no-upstream', 'no tile server: missing tiles stay missing'],
     ['--group <text>', 'heading under which the viewer lists the layer; an empty text takes it back'],
-    ['--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back'],
+    ['--order <n>', 'place among the layers of its group, the smallest first; an empty text takes it back',
+      { read: text => text && wholeNumber('--order', text, 6) }],
     ['--offline', 'allow offline downloads (default)'],
     ['--no-offline', 'forbid offline downloads'],
     '--style <file>', '-t, --time <time>',
@@ -100,9 +101,8 @@ async function runLayer (context, options, layer) {
 function changeOf (before, doc) {
   const { layer } = doc
   if (!before) return { what: 'layer', done: 'created', layer, fields: fieldsBetween(null, doc) }
-  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
-  const fields = fieldsBetween(before, { ...gone, ...doc })
-  return Object.keys(fields).length ? { what: 'layer', done: 'changed', layer, fields } : undefined
+  const fields = changedFields(before, doc)
+  return fields && { what: 'layer', done: 'changed', layer, fields }
 }
 
 async function addStyle ({ output, signal }, store, layer, { style, time }) {
@@ -140,24 +140,27 @@ async function fieldsOf (options) {
     name: title,
     description,
     attribution,
-    ttl: ttl === false ? null : ttl === undefined ? undefined : parseDuration(ttl),
+    ttl: orNull(ttl),
     minzoom: zooms?.min,
     maxzoom: zooms?.max,
-    bounds: bounds === undefined ? undefined : parseBbox(bounds),
+    bounds,
     format: tileFormat,
-    encoding: encoding === '' ? null : encoding,
-    tileSize: wholeNumber('--tile-size', tileSize, 4),
-    grid: gridOption(grid),
-    upstream: upstream === false ? null : upstream === undefined ? undefined : await readUpstream(upstream),
-    group: group === '' ? null : group,
-    order: order === '' ? null : wholeNumber('--order', order, 6),
+    encoding: orNull(encoding),
+    tileSize,
+    grid,
+    upstream: upstream ? await readUpstream(upstream) : orNull(upstream),
+    group: orNull(group),
+    order: orNull(order),
     offline: offline ? null : offline,
-    retina: retina === '' ? null : retina,
-    same: same === undefined ? undefined : checkSame(same),
+    retina: orNull(retina),
+    same,
     retention: options.retention === false ? null : retentionOf(options) // replaces the whole policy
   }
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }
+
+/** `--no-ttl` and an empty text take a field back. */
+const orNull = value => value === false || value === '' ? null : value
 
 // clients need the extension that the tiles will have
 function withFormat (fields) {

@@ -1,20 +1,19 @@
 // tilecouch load
 import path from 'node:path'
-import { checkLayer, gridOf, parseDuration, parseReference, startOf } from '../../core/index.js'
+import { checkLayer, gridOf, parseReference, startOf } from '../../core/index.js'
 import { resolveDatabase } from '../couchapp/environments.js'
 import { timeInName } from '../load/dated.js'
 import { checkComplete, emptySource, isEmpty, load } from '../load/index.js'
 import { checkSame } from '../load/same.js'
 import { estimate } from '../load/seed/plan.js'
 import { isUrl, openSource } from '../load/sources/index.js'
-import { userAgentOf } from '../load/upstream/index.js'
-import { withDatabase, withStore } from './connect.js'
+import { withDatabase, withStore } from './store.js'
 import { howEnded, loadFigures, reportLoad, timeWords, warningLines, whereLines } from './load-report.js'
 import { loadDatedSet } from './load-set.js'
 import { fillStore } from './new-store.js'
-import { gridOption, partOf, refuse, wholeNumber } from './options.js'
+import { partOf, refuse } from './options.js'
 import { LoadProgress, ReadingProgress, announce } from './progress.js'
-import { networksOf, rateOf, readUpstream, requestsOf, secretsOf } from './upstream.js'
+import { askingOf, readUpstream } from './upstream.js'
 import { planLoad } from '../load/plan.js'
 import { Store } from '../store/index.js'
 import { boxWords, count, plural, table } from './output.js'
@@ -29,8 +28,8 @@ export const loadCommand = {
   ],
   options: [
     ['-l, --layer <name>', '', { required: true }],
-    '-t, --time <time>', '--title <text>', '--ttl <duration>', '-z, --zoom <a-b>', '--bbox <w,s,e,n>',
-    '--polygon <file>', '--scheme <scheme>', '--grid <name|file>',
+    ['-t, --time <time>', '', { read: startOf }], '--title <text>', '--ttl <duration>',
+    '-z, --zoom <a-b>', '--bbox <w,s,e,n>', '--polygon <file>', '--scheme <scheme>', '--grid <name|file>',
     ['--matrix-set <name>', 'of a WMTS whose layer has several tile matrix sets'],
     '--private', '-n, --dry-run',
     ['--complete', 'the source has every tile of these zooms and this area: tiles that it lacks become "gone"'],
@@ -43,8 +42,8 @@ export const loadCommand = {
       '"%(grid_name)s-%(z)d-%(x)d-%(y)d"'],
     '--upstream <file|url>', '--rate <n/s>', '--concurrency <n>', '--contact <text>', '--upstream-networks <list>',
     '--i-have-permission',
-    ['--batch <n>', 'documents per request to the store (default: tuned automatically)'],
-    ['--store-concurrency <n>', 'requests to the store at a time (default: tuned automatically)']
+    ['--batch <n>', 'documents per request to the store (default: tuned automatically)', { digits: 6 }],
+    ['--store-concurrency <n>', 'requests to the store at a time (default: tuned automatically)', { digits: 6 }]
   ],
   excludes: [['--dated', ['--time', '--upstream', '--source-layer', '--id-template']]],
   help: `Examples:
@@ -63,26 +62,12 @@ already there. The exit code is 0 only if every tile was stored.`,
 
 async function runLoad (context, options, names) {
   const layer = checkLayer(options.layer)
-  const settings = {
-    layer,
-    time: options.time === undefined ? undefined : startOf(options.time),
-    title: options.title,
-    ttl: options.ttl === undefined ? undefined : parseDuration(options.ttl),
-    complete: options.complete,
-    anySize: options.anySize,
-    same: options.same,
-    batch: wholeNumber('--batch', options.batch, 6),
-    concurrency: wholeNumber('--store-concurrency', options.storeConcurrency, 6),
-    signal: context.signal
-  }
-  const selection = {
-    ...await partOf(options),
-    scheme: options.scheme,
-    grid: gridOption(options.grid),
-    matrixSet: options.matrixSet,
-    signal: context.signal
-  }
-  if (options.same !== undefined) checkSame(options.same)
+  const { time, title, ttl, complete, anySize, same, batch, storeConcurrency: concurrency } = options
+  const { scheme, grid, matrixSet } = options
+  const { signal } = context
+  const settings = { layer, time, title, ttl, complete, anySize, same, batch, concurrency, signal }
+  const selection = { ...await partOf(options), scheme, grid, matrixSet, signal }
+  if (same !== undefined) checkSame(same)
   checkSources(options, names)
   if (options.dated) return loadDatedSet(context, options, names, { settings, selection })
   const { name, ...more } = await sourceOf(context, options, names, layer)
@@ -145,7 +130,9 @@ async function sourceOf ({ output }, options, [name], layer) {
   const read = isRemote || isXml(name) ? referenceOf : parseReference
   const from = sourceName === undefined ? { layer } : read(sourceName)
   // a file may describe a tile server
-  const asking = isRemote || /\.(json|xml)$/i.test(name ?? '') ? askingOf(output, options) : {}
+  const isAsked = isRemote || /\.(json|xml)$/i.test(name ?? '')
+  const onTrouble = error => output.note(`Waiting: ${error.message}`)
+  const asking = isAsked ? { ...askingOf(options), onTrouble } : {}
   if (!isRemote && (name === undefined || isXml(name) || (sourceName === undefined && idTemplate === undefined))) {
     return { name, from, layer, sourceName, ...asking }
   }
@@ -157,17 +144,6 @@ async function sourceOf ({ output }, options, [name], layer) {
 }
 
 const isXml = name => /\.xml$/i.test(name ?? '')
-
-/** How a tile server is asked. */
-const askingOf = (output, options) => ({
-  rate: rateOf(options.rate),
-  requests: requestsOf('--concurrency', options.concurrency),
-  permission: Boolean(options.iHavePermission),
-  userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
-  networks: networksOf(options),
-  secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
-  onTrouble: error => output.note(`Waiting: ${error.message}`)
-})
 
 // a remote archive is read before its tiles are known
 async function openShown (output, name, opening) {
@@ -245,10 +221,8 @@ function timeHint (name) {
   }
 }
 
-// tilecouch load --dry-run
-
 /** @param {import('./program.js').Context} context */
-export async function dryRun (context, options, { settings, opening, source }) {
+async function dryRun (context, options, { settings, opening, source }) {
   const { output, signal } = context
   const { layer, time, complete = false } = settings
   const { area, zooms } = opening

@@ -2,6 +2,7 @@
 import { addSeconds, checkGrid, now, parseArea, parseDuration, parseZooms, startOf } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { readSmallFile } from '../formats/files.js'
+import { sourceError } from '../formats/reading.js'
 
 export const DATA = './data' // folder of the embedded store unless --data names another
 
@@ -24,8 +25,7 @@ export const meanings = {
   '--from': 'another store to take from: a URL, an environment of .couchapprc, or a database on this machine',
   '--gateway': 'address of a gateway (tilecouch serve)',
   '--grid': 'grid of the tiles, where that is not Web Mercator: the name of a tile matrix set, such as LV95, or a ' +
-    'JSON file with one ' +
-    '(docs/grids.md)',
+    'JSON file with one (docs/grids.md)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
   '--identity': 'file with private age keys that open encrypted backups; repeatable',
@@ -43,8 +43,7 @@ export const meanings = {
   '--q': 'shards of a new database',
   '--rate': 'requests to the tile server, such as 10/s or 30/m (default: as the layer says)',
   '--same': 'tiles that are no change although their bytes are: pixels, pixels:N (channels may differ by N) or ' +
-    'features; ' +
-    'bytes: none (default: as the layer says)',
+    'features; bytes: none (default: as the layer says)',
   '--scheme': 'how rows are counted: xyz from the north, tms from the south (default: tms for MBTiles, else xyz)',
   '--report': 'write every finding to this file, one JSON object per line; - for standard output',
   '--since': 'only versions from this time on (2024-03: from the start of that month)',
@@ -68,8 +67,7 @@ const details = {
   diff: { '--report': '. A finding is a tile that differs' },
   doctor: {
     '--fix': '. It also creates the database and publishes the store. It changes a setting that other databases ' +
-      'share ' +
-      'only with --cors or --allow-viewer',
+      'share only with --cors or --allow-viewer',
     '--private': ': with --fix, for a new store, which everybody reads otherwise'
   },
   export: { '--gateway': '. With --nginx: nginx sends requests there for what the files lack' },
@@ -103,10 +101,7 @@ const details = {
 export const meaningOf = (command, { long = '', description }) =>
   meanings[long] === undefined ? description : meanings[long] + (details[command]?.[long] ?? '')
 
-/**
- * Refuses an option.
- * @param {string} option @param {unknown} value @param {string} why what it takes @returns {never}
- */
+/** @param {string} option @param {unknown} value @param {string} why what it takes @returns {never} */
 export function refuse (option, value, why) {
   throw new TilecouchError('BAD_OPTION', { option, value, why })
 }
@@ -117,14 +112,8 @@ export const collect = (value, before = []) => [...before, value]
 const MOST_GEOJSON = 64e6 // bytes of a GeoJSON file
 const MOST_GRID = 1e6 // bytes of a tile matrix set
 
-/**
- * A whole number from 1; undefined stays undefined.
- * @param {string} option for the error
- * @param {string | undefined} value
- * @param {number} digits it may have
- */
+/** A whole number from 1. @param {string} option @param {string} value @param {number} digits it may have */
 export function wholeNumber (option, value, digits) {
-  if (value === undefined) return undefined
   if (!/^[1-9]\d*$/.test(value) || value.length > digits) {
     refuse(option, value, `it takes a number from 1 to ${'9'.repeat(digits)}`)
   }
@@ -132,8 +121,13 @@ export function wholeNumber (option, value, digits) {
 }
 
 /** The area of --bbox and --polygon, a GeoJSON file; throws BAD_AREA when there is neither. */
-export const areaOf = async ({ bbox, polygon }) =>
-  parseArea({ bbox, polygon: polygon === undefined ? undefined : readGeoJson(polygon) })
+export async function areaOf ({ bbox, polygon: file }) {
+  const polygon = file === undefined ? undefined : parseJson('BAD_AREA', file, readTextFile(file, MOST_GEOJSON))
+  return parseArea({ bbox, polygon })
+}
+
+/** Options of commands that take a part of a layer: partOf reads them. */
+export const areaOptions = ['--bbox <w,s,e,n>', '--polygon <file>', '-z, --zoom <a-b>']
 
 /**
  * The part of a layer that --bbox, --polygon and --zoom name; all of it unless they are given.
@@ -147,26 +141,15 @@ export async function partOf ({ bbox, polygon, zoom }) {
   }
 }
 
-/**
- * The grid of --grid, as a layer document has it: a name, or what a JSON file holds.
- * @param {string | undefined} text
- * @returns {string | object | undefined}
- */
-export function gridOption (text) {
-  if (text === undefined) return undefined
-  const grid = /\.json$/i.test(text) ? readGrid(text) : text
+/** The grid as a layer document has it: a name, or what a JSON file holds. @param {string} text */
+function readGrid (text) {
+  const grid = /\.json$/i.test(text) ? parseJson('BAD_GRID', text, readTextFile(text, MOST_GRID)) : text
   checkGrid({ grid })
   return grid
 }
 
-function readGrid (file) {
-  try {
-    return JSON.parse(readTextFile(file, MOST_GRID))
-  } catch (error) {
-    if (error instanceof TilecouchError) throw error
-    throw new TilecouchError('BAD_GRID', { why: `${file} is not JSON: ${error.message}` })
-  }
-}
+/** How the text of an option is read, in every command that has it. @type {Record<string, (text: string) => any>} */
+export const readers = { '--grid': readGrid, '--ttl': parseDuration }
 
 /** `7d` means seven days ago; anything else is a time, of which the start counts. @param {string} text */
 export const timeOrAgo = text =>
@@ -180,16 +163,14 @@ export function readBytes (file, most) {
   try {
     return readSmallFile(file, most)
   } catch (error) {
-    if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file })
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
+    throw sourceError(file, error)
   }
 }
 
-function readGeoJson (file) {
-  const text = readTextFile(file, MOST_GEOJSON)
+function parseJson (code, file, text) {
   try {
     return JSON.parse(text.replace(/^\ufeff/, '')) // some editors write a byte order mark
   } catch (error) {
-    throw new TilecouchError('BAD_AREA', { why: `${file} is not JSON: ${error.message}` })
+    throw new TilecouchError(code, { why: `${file} is not JSON: ${error.message}` })
   }
 }

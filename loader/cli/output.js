@@ -116,14 +116,12 @@ export const moreLine = (all, shown) => all > shown ? [`  and ${count(all - show
 
 /**
  * What went wrong, by its cause: of each an example, and how many there are like it.
- * @template T
- * @param {T[]} list some of them
+ * @param {any[]} list some of them
  * @param {number} all how many there are
- * @param {{causeOf: (one: T) => string, wordsOf: (example: T) => Row[]}} words
+ * @param {{causeOf?: (one: any) => string, wordsOf?: (example: any) => Row[]}} [words]
  * @returns {Row[]}
  */
-export function byCause (list, all, { causeOf, wordsOf }) {
-  /** @type {Map<string, {example: T, more: number}>} */
+export function byCause (list, all, { causeOf = reasonOf, wordsOf = idAndReason } = {}) {
   const causes = new Map()
   for (const one of list) {
     const cause = causes.get(causeOf(one))
@@ -136,3 +134,7 @@ export function byCause (list, all, { causeOf, wordsOf }) {
   })
   return [lines, all > list.length && `    … and ${count(all - list.length)} more`]
 }
+
+const reasonOf = ({ reason }) => reason
+
+const idAndReason = ({ id, reason }) => [`${id}: ${reason}`]

@@ -26,7 +26,7 @@ import { removeCommand } from './remove.js'
 import { seedCommand } from './seed.js'
 import { settingsCommand } from './settings.js'
 import { tokenCommand } from './token.js'
-import { typedArguments } from './work.js'
+import { typedArguments } from './store.js'
 import { version, description } from '../store/package.js'
 
 const FIRST = 'Get started:'

@@ -30,10 +30,10 @@ export class ProgressLine {
     this.title = title
     this.amount = amount
     this.clock = clock
-    this.#begin()
+    this.#reset()
   }
 
-  #begin () {
+  #reset () {
     const time = this.clock()
     this.#samples = [{ time, done: 0 }]
     this.#shown = this.output.isTerminal ? 0 : time
@@ -102,11 +102,18 @@ export class ProgressLine {
     this.output.endBar()
   }
 
+  /** Restarts for the task of a title, unless it has begun. @param {string} title @returns {boolean} whether it did */
+  begin (title) {
+    const isNext = title !== this.title
+    if (isNext) this.restart(title)
+    return isNext
+  }
+
   /** For the next of several tasks. @param {string} [title] */
   restart (title = this.title) {
     this.output.endBar()
     this.title = title
-    this.#begin()
+    this.#reset()
   }
 }
 

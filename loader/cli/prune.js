@@ -1,14 +1,14 @@
 // tilecouch prune: thin out the past of layers, or remove expired tiles.
 import { checkLayer, now, parseDuration } from '../../core/index.js'
-import { recordActivity, removedFields } from '../store/activity.js'
+import { recordRemoval } from '../store/activity.js'
 import { prune, pruneAll } from '../maintain/prune/index.js'
 import { confirmation } from './passwords.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { refuse } from './options.js'
-import { BLANK, bytes, count, diskWords, linesOf, plural, secondsSince, table } from './output.js'
-import { CompactionProgress, ProgressLine, reportStates } from './progress.js'
+import { BLANK, bytes, count, diskWords, linesOf, plural, table } from './output.js'
+import { CompactionProgress, ProgressLine, reportEnd, reportStates } from './progress.js'
 import { retentionOptions, retentionOf, retentionWords } from './retention.js'
-import { withStoreWork } from './work.js'
+import { withStoreWork } from './store.js'
 
 const SHOWN = 100 // moments, and documents that could not be removed, in what people read; --json has more
 const NAMED = 5 // moments that a question names
@@ -24,7 +24,7 @@ export const pruneCommand = {
     '--purge',
     ['--compact <when>', '', { default: 'auto' }],
     '-n, --dry-run', '--yes', '--live',
-    ['--every <duration>', 'with --live: time between two rounds', { default: '1h' }]
+    ['--every <duration>', 'with --live: time between two rounds', { default: '1h', read: readInterval }]
   ],
   needs: [['--with-past', '--expired'], ['--before', '--expired'], ['--limit', '--expired']],
   help: `A moment is a time at which a tile of the layer changed or an edition was loaded. The map as of each kept
@@ -46,6 +46,11 @@ Examples:
   run: runPrune
 }
 
+function readInterval (text) {
+  const seconds = parseDuration(text)
+  return seconds < 1 ? refuse('--every', text, 'it is a second or more') : seconds
+}
+
 async function runPrune (context, options, layers) {
   const { expired = false, withPast = false, purge = false } = options
   if (expired && retentionOf(options)) refuse('--expired', true, 'a retention policy does not go with it')
@@ -63,51 +68,42 @@ async function runPrune (context, options, layers) {
 
 /** @param {any} options @param {string} [layer] */
 function settingsOf (options, layer) {
-  const { all = false, purge = false, dryRun = false, live = false, compact } = options
+  const { all = false, purge = false, dryRun = false, live = false, compact, every } = options
   if (all === Boolean(layer)) refuse('LAYER', layer ?? '', 'name a layer, or add --all')
   if (layer) checkLayer(layer)
   const policy = retentionOf(options)
   if (all && policy) refuse('--all', true, 'each layer has its own policy: leave out --keep-…')
   if (live && (layer || dryRun)) refuse('--live', true, 'it goes with --all, and not with --dry-run')
-  const every = parseDuration(options.every)
-  if (every < 1) refuse('--every', options.every, 'it is a second or more')
   return { policy, purge, dryRun, compact, live, every }
 }
 
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneOne ({ output, signal }, store, layer, settings) {
   const { live, every, confirm, work, ...options } = settings
-  const started = performance.now()
-  const watch = watchOf(output, options, work, confirm)
-  try {
-    const summary = await prune(store, layer, { ...options, ...watch, signal })
-    watch.end()
-    if (!options.dryRun) await recordRemoved(store, [summary])
-    work.show({ about: removedBy([summary]) })
-    const lines = [...report(summary, options.dryRun), ...diskWords(summary.compaction)]
-    output.result({ ...summary, seconds: secondsSince(started) }, lines)
-    return failed(summary) ? 1 : 0
-  } finally {
-    watch.end()
-  }
+  const progress = new ProgressLine(output, 'versions')
+  const watch = watchOf(output, options, progress, work, confirm)
+  const pruned = await reportEnd(progress, () => prune(store, layer, { ...options, ...watch, signal }),
+    (summary, seconds) => {
+      work.show({ about: removedBy([summary]) })
+      output.result({ ...summary, seconds }, [report(summary, options.dryRun), diskWords(summary.compaction)])
+    })
+  if (!options.dryRun) await recordRemoved(store, [pruned])
+  return failed(pruned) ? 1 : 0
 }
 
 /** @param {import('./program.js').Context} context @param {any} settings */
 async function pruneEvery ({ output, signal }, store, settings) {
   const { policy, work, ...options } = settings
-  const started = performance.now()
-  const watch = watchOf(output, options, work)
-  try {
-    const reports = options.live ? liveWatch(output, store, options.every, work) : watch
-    const round = await pruneAll(store, { ...options, signal, ...reports })
-    watch.end()
-    if (!options.live && !options.dryRun) await recordRemoved(store, round.layers)
-    work.show(roundFigures(round))
-    output.result({ ...round, seconds: secondsSince(started) }, options.live ? [] : roundWords(round, options.dryRun))
-    return round.failed.length || round.layers.some(failed) ? 1 : 0
-  } finally {
-    watch.end()
-  }
+  const { live, dryRun, every } = options
+  const progress = new ProgressLine(output, 'versions')
+  const watch = live ? liveWatch(output, store, every, work) : watchOf(output, options, progress, work)
+  const round = await reportEnd(progress, () => pruneAll(store, { ...options, signal, ...watch }),
+    (summary, seconds) => {
+      work.show(roundFigures(summary))
+      output.result({ ...summary, seconds }, live ? [] : roundWords(summary, dryRun))
+    })
+  if (!live && !dryRun) await recordRemoved(store, round.layers)
+  return round.failed.length || round.layers.some(failed) ? 1 : 0
 }
 
 /**
@@ -116,27 +112,25 @@ async function pruneEvery ({ output, signal }, store, settings) {
  */
 async function recordRemoved ({ couch }, layers) {
   for (const { layer, tiles, versions, editions } of layers) {
-    const fields = removedFields({ tiles, versions, editions })
-    await recordActivity(couch, 'prune', versions + editions > 0 && { what: 'layer', done: 'changed', layer, fields })
+    if (versions + editions) await recordRemoval(couch, 'prune', layer, { tiles, versions, editions })
   }
 }
 
 const removedBy = layers => ({ removed: layers.reduce((sum, { versions }) => sum + versions, 0) })
 
-const roundFigures = ({ layers, failed: named }) => (
-  { failed: named.length, failures: named.map(({ layer, reason }) => `${layer}: ${reason}`), about: {
-    ...removedBy(layers), round: now()
-  } }
-)
+const roundFigures = ({ layers, failed: named }) => ({
+  failed: named.length,
+  failures: named.map(({ layer, reason }) => `${layer}: ${reason}`),
+  about: { ...removedBy(layers), round: now() }
+})
 
 const failed = ({ changed, refused, missing }) => changed + refused + missing.length > 0
 
 /**
  * Reports the plan before anything is removed, and the progress.
- * @param {() => Promise<void>} [confirm] asks whether to go on
+ * @param {(() => Promise<void>) | undefined} confirm asks whether to go on
  */
-function watchOf (output, { dryRun }, work, confirm) {
-  const progress = new ProgressLine(output, 'versions')
+function watchOf (output, { dryRun }, progress, work, confirm = undefined) {
   const compacting = new CompactionProgress(output)
   return {
     onBegin: async ({ layer, policy, moments }) => {
@@ -154,8 +148,7 @@ function watchOf (output, { dryRun }, work, confirm) {
       progress.draw(looked, total, () => [`${count(versions)} removed`])
       work.show({ done: looked, total, about: { removed: versions } })
     },
-    onCompact: compacting.show,
-    end: () => progress.end()
+    onCompact: compacting.show
   }
 }
 

@@ -3,7 +3,7 @@ import { compose, composeFolder } from '../couchapp/compose.js'
 import { push } from '../couchapp/push.js'
 import { publish } from '../couchapp/publish.js'
 import { Couch } from '../store/couch.js'
-import { withDatabase } from './connect.js'
+import { withDatabase } from './store.js'
 import { createStore, openedWords } from './new-store.js'
 import { IndexProgress } from './progress.js'
 

@@ -6,19 +6,18 @@ import { recordActivity, removedFields } from '../store/activity.js'
 import { TilecouchError } from '../errors.js'
 import { compact } from '../maintain/compact.js'
 import { openRegular } from '../formats/files.js'
+import { sourceError } from '../formats/reading.js'
 import { removeEdition, removeLayer, removeStyle, removeTiles } from '../maintain/remove/index.js'
 import { confirmation } from './passwords.js'
-import { withPatientStore } from './connect.js'
-import { areaOptions } from './command.js'
-import { partOf, refuse } from './options.js'
+import { withPatientStore } from './store.js'
+import { areaOptions, partOf, refuse } from './options.js'
 import { byCause, bytes, count, diskWords, linesOf, plural, secondsSince } from './output.js'
 import { CompactionProgress, ProgressLine } from './progress.js'
 
 const WHEN = { auto: 'worth', always: 'always', never: 'never' }
 const PARTS = ['--bbox', '--polygon', '--zoom', '--since', '--until']
 const PURGE_NOTE = 'Heads are purged: a mirror that does not hear of it in the next seconds keeps them and must be ' +
-  'purged as well. ' +
-  'See docs/removing.md.'
+  'purged as well. See docs/removing.md.'
 
 /** @type {import('./command.js').Declaration} */
 export const removeCommand = {
@@ -98,13 +97,7 @@ async function removeStyleCommand (context, options, layer) {
   const { style: written, dryRun = false, purge = false } = options
   const confirm = confirmation(context, options, layer)
   return withPatientStore(context, options, async store => {
-    const [start, end] = [startOf(written), endOf(written)]
-    const times = (await store.styles(layer)).map(({ time }) => time).filter(time => time >= start && time <= end)
-    if (times.length > 1) {
-      refuse('--style', written, `there are ${count(times.length)} styles, such as ${times[0]} and ${times[1]}: ` +
-        'name one')
-    }
-    const time = times[0] ?? start // one that is not valid is removed as well
+    const time = onlyTime('style', written, await store.styles(layer)) // one that is not valid is removed as well
     if (!await store.couch.get(styleId(layer, time))) {
       throw new TilecouchError('STYLE_NOT_FOUND', { layer, time: written })
     }
@@ -158,15 +151,19 @@ async function removalOf (store, layer, { all, edition, file, area, zooms, since
   return options => removeTiles(store, layer, { area, zooms, only: tiles, since, until, ...options })
 }
 
-/** The one edition of a period; without a document of it, its start. */
 async function editionOf (store, layer, written) {
-  const [start, end] = [startOf(written), endOf(written)]
   // the document of the layer need not be valid
   await store.layer(layer).catch(error => { if (error.code !== 'BAD_DOCUMENT') throw error })
-  const times = (await store.editions(layer)).map(({ time }) => time).filter(time => time >= start && time <= end)
+  return onlyTime('edition', written, await store.editions(layer), ', or use --since and --until')
+}
+
+/** The time of the one edition or style of a period; without a document of it, its start. */
+function onlyTime (what, written, docs, alternative = '') {
+  const [start, end] = [startOf(written), endOf(written)]
+  const times = docs.map(({ time }) => time).filter(time => time >= start && time <= end)
   if (times.length > 1) {
-    const some = `${count(times.length)} editions, such as ${times[0]} and ${times[1]}`
-    refuse('--edition', written, `there are ${some}: name one, or use --since and --until`)
+    const some = `${count(times.length)} ${what}s, such as ${times[0]} and ${times[1]}`
+    refuse(`--${what}`, written, `there are ${some}: name one${alternative}`)
   }
   return times[0] ?? start
 }
@@ -181,9 +178,7 @@ async function readTileList (file) {
       if (text) tiles.push(parseTilePath(text))
     }
   } catch (error) {
-    if (error instanceof TilecouchError) throw error
-    if (error.code === 'ENOENT') throw new TilecouchError('SOURCE_NOT_FOUND', { value: file })
-    throw new TilecouchError('SOURCE_UNREADABLE', { value: file, why: error.message })
+    throw sourceError(file, error)
   }
   if (!tiles.length) throw new TilecouchError('SOURCE_EMPTY', { value: file })
   return tiles
@@ -203,7 +198,5 @@ const words = summary => [
   summary.left && `  ${plural(summary.left, 'document')} under its name left: they are no tiles`,
   summary.changed && `  ${plural(summary.changed, 'document')} written by another program meanwhile: run it again`,
   summary.refused && `  ${plural(summary.refused, 'document')} refused`,
-  ...byCause(summary.named, summary.changed + summary.refused, {
-    causeOf: ({ reason }) => reason, wordsOf: ({ id, reason }) => [`${id}: ${reason}`]
-  })
+  ...byCause(summary.named, summary.changed + summary.refused)
 ]

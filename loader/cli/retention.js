@@ -1,6 +1,6 @@
 // The retention policy of a layer: its options, and its description in words.
 import { checkRetention, parseDuration } from '../../core/index.js'
-import { collect, wholeNumber } from './options.js'
+import { collect } from './options.js'
 import { count, linesOf, plural } from './output.js'
 
 const PERIODS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' }
@@ -8,30 +8,24 @@ const UNITS = { year: 31536000, week: 604800, day: 86400, hour: 3600, minute: 60
 
 /** @type {import('./command.js').DeclaredOption[]} */
 export const retentionOptions = [
-  ['--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded'],
+  ['--keep-last <n>', 'keep the newest n moments at which anything changed or an edition was loaded', { digits: 7 }],
   ...Object.entries(PERIODS).map(([rule, period]) => {
     const which = rule === 'weekly' ? ' (ISO weeks; all in UTC)' : ''
-    return /** @type {[string, string]} */ (
-      [`--keep-${rule} <n>`, `keep the newest moment of each of the last n ${period}s that have any${which}`])
+    return /** @type {import('./command.js').DeclaredOption} */ ([`--keep-${rule} <n>`,
+      `keep the newest moment of each of the last n ${period}s that have any${which}`, { digits: 7 }])
   }),
-  ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d'],
-  ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; ' +
-    'repeatable', { parse: collect }]
+  ['--keep-within <duration>', 'keep everything since this long before the newest moment, such as 90d',
+    { read: parseDuration }],
+  ['--keep-edition <time|all>', 'keep the edition of this time, or all editions of 2023; repeatable',
+    { parse: collect }]
 ]
 
-/**
- * The policy that was typed; nothing when none was.
- * @param {Record<string, any>} options
- * @returns {import('../../core/retention.js').Retention | undefined}
- */
-export function retentionOf ({ keepLast, keepWithin, keepEdition, ...options }) {
-  const valueOf = rule => options[`keep${rule[0].toUpperCase()}${rule.slice(1)}`]
-  const policy = {
-    last: wholeNumber('--keep-last', keepLast, 7),
-    ...Object.fromEntries(Object.keys(PERIODS).map(rule => [rule, wholeNumber(`--keep-${rule}`, valueOf(rule), 7)])),
-    within: keepWithin === undefined ? undefined : parseDuration(keepWithin),
-    editions: keepEdition?.includes('all') ? true : keepEdition
-  }
+/** The policy that was typed; nothing when none was. @param {Record<string, any>} options */
+export function retentionOf (options) {
+  const { keepLast: last, keepHourly: hourly, keepDaily: daily, keepWeekly: weekly, keepMonthly: monthly } = options
+  const { keepYearly: yearly, keepWithin: within, keepEdition } = options
+  const editions = keepEdition?.includes('all') ? true : keepEdition
+  const policy = { last, hourly, daily, weekly, monthly, yearly, within, editions }
   return Object.values(policy).some(value => value !== undefined) ? checkRetention(policy) : undefined
 }
 

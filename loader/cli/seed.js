@@ -3,15 +3,13 @@ import path from 'node:path'
 import { checkLayer, parseZooms } from '../../core/index.js'
 import { seed } from '../load/seed/index.js'
 import { FailureList, readFailures } from '../load/seed/failures.js'
-import { userAgentOf } from '../load/upstream/index.js'
 import { expiredOptions, expiredCommand } from './expired.js'
 import { failureLines } from './load-report.js'
-import { areaOptions } from './command.js'
-import { areaOf, refuse, timeOrAgo } from './options.js'
+import { areaOf, areaOptions, refuse, timeOrAgo } from './options.js'
 import { bytes, count, countWords, duration, plural } from './output.js'
 import { ProgressLine, announce, reportEnd } from './progress.js'
-import { networksOf, rateOf, requestsOf, secretsOf } from './upstream.js'
-import { withStoreWork } from './work.js'
+import { askingOf } from './upstream.js'
+import { withStoreWork } from './store.js'
 
 /** @type {import('./command.js').Declaration} */
 export const seedCommand = {
@@ -21,7 +19,7 @@ export const seedCommand = {
   options: [
     ...areaOptions, '--expired', '--live',
     ['--refresh-before <time>', 'fetch tiles again that were stored or confirmed before this time, or longer ago, ' +
-      'such as 7d'],
+      'such as 7d', { read: timeOrAgo }],
     '-n, --dry-run', '--rate <n/s>', '--concurrency <n>',
     ['--failed <file>', 'write the tiles that failed to this file, one JSON object a line'],
     ['--retry-failed <file>', 'fetch the tiles of such a file instead of an area'],
@@ -47,14 +45,8 @@ for \`tilecouch serve\`.`,
 }
 
 async function runSeed (context, options, layers) {
-  const seeding = {
-    rate: rateOf(options.rate),
-    concurrency: requestsOf('--concurrency', options.concurrency),
-    permission: Boolean(options.iHavePermission),
-    userAgent: userAgentOf(options.contact ?? process.env.TILECOUCH_CONTACT),
-    secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS),
-    networks: networksOf(options)
-  }
+  const { requests: concurrency, ...asking } = askingOf(options)
+  const seeding = { ...asking, concurrency }
   if (options.expired) return expiredCommand(context, options, layers, { action: 'refresh', seeding })
   if (layers.length !== 1) refuse('LAYER', layers.join(' '), 'name one layer')
   return seedArea(context, options, checkLayer(layers[0]), seeding)
@@ -63,14 +55,8 @@ async function runSeed (context, options, layers) {
 async function seedArea (context, options, layer, seeding) {
   const { output, signal } = context
   const { refreshBefore, dryRun = false, failed } = options
-  const settings = {
-    ...seeding,
-    ...await tilesOf(options, layer),
-    refreshBefore: refreshBefore === undefined ? undefined : timeOrAgo(refreshBefore),
-    dryRun
-  }
-  const about = { command: 'seed', layer, unit: 'tiles' }
-  const seedInto = async (store, work) => {
+  const settings = { ...seeding, ...await tilesOf(options, layer), refreshBefore, dryRun }
+  return withStoreWork(context, options, { command: 'seed', layer, unit: 'tiles' }, async (store, work) => {
     const progress = new ProgressLine(output)
     const list = failed && !dryRun ? await FailureList.open(failed) : undefined
     let plan = /** @type {any} */ (undefined)
@@ -93,8 +79,7 @@ async function seedArea (context, options, layer, seeding) {
       await list?.close().catch(() => {})
       throw error
     }
-  }
-  return withStoreWork(context, options, about, seedInto)
+  })
 }
 
 const figuresOf = ({ tiles, failed, failures, fetched, fresh, missing, bytes: size }, total) =>

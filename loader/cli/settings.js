@@ -1,10 +1,9 @@
 // tilecouch settings: what the viewer shows of its operator, and how long activity is kept.
-import { fieldsBetween } from '../../core/index.js'
-import { recordActivity } from '../store/activity.js'
+import { changedFields, recordActivity } from '../store/activity.js'
 import { LARGEST_LOGO } from '../store/marker.js'
 import { changeSettings, readSettings } from '../store/settings.js'
 import { isUrl } from '../load/sources/index.js'
-import { withStore } from './connect.js'
+import { withStore } from './store.js'
 import { readBytes, wholeNumber } from './options.js'
 import { bytes, count } from './output.js'
 import { readJson } from './upstream.js'
@@ -23,7 +22,8 @@ export const settingsCommand = {
     ['--base-map <layer|url|file>', 'base map: a layer, the template of its addresses, or a JSON file with url, ' +
       'name, attribution and maxzoom'],
     ['--gazetteer <url>', 'search for places that answers as Nominatim does'],
-    ['--activity-days <n>', 'days for which the store keeps who changed what (default: 365)'],
+    ['--activity-days <n>', 'days for which the store keeps who changed what (default: 365)',
+      { read: text => text && wholeNumber('--activity-days', text, 6) }],
     '-n, --dry-run'
   ],
   help: `Examples:
@@ -61,9 +61,8 @@ function runSettings (context, options) {
 
 /** @returns {import('../../core/activity.js').Change | undefined} */
 function changeOf (before, after) {
-  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
-  const { ignored, ...fields } = fieldsBetween(before, { ...gone, ...after })
-  return Object.keys(fields).length ? { what: 'store', done: 'changed', fields } : undefined
+  const fields = changedFields({ ...before, ignored: undefined }, { ...after, ignored: undefined })
+  return fields && { what: 'store', done: 'changed', fields }
 }
 
 /** What was typed; null takes a setting back. @returns {import('../store/settings.js').Changes} */
@@ -76,7 +75,7 @@ function changesOf ({ title, logo, colourLight, colourDark, opens, baseMap, gaze
     opens,
     base: baseMap && baseOf(baseMap),
     gazetteer,
-    activityDays: activityDays && wholeNumber('--activity-days', activityDays, 6)
+    activityDays
   })
 }
 

@@ -3,6 +3,7 @@ import { checkUpstream } from '../../core/index.js'
 import { TilecouchError } from '../errors.js'
 import { wmsForTemplate } from '../load/sources/services.js'
 import { Networks } from '../load/upstream/networks.js'
+import { userAgentOf } from '../load/upstream/index.js'
 import { readTextFile, refuse, wholeNumber } from './options.js'
 
 const MOST_AT_ONCE = 64 // requests, as in an upstream
@@ -27,28 +28,39 @@ export function readJson (file) {
   }
 }
 
-/** Requests a second, of `10/s`, `30/m` or `0.5`. @param {string | undefined} text */
-export function rateOf (text) {
-  if (text === undefined) return undefined
+/** How tile servers are asked. */
+export function askingOf ({ rate, concurrency, iHavePermission, contact, upstreamNetworks }) {
+  return {
+    rate: rate === undefined ? undefined : rateOf(rate),
+    requests: concurrency === undefined ? undefined : requestsOf(concurrency),
+    permission: Boolean(iHavePermission),
+    userAgent: userAgentOf(contact ?? process.env.TILECOUCH_CONTACT),
+    networks: networksOf(upstreamNetworks ?? process.env.TILECOUCH_UPSTREAM_NETWORKS ?? ''),
+    secrets: secretsOf(process.env.TILECOUCH_UPSTREAM_HEADERS)
+  }
+}
+
+/** Requests a second, of `10/s`, `30/m` or `0.5`. */
+function rateOf (text) {
   const match = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([smh]))?$/.exec(text)
   const rate = match ? +match[1] / ({ s: 1, m: 60, h: 3600 })[match[2] ?? 's'] : NaN
   return rate >= 0.01 && rate <= 1000 ? rate : refuse('--rate', text, 'it takes a rate such as 10/s or 30/m')
 }
 
 /** Requests at a time. */
-export function requestsOf (option, text) {
-  const value = wholeNumber(option, text, 2)
-  return value === undefined || value <= MOST_AT_ONCE ? value : refuse(option, text, `at most ${MOST_AT_ONCE}`)
+function requestsOf (text) {
+  const value = wholeNumber('--concurrency', text, 2)
+  return value <= MOST_AT_ONCE ? value : refuse('--concurrency', text, `at most ${MOST_AT_ONCE}`)
 }
 
-export function networksOf ({ upstreamNetworks = process.env.TILECOUCH_UPSTREAM_NETWORKS ?? '' }) {
-  const networks = upstreamNetworks.split(',').map(name => name.trim()).filter(Boolean)
+function networksOf (text) {
+  const networks = text.split(',').map(name => name.trim()).filter(Boolean)
   new Networks(networks) // throws for a bad name
   return networks
 }
 
 /** Headers and parameters by host, from the environment. @param {string | undefined} text */
-export function secretsOf (text) {
+function secretsOf (text) {
   if (!text) return undefined
   try {
     const secrets = JSON.parse(text)

@@ -1,9 +1,8 @@
 // What format a file or folder has, by its first bytes. Names come second: a .dat may hold MBTiles.
 import { stat } from 'node:fs/promises'
-import { TilecouchError } from '../errors.js'
 import { openFile, readAll } from './files.js'
 import { isArchive, isGeoPackage, kindOfBytes, kindOfFile, notTiles } from './other-kinds.js'
-import { unreadable } from './reading.js'
+import { sourceError } from './reading.js'
 
 const BEGIN = 512 // bytes by which formats are recognised
 
@@ -27,8 +26,7 @@ export async function recognise (name) {
     if (isArchive(kind)) throw notTiles(kind, name)
     return format
   } catch (error) {
-    if (error instanceof TilecouchError) throw error
-    throw error.code === 'ENOENT' ? new TilecouchError('SOURCE_NOT_FOUND', { value: name }) : unreadable(name, error)
+    throw sourceError(name, error)
   }
 }
 

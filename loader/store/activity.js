@@ -4,7 +4,7 @@
 //   await recordActivity(store.couch, 'remove', { what: 'layer', done: 'removed', layer: 'osm' })
 //
 // The change stands, whether this can be written or not: every error is passed over.
-import { STORE_ID, activityId, activityOf, keptFrom } from '../../core/index.js'
+import { STORE_ID, activityId, activityOf, fieldsBetween, keptFrom } from '../../core/index.js'
 import { runAt } from '../../core/runs.js'
 
 const FIRST = activityId('2') // no tile of a layer called `activity` lies between here and a run
@@ -44,6 +44,20 @@ async function removeOldActivity (couch, now, options) {
 export const removedFields = ({ tiles, versions, editions }) => counted({
   removedTiles: tiles, removedVersions: versions, removedEditions: editions
 })
+
+/** Notes that tiles of a layer were removed. @param {import('./couch.js').Couch} couch @param {string} command */
+export const recordRemoval = (couch, command, layer, counts) =>
+  recordActivity(couch, command, { what: 'layer', done: 'changed', layer, fields: removedFields(counts) })
+
+/**
+ * The fields of a document that have changed; nothing where none has.
+ * @param {Record<string, any>} before @param {Record<string, any>} after
+ */
+export function changedFields (before, after) {
+  const gone = Object.fromEntries(Object.keys(before).map(field => [field, undefined]))
+  const fields = fieldsBetween(before, { ...gone, ...after })
+  return Object.keys(fields).length ? fields : undefined
+}
 
 /** Numbers that a change made. @param {Record<string, number | undefined>} numbers */
 export const counted = numbers => Object.fromEntries(Object.entries(numbers)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
-import { whyNotStyle } from '../../loader/store/style/examine.js'
-import { readStyle } from '../../loader/store/style/read.js'
+import { readStyle, whyNotStyle } from '../../loader/store/style.js'
 import { useFolder } from '../support/folder.js'
 import { folderOf, styleOf } from './files.js'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import { TilecouchError, faultIn, offeredOptions, typedAgain, typedParts, workDefaults, workKinds, workState } from '../../core/index.js'
 import { createProgram } from '../../loader/cli/program.js'
-import { typedArguments } from '../../loader/cli/work.js'
+import { typedArguments } from '../../loader/cli/store.js'
 import { Work } from '../../loader/store/work.js'
 
 const NOW = Date.parse('2024-11-24T04:30:12Z')

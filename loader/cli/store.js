@@ -1,9 +1,61 @@
-// Long commands say in the store what they do: see loader/store/work.js.
-import { TilecouchError, scrub, workDefaults } from '../../core/index.js'
+// The store of a command: opens it, says which one it is when the command line does not, and notes in it what a long
+// command does (loader/store/work.js).
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { scrub, workDefaults } from '../../core/index.js'
+import { databaseAt, findDatabase } from '../couchapp/environments.js'
+import { TilecouchError } from '../errors.js'
+import { retryDefaults } from '../store/couch.js'
+import { Store } from '../store/index.js'
 import { Work } from '../store/work.js'
-import { withPatientStore } from './connect.js'
 
-/** @typedef {Pick<Work, 'show'>} Shown */
+/**
+ * @typedef {import('./program.js').Context} Context
+ * @typedef {{db?: string, data: string}} Target of the options
+ * @typedef {Pick<Work, 'show'>} Shown
+ */
+
+/**
+ * @template T
+ * @param {Context} context
+ * @param {Target} options
+ * @param {(url: string, folder?: string) => Promise<T>} action folder: of an embedded store that ends with the command
+ * @param {{creates?: boolean}} [more] creates: a command that makes stores; others leave no folder behind
+ */
+export async function withDatabase ({ output, openEmbedded }, { db, data }, action, { creates = false } = {}) {
+  const { url, namedBy } = await findDatabase(db, { data })
+  if (url) {
+    if (namedBy) output.note(`Store: ${scrub(url)} (${namedBy})`)
+    return action(url)
+  }
+  const isThere = existsSync(path.join(data, 'databases'))
+  if (!isThere && !creates) throw new TilecouchError('DATABASE_NOT_FOUND', { folder: data })
+  output.note(isThere
+    ? `Store: the embedded one in ${data}`
+    : `Store: a new embedded one in ${path.resolve(data)}. For another one: --db or --data.`)
+  const embedded = await openEmbedded(data)
+  try {
+    return await action(databaseAt(embedded.url), embedded.started === false ? undefined : data)
+  } finally {
+    await embedded.close()
+  }
+}
+
+/** @template T @param {Context} context @param {Target} options @param {(store: Store) => Promise<T>} action */
+export const withStore = (context, options, action) =>
+  withDatabase(context, options, async url => action(await Store.open(url, { retries: 3 })))
+
+const LIVE_RETRIES = 2 // of a request with --live: a missing store is reported soon, and waited for
+
+/**
+ * As withStore, for long commands: once open, they wait when the store restarts.
+ * @template T
+ * @param {Context} context @param {Target & {live?: boolean}} options @param {(store: Store) => Promise<T>} action
+ */
+export const withPatientStore = (context, options, action) => withStore(context, options, store => {
+  store.couch.options.retries = options.live ? LIVE_RETRIES : retryDefaults.retries
+  return action(store)
+})
 
 const NOWHERE = { show () {} }
 
@@ -32,10 +84,10 @@ export async function withWork ({ args, signal }, couch, { follows, ...about }, 
 /**
  * Opens the store of a long command, which waits when the store restarts, and says in it how far the command is.
  * @template T
- * @param {import('./program.js').Context} context
+ * @param {Context} context
  * @param {any} options of the command; with `dryRun` the store does not hear of it
  * @param {Parameters<typeof withWork>[2]} about
- * @param {(store: import('../store/index.js').Store, work: Shown) => Promise<T>} task
+ * @param {(store: Store, work: Shown) => Promise<T>} task
  */
 export const withStoreWork = (context, options, about, task) => withPatientStore(context, options, store =>
   withWork(context, options.dryRun ? undefined : store.couch, about, work => task(store, work)))
