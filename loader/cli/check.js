@@ -90,7 +90,8 @@ async function targetOf (names) {
 
 /** work: of a store */
 async function checkWith ({ output }, { report: file, decode }, what, settings, /** @type {any} */ work = undefined) {
-  const list = file === undefined ? undefined : new FindingList(file)
+  if (file === '-' && output.json) refuse('--report', file, 'with --json standard output is for the result')
+  const list = file === undefined ? undefined : new FindingList(file, output.stdout)
   const progress = new CheckProgress(output, typeof what === 'string' ? 'tiles' : 'versions')
   try {
     const checked = await reportEnd(progress, () => check(what, {
@@ -135,14 +136,15 @@ function report (output, summary, { seconds, file, decode, ended }) {
   const title = linesOf([!layers && kind, ended]).join(', ')
   const repairable = Object.entries(kinds).reduce((sum, [code, number]) => sum + (faults[code].fix ? number : 0), 0)
   const counts = [plural(wrong, 'fault'), plural(warnings, 'warning'), ...checkedWords(checked, decode)]
-  output.result({ ...summary, seconds }, [
+  const lines = [
     `${what}${title && ` (${title})`}: ${linesOf(read).join(', ')}, ${bytes(size)} in ${duration(seconds)}${rate}`,
     `  ${ended ? 'so far ' : ''}${linesOf(counts).join(', ')}`,
-    ...findingLines(summary, { file, advise: !repair }),
-    ...(repair
-      ? repairLines(repair)
-      : repairable && kind === 'store' ? [BLANK, `--fix repairs ${count(repairable)} of these.`] : [])
-  ])
+    findingLines(summary, file, !repair),
+    repair && repairLines(repair),
+    !repair && repairable && kind === 'store' && [BLANK, `--fix repairs ${count(repairable)} of these.`]
+  ]
+  if (file === '-') output.note(lines)
+  else output.result({ ...summary, seconds }, lines)
 }
 
 /** What was checked, in words. */
@@ -278,26 +280,21 @@ function upgradeLines ({ from, to, steps, designs, skipped, unstated = 0 }, url,
   ]
 }
 
-// Findings for people: a table of their kinds, and all of them in a file.
-
-/**
- * @param {any} summary of a check
- * @param {{file?: string, advise?: boolean}} [options] file: of the whole report
- */
-function findingLines ({ faults: wrong, warnings, kinds, examples }, { file, advise = true } = {}) {
+/** A table of the kinds of findings, faults first; file: has all of them. */
+function findingLines ({ faults: wrong, warnings, kinds, examples }, file, advise) {
   const codes = Object.keys(faults).filter(code => kinds[code]).sort((a, b) => rank(a) - rank(b))
   if (!codes.length) return []
   const advice = advise ? codes.filter(code => faults[code].advice) : []
+  const isCut = wrong + warnings > codes.length
   return [
     BLANK,
-    ...table(['', 'what', 'count', 'for example'], codes.map(code => {
+    table(['', 'what', 'count', 'for example'], codes.map(code => {
       const { level, where, why } = examples[code]
       return [level, code, kinds[code], why ? `${where}: ${why}` : where]
     })),
-    advice.length && [BLANK, ...advice.map(code => `${code}: ${faults[code].advice}`)],
-    ...(file
-      ? [BLANK, `All of it is in ${file}.`]
-      : wrong + warnings > codes.length ? [BLANK, 'All of it: --report FILE'] : [])
+    advice.length && [BLANK, advice.map(code => `${code}: ${faults[code].advice}`)],
+    file && file !== '-' && [BLANK, `All of it is in ${file}.`],
+    !file && isCut && [BLANK, 'All of it: --report FILE']
   ]
 }
 
@@ -308,13 +305,13 @@ const GATHERED = 64e3 // characters written at once
 /** Writes findings to a file, synchronously: they may come faster than a stream writes them. */
 class FindingList {
   #file
-  #name
   #lines = ''
 
-  /** @param {string} name of the file, which is emptied */
-  constructor (name) {
-    this.#name = name
-    this.#file = this.#attempt(() => openSync(name, 'w'))
+  /** @param {string} name of the file, which is emptied; `-` is the stream @param {NodeJS.WritableStream} stdout */
+  constructor (name, stdout) {
+    this.name = name
+    this.stdout = stdout
+    if (name !== '-') this.#file = this.#attempt(() => openSync(name, 'w'))
   }
 
   add (finding) {
@@ -323,7 +320,8 @@ class FindingList {
   }
 
   #write () {
-    this.#attempt(() => writeFileSync(this.#file, this.#lines))
+    if (this.#file === undefined) this.stdout.write(this.#lines)
+    else this.#attempt(() => writeFileSync(this.#file, this.#lines))
     this.#lines = ''
   }
 
@@ -331,7 +329,7 @@ class FindingList {
     try {
       this.#write()
     } finally {
-      closeSync(this.#file)
+      if (this.#file !== undefined) closeSync(this.#file)
     }
   }
 
@@ -339,7 +337,7 @@ class FindingList {
     try {
       return action()
     } catch (error) {
-      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.#name, why: error.message }, { cause: error })
+      throw new TilecouchError('TARGET_UNWRITABLE', { value: this.name, why: error.message }, { cause: error })
     }
   }
 }

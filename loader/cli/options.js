@@ -28,7 +28,6 @@ export const meanings = {
     'JSON file with one (docs/grids.md)',
   '--history': 'the whole history: every edition, not only the present',
   '--i-have-permission': 'the provider of the tiles permits it, although the terms in the layer do not',
-  '--identity': 'file with private age keys that open encrypted backups; repeatable',
   '--json': 'print JSON, for programs',
   '--layer': 'name of the layer',
   '--live': 'keep running until Ctrl-C and act on changes',

@@ -59,6 +59,15 @@ describe('tilecouch check of files', () => {
     assert.deepEqual(examples['unknown-format'], { code: 'unknown-format', level: 'fault', where: '2/3/0.png', why: 'not a tile image: it starts "<html>"' })
   })
 
+  it('writes the findings to standard output with --report -, and the counts beside it', async () => {
+    const dir = await made({ 'tiles/2/2/0.png': Buffer.from('<html>') })
+    const { code, out, err } = await run(dir, '--report', '-')
+    assert.equal(code, 1)
+    assert.deepEqual(out.trim().split('\n').map(line => JSON.parse(line).where), ['2/2/0.png'])
+    assert.match(err, /tiles \(folder\): 3 tiles.*\n {2}1 fault, 0 warnings/)
+    assert.match((await run(dir, '--report', '-', '--json')).err, /with --json standard output is for the result/)
+  })
+
   it('takes zooms, boxes and polygons', async () => {
     const dir = await made({ 'tiles/4/1/1.png': Buffer.from('<html>') })
     assert.equal((await run(dir, '--zoom', '0-3')).code, 0)
