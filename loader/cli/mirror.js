@@ -201,8 +201,7 @@ class MirrorReport {
 
   #event (event, status) {
     const { from, to, output } = this
-    const time = new Date().toISOString()
-    output.stdout.write(`${JSON.stringify({ event, from, to, time, ...this.#value(status) })}\n`)
+    output.event({ event, from, to, time: new Date().toISOString(), ...this.#value(status) })
   }
 
   #value ({ upToDate, refusals, ...status }) {
@@ -216,35 +215,32 @@ class MirrorReport {
     const title = `${this.title}${how && ` (${how})`}: ${plural(changes, 'change')} looked at in ${duration(seconds)}`
     const rate = this.#wasComplete ? '' : `, ${count(Math.round(tiles / seconds))}/s` // a live mirror mostly waits
     const unknown = status.unknown.map(layer => `  The source has no layer ${layer}`)
-    const refused = this.#refusals(status)
-    if (this.dryRun) return [title, ...unknown, ...this.#forecast(status), ...refused, 'Nothing was changed.']
+    const refused = refusalLines(status)
+    if (this.dryRun) return [title, unknown, forecast(status), refused, 'Nothing was changed.']
     return [
       title,
-      ...unknown,
+      unknown,
       missing === 0
         ? '  Nothing was missing'
-        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ${plural(tiles, 'tile')} ` +
-          'of them ' +
-          `(${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
+        : `  ${plural(missing, 'revision')} missing: ${plural(docs, 'document')} written, ` +
+          `${plural(tiles, 'tile')} of them (${bytes(size)}${rate}), ${plural(deleted, 'deletion')}`,
       absent && `  The source does not have ${count(absent)} of them any more`,
-      ...refused,
+      refused,
       ready && describeReady(ready, this.pushed),
       status.since !== undefined && `  It goes on after change ${position(status.since)} (_local/${status.checkpoint})`
     ]
   }
+}
 
-  #forecast ({ missing, lacked = {} }) {
-    const present = Object.entries(KINDS).filter(([kind]) => lacked[kind])
-    const kinds = present.map(([kind, noun]) => plural(lacked[kind], noun))
-    return [missing ? `  Would copy ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing']
-  }
+function forecast ({ missing, lacked = {} }) {
+  const kinds = Object.entries(KINDS).filter(([kind]) => lacked[kind]).map(([kind, noun]) => plural(lacked[kind], noun))
+  return missing ? `  Would copy ${plural(missing, 'revision')}: ${kinds.join(', ')}` : '  Nothing is missing'
+}
 
-  #refusals ({ lacking, refusals }) {
-    if (!lacking) return []
-    const causeOf = ({ error, reason }) => reason ?? error
-    const wordsOf = refusal => [`${refusal.id}  ${causeOf(refusal)}`]
-    return [`  ${plural(lacking, 'revision')} refused:`, ...byCause(refusals, lacking, { causeOf, wordsOf })]
-  }
+function refusalLines ({ lacking, refusals }) {
+  const causeOf = ({ error, reason }) => reason ?? error
+  const wordsOf = refusal => [`${refusal.id}  ${causeOf(refusal)}`]
+  return lacking && [`  ${plural(lacking, 'revision')} refused:`, byCause(refusals, lacking, { causeOf, wordsOf })]
 }
 
 /**
@@ -259,10 +255,11 @@ function describeReady ({ designs, skipped, access }, to) {
     different && `  Other design documents were kept: ${different}. To replace them: tilecouch push ${to}`,
     deployed && `  ${plural(deployed, 'design document')} deployed, indexes built`,
     access === 'opened' && '  Everybody reads the mirror; admins and the role tilecouch-writer write',
-    access === 'closed' &&
-      ['  Only admins read the mirror, since not everybody may read the source. To let members in, add them to ' +
+    access === 'closed' && [
+      '  Only admins read the mirror, since not everybody may read the source. To let members in, add them to ' +
         '_security:',
-          `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`]
+      `    PUT ${to}/_security  {"members": {"names": ["NAME"], "roles": []}}`
+    ]
   ]
 }
 

@@ -89,20 +89,31 @@ export const fillStore = (context, options, about, action) => withDatabase(conte
   const store = await createStore(context, url, options, folder)
   const layer = about.layer ?? ''
   const before = await idsOf(store, layer)
-  const end = async result => {
+  const record = async summary => {
     const after = await idsOf(store, layer, asking()).catch(() => before)
-    await recordActivity(store.couch, about.command, changeOf(layer, before, after, result))
+    await recordActivity(store.couch, about.command, changeOf(layer, before, after, summary))
   }
-  return withWork(context, store.couch, about, work => fill(context, store, { work, folder }, async () => {
-    try {
-      const filled = await action(store, url, work)
-      return { ...filled, end: () => end(filled.result) }
-    } catch (error) {
-      if (error.summary) await end(error.summary) // what was written stays
+  return withWork(context, store.couch, about, async work => {
+    const { result, report } = await action(store, url, work).catch(async error => {
+      if (error.summary) await record(error.summary) // what was written stays
       throw error
-    }
-  }))
+    })
+    work.show({ about: { step: 'indexing' } })
+    const isEmpty = result.failed > 0 && result.failed >= result.tiles
+    const failure = isEmpty ? undefined : await buildIndexes(context, store, folder).catch(error => error)
+    if (!failure) work.show({ about: { step: undefined } })
+    await record(result)
+    report(failure && howEnded(failure)) // the tiles are stored
+    if (failure) throw failure
+    return result.failed ? 1 : 0
+  })
 }, { creates: true })
+
+async function buildIndexes (context, store, folder) {
+  if (await publishNew(context, store, folder)) return
+  const progress = new IndexProgress(context.output)
+  await warmIndexes(store, { signal: context.signal, onProgress: progress.show }).finally(() => progress.end())
+}
 
 /** The ids of a layer and its editions. @param {Store} store @returns {Promise<string[]>} */
 async function idsOf ({ couch }, layer, options = {}) {
@@ -131,27 +142,4 @@ function changeOf (layer, before, after, { time, tiles, created = 0, advanced = 
     edition: times.at(-1) ?? time,
     fields: counted({ editions: times.length > 1 ? times.length : 0, tiles, created, advanced, backfilled, gone })
   }
-}
-
-async function fill (context, store, { work, folder }, action) {
-  const { result, report, end } = await action()
-  work.show({ about: { step: 'indexing' } })
-  const isEmpty = result.failed > 0 && result.failed >= result.tiles
-  try {
-    if (!isEmpty && !await publishNew(context, store, folder)) await buildIndexes(context, store)
-  } catch (error) {
-    await end()
-    report(howEnded(error)) // the tiles are stored
-    throw error
-  }
-  work.show({ about: { step: undefined } })
-  await end()
-  report()
-  return result.failed ? 1 : 0
-}
-
-/** @param {Context} context @param {Store} store */
-function buildIndexes ({ output, signal }, store) {
-  const progress = new IndexProgress(output)
-  return warmIndexes(store, { signal, onProgress: progress.show }).finally(() => progress.end())
 }
