@@ -10,33 +10,33 @@ function describeChange ({ z, x, y, change, from, to, since }) {
   return { z, x, y, change, from: from?.time ?? null, to: to?.time ?? since ?? null, bytes: (to ?? from)?.size ?? 0 }
 }
 
-/** One JSON object a line. */
-export class ListReport {
-  #out
+/** A file or a stream that is written piece by piece. */
+class Report {
   tiles = 0
 
+  /** Use `open`. @param {Awaited<ReturnType<typeof openOutput>>} out */
+  constructor (out) {
+    this.out = out
+  }
+
+  finish () { return this.out.finish() }
+  discard () { return this.out.discard() }
+}
+
+/** One JSON object a line. */
+export class ListReport extends Report {
   /** @param {string} file @param {NodeJS.WritableStream} stdout what `-` means */
   static open = async (file, stdout) => new ListReport(await openOutput(file, stdout))
-
-  /** @param {Awaited<ReturnType<typeof openOutput>>} out */
-  constructor (out) {
-    this.#out = out
-  }
 
   /** @param {import('./changes.js').Change} change */
   add (change) {
     this.tiles++
-    return this.#out.write(`${JSON.stringify(describeChange(change))}\n`)
+    return this.out.write(`${JSON.stringify(describeChange(change))}\n`)
   }
-
-  finish () { return this.#out.finish() }
-  discard () { return this.#out.discard() }
 }
 
 /** A FeatureCollection as RFC 7946 has it, one polygon a tile. */
-export class GeoJsonReport {
-  #out
-  tiles = 0
+export class GeoJsonReport extends Report {
   #begin
   #everyZoom
   #deepest = -1
@@ -51,12 +51,9 @@ export class GeoJsonReport {
    */
   static open = async (file, options) => new GeoJsonReport(await AtomicFile.open(file), options)
 
-  /**
-   * @param {AtomicFile} out
-   * @param {{name: string, everyZoom?: boolean, grid?: import('../../../core/grids/grid.js').Grid}} options
-   */
+  /** @param {AtomicFile} out @param {Parameters<typeof GeoJsonReport.open>[1]} options */
   constructor (out, { name, everyZoom = false, grid = gridOf() }) {
-    this.#out = out
+    super(out)
     this.#grid = grid
     this.#begin = `{"type":"FeatureCollection","name":${JSON.stringify(name)},"features":[`
     this.#everyZoom = everyZoom
@@ -86,12 +83,12 @@ export class GeoJsonReport {
         type: 'Polygon', coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]]
       }
     }
-    await this.#out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
+    await this.out.write(`${this.#separator || this.#begin}\n${JSON.stringify(feature)}`)
     this.#separator = ','
   }
 
   async #restart () {
-    if (this.#separator) await this.#out.restart()
+    if (this.#separator) await this.out.restart()
     this.#separator = ''
     this.#bounds = undefined
     this.tiles = 0
@@ -99,35 +96,28 @@ export class GeoJsonReport {
 
   async finish () {
     const bbox = this.#bounds ? `,"bbox":${JSON.stringify(this.#bounds)}` : ''
-    await this.#out.write(`${this.#separator ? '' : this.#begin}\n]${bbox}}\n`)
-    await this.#out.finish()
+    await this.out.write(`${this.#separator ? '' : this.#begin}\n]${bbox}}\n`)
+    await super.finish()
   }
-
-  discard () { return this.#out.discard() }
 }
 
 /**
  * Features of vector tiles that differ, as a FeatureCollection. Written at the end: a feature may lie in several tiles.
  */
-export class FeatureReport {
-  #out
-  #name
-  changes
-
+export class FeatureReport extends Report {
   /**
    * @param {string} file @param {NodeJS.WritableStream} stdout what `-` means
    * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
    */
-  static open = async (file, stdout, options) =>
-    new FeatureReport(await openOutput(file, stdout), options)
+  static open = async (file, stdout, options) => new FeatureReport(await openOutput(file, stdout), options)
 
   /**
    * @param {Awaited<ReturnType<typeof openOutput>>} out
    * @param {{name: string, changes: import('./features.js').FeatureChanges}} options
    */
   constructor (out, { name, changes }) {
-    this.#out = out
-    this.#name = name
+    super(out)
+    this.name = name
     this.changes = changes
   }
 
@@ -136,15 +126,13 @@ export class FeatureReport {
 
   async finish () {
     await this.changes.finish()
-    await this.#out.write(`{"type":"FeatureCollection","name":${JSON.stringify(this.#name)},"features":[`)
+    await this.out.write(`{"type":"FeatureCollection","name":${JSON.stringify(this.name)},"features":[`)
     let separator = ''
     for (const feature of this.changes.features()) {
-      await this.#out.write(`${separator}\n${JSON.stringify(feature)}`)
+      await this.out.write(`${separator}\n${JSON.stringify(feature)}`)
       separator = ','
     }
-    await this.#out.write('\n]}\n')
-    await this.#out.finish()
+    await this.out.write('\n]}\n')
+    await super.finish()
   }
-
-  discard () { return this.#out.discard() }
 }
