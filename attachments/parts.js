@@ -49,10 +49,13 @@ export const Fold = ({ head, children, ...others }) => html`<details ...${others
   ${children}
 </details>`
 
-/** options: value and text */
+/** options: value, text, and whether it cannot be chosen */
 export const Select = ({ options, value, onChange, ...others }) => html`<select
   value=${value} onChange=${event => onChange(event.target.value)} ...${others}>
-  ${options.map(([each, text]) => html`<option key=${each} value=${each} selected=${each === value}>${text}</option>`)}
+  ${options.map(([each, text, isDisabled = false]) => html`<option
+    key=${each} value=${each} selected=${each === value} disabled=${isDisabled}>
+    ${text}
+  </option>`)}
 </select>`
 
 /** Text inputs that nothing corrects. */

@@ -1,9 +1,10 @@
-// "Take it away" of the page: its button, and the map alone for frames of other pages (`?embed`). What the button opens
-// is a bundle of its own, take.js, which is loaded when it is pressed for the first time.
+// The button of the dialog "Take it away", the page as a map alone for frames of other pages (`?embed`), and the text
+// that is printed with the map. The dialog itself is a bundle of its own, which is loaded when the button is pressed.
 import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
 import { loadScript } from '../device.js'
+import { count, size } from '../format.js'
 import { language, words } from '../words.js'
 
 const { take } = words
@@ -12,17 +13,18 @@ const { take } = words
 export const isEmbedded = isInFrame(location.search)
 
 /**
- * @param {Pick<import('./index.js').Given, 'button' | 'stage' | 'view' | 'notices' | 'cards' | 'written'> &
- *   {hash: () => string}} page
- *   hash: of the address with all that is shown; empty while nothing is
+ * @param {Pick<import('./index.js').Page, 'button' | 'stage' | 'view' | 'notices' | 'cards' | 'written'> &
+ *   {hash: () => string, edition?: () => string | undefined}} page
+ *   hash: of the address with all that is shown, or empty; edition: title of the edition that is shown
  */
-export function takeAway ({ hash, ...page }) {
+export function takeAway ({ hash, edition = () => undefined, ...page }) {
   const address = () => addressOf(hash())
+  labelPrints(page, edition)
   if (isEmbedded) embed(page.view.map, address)
-  else listen({ ...page, address, words: take, language })
+  else openWithButton({ ...page, address, count, size, words: take, language })
 }
 
-/** Without what belongs to this visitor: a token, a name, a language. */
+/** The address without the token, the name and the language of this visitor. */
 function addressOf (hash) {
   const url = new URL('.', document.baseURI)
   url.username = url.password = ''
@@ -30,12 +32,23 @@ function addressOf (hash) {
   return url.href
 }
 
-/** @param {import('./index.js').Given} given */
-function listen (given) {
-  const { button, notices, stage, view, written } = given
-  const open = shared(async () => (await import(await loadScript('take-script'))).mountTake(given))
-  // what the browser prints by itself has the date as well
-  addEventListener('beforeprint', () => { view.map.getContainer().dataset.date = written(stage.time) })
+/** The map is printed with its layer, its edition and its date. */
+function labelPrints ({ view: { map }, stage, written }, edition) {
+  const title = element('p', { class: 'print-title' })
+  map.getContainer().append(title)
+  const update = () => {
+    const { doc, time } = stage
+    title.textContent = [doc?.name ?? doc?.layer, edition(), written(time)].filter(Boolean).join(' · ')
+    map.eachLayer(layer => /** @type {any} */ (layer).gl?.redraw()) // the browser empties a canvas that it has shown
+  }
+  addEventListener('beforeprint', update)
+  matchMedia('print').addEventListener('change', update)
+}
+
+/** @param {import('./index.js').Page} page */
+function openWithButton (page) {
+  const { button, notices } = page
+  const open = shared(async () => (await import(await loadScript('take-script'))).mountTake(page))
   button.setAttribute('aria-label', take.title)
   button.title = take.title
   button.setAttribute('aria-expanded', 'false')
@@ -54,7 +67,7 @@ function listen (given) {
   })
 }
 
-/** A map alone, with a way to the whole page. A page that is scrolled past it does not zoom it. */
+/** A map alone, with a link to the whole page. A page that is scrolled past it does not zoom it. */
 function embed (map, address) {
   const link = element('a', { href: address(), target: '_blank', rel: 'noopener' }, take.openMap)
   for (const event of ['pointerdown', 'focus', 'click']) link.addEventListener(event, () => { link.href = address() })

@@ -1,4 +1,4 @@
-// What can go wrong here, each with a code; the words for it, with what to do, are those of the page.
+// Errors of this dialog, each with a code. `problems` in the words of the page says what it means and what to do.
 
 export class TakeError extends Error {
   /** @param {string} code of `problems` in the words of the page @param {Record<string, any>} [details] */
@@ -9,13 +9,11 @@ export class TakeError extends Error {
   }
 }
 
-/** Errors after which a picture can be made without what did not load. */
-const LEAVES_OUT = new Set(['IMAGE', 'BASE_NOT_READABLE'])
-
-export const canLeaveOut = error => LEAVES_OUT.has(codeOf(error))
+/** Whether a picture can be made without the images that failed. */
+export const canLeaveOut = error => error.code === 'IMAGE'
 
 /**
- * What an error means to the user, and what helps.
+ * What an error means to the reader, and what to do.
  * @param {any} error @param {Pick<import('./index.js').Page, 'words' | 'written'>} page
  */
 export function problem (error, { words: { problems }, written }) {
@@ -29,7 +27,5 @@ export function problem (error, { words: { problems }, written }) {
 function codeOf (error) {
   if (error?.code && typeof error.code === 'string') return error.code
   if (error instanceof RangeError || error?.name === 'QuotaExceededError') return 'NO_ROOM'
-  if (error?.name === 'SecurityError') return 'BASE_NOT_READABLE' // images of another server cannot be read
-  if (error?.name === 'EncodingError' || error?.name === 'OperationError') return 'ENCODER'
-  return 'OTHER'
+  return ['EncodingError', 'OperationError'].includes(error?.name) ? 'ENCODER' : 'OTHER'
 }

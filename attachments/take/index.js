@@ -1,24 +1,85 @@
-// "Take it away": the map as an image, as a time-lapse, as a link, in other pages and programs. A bundle of its own,
-// which the page loads when its button is pressed: entry.js.
-import { numbersIn } from './numbers.js'
-import { TakePanel } from './panel.js'
+// The dialog "Take it away": the map as an image, as a time-lapse or as a link. It is a bundle of its own, which the
+// page loads when its button is pressed (entry.js).
+import { soon } from '../dom.js'
+import { html, render, useEffect, useReducer, useState } from '../html.js'
+import { Choices } from '../parts.js'
+import { ImageTab } from './image-tab.js'
+import { LinkTab } from './link-tab.js'
+import { TimelapseTab } from './timelapse-tab.js'
+
+const NAME = 'take' // of the card and of its notices
+const SETTLE = 300 // milliseconds after a change of the map until it is drawn again
+const STAGE_EVENTS = 'time range compare split stack layerload changes'
+const TABS = { image: ImageTab, timelapse: TimelapseTab, link: LinkTab }
 
 /**
- * What the page gives.
- * @typedef {object} Given
- * @property {HTMLElement} button that opens and closes it
- * @property {import('../stage.js').Stage} stage its `clock` is the one that a time-lapse steps over; `time`, `range`,
- *   `doc` and `comparison` are read, `time range compare split stack layerload changes` are listened to
+ * What the page gives to the dialog.
+ * @typedef {object} Page
+ * @property {HTMLElement} button opens and closes it
+ * @property {import('../stage.js').Stage} stage
  * @property {import('../map.js').MapView} view
  * @property {import('../notices.js').Notices} notices
  * @property {import('../cards.js').Cards} cards
  * @property {() => string} address of the page with all that is shown
  * @property {(time: string | null) => string} written a time as the page writes it
+ * @property {(value: number) => string} count a number as the page writes it
+ * @property {(bytes: number) => string} size a number of bytes as the page writes it
  * @property {any} words `take` of the words of the page
  * @property {string} language
  *
- * @typedef {Given & {numbers: ReturnType<typeof numbersIn>}} Page
+ * @typedef {{page: Page, change: number}} TabProps change: a number that is another one when the map shows something
+ *   else
  */
 
-/** @param {Given} given */
-export const mountTake = given => new TakePanel({ ...given, numbers: numbersIn(given.language) })
+/** @param {Page} page */
+export function mountTake (page) {
+  const { button, cards, words } = page
+  /** @type {import('../cards.js').Card | null} */
+  let card = null
+  let tab = 'image'
+
+  function open () {
+    card = cards.open(NAME, words.title, end)
+    button.setAttribute('aria-expanded', 'true')
+    render(html`<${Take} page=${page} first=${tab} onTab=${name => { tab = name }} />`, card.body)
+    card.node.focus({ preventScroll: true })
+  }
+
+  function end () {
+    if (card) render(null, card.body)
+    card = null
+    button.setAttribute('aria-expanded', 'false')
+  }
+
+  return { toggle: () => card ? card.close() : open() }
+}
+
+/** first: the tab that is open at first */
+function Take ({ page, first, onTab }) {
+  const { words } = page
+  const [tab, setTab] = useState(first)
+  const change = useChanges(page)
+  const choose = name => {
+    onTab(name)
+    setTab(name)
+  }
+  const options = Object.keys(TABS).map(name => [name, words.tabs[name]])
+  return html`
+    <${Choices} label=${words.title} options=${options} value=${tab} onChoose=${choose} />
+    <${TABS[tab]} page=${page} change=${change} />`
+}
+
+/** Counts the changes of the map, each some time after it. @param {Page} page */
+function useChanges ({ stage, view: { map } }) {
+  const [change, count] = useReducer(number => number + 1, 0)
+  useEffect(() => {
+    const follow = soon(count, SETTLE)
+    map.on('moveend resize', follow)
+    stage.on(STAGE_EVENTS, follow)
+    return () => {
+      map.off('moveend resize', follow)
+      stage.off(STAGE_EVENTS, follow)
+    }
+  }, [])
+  return change
+}

@@ -1,170 +1,112 @@
-// The link to what is shown, with everything: to copy, to share, as a QR code; the same map in a frame of another page,
-// and in QGIS.
+// The link to the map as it is shown: to copy, to share, as a QR code; in a frame of another page, and in QGIS.
 import { generate } from 'lean-qr'
-import { element, svg } from '../../client/timeline/dom.js'
-import { button } from '../dom.js'
+import { element } from '../../client/timeline/dom.js'
+import { html, useAnswer, useMemo, useRef, useState } from '../html.js'
+import { Button, Fold, Hint } from '../parts.js'
 import { databaseUrl, template } from '../store.js'
-import { framing } from './framing.js'
-import { escaped, layerFile } from './qgis.js'
+import { frameCode, layerFile, readEmbedders } from './sharing.js'
 
 const QUIET = 4 // modules around a QR code that stay white
-const DOWNLOAD = 10000 // milliseconds until a download has surely begun
-const FRAME = { width: 800, height: 500 } // pixels, to begin with
+const DOWNLOAD = 10000 // milliseconds until a download has begun
 
-export class LinkTab {
-  #page
-  #link
-  #qr = element('div', { class: 'qr' })
-  #frame
-  #framing = element('p', { class: 'hint', role: 'status' })
-  #tiles
-  #qgis = element('p', { class: 'hint' })
-  #stop = new AbortController()
+/** It is drawn again when the map shows something else. @param {import('./index.js').TabProps} props */
+export function LinkTab ({ page }) {
+  const { address, words, written, stage: { doc, time } } = page
+  const link = address()
+  const title = [doc?.name ?? doc?.layer ?? document.title, time && written(time)].filter(Boolean).join(', ')
+  // QGIS does not follow the relative redirects that CouchDB answers with for a past time
+  const hidesPast = time !== null && databaseUrl() !== null
+  const tiles = doc ? new URL('.', document.baseURI).href + template(doc, hidesPast ? null : time) : ''
+  const copying = useCopy(link, words)
+  const share = () => navigator.share({ title, url: link }).catch(error => {
+    if (error.name !== 'AbortError') copying.copy()
+  })
+  return html`<div class="tab">
+    <${Copied} label=${words.link} ...${copying} />
+    ${'share' in navigator && html`<div class="acts"><${Button} onClick=${share}>${words.share}<//></div>`}
+    <${QrCode} text=${link} words=${words} />
+    <${Embedding} words=${words} link=${link} title=${title} />
+    <${Fold} head=${words.qgis}>
+      <${Hint}>${hidesPast ? words.qgisNewest : words.qgisHow}<//>
+      <${Copied} label=${words.tiles} ...${useCopy(tiles, words)} />
+      <div class="acts"><${Button} onClick=${() => saveLayer(doc, title, tiles)}>${words.qgisFile}<//></div>
+    <//>
+  </div>`
+}
 
-  /** @param {import('./index.js').Page} page */
-  constructor (page) {
-    const { words } = page
-    this.#page = page
-    this.#link = copied(words, words.link)
-    this.#frame = copied(words, words.frameCode)
-    this.#tiles = copied(words, words.tiles)
-    const isShared = typeof navigator.share === 'function'
-    const embed = element('details', { on: { toggle: () => { if (embed.open) this.#lookWhoMay() } } },
-      element('summary', null, words.embed), this.#framing, this.#frame.node)
-    this.node = element('div', { class: 'tab' },
-      this.#link.node,
-      isShared && element('div', { class: 'acts' }, button(words.share, () => this.#share(), { class: 'secondary' })),
-      this.#qr,
-      embed,
-      element('details', null, element('summary', null, words.qgis), this.#qgis, this.#tiles.node,
-        element('div', { class: 'acts' }, button(words.qgisFile, () => this.#saveLayer(), { class: 'secondary' }))))
-    this.update()
-  }
+function Embedding ({ words, link, title }) {
+  const [isOpen, setOpen] = useState(false)
+  const read = async signal => isOpen ? readEmbedders(link, signal).catch(() => null) : undefined
+  const origins = useAnswer(read, [isOpen])
+  return html`<${Fold} head=${words.embed} onToggle=${({ target }) => setOpen(target.open)}>
+    <p class="hint" role="status">${isOpen && embedWords(origins, words)}</p>
+    <${Copied} label=${words.frameCode} ...${useCopy(frameCode(link, title), words)} />
+  <//>`
+}
 
-  /** The map shows something else. */
-  update () {
-    const { address, words, stage: { doc } } = this.#page
-    const link = address()
-    if (link === this.#link.text) return
-    this.#link.text = link
-    this.#qr.replaceChildren(qrCode(link, words))
-    this.#frame.text = frameCode(link, this.#title)
-    this.#tiles.text = doc ? this.#template : ''
-    this.#qgis.textContent = this.#hidesPast ? words.qgisNewest : words.qgisHow
-  }
+/** @param {string[] | null | undefined} origins null: the server does not answer */
+function embedWords (origins, words) {
+  if (origins === undefined) return words.looking
+  if (origins === null) return words.embedUnknown
+  if (origins.includes('*')) return words.embedAll
+  return origins.length ? words.embedSome(origins.join(', ')) : words.embedNone
+}
 
-  /** @returns {boolean} nothing is under way here */
-  close () {
-    this.#stop.abort()
-    return false
-  }
-
-  get #title () {
-    const { stage: { doc, time }, written } = this.#page
-    return [doc?.name ?? doc?.layer ?? document.title, time && written(time)].filter(Boolean).join(', ')
-  }
-
-  /** QGIS does not follow the relative redirects that CouchDB answers with for a past time. */
-  get #hidesPast () {
-    return this.#page.stage.time !== null && databaseUrl() !== null
-  }
-
-  get #template () {
-    const { stage: { doc, time } } = this.#page
-    return new URL('.', document.baseURI).href + template(doc, this.#hidesPast ? null : time)
-  }
-
-  async #share () {
+/** A text that can be copied: what its field and its button need. */
+function useCopy (text, words) {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null))
+  const [result, setResult] = useState({ text: '', label: '' })
+  const copy = async () => {
     try {
-      await navigator.share({ title: this.#title, url: this.#link.text })
-    } catch (error) {
-      if (error.name !== 'AbortError') this.#link.copy()
+      await navigator.clipboard.writeText(text)
+      setResult({ text, label: words.copied })
+    } catch { // browsers allow it on https and localhost only
+      field.current?.select()
+      setResult({ text, label: words.selected })
     }
   }
-
-  async #lookWhoMay () {
-    const { words } = this.#page
-    this.#framing.textContent = words.looking
-    const { signal } = this.#stop
-    const origins = await framing(embedded(this.#link.text), signal).catch(() => null)
-    if (signal.aborted) return
-    this.#framing.textContent = origins === null
-      ? words.embedUnknown
-      : origins.includes('*') ? words.embedAll : origins.length ? words.embedSome(origins.join(', ')) : words.embedNone
-  }
-
-  #saveLayer () {
-    const { stage: { doc } } = this.#page
-    if (!doc) return
-    const address = URL.createObjectURL(
-      new Blob([layerFile(doc, this.#title, this.#template)], { type: 'application/xml' })
-    )
-    element('a', { href: address, download: `${doc.layer}.qlr` }).click()
-    setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD)
-  }
+  return { text, field, copy, action: result.text === text ? result.label : words.copy }
 }
 
-/** The address of the same view without the page around it. */
-function embedded (link) {
-  const url = new URL(link)
-  url.search = '?embed'
-  return url.href
+const Copied = ({ label, text, field, copy, action }) => html`<div class="copied">
+  <span aria-hidden="true">${label}</span>
+  <div>
+    <input ref=${field} type="text" readonly aria-label=${label} value=${text}
+      onFocus=${({ target }) => target.select()} />
+    <${Button} onClick=${copy}>${action}<//>
+  </div>
+</div>`
+
+function QrCode ({ text, words }) {
+  const code = useMemo(() => encode(text), [text])
+  if (!code) return html`<${Hint}>${words.qrTooLong}<//>`
+  const edge = code.size + 2 * QUIET
+  return html`<div class="qr">
+    <svg viewBox="${-QUIET} ${-QUIET} ${edge} ${edge}" role="img" aria-label=${words.qr} shape-rendering="crispEdges">
+      <rect x=${-QUIET} y=${-QUIET} width=${edge} height=${edge} fill="#fff" />
+      <path d=${code.path} fill="#000" />
+    </svg>
+  </div>`
 }
 
-function frameCode (link, title) {
-  const { width, height } = FRAME
-  return `<iframe src="${escaped(embedded(link))}" title="${escaped(title)}" width="${width}" height="${height}" ` +
-    'style="border: 0; max-width: 100%" loading="lazy" allowfullscreen></iframe>'
-}
-
-/** @returns {Node} */
-function qrCode (text, words) {
+/** @returns {{size: number, path: string} | null} null: the text is too long for one code */
+function encode (text) {
   let code
   try {
     code = generate(text)
-  } catch { // more than fits into one
-    return element('p', { class: 'hint' }, words.qrTooLong)
+  } catch {
+    return null
   }
   let path = ''
   for (let y = 0; y < code.size; y++) {
     for (let x = 0; x < code.size; x++) if (code.get(x, y)) path += `M${x} ${y}h1v1h-1z`
   }
-  const edge = code.size + 2 * QUIET
-  return svg('svg', {
-    viewBox: `${-QUIET} ${-QUIET} ${edge} ${edge}`, role: 'img', 'aria-label': words.qr, 'shape-rendering': 'crispEdges'
-  }, [
-    svg('rect', { x: -QUIET, y: -QUIET, width: edge, height: edge, fill: '#fff' }),
-    svg('path', { d: path, fill: '#000' })
-  ])
+  return { size: code.size, path }
 }
 
-/** A text with a button that copies it. */
-function copied (words, label) {
-  const field = element('input', {
-    type: 'text', readonly: true, 'aria-label': label, on: { focus: () => field.select() }
-  })
-  const copying = button(words.copy, copy, { class: 'secondary' })
-  async function copy () {
-    try {
-      await navigator.clipboard.writeText(field.value)
-      copying.textContent = words.copied
-    } catch { // not allowed outside https and localhost: it is selected instead
-      field.select()
-      copying.textContent = words.selected
-    }
-  }
-  return {
-    node: element(
-      'div',
-      { class: 'copied' },
-      element('span', { 'aria-hidden': 'true' }, label),
-      element('div', null, field, copying)
-    ),
-    copy,
-    get text () { return field.value },
-    set text (text) {
-      field.value = text
-      copying.textContent = words.copy
-    }
-  }
+function saveLayer (doc, title, tiles) {
+  if (!doc) return
+  const href = URL.createObjectURL(new Blob([layerFile(doc, title, tiles)], { type: 'application/xml' }))
+  element('a', { href, download: `${doc.layer}.qlr` }).click()
+  setTimeout(() => URL.revokeObjectURL(href), DOWNLOAD)
 }

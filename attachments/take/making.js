@@ -1,151 +1,112 @@
-// Makes a file: a button that begins and cancels, how far it is, and what came of it: the file, or what went wrong and
-// what to do.
-import { element } from '../../client/timeline/dom.js'
-import { button } from '../dom.js'
+// Makes a file: a button that begins and cancels, the progress, and the result: the file, or what went wrong and what
+// to do.
+import { html, useEffect, useRef, useState } from '../html.js'
+import { Button, Hint } from '../parts.js'
 import { canLeaveOut, problem } from './errors.js'
 
 /**
  * @typedef {{blob: Blob, name: string, missing: number}} Made missing: images that were left out
- * @typedef {(options: {signal: AbortSignal, lenient: boolean, onProgress: (done: number, all: number) => void}) =>
+ * @typedef {(options: {signal: AbortSignal, isLenient: boolean, onProgress: (done: number, all: number) => void}) =>
  *   Promise<Made>} Make
+ *
+ * State: what `is` there, and its details.
+ *   nothing     nothing was made yet, or it was printed
+ *   running     done, all: frames
+ *   made        blob, name, missing, address: of the file
+ *   failed      error; use: what was to be done with the file
+ *   cancelled
  */
 
-export class Making {
-  #page
-  #label
-  #make
-  /** @type {AbortController | null} */
-  #running = null
-  #address = ''
-  #parts
+/**
+ * @param {object} props
+ * @param {import('./index.js').Page} props.page
+ * @param {string} props.label of the button
+ * @param {string | null} props.refusal why nothing can be made, in words
+ * @param {Make} props.make
+ * @param {(isRunning: boolean) => void} props.onRun
+ * @param {(made: Made) => Promise<void>} [props.print]
+ */
+export function Making ({ page, label, refusal, make, onRun, print }) {
+  const { words, notices } = page
+  const [state, setState] = useState(/** @type {any} */ ({ is: 'nothing' }))
+  const running = useRef(/** @type {AbortController | null} */ (null))
+  const isRunning = state.is === 'running'
+  useEffect(() => () => URL.revokeObjectURL(state.address), [state.address])
+  useEffect(() => () => {
+    if (!running.current) return
+    running.current.abort()
+    notices.show('take', { text: words.cancelled, onClose: () => {} })
+  }, [])
 
-  /**
-   * @param {import('./index.js').Page} page
-   * @param {{label: string, make: Make, others?: HTMLElement[]}} options label: of the button; others: beside it
-   */
-  constructor (page, { label, make, others = [] }) {
-    const { words } = page
-    this.#page = page
-    this.#label = label
-    this.#make = make
-    this.#parts = {
-      start: button(label, () => this.#running ? this.cancel() : this.run(), { class: 'primary' }),
-      bar: element('progress', { max: 1, 'aria-label': words.progressLabel, hidden: true }),
-      status: element('p', { class: 'hint', role: 'status' }),
-      problem: element('div', { role: 'alert' }),
-      result: element('div', { class: 'acts' })
-    }
-    const { start, bar, status, problem: trouble, result } = this.#parts
-    this.node = element(
-      'div', { class: 'making' }, trouble, bar, status, result, element('div', { class: 'acts' }, start, ...others)
-    )
-  }
-
-  get isRunning () {
-    return this.#running !== null
-  }
-
-  /** @param {string | null} why it cannot begin; null: it can */
-  refuse (why) {
-    if (this.isRunning) return
-    this.#parts.start.setAttribute('aria-disabled', String(Boolean(why))) // a button that is disabled loses the focus
-    if (why) this.#parts.status.textContent = why
-    else if (this.#parts.start.dataset.refused) this.#parts.status.textContent = ''
-    this.#parts.start.dataset.refused = why ? 'true' : ''
-  }
-
-  /** @param {{lenient?: boolean, done?: (made: Made) => void | Promise<void>}} [options] done: what becomes of it */
-  async run ({ lenient = false, done = made => this.#offer(made) } = {}) {
-    if (this.#running || this.#parts.start.getAttribute('aria-disabled') === 'true') return
-    const { words } = this.#page
-    const { signal } = this.#running = new AbortController()
-    this.#begin()
+  /** @param {(made: Made) => any} use @param {boolean} [isLenient] */
+  async function run (use, isLenient = false) {
+    if (running.current || refusal) return
+    const { signal } = running.current = new AbortController()
+    const onProgress = (done, all) => setState({ is: 'running', done, all })
+    onProgress(0, 0)
+    onRun(true)
+    let next
     try {
-      const made = await this.#make({ signal, lenient, onProgress: (...at) => this.#progress(...at) })
+      const made = await make({ signal, isLenient, onProgress })
       signal.throwIfAborted()
-      this.#parts.status.textContent = ''
-      await done(made)
+      next = await use(made)
     } catch (error) {
-      if (signal.aborted) this.#parts.status.textContent = words.cancelled
-      else this.#fail(error, done)
-    } finally {
-      this.#running = null
-      this.#end()
+      next = signal.aborted ? { is: 'cancelled' } : { is: 'failed', error, use }
     }
+    running.current = null
+    onRun(false)
+    setState(next ?? { is: 'nothing' })
   }
 
-  cancel () {
-    this.#running?.abort()
-  }
+  const offer = made => ({ is: 'made', ...made, address: URL.createObjectURL(made.blob) })
+  return html`<div class="making">
+    <div role="alert">${state.is === 'failed' && html`<${Failure} page=${page} ...${state} run=${run} />`}</div>
+    ${isRunning && html`<progress max="1" aria-label=${words.progressLabel}
+      value=${state.done ? state.done / state.all : undefined} />`}
+    <p class="hint" role="status">${isRunning ? progressOf(state, words) : refusal ?? resultOf(state, page)}</p>
+    ${state.is === 'made' && html`<${Result} words=${words} ...${state} />`}
+    <div class="acts">
+      <${Button} kind=${isRunning ? 'secondary' : 'primary'} busy=${!isRunning && refusal !== null}
+        onClick=${() => isRunning ? running.current?.abort() : run(offer)}>
+        ${isRunning ? words.cancel : label}
+      <//>
+      ${print && html`<${Button} busy=${isRunning || refusal !== null} onClick=${() => run(print)}>${words.print}<//>`}
+    </div>
+  </div>`
+}
 
-  /** Lets go of the file. @returns {boolean} whether something was under way */
-  close () {
-    const wasRunning = this.isRunning
-    this.cancel()
-    this.#forget()
-    return wasRunning
-  }
+/** Of every tenth frame only: it is read aloud. */
+function progressOf ({ done, all }, words) {
+  return done ? words.progress({ done: done < 10 ? 1 : done - done % 10, all }) : words.working
+}
 
-  #begin () {
-    const { start, bar, status, problem: trouble } = this.#parts
-    this.#forget()
-    trouble.replaceChildren()
-    bar.removeAttribute('value')
-    bar.hidden = false
-    status.textContent = this.#page.words.working
-    start.textContent = this.#page.words.cancel
-    start.className = 'secondary'
-  }
+function resultOf ({ is, blob, missing }, { words, size }) {
+  if (is === 'cancelled') return words.cancelled
+  if (is !== 'made') return ''
+  return [words.done(size(blob.size)), missing && words.missing(missing)].filter(Boolean).join(' ')
+}
 
-  #end () {
-    const { start, bar } = this.#parts
-    bar.hidden = true
-    start.textContent = this.#label
-    start.className = 'primary'
-  }
+function Result ({ words, blob, name, address }) {
+  const [isShareable, setShareable] = useState(true)
+  const file = new File([blob], name, { type: blob.type })
+  const share = () => navigator.share({ files: [file] }).catch(error => {
+    if (error.name !== 'AbortError') setShareable(false)
+  })
+  return html`
+    ${!isShareable && html`<${Hint} role="status">${words.notShared}<//>`}
+    <div class="acts">
+      <a class="primary save" href=${address} download=${name}>${words.save}</a>
+      ${navigator.canShare?.({ files: [file] }) && html`<${Button} onClick=${share}>${words.share}<//>`}
+    </div>`
+}
 
-  #progress (done, all) {
-    this.#parts.bar.value = done / all
-    // not each of them: it is read aloud
-    if (done === 1 || done % 10 === 0) this.#parts.status.textContent = this.#page.words.progress({ done, all })
-  }
-
-  #offer ({ blob, name, missing }) {
-    const { words, numbers } = this.#page
-    this.#address = URL.createObjectURL(blob)
-    const file = new File([blob], name, { type: blob.type })
-    const size = numbers.bytes(blob.size)
-    this.#parts.status.textContent = [words.done(size), missing && words.missing(missing)].filter(Boolean).join(' ')
-    this.#parts.result.replaceChildren(
-      element('a', { class: 'primary save', href: this.#address, download: name }, words.save),
-      ...navigator.canShare?.({ files: [file] })
-        ? [button(words.share, () => this.#share(file), { class: 'secondary' })]
-        : []
-    )
-  }
-
-  async #share (file) {
-    try {
-      await navigator.share({ files: [file] })
-    } catch (error) {
-      if (error.name !== 'AbortError') this.#parts.status.textContent = this.#page.words.notShared
-    }
-  }
-
-  #fail (error, done) {
-    const { words } = this.#page
-    const text = problem(error, this.#page)
-    this.#parts.status.textContent = ''
-    this.#parts.problem.replaceChildren(element('div', { class: 'problem' },
-      element('p', null, text),
-      element('div', { class: 'acts' },
-        button(words.again, () => this.run({ done }), { class: 'secondary' }),
-        canLeaveOut(error) && button(words.without, () => this.run({ lenient: true, done }), { class: 'secondary' }))))
-  }
-
-  #forget () {
-    this.#parts.result.replaceChildren()
-    if (this.#address) URL.revokeObjectURL(this.#address)
-    this.#address = ''
-  }
+function Failure ({ page, error, use, run }) {
+  const { words } = page
+  return html`<div class="problem">
+    <p>${problem(error, page)}</p>
+    <div class="acts">
+      <${Button} onClick=${() => run(use)}>${words.again}<//>
+      ${canLeaveOut(error) && html`<${Button} onClick=${() => run(use, true)}>${words.without}<//>`}
+    </div>
+  </div>`
 }

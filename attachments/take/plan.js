@@ -1,12 +1,13 @@
-// What a time-lapse is made of, before any of it is drawn: which changes, how many frames, how long, about how large.
-// Pure.
+// The plan of a time-lapse, before any of it is drawn: which changes, how many frames, how long, about how large; and
+// the names of files.
 
 export const MAX_FRAMES = 600
-export const MOST_EDGE = 8192 // pixels: beyond it browsers draw nothing
-export const MOST_PIXELS = 33e6 // of an image
-export const MOST_FRAME_PIXELS = 4.2e6 // of a frame of a time-lapse
-export const LEAST_EDGE = 160 // pixels: less has no room for its date
-const [LEAST_RATE, MOST_RATE, BITS] = [0.5e6, 12e6, 0.5] // bits a second of a video; and for each pixel of a frame
+export const MAX_EDGE = 8192 // pixels: browsers draw no larger canvas
+export const MAX_PIXELS = 33e6 // of an image
+export const MAX_FRAME_PIXELS = 4.2e6 // of a frame of a time-lapse
+export const MIN_EDGE = 160 // pixels: the date does not fit into less
+const [MIN_RATE, MAX_RATE] = [0.5e6, 12e6] // bits a second of a video
+const BITS = 0.5 // of a video, for each pixel of a frame
 const HOLD = 2 // seconds that the last frame stays
 
 /**
@@ -18,7 +19,7 @@ const HOLD = 2 // seconds that the last frame stays
  */
 
 /**
- * The times of a time-lapse: every change, or within a range what was shown at its beginning, and every change since.
+ * The times of a time-lapse: every change, or the beginning of a range and every change in it.
  * @param {{time: string}[]} changes oldest first @param {{from: string, to: string} | null} [range]
  */
 export function timesOf (changes, range) {
@@ -39,23 +40,24 @@ export function planFrames (all, fps) {
 }
 
 /**
- * So many of a list, with its first and last, as evenly as can be.
- * @template T @param {T[]} list @param {number} most
+ * Evenly spread items of a list, with the first and the last one.
+ * @template T @param {T[]} list @param {number} count at most
  */
-export const spread = (list, most) => list.length <= most
-  ? list
-  : Array.from({ length: most }, (_, at) => list[Math.round(at * (list.length - 1) / (most - 1))])
+export function spread (list, count) {
+  if (list.length <= count) return list
+  return Array.from({ length: count }, (_, index) => list[Math.round(index * (list.length - 1) / (count - 1))])
+}
 
 /** Bits a second of a video. @param {{width: number, height: number}} size @param {number} fps */
 export const bitrateOf = ({ width, height }, fps) =>
-  Math.round(Math.min(Math.max(BITS * width * height * fps, LEAST_RATE), MOST_RATE))
+  Math.round(Math.min(Math.max(BITS * width * height * fps, MIN_RATE), MAX_RATE))
 
 /**
  * About how many bytes a time-lapse takes.
  * @param {'gif' | 'mp4' | 'webm'} format @param {Plan} plan
  * @param {{width: number, height: number}} size
- * @param {{fps: number, perPixel: number, changes: {time: string, tiles: number}[], tiles: number}} known
- *   perPixel: bytes of a pixel of one frame; tiles: in the picture; changes: how many of these change when
+ * @param {{fps: number, perPixel: number, changes: {time: string, tiles: number}[], tiles: number}} picture
+ *   perPixel: bytes of a frame for each pixel; tiles: in the picture; changes: how many of them change at which time
  */
 export function estimate (format, plan, size, { fps, perPixel, changes, tiles }) {
   if (format !== 'gif') return Math.round(bitrateOf(size, fps) / 8 * plan.seconds)
@@ -66,7 +68,13 @@ export function estimate (format, plan, size, { fps, perPixel, changes, tiles })
 }
 
 /**
- * A video's edges are even numbers of pixels.
+ * Edges of a video are even numbers of pixels.
  * @template {{width: number, height: number}} T @param {T} size @returns {T}
  */
 export const even = size => ({ ...size, width: size.width - size.width % 2, height: size.height - size.height % 2 })
+
+/** `daylight-2024-06-20T1400.png` @param {string} layer @param {(string | null)[]} times @param {string} extension */
+export const fileName = (layer, times, extension) =>
+  `${[layer, ...times.filter(time => time !== null).map(brief)].join('-')}.${extension}`
+
+const brief = time => time.replace(/T00:00:00Z$/, '').replace(/(:00)?Z$/, '').replaceAll(':', '')

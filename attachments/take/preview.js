@@ -1,56 +1,73 @@
-// What will be taken, small; while it is made, what is drawn.
-import { element } from '../../client/timeline/dom.js'
-import { writeCaption } from './caption.js'
+// The picture that the tabs make, drawn small. The same snapshot is drawn large when the button is pressed, so a layer
+// that cannot be drawn is reported before that.
+import { html, useAnswer, useRef } from '../html.js'
+import { Hint } from '../parts.js'
 import { problem } from './errors.js'
-import { previewSize } from './size.js'
+import { previewSize, sizeProblem } from './size.js'
 import { Snapshot, newContext } from './snapshot.js'
 
-export class Preview {
-  node = element('div', { class: 'preview' })
-  #page
-  #looking = new AbortController()
+/**
+ * @typedef {object} Picture
+ * @property {Snapshot} snapshot
+ * @property {string | null} time of the clock
+ * @property {HTMLCanvasElement} canvas
+ * @property {{time: string, tiles: number}[]} changes
+ */
 
-  /** @param {import('./index.js').Page} page */
-  constructor (page) {
-    this.#page = page
-  }
-
-  /**
-   * Draws the map as it is now. What does not load is left out: it is told of when the picture is made.
-   * @param {import('./parts.js').Size} size of the picture
-   * @returns {Promise<{canvas: HTMLCanvasElement, changes: {time: string, tiles: number}[], tiles: number} | null>}
-   *   null: another one was asked for meanwhile, or there is nothing to draw, which it says
-   */
-  async draw (size) {
-    this.stop()
-    const { signal } = this.#looking = new AbortController()
-    const { stage, written } = this.#page
-    let snapshot
+/**
+ * The picture of what the map shows.
+ * @param {import('./index.js').Page} page
+ * @param {import('./size.js').Choice} choice
+ * @param {{change: number, maxPixels: number, isHeld: boolean}} options isHeld: the picture stays the same for now
+ * @returns {{picture: Picture | undefined, refusal: string | null}} refusal: why nothing can be made, in words
+ */
+export function usePicture (page, choice, { change, maxPixels, isHeld }) {
+  const { words } = page
+  const { size } = choice
+  const wrong = sizeProblem(size, maxPixels, words)
+  const key = useRef('')
+  if (!isHeld) key.current = wrong ? '' : [size.width / size.scale, size.height / size.scale, change].join(' ')
+  const answer = useAnswer(async signal => {
+    const { current } = key
+    if (!current) return { key: current }
     try {
-      const { time } = stage
-      snapshot = new Snapshot(this.#page, previewSize(size))
-      await snapshot.read({ signal, lenient: true })
-      const context = newContext(snapshot.size)
-      snapshot.paint(context, await snapshot.load(time, { signal, lenient: true }))
-      writeCaption(context, snapshot.caption(time), { scale: snapshot.size.scale, written })
-      this.show(context.canvas)
-      return { canvas: context.canvas, changes: snapshot.changes(), tiles: snapshot.tiles }
+      return { key: current, picture: await draw(page, size, signal) }
     } catch (error) {
-      if (!signal.aborted) this.node.replaceChildren(element('p', { class: 'hint' }, problem(error, this.#page)))
-      return null
-    } finally {
-      snapshot?.close()
+      return { key: current, error }
     }
-  }
+  }, [key.current])
+  const isCurrent = answer?.key === key.current
+  return { picture: answer?.picture, refusal: wrong ?? refusalOf(isCurrent && answer, size, page) }
+}
 
-  /** @param {HTMLCanvasElement} canvas that is drawn on */
-  show (canvas) {
+function refusalOf (answer, { width, height }, page) {
+  if (!answer) return page.words.looking
+  if (answer.error) return problem(answer.error, page)
+  return Math.max(width, height) > answer.picture.snapshot.maxEdge
+    ? page.words.problems.TOO_LARGE({ width, height })
+    : null
+}
+
+/** Images that do not load are left out here. @returns {Promise<Picture>} */
+async function draw (page, size, signal) {
+  const { time } = page.stage
+  const snapshot = new Snapshot(page, size, signal)
+  await snapshot.ready(signal)
+  await snapshot.load(time, { signal, isLenient: true })
+  const context = newContext(previewSize(size))
+  snapshot.paint(context, time)
+  return { snapshot, time, canvas: context.canvas, changes: snapshot.changes() }
+}
+
+/** canvas: the one that is shown instead of the picture, while it is drawn on */
+export function Preview ({ page, picture, canvas = picture?.canvas }) {
+  const show = node => {
+    if (!node || node.firstChild === canvas) return
     canvas.setAttribute('role', 'img')
-    canvas.setAttribute('aria-label', this.#page.words.preview)
-    this.node.replaceChildren(canvas)
+    canvas.setAttribute('aria-label', page.words.preview)
+    node.replaceChildren(canvas)
   }
-
-  stop () {
-    this.#looking.abort()
-  }
+  return html`
+    ${canvas && html`<div class="preview" ref=${show}></div>`}
+    ${picture?.snapshot.omitted.map(error => html`<${Hint}>${problem(error, page)}<//>`)}`
 }

@@ -1,90 +1,62 @@
 // How large a picture is. Its middle is that of the map, and everything in it is as large as on the screen.
-import { element } from '../../client/timeline/dom.js'
-import { LEAST_EDGE, MOST_EDGE } from './plan.js'
+import { html, useState } from '../html.js'
+import { Select } from '../parts.js'
+import { MAX_EDGE, MIN_EDGE } from './plan.js'
 
-const SMALL = 640 // pixels of the longer edge
-const PREVIEW = 640 // the same of a preview
+const SMALL = 640 // pixels of the longer edge, also of a preview
 const PRESETS = { square: [1080, 1080], wide: [1920, 1080], upright: [1080, 1920] }
+const NAMES = ['screen', 'small', ...Object.keys(PRESETS), 'own']
 
-/** @typedef {import('./parts.js').Size} Size */
+/**
+ * @typedef {import('./snapshot.js').Size} Size
+ * @typedef {{size: Size, name: string, edges: number[], choose: (choice: {name?: string, edges?: number[]}) => void}}
+ *   Choice edges: width and height that were typed
+ */
 
-export class SizePicker {
-  #words
-  #map
-  #mostPixels
-  #select
-  #options
-  #own
+/** @param {L.Map} map @param {string} first name of the size to begin with @returns {Choice} */
+export function useSize (map, first) {
+  const [choice, setChoice] = useState({ name: first, edges: [1200, 630] })
+  const choose = changed => setChoice({ ...choice, ...changed })
+  return { ...choice, choose, size: sizeOf(choice.name, choice.edges, map) }
+}
 
-  /**
-   * @param {{words: any, map: L.Map, mostPixels: number, size?: string, onChange: () => void}} options
-   *   size: the one to begin with
-   */
-  constructor ({ words, map, mostPixels, size = 'screen', onChange }) {
-    this.#words = words
-    this.#map = map
-    this.#mostPixels = mostPixels
-    const names = ['screen', 'small', ...Object.keys(PRESETS), 'own']
-    this.#options = names.map(name => element('option', { value: name, selected: name === size }))
-    const changed = () => {
-      this.refresh()
-      onChange()
-    }
-    this.#select = element('select', { on: { change: changed } }, ...this.#options)
-    const edge = (name, value) => element('input', {
-      type: 'number',
-      inputmode: 'numeric',
-      min: LEAST_EDGE,
-      max: MOST_EDGE,
-      value,
-      'aria-label': words[name],
-      on: { change: changed }
-    })
-    const [width, height] = [edge('width', 1200), edge('height', 630)]
-    this.#own = {
-      width,
-      height,
-      node: element(
-        'div', { class: 'edges', hidden: true }, width, element('span', { 'aria-hidden': 'true' }, '×'), height
-      )
-    }
-    this.node = element(
-      'div', { class: 'size' }, element('label', null, element('span', null, words.size), this.#select), this.#own.node
-    )
-    this.refresh()
+/** A list with its label. */
+export const Field = ({ label, ...select }) => html`<label><span>${label}</span><${Select} ...${select} /></label>`
+
+/** @param {{words: any, map: L.Map, choice: Choice}} props */
+export function SizePicker ({ words, map, choice: { name, edges, choose } }) {
+  const textOf = each => {
+    const size = sizeOf(each, edges, map)
+    return each === 'own' ? words.sizes.own : `${words.sizes[each]}: ${size.width} × ${size.height}`
   }
+  const [width, height] = edges
+  const edge = (label, value, edgesWith) => html`<input type="number" inputmode="numeric"
+    min=${MIN_EDGE} max=${MAX_EDGE} aria-label=${label} defaultValue=${value}
+    onChange=${({ target }) => choose({ edges: edgesWith(Number(target.value)) })} />`
+  return html`
+    <${Field} label=${words.size} value=${name} onChange=${chosen => choose({ name: chosen })}
+      options=${NAMES.map(each => [each, textOf(each)])} />
+    ${name === 'own' && html`<div class="edges">
+      ${edge(words.width, width, typed => [typed, height])}
+      <span aria-hidden="true">×</span>
+      ${edge(words.height, height, typed => [width, typed])}
+    </div>`}`
+}
 
-  /** @returns {Size} */
-  get value () {
-    return this.#sizeOf(this.#select.value)
-  }
+/** What is wrong with a size, in words. @param {Size} size @returns {string | null} */
+export function sizeProblem ({ width, height }, maxPixels, words) {
+  const isRight = edge => Number.isInteger(edge) && edge >= MIN_EDGE && edge <= MAX_EDGE
+  if (![width, height].every(isRight)) return words.badSize({ least: String(MIN_EDGE), most: String(MAX_EDGE) })
+  return width * height > maxPixels ? words.tooManyPixels(maxPixels / 1e6) : null
+}
 
-  /** What is wrong with it, in words. @returns {string | null} */
-  get problem () {
-    const edges = [this.value.width, this.value.height]
-    const isRight = edges.every(edge => Number.isInteger(edge) && edge >= LEAST_EDGE && edge <= MOST_EDGE)
-    if (!isRight) return this.#words.badSize({ least: String(LEAST_EDGE), most: String(MOST_EDGE) }) // as one types it
-    return edges[0] * edges[1] > this.#mostPixels ? this.#words.tooManyPixels(this.#mostPixels / 1e6) : null
-  }
-
-  /** Says again how large each is: the map may have another size now. */
-  refresh () {
-    this.#own.node.hidden = this.#select.value !== 'own'
-    for (const option of this.#options) {
-      const { width, height } = this.#sizeOf(option.value)
-      const name = this.#words.sizes[option.value]
-      option.textContent = option.value === 'own' ? name : `${name}: ${width} × ${height}`
-    }
-  }
-
-  /** @returns {Size} */
-  #sizeOf (name) {
-    const { x: width, y: height } = this.#map.getSize()
-    const scale = devicePixelRatio || 1
-    if (name === 'own') return { width: Number(this.#own.width.value), height: Number(this.#own.height.value), scale }
-    if (Object.hasOwn(PRESETS, name)) return { width: PRESETS[name][0], height: PRESETS[name][1], scale }
-    return scaled({ width, height, scale: 1 }, name === 'small' ? Math.min(1, SMALL / Math.max(width, height)) : scale)
-  }
+/** @returns {Size} */
+function sizeOf (name, edges, map) {
+  const { x: width, y: height } = map.getSize()
+  const scale = devicePixelRatio || 1
+  const [presetWidth, presetHeight] = name === 'own' ? edges : PRESETS[name] ?? []
+  if (presetWidth !== undefined) return { width: presetWidth, height: presetHeight, scale }
+  return scaled({ width, height, scale: 1 }, name === 'small' ? Math.min(1, SMALL / Math.max(width, height)) : scale)
 }
 
 /** The same picture, larger or smaller. @param {Size} size @param {number} factor @returns {Size} */
@@ -94,4 +66,4 @@ function scaled ({ width, height, scale }, factor) {
 }
 
 /** @param {Size} size */
-export const previewSize = size => scaled(size, Math.min(1, PREVIEW / Math.max(size.width, size.height)))
+export const previewSize = size => scaled(size, Math.min(1, SMALL / Math.max(size.width, size.height)))

@@ -1,25 +1,25 @@
-// What the map shows, so that it can be drawn elsewhere: its layers of tiles in their order, each with its opacity and
-// the part of the map that it is cut to; in a comparison on two maps, both. It is taken once: whatever happens to the
-// map afterwards, the same place and layers are drawn, as of any time. The clock of the page stays where it is.
+// A picture of what the map shows: its layers of tiles in their order, each with its opacity and the part of the map
+// that it is cut to; in a comparison on two maps, both. It is drawn from a second map, which is not shown: as large as
+// the picture, at the same place, with copies of the layers. So the map of the page and its clock stay as they are, and
+// a snapshot stays the same whatever happens to that map.
 //
-//   const snapshot = new Snapshot(page, { width, height, scale })
-//   await snapshot.read({ signal })
-//   snapshot.paint(context, await snapshot.load(time, { signal }))
-//   snapshot.close()
+//   const snapshot = new Snapshot(page, { width, height, scale }, signal)
+//   await snapshot.ready()
+//   await snapshot.load(time, { signal })
+//   snapshot.paint(context)
 import L from 'leaflet'
 import { raceAbort } from '../../core/promises.js'
+import { element } from '../../client/timeline/dom.js'
 import { uniteChanges } from '../../client/timeline/steps.js'
+import { writeCaption } from './caption.js'
 import { TakeError } from './errors.js'
-import { Images } from './images.js'
-import { HistoryPart, PlainPart } from './parts.js'
+import { copyOf } from './layers.js'
 
 /**
- * @typedef {import('./parts.js').Size} Size
- * @typedef {{part: HistoryPart | PlainPart, draws: (import('./parts.js').Draw & {bitmap?: any})[]}} Drawn
- * @typedef {{time: string | null, drawn: Drawn[], missing: number}} Picture all that is to be painted; missing: images
- *   that were left out
+ * @typedef {{width: number, height: number, scale: number}} Size pixels, and how many of them one of the page is
  * @typedef {{dates: {left: number, top: number, time: string | null, names: string[]}[], attribution: string}} Caption
  *   left, top: of the part that a date belongs to, shares of the picture
+ * @typedef {{map: L.Map, box: import('./layers.js').Box, copies: any[]}} HiddenMap
  */
 
 const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
@@ -27,113 +27,168 @@ const WHOLE = { left: 0, top: 0, right: 1, bottom: 1 }
 const DIVIDER = [[5, '#0c1f2a4d'], [3, '#fff']] // pixels of the page and colours, as that of CompareControl
 
 export class Snapshot {
-  #images = new Images()
-  #parts
+  /** @type {HiddenMap[]} */
+  #maps = []
+  #page
+  #size
   #background
   #chosen
   /** @type {any} the layer that the chosen one is compared with */
   #compared
   #isFading
+  /** the layers that cannot be drawn, and why @type {TakeError[]} */
+  omitted = []
 
-  /** @param {Pick<import('./index.js').Page, 'view' | 'stage'>} page @param {Size} size */
-  constructor ({ view: { map }, stage: { clock, comparison, layer: chosen } }, size) {
+  /** @param {import('./index.js').Page} page @param {Size} size @param {AbortSignal} signal closes it */
+  constructor (page, size, signal) {
+    const { view: { map }, stage: { comparison, layer: chosen } } = page
     const { control, isFading } = comparison
     const isHidden = isFading && control?.getSplit() === 0
-    this.size = size
+    this.#page = page
+    this.#size = { width: size.width / size.scale, height: size.height / size.scale }
     this.#background = backgroundOf(map)
     this.#chosen = chosen
     this.#compared = control && !isHidden ? comparison.layer : null
     this.#isFading = isFading
-    this.#parts = viewsOf(map, control?.getSideMap() ?? null, size).flatMap(view => layersOf(view.map)
-      .map(layer => isHistory(layer) ? new HistoryPart(layer, view, size, clock) : new PlainPart(layer, view, size)))
-      .filter(({ box }) => box.right > box.left)
-    if (!this.#parts.length) throw new TakeError('NOTHING')
+    signal.addEventListener('abort', () => this.#close(), { once: true })
+    try {
+      for (const view of viewsOf(map, control?.getSideMap() ?? null, size)) this.#maps.push(this.#copy(view))
+      if (!this.#copies.length) throw this.omitted[0] ?? new TakeError('NOTHING')
+    } catch (error) {
+      this.#close()
+      throw error
+    }
   }
 
-  /**
-   * Learns what there is to draw.
-   * @param {{signal: AbortSignal, lenient?: boolean}} options lenient: a layer that cannot be read is left out
-   */
-  async read ({ signal, lenient }) {
-    await raceAbort(Promise.all(this.#parts.map(part => part.read(signal, { lenient }))), signal)
-  }
-
-  get #moving () {
-    return this.#parts.filter(part => part instanceof HistoryPart && part.moves)
+  /** Loads what does not change with the time. @param {AbortSignal} signal */
+  async ready (signal) {
+    await Promise.all(this.#copies.map(copy => copy.ready(signal)))
+    for (const { isForbidden, title } of this.#copies) {
+      if (isForbidden) this.omitted.push(new TakeError('BASE_NOT_READABLE', { title: title && ` (${title})` }))
+    }
   }
 
   /** When the picture changes with the clock, oldest first. */
   changes () {
-    return uniteChanges(this.#moving.map(part => part.changes())).changes
+    return uniteChanges(this.#moving.map(({ copy }) => copy.changes())).changes
   }
 
   /** How many tiles change with the clock. */
   get tiles () {
-    return this.#moving.reduce((sum, { tiles }) => sum + tiles.length, 0)
+    return this.#moving.reduce((sum, { copy }) => sum + (copy.changesByTile()?.length ?? 0), 0)
+  }
+
+  /** Pixels of the longest edge that can be drawn. */
+  get maxEdge () {
+    return Math.min(...this.#copies.map(({ maxEdge = Infinity }) => maxEdge))
   }
 
   /**
-   * The images of a time, decoded.
+   * Loads what is shown at a time.
    * @param {string | null} time
-   * @param {{signal: AbortSignal, next?: string | null, lenient?: boolean}} options next: the time after it, whose
-   *   images begin to load; lenient: images that do not load are left out
-   * @returns {Promise<Picture>}
+   * @param {{signal: AbortSignal, next?: string | null, isLenient?: boolean}} options next: the time after it, which
+   *   begins to load; isLenient: images that do not load are left out
+   * @returns {Promise<number>} images that were left out
    */
-  async load (time, { signal, next, lenient = false }) {
-    this.#images.begin()
-    const drawn = this.#parts.map(part => ({ part, draws: part.at(time, this.#images) }))
-    if (next !== undefined) for (const part of this.#parts) part.at(next, this.#images)
-    this.#images.forget()
-    const draws = drawn.flatMap(one => one.draws)
-    const results = await raceAbort(Promise.allSettled(draws.map(({ image }) => image)), signal)
-    const failed = results.filter(({ status }) => status === 'rejected')
-    if (failed.length && !lenient) {
-      throw new TakeError('IMAGE', { time, count: failed.length, why: /** @type {any} */ (failed[0]).reason?.message })
-    }
-    draws.forEach((draw, at) => { draw.bitmap = /** @type {any} */ (results[at]).value ?? null })
-    return { time, drawn, missing: failed.length }
+  async load (time, { signal, next, isLenient = false }) {
+    const loads = this.#copies.map(copy => copy.load(time, signal, next))
+    const counts = await raceAbort(Promise.all(loads), signal)
+    const missing = counts.reduce((sum, count) => sum + count, 0)
+    if (missing && !isLenient) throw new TakeError('IMAGE', { time })
+    return missing
   }
 
-  /** @param {CanvasRenderingContext2D} context of a canvas of this size @param {Picture} picture just loaded */
-  paint (context, { drawn }) {
-    const { width, height } = this.size
+  /** Paints what was loaded last, as large as the canvas, with the date and the sources. @returns {Caption} */
+  paint (context, time) {
+    const { width, height } = context.canvas
+    const scale = width / this.#size.width
     context.globalAlpha = 1
     context.imageSmoothingQuality = 'medium'
     context.fillStyle = this.#background
     context.fillRect(0, 0, width, height)
-    for (const { part: { opacity, box }, draws } of drawn) {
-      context.save()
-      context.globalAlpha = opacity
-      context.beginPath()
-      context.rect(box.left * width, box.top * height, (box.right - box.left) * width, (box.bottom - box.top) * height)
-      context.clip()
-      for (const draw of draws) if (draw.bitmap) paintTile(context, draw)
-      context.restore()
+    for (const { map, box, copies } of this.#maps) {
+      const { x, y } = map.getSize()
+      const left = (box.left + box.right) / 2 * width - x / 2 * scale
+      const top = (box.top + box.bottom) / 2 * height - y / 2 * scale
+      for (const copy of copies) paintCopy(context, copy, { left, top, scale })
     }
-    this.#paintDividers(context)
+    this.#paintDividers(context, scale)
+    const caption = this.#caption(time)
+    writeCaption(context, caption, { scale, written: this.#page.written })
+    return caption
+  }
+
+  get #copies () {
+    return this.#maps.flatMap(({ copies }) => copies)
+  }
+
+  get #moving () {
+    return this.#copies.filter(({ isOnClock }) => isOnClock)
+  }
+
+  /** @returns {HiddenMap} */
+  #copy ({ map, box, center }) {
+    const { stage } = this.#page
+    const node = element('div', { class: 'take-map', inert: true, 'aria-hidden': 'true' })
+    node.style.width = `${Math.ceil((box.right - box.left) * this.#size.width)}px`
+    node.style.height = `${Math.ceil((box.bottom - box.top) * this.#size.height)}px`
+    document.body.append(node)
+    const hidden = L.map(node, {
+      crs: map.options.crs,
+      zoomSnap: 0,
+      zoomControl: false,
+      attributionControl: false,
+      keyboard: false,
+      trackResize: false,
+      zoomAnimation: false,
+      fadeAnimation: false
+    }).setView(center, map.getZoom())
+    const copies = this.#layersOf(map).map(layer => copyOf(layer, stage, this.#boxOf(layer, box)))
+      .filter(copy => copy.box.right > copy.box.left)
+    for (const { copy } of copies) copy.addTo(hidden)
+    return { map: hidden, box, copies }
+  }
+
+  /** The layers of tiles that are to be seen, the lowest first. */
+  #layersOf (map) {
+    /** @type {any[]} */
+    const layers = []
+    map.eachLayer(layer => {
+      const link = layer.history ?? layer._link
+      if (!(link ?? layer._url) || !layer.getContainer() || layer.options.opacity === 0) return
+      if (link?.isReady === false) throw new TakeError('NOT_READY')
+      if (link?.doc?.format === 'pbf' && !layer.gl) this.omitted.push(new TakeError('NO_WEBGL', { title: layer.title }))
+      else layers.push(layer)
+    })
+    return layers.sort((a, b) => (a.options.zIndex ?? 1) - (b.options.zIndex ?? 1))
+  }
+
+  /** The part of a picture in which a layer is seen: the handle of a comparison cuts it in the width. */
+  #boxOf (layer, box) {
+    const { control, mode, layer: left } = this.#page.stage.comparison
+    if (!control || mode !== 'swipe') return box
+    const split = control.getSplit()
+    if (layer === left) return { ...box, right: split }
+    return layer === this.#page.stage.layer ? { ...box, left: split } : box
   }
 
   /** Between the two sides of a comparison. */
-  #paintDividers (context) {
-    const { width, height, scale } = this.size
+  #paintDividers (context, scale) {
+    const { width, height } = context.canvas
     const isInside = share => share > 0 && share < 1
-    const [lefts, tops] = ['left', 'top'].map(edge =>
-      new Set(this.#parts.map(({ box }) => box[edge]).filter(isInside)))
+    const edges = side => new Set(this.#copies.map(({ box }) => box[side]).filter(isInside))
     for (const [thick, colour] of DIVIDER) {
       context.fillStyle = colour
-      for (const left of lefts) context.fillRect(left * width - thick * scale / 2, 0, thick * scale, height)
-      for (const top of tops) context.fillRect(0, top * height - thick * scale / 2, width, thick * scale)
+      for (const left of edges('left')) context.fillRect(left * width - thick * scale / 2, 0, thick * scale, height)
+      for (const top of edges('top')) context.fillRect(0, top * height - thick * scale / 2, width, thick * scale)
     }
   }
 
-  /** What is to be written on a picture: the date of each side, and the sources. @param {string | null} time */
-  caption (time) {
-    /** @type {Caption['dates']} */
+  /** The date of each side, and the sources. @param {string | null} time @returns {Caption} */
+  #caption (time) {
     const dates = []
-    const compared = /** @type {HistoryPart | undefined} */ (this.#parts.find(({ layer }) => layer === this.#compared))
-    if (compared) {
-      dates.push({ ...compared.box, time: compared.time ?? compared.newest, names: [compared.title] })
-    }
+    const compared = this.#copies.find(({ layer }) => layer === this.#compared)
+    if (compared) dates.push({ ...compared.box, time: compared.time ?? compared.newest, names: [compared.title] })
     const moving = this.#moving
     const main = moving.find(({ layer }) => layer === this.#chosen) ?? moving[0]
     if (main) { // a base map has no date
@@ -142,43 +197,27 @@ export class Snapshot {
       dates.push({ left, top: main.box.top, time: time ?? main.newest, names })
     }
     const [sources, titles] = ['attribution', 'title'].map(field =>
-      new Set(this.#parts.map(part => part[field]).filter(Boolean)))
+      new Set(this.#copies.map(copy => copy[field]).filter(Boolean)))
     return { dates, attribution: [...sources.size ? sources : titles].join(' · ') }
   }
 
-  close () {
-    this.#images.close()
+  #close () {
+    for (const copy of this.#copies) copy.close()
+    for (const { map } of this.#maps.splice(0)) {
+      map.getContainer().remove()
+      map.remove()
+    }
   }
 }
 
-const isHistory = layer => Boolean(layer.history?.source.versions)
-
 /** The maps of a picture: one, or two beside each other, or above where it is higher than wide. */
 function viewsOf (map, sideMap, { width, height }) {
-  if (!sideMap) return [{ map, center: map.getCenter(), box: WHOLE }]
+  if (!sideMap) return [{ map, box: WHOLE, center: map.getCenter() }]
   const [first, second] = height > width
     ? [{ ...WHOLE, bottom: 0.5 }, { ...WHOLE, top: 0.5 }]
     : [{ ...WHOLE, right: 0.5 }, { ...WHOLE, left: 0.5 }]
-  const center = sideMap.getCenter()
-  return [{ map: sideMap, center, box: first }, { map, center, box: second }]
-}
-
-/** The layers of tiles that are to be seen, the lowest first. */
-function layersOf (map) {
-  /** @type {any[]} */
-  const layers = []
-  map.eachLayer(layer => {
-    if (!(layer instanceof L.GridLayer) || !layer.getContainer()) return
-    const any = /** @type {any} */ (layer)
-    if ((any.history ?? any._link)?.isReady === false) throw new TakeError('NOT_READY')
-    const isOfImages = (any.history ?? any._link)?.doc?.format !== 'pbf'
-    const isSeen = any._tileZoom !== undefined && (any.options.opacity ?? 1) > 0 && isOfImages
-    if (isSeen && (isHistory(any) || any.getTileUrl)) layers.push(any)
-  })
-  const level = node => Number(getComputedStyle(node).zIndex) || 0
-  return layers.sort((a, b) => level(a.getPane()) - level(b.getPane()) ||
-    level(a.getContainer()) - level(b.getContainer()) ||
-    (a.getContainer().compareDocumentPosition(b.getContainer()) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1))
+  const center = sideMap.getCenter() // that of the map is below the divider
+  return [{ map: sideMap, box: first, center }, { map, box: second, center }]
 }
 
 function backgroundOf (map) {
@@ -186,9 +225,16 @@ function backgroundOf (map) {
   return /^rgba\(.*, 0\)$|^transparent$/.test(backgroundColor) ? '#fff' : backgroundColor
 }
 
-function paintTile (context, { bitmap, up, dx, dy, left, top, width, height }) {
-  const [across, down] = [bitmap.width / 2 ** up, bitmap.height / 2 ** up]
-  context.drawImage(bitmap, dx * across, dy * down, across, down, left, top, width, height)
+function paintCopy (context, copy, place) {
+  const { width, height } = context.canvas
+  const { opacity, box: { left, top, right, bottom } } = copy
+  context.save()
+  context.globalAlpha = opacity
+  context.beginPath()
+  context.rect(left * width, top * height, (right - left) * width, (bottom - top) * height)
+  context.clip()
+  copy.paint(context, place)
+  context.restore()
 }
 
 /**

@@ -1,11 +1,12 @@
-// Write the frames of a time-lapse: as a GIF, in a worker, or as a video with the encoders of the browser. All have the
-// same interface:
+// Write the frames of a time-lapse: as a GIF, in a worker, or as a video with the encoders of the browser. All writers
+// have the same interface:
 //   add(context, seconds)   takes what the canvas shows; resolves when the next frame may be drawn
-//   end()                   the file
-//   close()                 ends everything, also in the middle
+//   end()                   resolves to the file
+//   close()                 ends everything, also before the end
 import {
   BufferTarget, CanvasSource, Mp4OutputFormat, Output, WebMOutputFormat, getFirstEncodableVideoCodec
 } from 'mediabunny'
+import { raceAbort } from '../../core/promises.js'
 import { TakeError } from './errors.js'
 import workerCode from './gif-worker.js?worker'
 
@@ -13,6 +14,42 @@ import workerCode from './gif-worker.js?worker'
  * @typedef {{add: (context: CanvasRenderingContext2D, seconds: number) => Promise<void>, end: () => Promise<Blob>,
  *   close: () => void}} Writer
  */
+
+/**
+ * Draws a time-lapse, frame by frame.
+ * @param {Writer} writer
+ * @param {object} options
+ * @param {import('./snapshot.js').Snapshot} options.snapshot
+ * @param {import('./plan.js').Plan} options.plan
+ * @param {CanvasRenderingContext2D} options.context of the canvas that the writer reads
+ * @param {AbortSignal} options.signal
+ * @param {boolean} options.isLenient images that do not load are left out
+ * @param {(done: number, all: number) => void} options.onProgress
+ * @returns {Promise<{blob: Blob, missing: number}>}
+ */
+export async function writeFrames (writer, { snapshot, plan, context, signal, isLenient, onProgress }) {
+  let missing = 0
+  for (const [index, { time, seconds }] of plan.frames.entries()) {
+    missing += await snapshot.load(time, { signal, next: plan.frames[index + 1]?.time, isLenient })
+    snapshot.paint(context, time)
+    await raceAbort(writer.add(context, seconds), signal)
+    onProgress(index + 1, plan.frames.length)
+    await nextTask()
+  }
+  return { blob: await raceAbort(writer.end(), signal), missing }
+}
+
+/** Lets the page work between two frames. A timer would wait for a second in a tab in the background. */
+function nextTask () {
+  return new Promise(resolve => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve(undefined)
+    }
+    port2.postMessage(null)
+  })
+}
 
 class GifWriter {
   #address = URL.createObjectURL(new Blob([workerCode], { type: 'text/javascript' }))
@@ -23,14 +60,18 @@ class GifWriter {
   #broken
 
   constructor () {
-    this.#worker = new Worker(this.#address)
+    try {
+      this.#worker = new Worker(this.#address)
+    } catch { // a policy forbids workers
+      throw new TakeError('WORKER')
+    }
     this.#broken = new Promise((resolve, reject) => {
       this.#worker.addEventListener('error', event => {
         event.preventDefault()
         reject(new TakeError('WORKER'))
       })
     })
-    this.#broken.catch(() => {}) // whoever asks the worker hears of it
+    this.#broken.catch(() => {}) // reported by the next call
   }
 
   /** The next frame may be drawn while this one is packed. */
@@ -39,7 +80,7 @@ class GifWriter {
     const { data: { buffer } } = context.getImageData(0, 0, width, height)
     await this.#last
     this.#last = this.#ask({ pixels: buffer, width, height, delay: seconds * 1000 }, [buffer])
-    this.#last.catch(() => {}) // the next call tells of it
+    this.#last.catch(() => {}) // reported by the next call
   }
 
   async end () {
@@ -65,15 +106,7 @@ class GifWriter {
   }
 }
 
-function openGif () {
-  try {
-    return new GifWriter()
-  } catch { // a policy forbids workers
-    throw new TakeError('WORKER')
-  }
-}
-
-/** The codecs that every player of such files has come first. */
+/** The first codecs are those that the most players know. */
 const videos = {
   mp4: { type: 'video/mp4', codecs: ['avc'], make: () => new Mp4OutputFormat({ fastStart: 'in-memory' }) },
   webm: { type: 'video/webm', codecs: ['vp9', 'vp8', 'av1'], make: () => new WebMOutputFormat() }
@@ -110,7 +143,7 @@ class VideoWriter {
     return this
   }
 
-  /** A frame that stays is written again: not every player knows of frames that last longer. */
+  /** A long frame is written several times: not every player knows frames of different lengths. */
   async add (context, seconds) {
     for (let left = Math.max(1, Math.round(seconds * this.#fps)); left > 0; left--) {
       await this.#source.add(this.#frames++ / this.#fps, 1 / this.#fps)
@@ -133,8 +166,9 @@ class VideoWriter {
  * @returns {Promise<Writer>}
  */
 export async function openWriter (format, options) {
-  if (format === 'gif') return openGif()
+  if (format === 'gif') return new GifWriter()
   const codec = await codecOf(format, options.canvas)
   if (codec) return new VideoWriter(format, codec, options).start()
-  throw new TakeError(typeof VideoEncoder === 'function' ? 'NO_CODEC' : isSecureContext ? 'NO_WEBCODECS' : 'INSECURE')
+  if (typeof VideoEncoder === 'function') throw new TakeError('NO_CODEC')
+  throw new TakeError(isSecureContext ? 'NO_WEBCODECS' : 'INSECURE')
 }

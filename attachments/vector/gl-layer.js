@@ -3,6 +3,7 @@ import L from 'leaflet'
 import { Map as GlMap } from 'maplibre-gl'
 
 const PADDING = 0.15 // of the size of the map, drawn around it: a drag shows what is there already
+const MAX_EDGE = 8192 // pixels: large screens, and pictures that are made of the map
 const GL_ZOOM = -1 // a world of 512 pixels is zoom 0
 
 /** Both maps let a place be anywhere: Leaflet says where. */
@@ -27,6 +28,7 @@ export class GlLayer extends L.Renderer {
       interactive: false,
       attributionControl: false,
       trackResize: false,
+      maxCanvasSize: [MAX_EDGE, MAX_EDGE],
       fadeDuration: 0, // labels of two times would be mixed
       maxPitch: 0,
       transformConstrain: unconstrained,

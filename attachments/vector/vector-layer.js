@@ -160,8 +160,8 @@ export class VectorLayer extends GlLayer {
 
   /** The page is dark now, or light: so is the default style. */
   async #restyle () {
-    const { layers } = await readStyle(this.#doc)
-    for (const { id, paint = {} } of this.gl ? layers : []) {
+    Object.assign(this.#style, await readStyle(this.#doc)) // layers that are opened later have it, too
+    for (const { id, paint = {} } of this.gl ? this.#style.layers : []) {
       if (!this.gl.getLayer(id)) continue
       for (const [property, value] of Object.entries(paint)) this.gl.setPaintProperty(id, property, value)
     }

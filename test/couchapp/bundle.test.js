@@ -86,14 +86,16 @@ describe('what browsers get of this project', () => {
   const names = { ...viewerBundles, ...layersBundles, ...adminBundles, ...clientBundles, ...besides }
   const pouch = /(^|\/)node_modules\/(pouchdb-browser|events|uuid|vuvuzela)\//
   const reader = /(^|\/)node_modules\/(pbf|@mapbox\/(vector-tile|point-geometry))\// // of vector tiles
+  const components = /(^|\/)node_modules\/(preact|htm)\//
   const brought = {
-    'admin.js': /(^|\/)node_modules\/(preact|htm)\//,
-    'offline.js': new RegExp(`${pouch.source}|${reader.source}`),
+    'admin.js': components,
+    'viewer.js': components,
+    'offline.js': new RegExp(`${components.source}|${pouch.source}|${reader.source}`),
     'tilecouch.js': reader,
     'tilecouch.esm.js': reader,
     'pouchdb.js': pouch,
-    'take.js': /(^|\/|^\(disabled\):)node_modules\/(gifenc|lean-qr|mediabunny)\//, // (disabled): left out for browsers, by the package.json of the package
-    'vector.js': /(^|\/)node_modules\/(maplibre-gl|pbf|@mapbox\/(vector-tile|point-geometry))\//
+    'take.js': /(^|\/|^\(disabled\):)node_modules\/(preact|htm|gifenc|lean-qr|mediabunny)\//, // (disabled): left out for browsers, by the package.json of the package
+    'vector.js': /(^|\/)node_modules\/(preact|htm|maplibre-gl|pbf|@mapbox\/(vector-tile|point-geometry))\//
   }
 
   it('is attached to the design document "tiles", beside the files that are no modules', async () => {

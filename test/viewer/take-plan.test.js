@@ -1,9 +1,7 @@
 // What a time-lapse will be, and the other parts of "Take it away" that need no browser.
 import assert from 'node:assert/strict'
-import { embedders as allowed } from '../../attachments/take/framing.js'
-import { fileName, numbersIn } from '../../attachments/take/numbers.js'
-import { MAX_FRAMES, bitrateOf, estimate, even, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
-import { layerFile } from '../../attachments/take/qgis.js'
+import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
+import { embedders as allowed, layerFile } from '../../attachments/take/sharing.js'
 import { VIEWER_CSP, couchPolicy, differsInLists, embedders, isOrigin, letsRun, originsIn, originsOf, storesIn, viewerPolicy } from '../../loader/couchapp/policy.js'
 
 const days = count => Array.from({ length: count }, (_, day) => new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
@@ -54,10 +52,6 @@ describe('what is taken away', () => {
     assert.equal(fileName('osm', ['2024-03-01T00:00:00Z'], 'png'), 'osm-2024-03-01.png')
     assert.equal(fileName('osm', ['2024-03-01T14:30:00Z', '2024-03-02T14:30:05Z'], 'gif'), 'osm-2024-03-01T1430-2024-03-02T143005.gif')
     assert.equal(fileName('osm', [null], 'png'), 'osm.png')
-  })
-
-  it('is told of in the language of the reader', () => {
-    assert.deepEqual([numbersIn('en').bytes(1234567), numbersIn('de').bytes(1234567), numbersIn('en').bytes(999), numbersIn('en').seconds(3.5)].map(text => text.replace(/\s/g, ' ')), ['1.2 MB', '1,2 MB', '1 kB', '3.5 seconds'])
   })
 
   it('is a layer for QGIS, whatever its name is', () => {

@@ -77,7 +77,7 @@ export const watch = page => page.evaluate(() => {
   }
   const { getZoom } = L.Map.prototype
   L.Map.prototype.getZoom = function () {
-    here.map = this
+    if (this.getContainer().id === 'map') here.map = this
     return getZoom.call(this)
   }
 })

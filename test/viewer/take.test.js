@@ -56,7 +56,10 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
       const { map } = /** @type {any} */ (window)
       map.eachLayer(layer => { if (layer.clock) layer.setOpacity(0.5) })
       L.tileLayer(base, { zIndex: 0 }).addTo(map)
+      map.fire('moveend') // the page tells of its own layers
+      document.querySelector('.take-map')?.setAttribute('data-is-old', '')
     }, `${stage.address}steps@${T(1)}/{z}/{x}/{y}.png`)
+    await page.locator('.take-map:not([data-is-old])').waitFor({ state: 'attached' })
     const mixed = await decode((await make(card, 'Make the image')).bytes)
     for (const [index, tile] of MIDDLE.entries()) {
       const [above, below] = [colourOf(tile, stepsAt(4)[index]), colourOf(tile, 1)]
@@ -141,19 +144,19 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     stage.allow(/500/)
   })
 
-  it('is printed alone, and what the browser prints by itself has no buttons, but the date', async () => {
+  it('is printed alone, and the browser prints the map with the layer, the date and the sources, and no controls', async () => {
     const page = await stage.visit(`#steps@${T(3)}/3/0/0`)
     await shownAt(page, '3 Jan 2024')
     await page.emulateMedia({ media: 'print' })
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')))
-    for (const part of ['#panel', '#time .tilecouch-timeline', '.leaflet-control-zoom']) assert.equal(await page.locator(part).first().isVisible(), false, part)
-    assert.equal(await page.locator('#map .leaflet-control-attribution').isVisible(), true)
-    const [date, position] = await page.evaluate(() => {
-      const map = /** @type {HTMLElement} */ (document.querySelector('#map'))
-      return [map.dataset.date, window.getComputedStyle(map, '::after').position]
-    })
-    assert.deepEqual([date, position], ['3 Jan 2024', 'absolute'])
+    const printed = selector => page.locator(selector).evaluateAll(nodes => nodes.filter(node => node.checkVisibility()).map(node => node.id || node.className))
+    assert.deepEqual(await printed('body > *'), ['map'])
+    assert.deepEqual((await printed('#map .leaflet-control')).map(names => /attribution|scale/.test(names)), [true, true])
+    assert.deepEqual(await printed('#map :is(button, [role=button])'), [])
+    assert.equal(await page.locator('.print-title').innerText(), 'Steps · 3 Jan 2024')
+    assert.ok(await page.locator('#map .tilecouch-tile img').count() > 0)
     await page.emulateMedia({ media: 'screen' })
+    assert.equal(await page.locator('.print-title').isVisible(), false)
     const card = await openTake(page)
     await page.evaluate(() => { window.print = () => { /** @type {any} */ (window).printed = true } })
     await card.getByRole('button', { name: 'Print' }).click()

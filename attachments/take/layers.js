@@ -1,0 +1,229 @@
+// The layers of a picture: copies of the layers of the page's map, on a map that is not shown. A copy loads what the
+// layer shows as of a time and paints it. All kinds have the same interface:
+//   ready(signal)            resolves when the copy knows what there is to paint
+//   load(time, signal)       loads it, and resolves to the number of tiles that did not load
+//   paint(context, place)    paints what was loaded last; place: see snapshot.js
+import { Clock } from '../../client/engine/clock.js'
+import { attributionNodes } from '../../client/source/attribution.js'
+import { wait } from '../../client/source/wait.js'
+
+const POLL = 20 // milliseconds between two looks at a map that is being drawn
+const NO_TIME = '0001-01-01T00:00:00Z' // a layer has no tile then, so it loads no image by itself
+const CACHE = 256e6 // bytes of images: all tiles of the largest picture
+
+/**
+ * @typedef {{left: number, top: number, right: number, bottom: number}} Box shares of the width and height of a picture
+ * @typedef {{left: number, top: number, scale: number}} Place pixels of the picture where a map begins, and how many of
+ *   them one pixel of the map takes
+ * @typedef {{image: any, x: number, y: number, share: number, left: number, top: number, size: number}} Tile
+ *   x, y, share: the part of the image that is shown; left, top, size: pixels of the map
+ */
+
+class LayerCopy {
+  /** @type {any} */
+  #error
+
+  /** @param {any} layer on the map of the page @param {any} copy @param {Box} box the part of the picture it fills */
+  constructor (layer, copy, box) {
+    this.layer = layer
+    this.copy = copy
+    this.box = box
+    this.opacity = layer.options.opacity ?? 1
+    this.title = layer.title ?? ''
+    this.attribution = attributionNodes(layer.getAttribution?.() ?? '').map(node => node.textContent).join('').trim()
+    copy.on('storeerror', ({ error }) => { this.#error = error })
+  }
+
+  async ready (signal) {
+    while (!this.isSettled()) {
+      if (this.#error) throw this.#error
+      await wait(POLL, signal)
+    }
+  }
+
+  async load () {
+    return 0
+  }
+
+  close () {}
+}
+
+/** A layer with a past. */
+class HistoryCopy extends LayerCopy {
+  constructor (layer, copy, box, isOnClock) {
+    super(layer, copy, box)
+    this.isOnClock = isOnClock // else the layer always shows a time of its own
+    this.time = layer.getTime()
+  }
+
+  isSettled () {
+    return this.copy.changes() !== null && this.copy.isShown()
+  }
+
+  get newest () {
+    return this.layer.extent()?.last ?? this.copy.changes()?.at(-1)?.time ?? null
+  }
+
+  timeAt (time) {
+    return this.isOnClock ? time : this.time
+  }
+}
+
+/** Images. Only blobs are loaded: a tab in the background decodes no image of a page. */
+class ImageCopy extends HistoryCopy {
+  /** @type {Map<Blob, Promise<ImageBitmap | null>>} */
+  #bitmaps = new Map()
+  /** @type {Tile[]} */
+  #tiles = []
+
+  async load (time, signal, next) {
+    await this.copy.preload([this.timeAt(time)], signal)
+    signal.throwIfAborted()
+    const pictures = this.copy.pictures(this.timeAt(time))
+    if (next !== undefined && this.isOnClock) this.copy.preload([next], signal)
+    const bitmaps = await this.#decode(pictures.map(({ image }) => image))
+    this.#tiles = pictures.map(({ up, dx, dy, ...tile }, index) => {
+      const share = 1 / 2 ** up
+      return { ...tile, image: bitmaps[index], x: dx * share, y: dy * share, share }
+    })
+    return bitmaps.filter(bitmap => !bitmap).length
+  }
+
+  paint (context, place) {
+    paintTiles(context, place, this.#tiles)
+  }
+
+  /** Images of the time before that are not used any more are released. @param {(Blob | undefined)[]} images */
+  #decode (images) {
+    const before = this.#bitmaps
+    this.#bitmaps = new Map()
+    for (const image of images) {
+      if (image) this.#bitmaps.set(image, before.get(image) ?? createImageBitmap(image).catch(() => null))
+    }
+    for (const [image, bitmap] of before) if (!this.#bitmaps.has(image)) bitmap.then(unused => unused?.close())
+    return Promise.all(images.map(image => image ? this.#bitmaps.get(image) : null))
+  }
+
+  close () {
+    this.#decode([])
+  }
+}
+
+/** Vector tiles, drawn by MapLibre on a canvas of the copy. */
+class VectorCopy extends HistoryCopy {
+  #failed = new Set()
+
+  constructor (layer, copy, box, isOnClock) {
+    super(layer, copy, box, isOnClock)
+    copy.clock.setTime(this.timeAt(null))
+    copy.history.on('tileerror', ({ tile }) => this.#failed.add(tile))
+  }
+
+  /** Pixels of the longest edge that the graphics card draws. */
+  get maxEdge () {
+    const gl = this.copy.gl.getCanvas().getContext('webgl2')
+    return gl.getParameter(gl.MAX_RENDERBUFFER_SIZE)
+  }
+
+  isSettled () {
+    return this.#isDrawn() && super.isSettled()
+  }
+
+  async load (time, signal) {
+    this.copy.clock.setTime(this.timeAt(time))
+    await this.ready(signal)
+    return [...this.#failed].filter(tile => tile.failed && this.copy.history.isInView(tile)).length
+  }
+
+  paint (context, { left, top, scale }) {
+    const { gl } = this.copy
+    if (gl.getPixelRatio() !== scale) gl.setPixelRatio(scale)
+    gl.redraw() // the browser empties the canvas after this task
+    context.drawImage(gl.getCanvas(), Math.round(left), Math.round(top))
+  }
+
+  /** Draws now, also in a tab in the background. */
+  #isDrawn () {
+    const { gl } = this.copy
+    let isIdle = false
+    const onIdle = () => { isIdle = true }
+    gl.on('idle', onIdle)
+    gl.redraw()
+    gl.off('idle', onIdle)
+    return isIdle
+  }
+}
+
+/** Any other layer of images: the base map. */
+class PlainCopy extends LayerCopy {
+  isSettled () {
+    return !this.copy.isLoading() && this.copy._link?.isReady !== false
+  }
+
+  /** Whether the server of the images does not let pages copy them. */
+  get isForbidden () {
+    const tiles = this.#tiles
+    return !this.copy._link && tiles.length > 0 && tiles.every(isBroken)
+  }
+
+  paint (context, place) {
+    paintTiles(context, place, this.#tiles.filter(tile => !isBroken(tile)))
+  }
+
+  /** @returns {Tile[]} */
+  get #tiles () {
+    const { copy } = this
+    return Object.values(copy._tiles).filter(({ current }) => current).flatMap(({ el, coords }) => {
+      const image = el.localName === 'img' ? el : el.querySelector('img')
+      if (!image) return []
+      const { offsetWidth: whole } = image
+      const part = image === el || !whole
+        ? { x: 0, y: 0, share: 1 }
+        : { x: -image.offsetLeft / whole, y: -image.offsetTop / whole, share: el.offsetWidth / whole }
+      return { image, ...part, ...placeOf(copy, coords) }
+    })
+  }
+}
+
+const isBroken = ({ image }) => !image.naturalWidth
+
+/** Pixels of the map where a tile of a layer is. */
+function placeOf (layer, { x, y }) {
+  const map = layer._map
+  const size = layer.getTileSize().x * map.getZoomScale(map.getZoom(), layer._tileZoom)
+  const origin = map.getPixelBounds().min
+  return { left: x * size - origin.x, top: y * size - origin.y, size }
+}
+
+/** Edges of tiles are whole pixels: there are no seams. */
+function paintTiles (context, { left: startX, top: startY, scale }, tiles) {
+  const [edgeX, edgeY] = [startX, startY].map(start => pixels => Math.round(start + pixels * scale))
+  for (const { image, x, y, share, left, top, size } of tiles) {
+    if (!image) continue
+    const { naturalWidth: width = image.width, naturalHeight: height = image.height } = image
+    const [x0, y0] = [edgeX(left), edgeY(top)]
+    context.drawImage(
+      image, x * width, y * height, share * width, share * height,
+      x0, y0, edgeX(left + size) - x0, edgeY(top + size) - y0
+    )
+  }
+}
+
+
+/**
+ * A copy of a layer, which is on no map yet.
+ * @param {any} layer @param {import('../stage.js').Stage} stage @param {Box} box
+ */
+export function copyOf (layer, stage, box) {
+  const { history, options: { opacity, zIndex } } = layer
+  if (!history) {
+    const options = { ...layer.options, live: false, crossOrigin: 'anonymous' } // else no page may read the picture
+    return new PlainCopy(layer, new layer.constructor(layer._link ? stage.db : layer._url, options), box)
+  }
+  const isOnClock = layer.clock === stage.clock
+  const options = { opacity, zIndex, live: false, fade: 0, preload: 0 }
+  const open = more => stage.open(history.doc, { ...options, ...more })
+  return layer.gl
+    ? new VectorCopy(layer, open({ clock: new Clock(), padding: 0 }), box, isOnClock)
+    : new ImageCopy(layer, open({ clock: new Clock({ time: NO_TIME }), cacheSize: CACHE }), box, isOnClock)
+}
