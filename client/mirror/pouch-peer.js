@@ -120,8 +120,13 @@ export class PouchPeer {
     return missing
   }
 
+  /** @param {any} query of PouchDB's allDocs @param {AbortSignal} [signal] */
+  allDocs (query, signal) {
+    return this.#ask(() => this.db.allDocs(query), signal)
+  }
+
   async #winners (ids, signal) {
-    const { rows } = await this.#ask(() => this.db.allDocs({ keys: ids }), signal)
+    const { rows } = await this.allDocs({ keys: ids }, signal)
     return new Map(rows.filter(({ value }) => value).map(({ id, value }) => [id, { deleted: false, ...value }]))
   }
 
@@ -133,6 +138,13 @@ export class PouchPeer {
       doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
     const failed = await this.#ask(() => this.db.bulkDocs(prepared, { new_edits: false }), signal)
     return failed.map(({ id, rev, name, reason, message }) => ({ id, rev, error: name, reason: reason ?? message }))
+  }
+
+  /** Writes new revisions of the device's own. @param {any[]} docs @param {AbortSignal} [signal] */
+  async edit (docs, signal) {
+    const rows = docs.length ? await this.#ask(() => this.db.bulkDocs(docs), signal) : []
+    const failed = rows.find(({ error }) => error)
+    if (failed) throw this.errorFrom(failed)
   }
 
   /** Of bytes PouchDB computes length and digest itself; a stub has to name all of them. */

@@ -57,12 +57,6 @@ export class AreaRegistry {
     }
   }
 
-  /** Whether there was an area of this id, and it was removed. */
-  async wasRemoved (id) {
-    const { rows: [{ value }] } = await this.#ask(() => this.db.allDocs({ keys: [PREFIX + id] }))
-    return Boolean(value?.deleted)
-  }
-
   /** @param {Omit<AreaDocument, '_id' | 'type'> & {id: string}} area @returns {Promise<AreaDocument>} */
   async add ({ id, ...fields }) {
     const doc = /** @type {AreaDocument} */ ({ _id: PREFIX + id, type: 'area', ...fields })
@@ -130,14 +124,4 @@ function isArea (doc) {
   } catch (error) {
     return error.code === 'NO_PROJ4' // it is one, for which this page lacks proj4js
   }
-}
-
-/** The name of the document that describes the area in its own database. It is not replicated. */
-export const AREA_METADATA = 'area'
-
-/** Writes into a database which area it is of. @param {import('./area.js').Area} area */
-export async function saveMetadata ({ db, document: { name, spec, permission, created } }) {
-  await new PouchPeer(db).updateLocal(
-    AREA_METADATA, stored => stored?.name === name ? undefined : { name, spec, permission, created }
-  )
 }

@@ -103,18 +103,16 @@ export class AreaStyles {
   /**
    * @param {object} parts
    * @param {import('../mirror/http.js').HttpCouch} parts.couch
-   * @param {any} parts.db PouchDB of the area
    * @param {string} parts.layer
-   * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target of the same PouchDB
+   * @param {import('../mirror/pouch-peer.js').PouchPeer} parts.target PouchDB of the area
    * @param {any[]} parts.others databases of the device that may have the same files
    * @param {number} parts.concurrency files requested at once
    * @param {(failed: import('../../core/mirror/peer.js').Refused) => void} parts.onFailed
    * @param {() => void} parts.onProgress
    * @param {AbortSignal} parts.signal
    */
-  constructor ({ couch, db, layer, target, others, concurrency, onFailed, onProgress, signal }) {
+  constructor ({ couch, layer, target, others, concurrency, onFailed, onProgress, signal }) {
     this.couch = couch
-    this.db = db
     this.layer = layer
     this.target = target
     this.others = others
@@ -152,7 +150,7 @@ export class AreaStyles {
 
   async #there () {
     const [styles, files] = await Promise.all([styleRange(this.layer), { startkey: FILE, endkey: `${FILE}~` }]
-      .map((range, at) => this.db.allDocs({ ...range, include_docs: at === 0 })))
+      .map((range, index) => this.target.allDocs({ ...range, include_docs: index === 0 })))
     return {
       styles: new Map(styles.rows.map(({ id, doc }) => [id, /** @type {KeptStyle} */ (doc)])),
       files: new Map(files.rows.map(({ id, value }) => [id, { _id: id, _rev: value.rev }]))
@@ -192,11 +190,7 @@ export class AreaStyles {
   }
 
   async #write (docs) {
-    if (!docs.length) return
-    if (this.signal.aborted) throw new TilecouchError('ABORTED')
-    const rows = await this.db.bulkDocs(docs).catch(error => { throw this.target.errorFrom(error) })
-    const bad = rows.find(({ error }) => error)
-    if (bad) throw this.target.errorFrom(bad)
+    await this.target.edit(docs, this.signal)
     this.docs += docs.length
   }
 }

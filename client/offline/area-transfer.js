@@ -2,9 +2,9 @@
 // and the free space, runs the transfer, reports progress and saves the result in the registry.
 import { TilecouchError } from '../../core/index.js'
 import { withSignals } from '../source/wait.js'
-import { saveMetadata } from './area-registry.js'
 import { checkFits } from './storage.js'
-import { Transfer } from './transfer.js'
+import { NO_COUNTS } from './local-tiles.js'
+import { StoreReset, Transfer } from './transfer.js'
 
 const PROGRESS_INTERVAL = 100 // milliseconds between two events of progress at least
 // milliseconds between two of them at most: a rate falls, and other tabs know that it runs
@@ -48,7 +48,7 @@ export class AreaTransfer {
     const timer = setInterval(() => this.#report(), IDLE_PROGRESS_INTERVAL)
     this.#report()
     try {
-      return await this.#transfer()
+      return await this.#transfer().catch(error => this.#beginAgain(error))
     } catch (error) {
       throw await this.#fail(error)
     } finally {
@@ -68,7 +68,6 @@ export class AreaTransfer {
     if (!area.isComplete) await this.#checkRoom(signal)
     await area.update(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
     await this.#makeReserve()
-    await saveMetadata(area)
     const transfer = new Transfer({
       couch: store.couch,
       db: area.db,
@@ -80,14 +79,14 @@ export class AreaTransfer {
       onProgress: figures => this.#onProgress(figures),
       onFailed: () => { run.failed++ }
     })
-    const { failed, changed, isComplete, held, styles } = await transfer.run()
+    const { failed, changed, isComplete, counts, styles } = await transfer.run()
     store.reportOnline(true)
     await area.update(doc => ({
       ...doc,
-      ...held,
+      ...counts,
       styles,
       state: isComplete ? 'complete' : 'incomplete',
-      total: isComplete ? { transfer: 0, ...doc.total, ...held, styles } : doc.total,
+      total: isComplete ? { transfer: 0, ...doc.total, ...counts, styles } : doc.total,
       failed: failed.length,
       updated: isComplete ? new Date().toISOString() : doc.updated,
       error: failed[0]?.error,
@@ -95,6 +94,23 @@ export class AreaTransfer {
     }))
     if (changed.docs) store.touch(area.layer, area)
     return changed
+  }
+
+  /** Downloads the area into a new database if the store was reset: the old one cannot become equal to the store. */
+  async #beginAgain (error) {
+    if (!(error instanceof StoreReset)) throw error
+    const { store, area, run } = this
+    run.figures = undefined
+    const nothing = { ...NO_COUNTS, failed: 0, styles: 0, total: undefined, updated: undefined }
+    await area.update(doc => ({ ...doc, ...nothing, state: 'incomplete' }))
+    await store.destroyDatabase(area.id)
+    await area.reopen()
+    store.broadcast({ kind: 'reset', id: area.id })
+    store.touch(area.layer, area)
+    return this.#transfer().catch(again => {
+      if (!(again instanceof StoreReset)) throw again
+      throw new TilecouchError('BAD_ANSWER', { url: store.remote, why: 'the store was reset during the download' })
+    })
   }
 
   /** How much there is to come, and whether there is room for it. */

@@ -133,7 +133,7 @@ export class Area {
     this.#checkUsable()
     this.#store.broadcast({ kind: 'pause', id: this.id })
     await this.stop('pause')
-    await withinTime(STOP_TIMEOUT, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { shared: true, signal }))
+    await withinTime(STOP_TIMEOUT, signal => this.#store.locks.hold(`area:${this.id}`, () => {}, { signal }))
     await this.updateOrKeep(({ state }) => state === 'incomplete' ? { state: 'paused' } : {})
   }
 
@@ -280,10 +280,8 @@ export class Area {
 
   /** What another tab says of its transfer; nothing when that is over. @param {Record<string, any>} [figures] */
   setRemoteProgress (figures) {
-    const isNew = Boolean(this.#remoteProgress) !== Boolean(figures)
     this.#remoteProgress = figures
-    if (isNew) this.#store.changed()
-    return isNew
+    this.#store.changed()
   }
 
   /** A PouchDB does not recover from a device that was full. */

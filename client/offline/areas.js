@@ -1,15 +1,15 @@
-// The list of areas on a device, which is the same in every tab. Also adopts area databases that the registry lost.
+// The list of areas on a device, which is the same in every tab.
 import { TilecouchError, checkLayer, scrub } from '../../core/index.js'
 import { gridOf } from '../../core/grids/index.js'
-import { PouchPeer } from '../mirror/pouch-peer.js'
 import { withinTime } from '../source/wait.js'
-import { AREA_METADATA, AreaRegistry } from './area-registry.js'
+import { AreaRegistry } from './area-registry.js'
 import { readName, readSpec, selectionOf } from './area-spec.js'
 import { Area } from './area.js'
+import { NO_COUNTS } from './local-tiles.js'
 
 const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop, and the browser to destroy a database
 
-const NO_TILES = { tiles: 0, versions: 0, bytes: 0, failed: 0 }
+const NO_TILES = { ...NO_COUNTS, failed: 0 }
 
 /**
  * @typedef {{layer: string, bounds?: any, bbox?: any, polygon?: object, zooms?: any, history?: boolean | {since: any},
@@ -157,8 +157,6 @@ export class Areas {
 
   /** What pages that were killed have left half done. */
   async repair () {
-    await adoptOrphans(this.#store, new Set(this.list().map(({ id }) => id)))
-    await this.read()
     await Promise.all(this.list().map(area => area.document.state === 'removing' ? this.#finishRemoval(area) : this.#checkDatabase(area)))
   }
 
@@ -187,21 +185,3 @@ function assumeThere (error) {
 }
 
 const newId = () => [...crypto.getRandomValues(new Uint8Array(4))].map(byte => byte.toString(16).padStart(2, '0')).join('')
-
-/** @param {import('./offline-store.js').OfflineStore} store @param {Set<string>} known ids */
-export async function adoptOrphans (store, known) {
-  const isOne = new RegExp(`^_pouch_${store.name.replace(/[^\w]/g, '\\$&')}-([0-9a-f]{8})$`)
-  const databases = await globalThis.indexedDB?.databases?.().catch(() => []) ?? []
-  const orphans = databases.map(({ name = '' }) => isOne.exec(name)?.[1] ?? '').filter(id => id && !known.has(id))
-  await Promise.all(orphans.map(id => adoptOrphan(store, id)))
-}
-
-async function adoptOrphan (store, id) {
-  const { registry } = store
-  if (await registry.get(id)) return // another tab has just made it
-  if (await registry.wasRemoved(id)) return store.destroyDatabase(id)
-  const metadata = await new PouchPeer(store.open(id)).getLocal(AREA_METADATA)
-  if (!metadata) return // not a database of this library
-  const { name, spec, permission, created } = metadata
-  await registry.add({ id, name, spec, ...(permission && { permission }), created, state: 'incomplete', tiles: 0, versions: 0, bytes: 0, failed: 0, live: false })
-}

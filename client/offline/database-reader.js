@@ -120,8 +120,7 @@ export class DatabaseReader {
     const version = versionOf(doc)
     const image = doc?._attachments?.[TILE_ATTACHMENT]
     if (!version || !image) return undefined
-    const blob = blobOf(image.data ?? '', image.content_type)
-    return { blob, version: { ...version, bytes: blob.size } } // with its data an attachment has no length
+    return { blob: blobOf(image.data ?? '', image.content_type), version }
   }
 
   /**
@@ -187,9 +186,17 @@ export function versionOf (doc) {
   const { layer, z, x, y, time } = parseTileId(doc._id)
   const image = doc._attachments?.[TILE_ATTACHMENT]
   return {
-    layer, z, x, y, time: doc.time, rev: doc._rev, bytes: image?.length ?? 0, gone: !image, current: time === undefined,
-    expires: doc.expires ?? null, ...(image && { digest: image.digest })
+    layer, z, x, y, time: doc.time, rev: doc._rev, bytes: image ? bytesOf(image) : 0, gone: !image,
+    current: time === undefined, expires: doc.expires ?? null, ...(image && { digest: image.digest })
   }
+}
+
+/** @param {{length?: number, data?: any}} image with its data an attachment may have no length */
+function bytesOf ({ length, data }) {
+  if (length !== undefined) return length
+  if (typeof data !== 'string') return data?.size ?? data?.length ?? 0
+  const padding = data.endsWith('==') ? 2 : Number(data.endsWith('='))
+  return data.length / 4 * 3 - padding
 }
 
 const OTHER = 'application/octet-stream'

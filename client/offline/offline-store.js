@@ -303,6 +303,7 @@ export class OfflineStore extends Emitter {
     else if (kind === 'idle') this.#otherTabs.onEnd(area)
     else if (kind === 'hello') this.areas.list().forEach(one => one.isTransferring && this.progress(one))
     else if (kind === 'pause') area?.stop('pause')
+    else if (kind === 'reset') area?.reopen() // another tab has destroyed its database
     else if (kind === 'remove') area?.stop('stop')
     else if (kind === 'destroyed') this.close()
   }

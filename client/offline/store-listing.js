@@ -1,17 +1,12 @@
-// Lists the versions of an area at a store, from the view versions/by_tile: ranges of columns, many in one request.
-// Each row has the revision and the size of an image; documents are not read.
+// Lists the documents of an area at a store. Tiles come from the view versions/by_tile: ranges of columns, many in one
+// request. Each row has the revision and the size of an image; documents are not read.
 import { STORE_ID, editionId, isTileId, layerId, parseTileId, styleId } from '../../core/index.js'
 import { columnsIn, zoomQuery } from '../../core/couch/queries.js'
 
 export const BY_TILE = '_design/versions/_view/by_tile'
-export const BY_AREA = '_design/versions/_view/by_area'
-export const REST_BY_AREA = '_design/versions/_view/rest_by_area'
 
 export const listingDefaults = {
-  page: 2000, // rows a request, as far as they can be foretold
-  firstPage: 250, // rows of the first one, before anything is known of the line
-  leastPage: 50, // rows a request on a line that breaks time and again
-  pageTime: 1000, // milliseconds a request is meant to take: on a slow line the next ones are smaller
+  page: 1000, // rows a request
   ranges: 100, // ranges of rows a request
   spans: 500, // sums a request
   columns: 10000 // columns a range of them answers at once
@@ -29,8 +24,6 @@ export const listingDefaults = {
  */
 
 export class StoreListing {
-  #page // rows that are asked for at once
-
   /**
    * @param {import('../mirror/http.js').HttpCouch} couch
    * @param {import('../../core/mirror/index.js').Selection} selection of one layer
@@ -45,14 +38,13 @@ export class StoreListing {
     this.layer = [.../** @type {Set<string>} */ (selection.layers)][0]
     this.requests = 0
     this.bytes = 0 // of answers
-    this.#page = Math.min(this.limits.firstPage, this.limits.page)
   }
 
   /** The rows of each query. */
-  ask (view, queries, most = this.limits.spans, options = {}) {
+  ask (view, queries, most = this.limits.spans) {
     this.requests += Math.ceil(queries.length / most)
     const onBytes = bytes => { this.bytes += bytes }
-    return this.couch.queries(view, queries, this.signal, { most, onBytes, ...options })
+    return this.couch.queries(view, queries, this.signal, { most, onBytes })
   }
 
   /**
@@ -62,10 +54,21 @@ export class StoreListing {
   async layerDocuments () {
     const { keys, ...editions } = layerDocumentRanges(this.layer)
     const answers = await this.ask('_all_docs', [{ keys }, editions, styleRange(this.layer)])
-    const [named, edited, styles] = answers.map(rows => rows
-      .filter(({ id, value }) => id && value && !value.deleted && this.selection.has(id))
-      .map(({ id, value }) => ({ id, rev: value.rev })))
+    const [named, edited, styles] =
+      answers.map(rows => liveRows(rows).filter(({ id }) => this.selection.has(id)))
     return { documents: [...named, ...edited], styles: heldStyles(styles, this.selection) }
+  }
+
+  /**
+   * The winning revisions of documents.
+   * @param {string[]} ids
+   * @returns {Promise<{id: string, rev: string | undefined}[]>} rev: undefined if the store does not have it
+   */
+  async winners (ids) {
+    if (!ids.length) return []
+    const [rows] = await this.ask('_all_docs', [{ keys: ids }])
+    const revs = new Map(liveRows(rows).map(({ id, rev }) => [id, rev]))
+    return ids.map(id => ({ id, rev: revs.get(id) }))
   }
 
   /**
@@ -85,17 +88,17 @@ export class StoreListing {
    * @returns {Promise<Map<number, Map<number, any>>>}
    */
   async columns (zooms, view = BY_TILE, kind = undefined) {
-    const found = new Map(zooms.map(z => [z, new Map()]))
+    const valuesByZoom = new Map(zooms.map(z => [z, new Map()]))
     const prefixOf = z => [this.layer, z, ...(kind === undefined ? [] : [kind])]
-    const spans = zooms.flatMap(z => this.spansOf(z)).map(span => ({ ...span, prefix: prefixOf(span.z) }))
+    const spans = zooms.flatMap(z => this.#spansOf(z)).map(span => ({ ...span, prefix: prefixOf(span.z) }))
     const ask = queries => this.ask(view, queries)
     const columns = columnsIn(ask, spans, { limit: this.limits.columns })
-    for await (const { span, x, value } of columns) found.get(span.prefix[1])?.set(x, value)
-    return found
+    for await (const { span, x, value } of columns) valuesByZoom.get(span.prefix[1])?.set(x, value)
+    return valuesByZoom
   }
 
   /** The columns that the area lies in, without gaps. */
-  spansOf (z) {
+  #spansOf (z) {
     const { area } = this.selection
     if (!area) return [{ z, x0: 0, x1: 2 ** z - 1 }]
     return (area.rectangles(z) ?? area.grid.ranges(area.bbox, z)).map(({ x0, x1 }) => ({ z, x0, x1 }))
@@ -109,7 +112,7 @@ export class StoreListing {
   /**
    * What of these columns belongs to the area.
    * @param {Map<number, Map<number, number>>} columns with their rows in the view
-   * @returns {Generator<Range>}
+   * @returns {Generator<Range>} ascending
    */
   * ranges (columns) {
     for (const [z, counts] of [...columns].sort(([a], [b]) => a - b)) {
@@ -125,38 +128,29 @@ export class StoreListing {
    * @returns {AsyncGenerator<ListedPage>}
    */
   async * read (ranges) {
-    const left = new RangeQueue(ranges)
-    const begin = () => {
-      const some = left.take(this.limits.ranges, this.#page)
-      if (!some.length) return undefined
-      const answer = this.#readRanges(some)
-      answer.catch(() => {}) // it is awaited after the one before it, if it is still wanted
-      return { some, answer }
-    }
-    for (let request = begin(); request;) {
-      let answer
-      try {
-        answer = await request.answer
-      } catch (error) {
-        // the line breaks before such an answer is complete: the same again, in smaller ones
-        if (!error.details?.isBroken || this.#page <= this.limits.leastPage) throw error
-        this.#page = Math.max(this.limits.leastPage, this.#page >> 2)
-        left.putBack(request.some)
-        request = begin()
-        continue
-      }
-      left.putBack(answer.rest)
-      const { next } = left
-      request = begin()
-      if (answer.parts.length) yield { parts: answer.parts, next: next && [next.z, next.x, next.y0] }
+    const left = [...ranges]
+    for (let request = this.#request(left); request;) {
+      const { parts, rest } = await request
+      left.unshift(...rest)
+      const [next] = left
+      request = this.#request(left)
+      if (parts.length) yield { parts, next: next && [next.z, next.x, next.y0] }
     }
   }
 
-  /** Fits the size of the next request to the line. @param {number} took milliseconds */
-  #measure (rows, took) {
-    const { page, leastPage, pageTime } = this.limits
-    const fit = Math.max(rows, leastPage) * pageTime / Math.max(took, 1)
-    this.#page = Math.round(Math.min(page, Math.max(leastPage, Math.min(fit, 2 * this.#page))))
+  /** Takes as many of the first ranges as have about a page of rows, and requests them. @param {Range[]} left */
+  #request (left) {
+    const { page, ranges } = this.limits
+    let [count, rows] = [0, 0]
+    while (count < Math.min(ranges, left.length)) {
+      rows += left[count].count ?? 1
+      if (count && rows > page) break
+      count++
+    }
+    if (!count) return undefined
+    const answer = this.#readRanges(left.splice(0, count))
+    answer.catch(() => {}) // it is awaited after the one before it, if that one succeeds
+    return answer
   }
 
   /**
@@ -164,23 +158,21 @@ export class StoreListing {
    * @param {(Range & {limit?: number})[]} ranges
    */
   async #readRanges (ranges) {
-    const limits = ranges.map(({ limit = this.#page }) => limit)
-    const began = performance.now()
-    const queries = ranges.map(({ z, x, y0, y1 }, at) => (
-      { reduce: false, startkey: [this.layer, z, x, y0], endkey: [this.layer, z, x, y1, {}], limit: limits[at] }
+    const limits = ranges.map(({ limit = this.limits.page }) => limit)
+    const queries = ranges.map(({ z, x, y0, y1 }, index) => (
+      { reduce: false, startkey: [this.layer, z, x, y0], endkey: [this.layer, z, x, y1, {}], limit: limits[index] }
     ))
-    const isDivisible = this.#page > this.limits.leastPage
-    const answers = await this.ask(BY_TILE, queries, this.limits.ranges, { isDivisible })
-    this.#measure(answers.reduce((sum, rows) => sum + rows.length, 0), performance.now() - began)
+    const answers = await this.ask(BY_TILE, queries, this.limits.ranges)
     const parts = /** @type {ListedRange[]} */ ([])
     const rest = /** @type {(Range & {limit?: number})[]} */ ([])
-    for (const [at, rows] of answers.entries()) {
-      const { z, x, y0, y1 } = ranges[at]
-      const end = rows.length < limits[at] ? y1 + 1 : Math.min(y1, Math.ceil(rows[rows.length - 1].key[3]))
+    for (const [index, rows] of answers.entries()) {
+      const { z, x, y0, y1 } = ranges[index]
+      const limit = limits[index]
+      const end = rows.length < limit ? y1 + 1 : Math.min(y1, Math.ceil(rows[rows.length - 1].key[3]))
       const versions = rows.filter(row => row.key[3] < end).flatMap(row => this.#version(row, z, x))
       if (end > y0) parts.push({ z, x, y0, y1: end - 1, rows: versions })
       // one tile with more versions than a page is read at once
-      if (end <= y1) rest.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limits[at] * 4 })
+      if (end <= y1) rest.push({ z, x, y0: end, y1, count: Infinity, limit: end > y0 ? undefined : limit * 4 })
     }
     return { parts, rest }
   }
@@ -194,42 +186,9 @@ export class StoreListing {
   }
 }
 
-/** Ranges that are still to be read, in order. */
-class RangeQueue {
-  #ranges
-  #back = /** @type {Range[]} */ ([])
-
-  constructor (ranges) {
-    this.#ranges = ranges[Symbol.iterator]()
-  }
-
-  /** The first, which stays. @returns {Range | undefined} */
-  get next () {
-    if (!this.#back.length) {
-      const { value } = this.#ranges.next()
-      if (value) this.#back.push(value)
-    }
-    return this.#back[0]
-  }
-
-  /** Some that are read before all others. @param {Range[]} ranges */
-  putBack (ranges) {
-    this.#back.unshift(...ranges)
-  }
-
-  /** As many as hold about so many rows. @param {number} most ranges */
-  take (most, rows) {
-    const some = []
-    let filled = 0
-    for (let { next } = this; next && some.length < most; { next } = this) {
-      filled += next.count ?? 1
-      if (some.length && filled > rows) break
-      some.push(next)
-      this.#back.shift()
-    }
-    return some
-  }
-}
+/** The documents in rows of _all_docs. @returns {ListedDocument[]} */
+const liveRows = rows =>
+  rows.filter(({ id, value }) => id && value && !value.deleted).map(({ id, value }) => ({ id, rev: value.rev }))
 
 /** What of the versions of one tile belongs to a selection: all, the head, or what a map since some time shows. */
 function selectedOfTile (rows, { current, since }) {
@@ -245,20 +204,22 @@ function selectedOfTile (rows, { current, since }) {
 /**
  * What belongs to a selection, and what is on the device already: that stays.
  * @param {ListedVersion[]} rows ascending by tile
- * @param {Map<string, any>} there
+ * @param {import('../../core/mirror/index.js').Selection} selection
+ * @param {Map<string, any>} [localRevs] by id
  */
-export function * selectedRows (rows, selection, there) {
+export function * selectedRows (rows, selection, localRevs) {
   for (let from = 0, to = 0; from < rows.length; from = to) {
     while (to < rows.length && rows[to].y === rows[from].y) to++
     const tile = rows.slice(from, to)
     const chosen = new Set(selectedOfTile(tile, selection))
-    for (const row of tile) if (chosen.has(row) || there.has(row.id)) yield row
+    for (const row of tile) if (chosen.has(row) || localRevs?.has(row.id)) yield row
   }
 }
 
 /**
  * The styles that hold at the times of a selection. A style holds until the next one.
- * @param {ListedDocument[]} styles of a layer, oldest first @param {import('../../core/mirror/index.js').Selection} selection
+ * @param {ListedDocument[]} styles of a layer, oldest first
+ * @param {import('../../core/mirror/index.js').Selection} selection
  */
 function heldStyles (styles, { layers, current, since }) {
   if (current) return styles.slice(-1)
@@ -277,58 +238,15 @@ export const layerDocumentRanges = layer => (
 )
 
 /** @param {{id: string}} row */
-export const isHead = ({ id }) => !id.includes('@')
+const isHead = ({ id }) => !id.includes('@')
 
 /**
- * Runs a task for every page. Rejects with the first failure, when nothing is under way any more.
- * @param {AsyncIterable<ListedPage>} pages
- * @param {(parts: ListedRange[]) => Promise<void>} task
- * @param {{most: number, onFailed: () => void, onSettled?: (next: TilePosition) => void}} options most: pages at once;
- *   onSettled: called with the position up to which all pages are done
- */
-export async function eachPage (pages, task, { most, onFailed, onSettled }) {
-  const under = new Set()
-  let failure
-  let last = Promise.resolve(true) // whether all pages up to now are done
-  try {
-    for await (const { parts, next } of pages) {
-      const done = task(parts).then(() => true, error => {
-        failure ??= error
-        return false
-      })
-      const work = last = Promise.all([last, done]).then(all => {
-        const isDone = all.every(Boolean)
-        if (isDone && next) onSettled?.(next)
-        return isDone
-      }).finally(() => under.delete(work))
-      under.add(work)
-      while (under.size >= most && !failure) await Promise.race(under)
-      if (failure) break
-    }
-  } catch (error) {
-    failure ??= error
-  }
-  if (failure) onFailed()
-  await Promise.all(under)
-  if (failure) throw failure
-}
-
-/** What of ranges comes before a tile. @param {Iterable<Range>} ranges ascending @returns {Generator<Range>} */
-export function * rangesBefore (ranges, [z, x, y]) {
-  for (const range of ranges) {
-    if (range.z > z || (range.z === z && range.x > x)) return
-    const y1 = range.z === z && range.x === x ? Math.min(range.y1, y - 1) : range.y1
-    if (range.y0 <= y1) yield { ...range, y1 }
-  }
-}
-
-/**
- * The rest of them.
+ * What of ranges comes after a position.
  * @param {Iterable<Range>} ranges ascending
- * @param {TilePosition} [spot]
+ * @param {TilePosition} position
  * @returns {Generator<Range>}
  */
-export function * rangesFrom (ranges, [z, x, y] = [0, 0, 0]) {
+export function * rangesFrom (ranges, [z, x, y]) {
   for (const range of ranges) {
     if (range.z < z || (range.z === z && range.x < x)) continue
     const y0 = range.z === z && range.x === x ? Math.max(range.y0, y) : range.y0

@@ -1,5 +1,6 @@
 // Several tabs with one store: locks over all of them, messages between them, and the transfers that other tabs run.
 import { TilecouchError } from '../../core/index.js'
+import { raceAbort } from '../../core/promises.js'
 
 export class Locks {
   #locks
@@ -8,8 +9,6 @@ export class Locks {
   constructor (prefix, locks = globalThis.navigator?.locks) {
     this.prefix = prefix
     this.#locks = locks ?? processLocks
-    /** Whether other tabs are kept out as well. */
-    this.spansTabs = Boolean(locks)
   }
 
   /**
@@ -17,24 +16,22 @@ export class Locks {
    * @template T
    * @param {string} name
    * @param {() => Promise<T> | T} task
-   * @param {{signal?: AbortSignal, shared?: boolean, onWait?: () => void}} [options] signal: ends the waiting, not the
-   *   task;
-   *   shared: together with others that share it; onWait: called when it is not free at once
+   * @param {{signal?: AbortSignal, onWait?: () => void}} [options] signal: ends the waiting, not the task; onWait:
+   *   called when it is not free at once
    * @returns {Promise<T>}
    */
-  async hold (name, task, { signal, shared = false, onWait } = {}) {
+  async hold (name, task, { signal, onWait } = {}) {
     const full = `${this.prefix}:${name}`
-    const mode = shared ? 'shared' : 'exclusive'
     if (onWait) {
       const held = await this.#locks.request(
-        full, { mode, ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
+        full, { ifAvailable: true }, async lock => lock ? { result: await task() } : undefined
       )
       if (held) return held.result
       onWait()
     }
     let isHeld = false
     try {
-      return await this.#locks.request(full, { mode, signal }, () => {
+      return await this.#locks.request(full, { signal }, () => {
         isHeld = true
         return task()
       })
@@ -44,51 +41,32 @@ export class Locks {
   }
 }
 
-/** The same as navigator.locks, as far as it is used here. @type {any} */
+/**
+ * The same as navigator.locks for one process, as far as it is used here. Other processes are kept out by the lock file
+ * that LevelDB has in each folder.
+ * @type {any}
+ */
 const processLocks = {
-  /** @type {Map<string, {shared: number, isHeld: boolean, waiting: any[]}>} */
-  names: new Map(),
+  /** @type {Map<string, (() => void)[]>} name -> starts of the tasks, of which the first one runs */
+  queues: new Map(),
 
-  async request (name, { mode, signal, ifAvailable }, task) {
-    if (!this.names.has(name)) this.names.set(name, { shared: 0, isHeld: false, waiting: [] })
-    const lock = this.names.get(name)
-    const isShared = mode === 'shared'
-    const isFree = () => !lock.isHeld && (isShared || !lock.shared)
-    if (lock.waiting.length || !isFree()) {
-      if (ifAvailable) return task(null)
-      await waitTurn(lock.waiting, { isFree, signal })
-    }
-    if (isShared) lock.shared++
-    else lock.isHeld = true
-    // several that share it go on together
-    if (isShared && lock.waiting[0]?.isFree()) lock.waiting.shift().go()
+  async request (name, { signal, ifAvailable }, task) {
+    const queue = this.queues.get(name) ?? []
+    this.queues.set(name, queue)
+    const isFree = !queue.length
+    if (!isFree && ifAvailable) return task(null)
+    let start = () => {}
+    const turn = new Promise(resolve => { start = () => resolve(undefined) })
+    queue.push(start)
     try {
-      return await task({ name, mode })
+      if (!isFree) await raceAbort(turn, signal)
+      return await task({ name })
     } finally {
-      if (isShared) lock.shared--
-      else lock.isHeld = false
-      if (lock.waiting[0]?.isFree()) lock.waiting.shift().go()
+      const wasFirst = queue[0] === start
+      queue.splice(queue.indexOf(start), 1)
+      if (wasFirst) queue[0]?.()
     }
   }
-}
-
-function waitTurn (waiting, { isFree, signal }) {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      waiting.splice(waiting.indexOf(turn), 1)
-      reject(signal.reason)
-    }
-    const turn = {
-      isFree,
-      go () {
-        signal?.removeEventListener('abort', leave)
-        resolve(undefined)
-      }
-    }
-    waiting.push(turn)
-    signal?.addEventListener('abort', leave, { once: true })
-    if (signal?.aborted) leave()
-  })
 }
 
 /** Messages between tabs; undefined where there are none. @param {(message: any) => void} onMessage */
@@ -100,12 +78,13 @@ export function openChannel (name, onMessage) {
   return channel
 }
 
-const TAB_TIMEOUT = 10000
+const TAB_TIMEOUT = 5000 // milliseconds without a message after which a transfer of another tab is over
 
+/** The transfers that other tabs run. */
 export class OtherTabs {
   #store
-  #ends = /** @type {Map<any, () => void>} */ (new Map())
-  #stop = new AbortController()
+  #timers = /** @type {Map<any, any>} */ (new Map()) // by area
+  #isClosed = false
 
   /** @param {import('./offline-store.js').OfflineStore} store */
   constructor (store) {
@@ -114,36 +93,24 @@ export class OtherTabs {
 
   /** @param {import('./area.js').Area | undefined} area */
   onProgress (area, figures) {
-    if (!area || this.#stop.signal.aborted) return
-    if (area.setRemoteProgress(figures)) this.#watch(area)
-    else if (!this.#store.locks.spansTabs) this.#watch(area)
+    if (!area || this.#isClosed) return
+    area.setRemoteProgress(figures)
+    clearTimeout(this.#timers.get(area))
+    this.#timers.set(area, setTimeout(() => this.onEnd(area), TAB_TIMEOUT))
     this.#store.fire('progress', { area, status: area.status() })
   }
 
   /** @param {import('./area.js').Area | undefined} area */
   onEnd (area) {
     if (!area) return
-    this.#ends.get(area)?.()
-    this.#ends.delete(area)
+    clearTimeout(this.#timers.get(area))
+    this.#timers.delete(area)
     area.setRemoteProgress()
-    this.#store.areas.read().catch(() => {})
+    this.#store.areas.read().catch(() => {}) // the next read reports the error
   }
 
   close () {
-    this.#stop.abort()
-    for (const end of this.#ends.values()) end()
-  }
-
-  #watch (area) {
-    this.#ends.get(area)?.()
-    const stop = new AbortController()
-    let timer
-    this.#ends.set(area, () => {
-      clearTimeout(timer)
-      stop.abort()
-    })
-    // it holds the lock as long as it lives
-    if (this.#store.locks.spansTabs) this.#store.locks.hold(`area:${area.id}`, () => this.onEnd(area), { shared: true, signal: stop.signal }).catch(() => {})
-    else timer = setTimeout(() => this.onEnd(area), TAB_TIMEOUT)
+    this.#isClosed = true
+    for (const timer of this.#timers.values()) clearTimeout(timer)
   }
 }

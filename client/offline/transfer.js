@@ -1,15 +1,19 @@
-// Downloads an area, and later its changes. The first time it lists the area by the store's index; then it reads the
-// feed of changes since the last transfer. Both name places to look at, and each place is reconciled in the same way.
-import { MAX_ZOOM, TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
-import { FailureStreak, RevisionCopier, newCopyTally, replicationDefaults } from '../../core/mirror/index.js'
+// Downloads an area, and later its changes. The first time it lists the area by the store's index. Then it reads the
+// feed of changes, which names documents. Both compare revisions with those on the device and fetch what is missing.
+import { TilecouchError, isTileId, layerId, parseTileId } from '../../core/index.js'
+import { chunks } from '../../core/lists.js'
+import {
+  FailureStreak, RevisionCopier, compareRevs, isParentOf, newCopyTally, replicationDefaults
+} from '../../core/mirror/index.js'
+import { PageTracker } from '../../core/mirror/replication.js'
 import { canContinue, feedPosition } from '../../core/feed-position.js'
 import { ReadOnlyPeer, codec } from '../mirror/http.js'
 import { PouchPeer, whileOpen } from '../mirror/pouch-peer.js'
 import { AreaStyles } from './area-styles.js'
 import { LetterReader } from './letter-reader.js'
-import { LocalTiles, NO_COUNTS, TileCounter, imageSizeOf } from './local-tiles.js'
-import { LocalFirst, Reconciler } from './reconciler.js'
-import { StoreListing, eachPage, rangesBefore, rangesFrom, selectedRows } from './store-listing.js'
+import { LocalFirst } from './local-first.js'
+import { ALL_ZOOMS, LocalTiles, NO_COUNTS, countDocument } from './local-tiles.js'
+import { StoreListing, rangesFrom, selectedRows } from './store-listing.js'
 
 export const transferDefaults = {
   ...replicationDefaults,
@@ -25,22 +29,28 @@ export const transferDefaults = {
 }
 
 /**
- * @typedef {import('./local-tiles.js').TileCounts} Counts
- * @typedef {Counts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the device;
- *   received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
+ * @typedef {import('./local-tiles.js').TileCounts} TileCounts
+ * @typedef {TileCounts & {received: number, docs: number, deleted: number}} Progress tiles, versions, bytes: on the
+ *   device; received: bytes of bodies from the net, the listing among them; docs, deleted: written in this run
  * @typedef {import('../../core/mirror/peer.js').Refused} Failed
+ * @typedef {{id: string, rev: string | undefined}} StoreRow a document of the store; without a revision: it has none
  */
+
+/** The store was reset, or has forgotten documents: the database of the area has to be destroyed. */
+export class StoreReset extends Error {}
+
+const FIRST_TILE = /** @type {import('./store-listing.js').TilePosition} */ ([0, 0, 0])
 
 export class Transfer {
   #stop = new AbortController()
-  #state = /** @type {TransferState} */ ({ failed: [], held: { ...NO_COUNTS }, touched: [] })
+  #state = /** @type {TransferState} */ ({})
   #failed = /** @type {Map<string, Failed>} */ (new Map())
-  #counter = new TileCounter()
-  #isListing = false
+  #counts = { ...NO_COUNTS }
+  #arrived = /** @type {Map<string, string | undefined>} */ (new Map()) // id -> revision, none if it is deleted
   #saved = 0
   #saving = Promise.resolve()
-  #tally
-  #reconciler
+  #tally = newCopyTally()
+  #copier
   #prober
   #letters
   #styles
@@ -69,46 +79,39 @@ export class Transfer {
     this.signal = signal
     this.onProgress = onProgress
     this.limits = { ...transferDefaults, ...limits }
-    this.origin = new ReadOnlyPeer(couch, codec, { retries: this.limits.retries, isDivisible: true })
-    this.#prober = new ReadOnlyPeer(couch, codec)
     this.target = new PouchPeer(db, { text: true })
-    this.local = new LocalTiles(db, layer)
+    this.local = new LocalTiles(this.target, layer)
     this.listing = new StoreListing(couch, selection, { signal: this.#stop.signal, limits })
-    this.#tally = newCopyTally()
     const fail = failed => {
       this.#failed.set(failed.id, failed)
       onFailed?.(failed)
     }
-    this.#letters = new LetterReader(others.length ? new LocalFirst(this.origin, others) : this.origin, letters =>
+    const origin = new ReadOnlyPeer(couch, codec, { retries: this.limits.retries, isDivisible: true })
+    this.#prober = new ReadOnlyPeer(couch, codec)
+    this.#letters = new LetterReader(others.length ? new LocalFirst(origin, others) : origin, letters =>
       this.#save({ letters, styles: undefined }))
-    const source = this.#letters
     this.#styles = new AreaStyles({
-      couch, db, layer, target: this.target, others, concurrency: this.limits.concurrency, onFailed: fail,
+      couch, layer, target: this.target, others, concurrency: this.limits.concurrency, onFailed: fail,
       onProgress: () => this.#report(), signal: this.#stop.signal
     })
-    const failures = new FailureStreak({ probe: () => this.#probe(), onFailed: fail })
-    const copier = new RevisionCopier({
-      source, target: this.target, tally: this.#tally, limits: this.limits, failures, onRefused: fail,
+    this.#copier = new RevisionCopier({
+      source: this.#letters, target: this.target, tally: this.#tally, limits: this.limits, onRefused: fail,
+      failures: new FailureStreak({ probe: () => this.#probe(), onFailed: fail }),
       onProgress: docs => this.#onArrived(docs)
-    })
-    this.#reconciler = new Reconciler({
-      couch, source, target: this.target, copier, local: this.local, onDelete: () => this.#noteDeletion(),
-      signal: this.#stop.signal
     })
   }
 
   /** @returns {Progress} */
   progress () {
     const { bytes: received, docs, deleted } = this.#tally
-    return {
-      ...this.#counter.counts, received: received + this.listing.bytes + this.#styles.received, docs, deleted
-    }
+    return { ...this.#counts, received: received + this.listing.bytes + this.#styles.received, docs, deleted }
   }
 
   /**
    * Resolves when everything available was downloaded. A later transfer continues an interrupted one.
-   * @returns {Promise<{since: string | number | undefined, failed: Failed[], changed: {docs: number, tiles: number,
-   *   bytes: number}, held: Counts, styles: number, isComplete: boolean}>} styles: their bytes on the device
+   * @returns {Promise<{failed: Failed[], changed: {docs: number, tiles: number, bytes: number}, counts: TileCounts,
+   *   styles: number, isComplete: boolean}>} styles: their bytes on the device. Rejects with StoreReset where the area
+   *   has to be downloaded into a new database
    */
   async run () {
     try {
@@ -116,8 +119,8 @@ export class Transfer {
       const { docs, tiles, bytes } = this.#tally
       const failed = [...this.#failed.values()]
       return {
-        since: this.#state.since, failed, changed: { docs: docs + this.#styles.docs, tiles, bytes },
-        held: { ...this.#counter.counts }, styles: this.#state.styles ?? 0, isComplete: !failed.length
+        failed, changed: { docs: docs + this.#styles.docs, tiles, bytes }, counts: { ...this.#counts },
+        styles: this.#state.styles ?? 0, isComplete: !failed.length
       }
     } catch (error) {
       throw this.signal?.aborted ? new TilecouchError('ABORTED') : error
@@ -128,168 +131,208 @@ export class Transfer {
 
   async #run () {
     if (this.#stop.signal.aborted) throw new TilecouchError('ABORTED')
-    const note = this.#state = await readState(this.db)
-    this.#counter = new TileCounter(note.held)
-    this.#reconciler.verifiesAll = Boolean(note.buried)
-    const isNew = note.since === undefined && await this.local.isNew()
-    if (note.letters) this.#letters.begin(note.letters)
-    const place = feedPosition(await this.couch.request({ path: '', signal: this.#stop.signal }))
-    const mustList = this.force && note.since !== undefined
-    const changed = mustList ? undefined : await this.#changed(note, place) ?? await this.#changed(note.listing, place)
-    const { failed } = note
-    if (note.since === undefined || !changed) await this.#list(isNew, place, changed && note.listing)
-    if (changed) {
-      for (const { id } of failed) changed.places.add(id)
-      await this.#refresh(changed.places)
+    const state = this.#state = await readState(this.db)
+    let { failed: retries = [] } = state
+    this.#failed = new Map(retries.map(failed => [failed.id, failed]))
+    const position = feedPosition(await this.couch.request({ path: '', signal: this.#stop.signal }))
+    if (state.since !== undefined && !canContinue(state, position)) throw new StoreReset()
+    const isNew = await this.local.isNew()
+    this.#counts = state.counts ?? await this.local.count()
+    if (state.letters) this.#letters.begin(state.letters)
+    let changes = this.force && !state.next ? undefined : await this.#changesWorthReading()
+    if (!changes) {
+      this.#failed.clear()
+      retries = []
+      await this.#save({ ...position, next: FIRST_TILE, counts: undefined, styles: undefined })
     }
-    // what came while that was read
-    const { places, last } =
-      /** @type {{places: ChangedTiles, last: any}} */ (await this.#changes(changed?.last ?? place.since))
-    await this.#refresh(places)
-    if (note.styles === undefined) await this.#updateStyles()
-    Object.assign(note, {
-      ...place, since: last, selection: this.selection.key, failed: [...this.#failed.values()], listing: undefined
-    })
-    if (!note.failed.length) note.updated = new Date().toISOString().replace(/\.\d+/, '')
-    await this.#save()
+    if (state.next) {
+      await this.#list(state.next, isNew)
+      changes = undefined // more documents have changed meanwhile
+    }
+    const { rows, last } = changes ?? await this.#changes(state.since, Infinity)
+    await this.#refresh(rows, retries)
+    if (state.styles === undefined) await this.#updateStyles()
+    if (!this.#failed.size) state.updated = new Date().toISOString().replace(/\.\d+/, '')
+    await this.#save({ ...position, since: last, counts: { ...this.#counts } })
+  }
+
+  /** What changed since the last transfer, unless it is quicker to list the area anew. */
+  async #changesWorthReading () {
+    const { since } = this.#state
+    const { feed, feedShare } = this.limits
+    return since === undefined ? undefined : this.#changes(since, feed + feedShare * this.#counts.versions)
   }
 
   /**
-   * Where something changed since this area lacked nothing, or since it was listed in part; nothing when it is quicker,
-   * or safer, to list it anew.
-   * @param {Partial<import('../../core/feed-position.js').FeedPosition> & {selection?: string} | undefined} known
-   * @param {import('../../core/feed-position.js').FeedPosition} place of the store now
+   * Documents of the area that have changed.
+   * @param {string | number | undefined} since position in the feed
+   * @param {number} most changes of the store
+   * @returns {Promise<any>} rows: StoreRow[]; last: position. Nothing if there are more changes
    */
-  async #changed (known, place) {
-    if (known?.since === undefined || known.selection !== this.selection.key) return undefined
-    if (!canContinue(known, place)) return undefined
-    return this.#changes(known.since, this.limits.feed + this.limits.feedShare * this.#state.held.versions)
-  }
-
-  /**
-   * Where something changed since a place in the feed; nothing when that is more than is worth reading.
-   * @param {string | number} since @param {number} [most] changes
-   * @returns {Promise<{places: ChangedTiles, last: string | number} | undefined>}
-   */
-  async #changes (since, most = Infinity) {
-    const places = new ChangedTiles()
+  async #changes (since, most) {
+    const rows = /** @type {Map<string, StoreRow>} */ (new Map())
     for (let read = 0, last = since; ;) {
-      const answer = await this.origin.changes({ since: last, limit: this.limits.page, signal: this.#stop.signal })
-      read += answer.rows.length
-      if (read + answer.pending > most) return undefined
-      for (const { id } of answer.rows) if (this.selection.has(id)) places.add(id)
-      last = answer.last
-      if (!answer.rows.length || !answer.pending) return { places, last }
+      const query = { since: last, limit: this.limits.page, seq_interval: this.limits.page }
+      const { results, last_seq: next, pending = results.length < query.limit ? 0 : 1 } =
+        await this.couch.changes(query, { signal: this.#stop.signal })
+      read += results.length
+      if (read + pending > most) return undefined
+      for (const { id, deleted, changes: [{ rev }] } of results) {
+        if (this.selection.has(id)) rows.set(id, { id, rev: deleted ? undefined : rev })
+      }
+      last = next
+      if (!results.length || !pending) return { rows: [...rows.values()], last }
     }
   }
 
   /**
-   * Everything that the area holds.
-   * @param {import('../../core/feed-position.js').FeedPosition} place of the store now
-   * @param {TransferState['listing']} [begun] it goes on there
+   * Lists the area from a tile on, and fetches what is missing.
+   * @param {import('./store-listing.js').TilePosition} begin
    */
-  async #list (isNew, place, begun) {
+  async #list (begin, isNew) {
     const { listing, local } = this
-    const from = begun?.next
-    // it is counted anew from here on
-    if (!isNew) {
-      const failed = begun ? this.#state.failed : []
-      await this.#save({ since: undefined, touched: [], listing: begun, failed, styles: undefined })
-    }
-    this.#counter = new TileCounter()
-    if (from) await this.#count(from)
-    this.#isListing = true
-    if (!from) await this.#fetchLayerDocuments()
+    await this.#fetchLayerDocuments()
     if (isNew && this.#listedStyles?.length) await this.#countLetters()
-    const { min, max } = this.selection.zooms ?? { min: 0, max: MAX_ZOOM }
-    const first = Math.max(min, from?.[0] ?? 0)
+    const { min, max } = this.selection.zooms ?? ALL_ZOOMS
+    const first = Math.max(min, begin[0])
     const zooms = (await listing.zooms()).map(({ z }) => z).filter(z => z >= first)
     const columns = await listing.columns(zooms)
     if (!isNew) await local.addColumns(columns, { min: first, max })
-    const { since, identity, purged } = begun ?? place
-    const { failed } = this.#state
-    const settled = this.#fetchRanges(rangesFrom(listing.ranges(columns), from), isNew, next => {
-      Object.assign(this.#state, { listing: {
-        since, identity, purged, selection: this.selection.key, next
-      }, failed: [...failed, ...this.#failed.values()] })
-    })
-    await settled.finally(() => this.#save().catch(() => {})) // the next write finds what is wrong with the device
-    this.#isListing = false
+    const tracker = new PageTracker(/** @type {any} */ (begin))
+    const onPage = next => {
+      const done = tracker.begin(next)
+      return () => {
+        done()
+        this.#state.next = /** @type {any} */ (tracker.since)
+      }
+    }
+    try {
+      await this.#fetchPages(rangesFrom(listing.ranges(columns), begin), isNew, onPage)
+    } finally {
+      await this.#save().catch(() => {}) // the next write reports what is wrong with the device
+    }
+    this.#state.next = undefined
   }
 
   /**
-   * What is here of the part of a listing that is behind us.
-   * @param {import('./store-listing.js').TilePosition} next
-   */
-  async #count (next) {
-    const columns = new Map()
-    await this.local.addColumns(columns, { min: this.selection.zooms?.min ?? 0, max: next[0] })
-    await this.#counter.addLocal(this.local, rangesBefore(this.listing.ranges(columns), next))
-  }
-
-  /** What the area holds in these places. @param {ChangedTiles} places */
-  async #refresh (places) {
-    if (places.hasLayerDocuments) await this.#fetchLayerDocuments()
-    const note = this.#state
-    const known = new Set(note.touched)
-    for (const tile of known) places.addTile(tile)
-    if (!places.tiles.size) return
-    const ranges = places.ranges()
-    await this.#counter.addLocal(this.local, ranges, { sign: -1, except: known })
-    // broken off from here on, the next one knows which are not counted
-    Object.assign(note, { held: { ...this.#counter.counts }, touched: [...places.tiles.keys()] })
-    await this.#save()
-    await this.#fetchRanges(ranges, false)
-    note.touched = []
-  }
-
-  /**
+   * Lists ranges and fetches what is missing, several pages at once. Rejects with the first failure, when no page is
+   * under way any more.
    * @param {Iterable<import('./store-listing.js').Range>} ranges
-   * @param {(next: import('./store-listing.js').TilePosition) => void} [onSettled] told how far everything is settled
+   * @param {(next: import('./store-listing.js').TilePosition | undefined) => () => void} [onPage] what it answers is
+   *   called when the page is done
    */
-  #fetchRanges (ranges, isNew, onSettled) {
-    return eachPage(this.listing.read(ranges), parts => this.#fetchPage(parts, isNew), {
-      most: this.limits.pages, onFailed: () => this.#stop.abort(), onSettled
-    })
+  async #fetchPages (ranges, isNew, onPage) {
+    const running = new Set()
+    let failure
+    const fail = error => {
+      failure ??= error
+      this.#stop.abort()
+    }
+    try {
+      for await (const { parts, next } of this.listing.read(ranges)) {
+        const work = this.#fetchPage(parts, isNew).then(onPage?.(next)).catch(fail).finally(() => running.delete(work))
+        running.add(work)
+        while (running.size >= this.limits.pages && !failure) await Promise.race(running)
+        if (failure) break
+      }
+    } catch (error) {
+      fail(error)
+    }
+    await Promise.all(running)
+    if (failure) throw failure
   }
 
   /** @param {import('./store-listing.js').ListedRange[]} parts whole tiles */
   async #fetchPage (parts, isNew) {
-    const there = new Map()
-    const wanted = new Map()
-    const lost = []
+    const rows = /** @type {StoreRow[]} */ ([])
+    const localRevs = new Map()
+    const unlisted = []
     for (const part of parts) {
-      const own = isNew ? NO_VERSIONS : await this.local.versions(part)
+      const revs = isNew ? undefined : await this.local.revsIn(part)
+      rows.push(...selectedRows(part.rows, this.selection, revs))
       const listed = new Set(part.rows.map(({ id }) => id))
-      for (const [id, version] of own) {
-        there.set(id, version)
-        if (!listed.has(id)) lost.push(id)
-      }
-      // what was to be seen once stays
-      for (const row of selectedRows(part.rows, this.selection, own)) {
-        wanted.set(row.id, { ...row, z: part.z, x: part.x })
+      for (const [id, rev] of revs ?? []) {
+        localRevs.set(id, rev)
+        if (!listed.has(id)) unlisted.push(id)
       }
     }
-    const asked = this.#reconciler.missing([...wanted.values()], there)
-    const missing = new Set(asked.map(({ id }) => id))
-    for (const [id, row] of wanted) if (!missing.has(id)) this.#counter.add(row)
-    const left = (await this.#reconciler.fetch(asked, there, lost)).filter(one => there.has(one))
-    // of what could not be had an older revision is here
-    for (const [id, version] of await this.local.docs(left, true)) this.#counter.add({ ...wanted.get(id), ...version })
-    this.#counter.forget(wanted.values())
-    this.#report()
+    rows.push(...await this.listing.winners(unlisted))
+    await this.#settle(rows, localRevs, isNew)
   }
 
   /** The documents of the layer that are no tiles. */
   async #fetchLayerDocuments () {
-    const { documents: rows, styles } = await this.listing.layerDocuments()
+    const { documents, styles } = await this.listing.layerDocuments()
     this.#listedStyles = styles
     this.#state.styles = undefined
-    const there = await this.local.layerDocuments()
-    const listed = new Set(rows.map(({ id }) => id))
-    await this.#reconciler.fetch(
-      this.#reconciler.missing(rows, there), there, [...there.keys()].filter(id => !listed.has(id))
-    )
+    const localRevs = await this.local.layerDocuments()
+    const listed = new Set(documents.map(({ id }) => id))
+    const unlisted = [...localRevs.keys()].filter(id => !listed.has(id)).map(id => ({ id, rev: undefined }))
+    await this.#settle([...documents, ...unlisted], localRevs)
+  }
+
+  /**
+   * Fetches changed documents, and those that failed in an earlier transfer.
+   * @param {StoreRow[]} changes @param {Failed[]} retries
+   */
+  async #refresh (changes, retries) {
+    const failed = retries.map(({ id, rev }) => ({ id, rev }))
+    const rows = [...new Map([...failed, ...changes].map(row => [row.id, row])).values()]
+    if (!rows.length) return
+    await this.#save({ counts: undefined })
+    if (rows.some(({ id }) => !isTileId(id))) await this.#fetchLayerDocuments()
+    const tiles = rows.filter(({ id }) => isTileId(id))
+    if (this.selection.since) await this.#fetchPages(rangesOf(tiles), false)
+    else {
+      for (const page of chunks(tiles, this.limits.page)) {
+        await this.#settle(page, await this.local.revs(page.map(({ id }) => id)))
+      }
+    }
+    for (const one of retries) if (this.#failed.get(one.id) === one) this.#failed.delete(one.id)
+  }
+
+  /**
+   * Makes documents on the device those of the store.
+   * @param {StoreRow[]} rows of the store
+   * @param {import('./local-tiles.js').LocalRevs} localRevs of the same documents
+   * @param {boolean} [isNew] the database had no documents
+   */
+  async #settle (rows, localRevs, isNew = false) {
+    const differing = rows.filter(({ id, rev }) => localRevs.get(id) !== rev)
+    const replaced = await this.local.docs(differing.map(({ id }) => id).filter(id => localRevs.has(id)))
+    for (const doc of replaced) countDocument(this.#counts, doc, -1)
+    const asked = []
+    for (const { id, rev } of differing) {
+      const localRev = localRevs.get(id)
+      const isParent = rev && localRev && isParentOf(rev)(localRev)
+      if (rev) asked.push({ id, rev, ...(isParent && { ancestors: [localRev] }) })
+    }
+    await this.#copier.copy(asked, this.#stop.signal)
+    const expected = /** @type {Map<string, string | undefined>} */ (new Map())
+    for (const { id, rev } of differing) if (rev === undefined) expected.set(id, undefined)
+    for (const { id } of asked) if (this.#arrived.has(id)) expected.set(id, this.#arrived.get(id))
+    for (const id of expected.keys()) this.#arrived.delete(id)
+    if (!isNew) await this.#removeOthers(expected)
+    // documents that did not come stay in the older revision
+    for (const doc of replaced) if (!expected.has(doc._id)) countDocument(this.#counts, doc)
+    this.#report()
+  }
+
+  /**
+   * Deletes revisions on the device that the store has deleted, until each document has the expected one.
+   * @param {Map<string, string | undefined>} expected id -> revision; none for a document that the store has not
+   */
+  async #removeOthers (expected) {
+    for (let ids = [...expected.keys()]; ids.length;) {
+      const revs = await this.local.revs(ids)
+      // the device cannot store a revision again that was deleted here
+      if (ids.some(id => expected.get(id) && !revs.has(id))) throw new StoreReset()
+      const others = [...revs].filter(([id, rev]) => rev !== expected.get(id))
+      await this.target.edit(others.map(([_id, _rev]) => ({ _id, _rev, _deleted: true })), this.#stop.signal)
+      this.#tally.docs += others.length
+      this.#tally.deleted += others.length
+      ids = others.map(([id]) => id)
+    }
   }
 
   /** Layers without a style need no glyphs, and letters take 0.7 ms a tile. */
@@ -304,33 +347,27 @@ export class Transfer {
   }
 
   #onArrived (docs) {
-    this.#reconciler.arrive(docs)
     for (const doc of docs) {
-      if (!doc._deleted && isTileId(doc._id)) this.#counter.add({ ...parseTileId(doc._id), ...imageSizeOf(doc) })
+      const { _id: id, _rev: rev, _deleted: isDeleted } = doc
+      const earlier = this.#arrived.get(id) // of a document with a conflict since it was listed
+      if (!earlier && !isDeleted) countDocument(this.#counts, doc)
+      if (!earlier || (!isDeleted && compareRevs(rev, earlier) > 0)) this.#arrived.set(id, isDeleted ? undefined : rev)
     }
     this.#report()
   }
 
   #report () {
     this.onProgress?.(this.progress())
-    if (!this.#isListing || Date.now() - this.#saved < this.limits.noting) return
+    if (!this.#state.next || Date.now() - this.#saved < this.limits.noting) return
     this.#save().catch(() => {}) // the next write finds what is wrong
   }
 
   /** In the order in which they are asked for. @param {Partial<TransferState>} [fields] */
   async #save (fields) {
-    const note = Object.assign(this.#state, fields)
-    if (!note.touched.length) note.held = { ...this.#counter.counts }
+    const state = { ...Object.assign(this.#state, fields), failed: [...this.#failed.values()] }
     this.#saved = Date.now()
-    const [earlier, now] = [this.#saving, { ...note }]
-    this.#saving = earlier.catch(() => {}).then(() => new PouchPeer(this.db).updateLocal(STATE, () => now))
+    this.#saving = this.#saving.catch(() => {}).then(() => this.target.updateLocal(STATE, () => state))
     await this.#saving
-  }
-
-  async #noteDeletion () {
-    if (this.#state.buried) return
-    this.#state.buried = true
-    await this.#save()
   }
 
   /** Whether both sides are well. The store is asked as it is for tiles, for what it surely has. */
@@ -342,23 +379,26 @@ export class Transfer {
   }
 }
 
-const NO_VERSIONS = /** @type {Map<string, import('./local-tiles.js').LocalVersion>} */ (new Map())
+/** @param {StoreRow[]} rows @returns {import('./store-listing.js').Range[]} the tiles that they are of, ascending */
+function rangesOf (rows) {
+  const ranges = new Map(rows.map(({ id }) => {
+    const { z, x, y } = parseTileId(id)
+    return [`${z}/${x}/${y}`, { z, x, y0: y, y1: y }]
+  }))
+  return [...ranges.values()].sort((a, b) => a.z - b.z || a.x - b.x || a.y0 - b.y0)
+}
 
 const STATE = 'tilecouch-area' // _local/tilecouch-area
 
 /**
  * @typedef {object} TransferState
- * @property {string | number} [since] place in the feed of the store; nothing until everything was there once
+ * @property {string | number} [since] position in the feed of the store; nothing before the first listing
  * @property {string} [identity] of the store's database
  * @property {string} [purged] how often the store has forgotten documents
- * @property {string} [selection] what was taken
- * @property {import('../../core/mirror/peer.js').Refused[]} failed
- * @property {Counts} held
- * @property {import('../../core/feed-position.js').FeedPosition & {selection: string, next:
- *   import('./store-listing.js').TilePosition}} [listing] one that was broken off: what is before `next` is here as
- *   the store had it at `since`, or is among `failed`
- * @property {string[]} touched tiles that are being changed, z/x/y: they are not counted in `held`
- * @property {boolean} [buried] documents were deleted here that the store does not know any more
+ * @property {import('./store-listing.js').TilePosition} [next] where the listing continues; nothing when it is done.
+ *   Tiles before it are as the store had them at `since`, or among `failed`
+ * @property {Failed[]} [failed]
+ * @property {TileCounts} [counts] of the tiles on the device; nothing while a transfer changes them
  * @property {import('../../core/label-text.js').Letters} [letters] of its vector tiles: they tell which glyphs it
  *   needs. Nothing if the tiles came before the first style
  * @property {number} [styles] bytes of styles and their files; nothing while any may be missing
@@ -366,40 +406,4 @@ const STATE = 'tilecouch-area' // _local/tilecouch-area
  */
 
 /** @param {any} db a PouchDB @returns {Promise<TransferState>} */
-export async function readState (db) {
-  const note = await new PouchPeer(db).getLocal(STATE)
-  return { failed: [], held: { ...NO_COUNTS }, touched: [], ...note }
-}
-
-class ChangedTiles {
-  /** @type {Map<string, {z: number, x: number, y: number}>} */
-  tiles = new Map()
-  hasLayerDocuments = false
-
-  /** @param {string} id of a document that belongs */
-  add (id) {
-    if (!isTileId(id)) {
-      this.hasLayerDocuments = true
-      return
-    }
-    const { z, x, y } = parseTileId(id)
-    this.tiles.set(`${z}/${x}/${y}`, { z, x, y })
-  }
-
-  /** @param {string} tile z/x/y */
-  addTile (tile) {
-    const [z, x, y] = tile.split('/').map(Number)
-    this.tiles.set(tile, { z, x, y })
-  }
-
-  /** Neighbours in one column are one range. @returns {import('./store-listing.js').Range[]} */
-  ranges () {
-    const found = /** @type {import('./store-listing.js').Range[]} */ ([])
-    for (const { z, x, y } of [...this.tiles.values()].sort((a, b) => a.z - b.z || a.x - b.x || a.y - b.y)) {
-      const last = found.at(-1)
-      if (last && last.z === z && last.x === x && last.y1 === y - 1) last.y1 = y
-      else found.push({ z, x, y0: y, y1: y })
-    }
-    return found
-  }
-}
+export const readState = async db => await new PouchPeer(db).getLocal(STATE) ?? {}

@@ -1,5 +1,5 @@
-// What an area is said to be before anything of it is there, against what it is then: places, versions, bytes, and
-// bytes of bodies.
+// What an area is said to be before anything of it is there, against what it is then: tiles, versions, bytes, and about
+// how many bytes of bodies.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
 import { estimate } from '../../client/offline/estimate.js'
@@ -74,15 +74,15 @@ onEachStore('what an area will be', backend => {
       front.forget()
       const progress = []
       const transfer = new Transfer({ couch: couch(), db: pouch(), area: { layer: 'osm', selection }, onProgress: now => progress.push(now) })
-      const { held } = await transfer.run()
-      assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, held)
+      const { counts } = await transfer.run()
+      assert.deepEqual({ tiles: said.tiles, versions: said.versions, bytes: said.bytes }, counts)
       const { received } = transfer.progress()
       const bodies = front.requests().filter(({ path }) => /^_bulk_get|queries$/.test(path)).reduce((sum, { bytes }) => sum + bytes.down, 0)
       assert.ok(Math.abs(received - bodies) / bodies < 0.001, `${received} bytes were counted of ${bodies}`)
       const all = front.requests().reduce((sum, { bytes }) => sum + bytes.down, 0)
-      assert.ok(Math.abs(said.transfer - all) / all < 0.01, `${said.transfer} bytes were said, ${all} came`)
+      assert.ok(Math.abs(said.transfer - all) / all < 0.25, `${said.transfer} bytes were said, about ${all} came`)
       assert.ok(images < bodies, 'it is less than what it speaks of')
-      assert.deepEqual(progress.at(-1).bytes, held.bytes)
+      assert.deepEqual(progress.at(-1).bytes, counts.bytes)
       assert.ok(progress.every(({ bytes }, at) => at === 0 || bytes >= progress[at - 1].bytes), 'it only grows')
     })
   }

@@ -21,10 +21,10 @@ const areas = {
 
 onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage => {
   /**
-   * Within two hundredths: these images are a hundredth of real ones, and what is foretold of documents, from a sample,
-   * is nearly all. Of the smallest area what is around the rows of the listing counts, too.
+   * Within a quarter, and two documents: these images are a hundredth of real ones, and a constant for each document is
+   * nearly all. The embedded store sends images as base64.
    */
-  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 50 + 200, `${what}: ${value}, foretold ${wanted}`)
+  const near = (value, wanted, what) => assert.ok(Math.abs(value - wanted) <= wanted / 4 + 2000, `${what}: ${value}, foretold ${wanted}`)
 
   for (const [title, what] of Object.entries(areas)) {
     it(`may be ${title}: what is foretold is what comes`, async () => {
@@ -102,8 +102,7 @@ onField('an area', ['plain', 'small', 'photos', 'roads', 'large', 'gone'], stage
     await json(`${stage.url}/${id}?rev=${rival}`, { method: 'DELETE' })
     assert.equal((await field(page, 'call', 'Small', 'refresh')).result?.state, 'complete')
     const { [id]: [rev, digest] } = await field(page, 'contents', 'Small')
-    // it stands on top of the tombstone: the same revision in another generation
-    assert.deepEqual([rev.split('-')[1], digest], [doc._rev.split('-')[1], attachments.tile.digest])
+    assert.deepEqual([rev, digest], [doc._rev, attachments.tile.digest])
     await stage.load('small', { 8: [[4, 5, 5]] })
     await field(page, 'call', 'Small', 'refresh')
     const { [id]: [, wanted] } = await stage.wanted(spec)

@@ -1,4 +1,4 @@
-/* global indexedDB, window -- of the page, in functions that run there */
+/* global window -- of the page, in functions that run there */
 // Several tabs of one device: one transfers, all know, and what one leaves another takes up.
 import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
@@ -143,21 +143,5 @@ onField('areas over several tabs', ['plain', 'small'], stage => {
     await stage.load('small', { 6: [[2, 1, 1]] })
     await until(async () => await time(two) === T(6))
     assert.deepEqual((await field(two, 'events')).filter(({ type }) => type === 'failure'), [])
-  })
-
-  it('a database that no list knows any more is in the list again, with all that it has', async () => {
-    await take(one, SMALL)
-    const [{ id }] = await field(one, 'list')
-    await two.close()
-    await one.evaluate(async () => {
-      const { offline } = /** @type {any} */ (window)
-      await offline.close()
-      await new Promise(resolve => { Object.assign(indexedDB.deleteDatabase('_pouch_field'), { onsuccess: resolve }) })
-    })
-    const page = await open()
-    assert.deepEqual((await field(page, 'list')).map(area => [area.id, area.name, area.state]), [[id, 'Small', 'incomplete']])
-    stage.front.forget()
-    const { result } = await field(page, 'call', 'Small', 'download')
-    assert.deepEqual([result?.state, asked()], ['complete', []])
   })
 })

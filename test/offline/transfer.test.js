@@ -2,13 +2,13 @@
 // else.
 import assert from 'node:assert/strict'
 import { HttpCouch } from '../../client/mirror/http.js'
-import { readState, Transfer } from '../../client/offline/transfer.js'
+import { StoreReset, Transfer, readState } from '../../client/offline/transfer.js'
 import { Selection } from '../../core/mirror/index.js'
 import { Store } from '../../loader/index.js'
 import { furnish } from '../client/support/designs.js'
 import { startFront } from '../client/support/front.js'
 import { usePouches } from '../client/support/pouches.js'
-import { json, onEachStore } from '../support/backends.js'
+import { json, onEachStore, request } from '../support/backends.js'
 import { square } from '../support/tiles.js'
 import { assertSame } from './support/naive-area.js'
 
@@ -53,7 +53,7 @@ onEachStore('taking an area along', backend => {
       assert.deepEqual(first.failed.map(({ id }) => id).sort(), bad)
       assert.deepEqual(told.sort(), bad)
       assert.ok(first.failed.every(({ rev, error, reason }) => /^1-/.test(rev) && error && reason))
-      assert.deepEqual([first.isComplete, first.held.tiles], [false, SIDE * SIDE - 2])
+      assert.deepEqual([first.isComplete, first.counts.tiles], [false, SIDE * SIDE - 2])
       assert.deepEqual((await readState(db)).failed.map(({ id }) => id).sort(), bad, 'remembered where the tiles are')
 
       front.forget()
@@ -63,7 +63,7 @@ onEachStore('taking an area along', backend => {
       const last = await transfer(db).run()
       assert.deepEqual(fetched().sort(), bad, 'nothing else is asked for')
       assert.deepEqual([last.isComplete, last.failed], [true, []])
-      assert.deepEqual(last.held, await assertSame(db, url, area))
+      assert.deepEqual(last.counts, await assertSame(db, url, area))
       front.forget()
       await transfer(db).run()
       assert.deepEqual(fetched(), [])
@@ -72,8 +72,8 @@ onEachStore('taking an area along', backend => {
     it('is not stopped by a document that breaks every answer it is in', async () => {
       const db = pouch()
       front.rule(entry => asksFor(entry, 'osm:5:4:4') && { cut: 200 })
-      const { failed, held } = await transfer(db).run()
-      assert.deepEqual([failed.map(({ id }) => id), held.tiles], [['osm:5:4:4'], SIDE * SIDE - 1])
+      const { failed, counts } = await transfer(db).run()
+      assert.deepEqual([failed.map(({ id }) => id), counts.tiles], [['osm:5:4:4'], SIDE * SIDE - 1])
     })
 
     it('blames nobody when the store is away, and goes on afterwards where it was', async () => {
@@ -88,10 +88,10 @@ onEachStore('taking an area along', backend => {
       assert.ok(tiles >= 10 && tiles < SIDE * SIDE, `${tiles} tiles`)
       await front.restart()
       front.forget()
-      const { held, isComplete } = await transfer(db).run()
+      const { counts, isComplete } = await transfer(db).run()
       assert.equal(isComplete, true)
       assert.ok(fetched().length <= SIDE * SIDE + 2 - tiles, `${fetched().length} documents asked for again of ${tiles} that were there`)
-      assert.deepEqual(held, await assertSame(db, url, area))
+      assert.deepEqual(counts, await assertSame(db, url, area))
     })
 
     it('blames nobody when the store answers nothing but errors', async () => {
@@ -110,7 +110,7 @@ onEachStore('taking an area along', backend => {
       const { doc_count: count } = await db.info()
       assert.ok(count >= 30 && count < SIDE * SIDE)
       await assert.rejects(transfer(db, { signal: stop.signal }).run(), { code: 'ABORTED' })
-      assert.equal((await transfer(db).run()).held.tiles, SIDE * SIDE)
+      assert.equal((await transfer(db).run()).counts.tiles, SIDE * SIDE)
     })
 
     it('takes from the device what another area has, and only the rest from the net', async () => {
@@ -119,11 +119,11 @@ onEachStore('taking an area along', backend => {
       await transfer(lender, { area: half }).run()
       await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 2 ? 500 + x * SIDE + y : undefined }))
       front.forget()
-      const { held, changed } = await transfer(db, { others: [lender] }).run()
+      const { counts, changed } = await transfer(db, { others: [lender] }).run()
       const heads = fetched().filter(id => !id.includes('@') && id.startsWith('osm:'))
       assert.equal(heads.length, 2 * SIDE, 'only those that the other has not')
       assert.equal(changed.tiles, SIDE * SIDE + 2 * SIDE)
-      assert.deepEqual(held, await assertSame(db, url, area))
+      assert.deepEqual(counts, await assertSame(db, url, area))
     })
 
     it('reads only what changed while little did, and lists anew when much did', async () => {
@@ -131,17 +131,17 @@ onEachStore('taking an area along', backend => {
       await transfer(db).run()
       await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x === 1 ? 700 + y : undefined }))
       front.forget()
-      const { changed, held } = await transfer(db).run()
+      const { changed, counts } = await transfer(db).run()
       assert.equal(changed.tiles, 2 * SIDE, 'heads, and what they were before')
       assert.equal(front.requests().filter(({ body }) => body?.queries?.[0]?.group_level).length, 0, 'nothing was listed')
-      assert.deepEqual(held, await assertSame(db, url, area))
+      assert.deepEqual(counts, await assertSame(db, url, area))
 
       for (const { id, value: { rev } } of (await json(`${url}/_all_docs?startkey="osm:5:8:"&endkey="osm:5:8:~"`)).rows) await store.couch.put({ _id: id, _rev: rev, _deleted: true })
       front.forget()
       const later = await transfer(db, { limits: { feed: 5, feedShare: 0 } }).run()
       assert.ok(front.requests().some(({ body }) => body?.queries?.[0]?.group_level), 'it was listed')
-      assert.equal(later.held.tiles, SIDE * SIDE - SIDE)
-      assert.deepEqual(later.held, await assertSame(db, url, area))
+      assert.equal(later.counts.tiles, SIDE * SIDE - SIDE)
+      assert.deepEqual(later.counts, await assertSame(db, url, area))
     })
 
     it('has the other image of a time that was taken out and filled again, also when it is as long', async () => {
@@ -157,8 +157,8 @@ onEachStore('taking an area along', backend => {
           await store.couch.put({ _id: id, _rev, _deleted: true })
           await store.couch.put({ ...doc, _attachments: { tile: { content_type: 'image/png', data: other.toString('base64') } } })
         }
-        const { held } = await transfer(db, { limits }).run()
-        assert.deepEqual(held, await assertSame(db, url, area))
+        const { counts } = await transfer(db, { limits }).run()
+        assert.deepEqual(counts, await assertSame(db, url, area))
       }
     })
 
@@ -169,15 +169,15 @@ onEachStore('taking an area along', backend => {
       const down = entries => entries.reduce((sum, { bytes }) => sum + bytes.down, 0)
       beforeEach(() => store.write(tiles(6, 0)))
 
-      it('asks for as much at once as comes across, of the listing and of the tiles', async () => {
+      it('asks for as many tiles at once as come across', async () => {
         const db = pouch()
         const whole = new Transfer({ couch: couch(), db: pouch(), area })
         await whole.run()
         const bytes = down(front.requests())
         front.forget()
-        front.rule(({ kind, path }) => (kind === 'index' || isBulk({ path })) && { cut: 40e3 })
-        const { held, failed } = await new Transfer({ couch: couch(), db, area, limits: { retryDelay: 1 } }).run()
-        assert.deepEqual([held, failed], [await assertSame(db, url, area), []])
+        front.rule(entry => isBulk(entry) && { cut: 40e3 })
+        const { counts, failed } = await new Transfer({ couch: couch(), db, area, limits: { retryDelay: 1 } }).run()
+        assert.deepEqual([counts, failed], [await assertSame(db, url, area), []])
         const came = down(front.requests())
         assert.ok(came < 2 * bytes, `${came} bytes came, ${bytes} are needed`)
       })
@@ -194,16 +194,15 @@ onEachStore('taking an area along', backend => {
           await assert.rejects(transfer(db, { couch: couch({ retries: 1 }), limits }).run(), { code: 'UNREACHABLE' })
           await front.restart()
           front.reset()
-          const { listing, since } = await readState(db)
-          assert.equal(since, undefined)
-          assert.ok(listing && listing.next[0] === 6 && listing.next[1] >= 8 * rounds, JSON.stringify(listing?.next))
+          const { next } = await readState(db)
+          assert.ok(next && next[0] === 6 && next[1] >= 8 * rounds, JSON.stringify(next))
           await store.write(square({ layer: 'osm', z: 6, side: LARGE, time: T(2023 + rounds), seed: (x, y) => (y === 3 && x % 7 === 0) ? 9000 * rounds + x : y === 5 && x === 1 ? null : undefined }))
           for (const id of [`osm:6:1:${6 + rounds}`, `osm:6:39:${6 + rounds}`]) await store.couch.put({ _id: id, _rev: (await json(`${url}/${id}`))._rev, _deleted: true })
         }
-        const { held } = await transfer(db, { limits }).run()
-        assert.deepEqual(held, await assertSame(db, url, area))
+        const { counts } = await transfer(db, { limits }).run()
+        assert.deepEqual(counts, await assertSame(db, url, area))
         assert.ok(down(listed()) < bytes * 2 / 3, `${down(listed())} bytes were listed, ${bytes} are all`)
-        assert.equal((await readState(db)).listing, undefined)
+        assert.equal((await readState(db)).next, undefined)
       })
 
       it('passes over a tile that fails, and has it in the end, though the listing was broken off behind it', async () => {
@@ -219,9 +218,35 @@ onEachStore('taking an area along', backend => {
         const { isComplete, failed } = await transfer(db, { limits }).run()
         assert.deepEqual([isComplete, failed.map(({ id }) => id)], [false, ['osm:6:0:7']])
         bad()
-        const { held } = await transfer(db, { limits }).run()
-        assert.deepEqual(held, await assertSame(db, url, area))
+        const { counts } = await transfer(db, { limits }).run()
+        assert.deepEqual(counts, await assertSame(db, url, area))
       })
+    })
+
+    it('wants a new database for a store that was created anew, before it reads or deletes anything', async () => {
+      const db = pouch()
+      await transfer(db).run()
+      const { update_seq: before } = await db.info()
+      await request(url, { method: 'DELETE' })
+      store = await Store.create(url)
+      await store.defineLayer('osm', {})
+      await furnish(store)
+      await assert.rejects(transfer(db).run(), StoreReset)
+      assert.deepEqual([(await db.info()).update_seq, fetched().length], [before, SIDE * SIDE + 2])
+      assert.equal((await transfer(pouch()).run()).counts.tiles, 0)
+    })
+
+    it('counts again what an interrupted refresh has changed', async () => {
+      const db = pouch()
+      await transfer(db).run()
+      const stop = new AbortController()
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 4 ? null : undefined }))
+      let left = 3
+      await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!left--) stop.abort() } }).run(), { code: 'ABORTED' })
+      assert.equal((await readState(db)).counts, undefined)
+      const { counts } = await transfer(db).run()
+      assert.deepEqual(counts, await assertSame(db, url, area))
+      assert.deepEqual((await readState(db)).counts, counts)
     })
 
     it('ends at once when its database is closed', async () => {
