@@ -7,7 +7,7 @@ import { isShallow } from './rules.js'
 import { isRun, newRun } from './runs.js'
 import { settingsOf } from './settings.js'
 import { isSecret } from './upstream.js'
-import { object } from './values.js'
+import { isObject } from './values.js'
 
 export const activityDefaults = {
   days: 365, // that activity is kept, unless the settings of the store say otherwise (`activityDays`)
@@ -87,7 +87,7 @@ function hide (value, name) {
     return scrub(value).replace(IN_ADDRESS, (all, start, parameter) => isSecret(parameter) ? `${start}(hidden)` : all)
   }
   if (Array.isArray(value)) return value.map(each => hide(each, ''))
-  if (!object(value)) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, hide(inner, field)]))
 }
 

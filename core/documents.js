@@ -4,7 +4,7 @@
 import { TilecouchError } from './errors.js'
 import { editionId, isLayer, layerId } from './ids.js'
 import { editionRules, isShallow, isValue, layerRules } from './rules.js'
-import { object } from './values.js'
+import { isObject } from './values.js'
 
 const DEPTH = 64 // lists and objects within each other: polygons of features may be in collections in collections
 const UNKNOWN = 4096 // characters of a field of a later version
@@ -44,7 +44,7 @@ export const named = {
 export function examine (doc, kinds = named) {
   const faults = /** @type {string[]} */ ([])
   const valid = /** @type {Record<string, any>} */ ({})
-  const { type, layer } = object(doc) ? doc : /** @type {any} */ ({})
+  const { type, layer } = isObject(doc) ? doc : /** @type {any} */ ({})
   if (typeof type !== 'string' || !Object.hasOwn(kinds, type)) faults.push(`its type is ${show(type)}`)
   else if (!isLayer(layer) && !(kinds[type].isGeneral && layer === undefined)) {
     faults.push(`its layer is ${show(layer)}`)

@@ -1,6 +1,7 @@
 // Areas as GeoJSON (RFC 7946) writes them, read into plain polygons. What cannot be an area is refused with the place
 // in the file and what is wrong there; nothing is guessed, since a wrong guess seeds half a continent.
 import { TilecouchError } from './errors.js'
+import { isObject } from './values.js'
 
 export const geojsonLimits = {
   depth: 16, // collections within collections
@@ -13,7 +14,6 @@ export const geojsonLimits = {
 /** @typedef {Ring[]} Polygon the outline, then its holes */
 
 const bad = why => new TilecouchError('BAD_AREA', { why })
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A value as a message shows it, never at length. */
 function show (value) {

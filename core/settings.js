@@ -3,7 +3,7 @@
 // nothing of it may keep the map from being shown. validate_doc_update.js refuses the same; a test compares both.
 import { luminance } from './record-rules.js'
 import { isRecordValue, recordFields } from './record-values.js'
-import { object } from './values.js'
+import { isObject } from './values.js'
 
 export const CONTRAST = 4.5 // to 1, of text and its ground: WCAG 2, AA
 /** The grounds on which text in the accent is hardest to read. @type {Record<string, string>} */
@@ -39,7 +39,7 @@ export const isSetting = (name, value) => isRecordValue(value, recordFields.stor
  * @returns {Settings}
  */
 export function settingsOf (doc) {
-  if (!object(doc) || doc.type !== 'store') return {}
+  if (!isObject(doc) || doc.type !== 'store') return {}
   const valid = settingNames.filter(name => doc[name] !== undefined && isSetting(name, doc[name]))
   return Object.fromEntries(valid.map(name => [name, doc[name]]))
 }

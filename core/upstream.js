@@ -3,7 +3,7 @@
 import { TilecouchError } from './errors.js'
 import { MAX_ZOOM, parseBbox } from './grid.js'
 import { gridOf } from './grids/index.js'
-import { object as isObject, whole as isWhole } from './values.js'
+import { isObject, isWhole } from './values.js'
 
 /** Every field with its default and its meaning. */
 export const upstreamDefaults = {

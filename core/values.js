@@ -1,10 +1,10 @@
 // What a value of a configuration may be. rules.js has the same for documents.
 
 /** @param {number} most characters @returns {(value: any) => boolean} */
-export const text = most => value => typeof value === 'string' && value.length <= most
+export const isText = most => value => typeof value === 'string' && value.length <= most
 
 /** @returns {(value: any) => boolean} */
-export const whole = (least, most) => value => Number.isInteger(value) && value >= least && value <= most
+export const isWhole = (least, most) => value => Number.isInteger(value) && value >= least && value <= most
 
-/** An object that is no list. @returns {boolean} */
-export const object = value => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** An object that is no list. @type {(value: any) => value is Record<string, any>} */
+export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -2,7 +2,7 @@
 import { TilecouchError } from '../errors.js'
 import { MAX_LATITUDE, MAX_ZOOM, checkTile, tileAt, tileBounds, tileRanges } from '../grid.js'
 import { isShallow } from '../rules.js'
-import { object as isObject, text as isText } from '../values.js'
+import { isObject, isText } from '../values.js'
 import { Grid } from './grid.js'
 import { definitionOf } from './projections.js'
 import { tileMatrixSets } from './sets.js'

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { crc32, gzip as gzipWith } from 'node:zlib'
 import { TilecouchError } from '../errors.js'
 import { digestOf } from '../store/tile.js'
+import { isObject } from '../../core/values.js'
 
 export const FORMAT = 1
 export const MAGIC = Buffer.from(`tilecouch backup ${FORMAT}\n`)
@@ -148,8 +149,6 @@ export function boundedJson (doc) {
     return { excess: `lists nested more than ${formatDefaults.depth} deep` }
   }
 }
-
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isLength = value => Number.isSafeInteger(value) && value >= 0
 
 /**

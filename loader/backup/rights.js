@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { TilecouchError } from '../errors.js'
 import { isOpen, lists, readersOf, writersOf } from '../store/access.js'
+import { isObject } from '../../core/values.js'
 
 /**
  * @typedef {object} Change
@@ -92,5 +93,3 @@ export function plainSecurity (security) {
   const { writers, restoring, ...own } = tilecouch // restoring: the store was itself being restored
   return { ...plain, tilecouch: { ...own, ...(writers !== undefined && { writers: lists(writers) }) } }
 }
-
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)

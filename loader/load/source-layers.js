@@ -1,7 +1,7 @@
 // What is in the vector tiles of a load: their source layers and fields, for `vector_layers` of the layer document. The
 // default style is made of them. Only a sample of the tiles is decoded, and a hostile tile cannot make the list long.
 import { formatOf } from '../../core/images.js'
-import { object } from '../../core/values.js'
+import { isObject } from '../../core/values.js'
 import { insideOf, isGzip } from '../formats/unpack.js'
 import { readSourceLayers } from '../check/files/vector-tile.js'
 
@@ -100,7 +100,7 @@ const byName = ([a], [b]) => a < b ? -1 : 1
 /** @param {any} layer of a layer document @param {Found} [found] */
 function widened (layer, found) {
   const { fields: listed = {}, minzoom, maxzoom } = layer
-  if (!found || !object(listed)) return layer
+  if (!found || !isObject(listed)) return layer
   const room = Math.max(0, sourceLayersDefaults.fields - Object.keys(listed).length)
   const fields = [...found.fields].filter(([name]) => !Object.hasOwn(listed, name)).sort(byName).slice(0, room)
   return {

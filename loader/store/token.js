@@ -3,6 +3,7 @@
 // core/tokens.js live in the store, and can be revoked.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { fromSeconds, looksLikeStoreToken } from '../../core/index.js'
+import { isObject } from '../../core/values.js'
 import { TilecouchError } from '../errors.js'
 import { LayerSet } from '../../core/tokens.js'
 import { readSmallFile } from '../formats/files.js'
@@ -76,8 +77,7 @@ export const newKey = (date = new Date()) =>
  * @returns {Keys}
  */
 export function parseKeys (given) {
-  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  const entries = isObject ? Object.entries(given) : []
+  const entries = isObject(given) ? Object.entries(given) : []
   const pairs = typeof given === 'string' ? pairsIn(given) : entries
   if (!pairs.length) throw new Error('it takes keys, each as id:secret')
   /** @type {Keys} */

@@ -1,6 +1,7 @@
 // One request and its answer. A rewrite makes a second exchange for the same answer, so method, target, headers and
 // body are values here and not read from Node's request.
 import { HttpError, badRequest, notAllowed } from './errors.js'
+import { isObject } from '../../core/values.js'
 
 export const MAX_BODY = 256 * 1024 * 1024 // bytes; a batch of 500 tiles of 100 kB in base64 is 70 MB
 export const MAX_QUESTION = 16 * 1024 * 1024 // bytes of the body of a query: 200,000 keys
@@ -163,8 +164,6 @@ export class Exchange {
     })
   }
 }
-
-export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** An object with the same names. @param {(value: any, name: string) => any} change */
 export const mapValues = (object, change) =>

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { gunzipSync } from 'node:zlib'
 import { partsOf } from '../../core/couch/multipart.js'
 import { badRequest } from './errors.js'
-import { isObject, MAX_BODY, parseJson } from './exchange.js'
+import { MAX_BODY, parseJson } from './exchange.js'
+import { isObject } from '../../core/values.js'
 
 function boundaryOf (type) {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(type) ?? []

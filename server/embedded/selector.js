@@ -4,7 +4,7 @@
 // (RE2 has no backreferences and no lookaheads), and the steps for each document are counted.
 import { RE2JS } from 're2js'
 import { HttpError, badRequest } from './errors.js'
-import { isObject } from './exchange.js'
+import { isObject } from '../../core/values.js'
 import { encodeKey } from './views/collate.js'
 
 const MOST_PATTERN = 100000 // characters of all patterns of a selector

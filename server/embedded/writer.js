@@ -4,7 +4,8 @@ import { isDatabaseAdmin, notDatabaseAdmin } from './access.js'
 import { checkDesign, validationError } from './design/runtime.js'
 import { findDocument, isRev, leavesOf } from './documents.js'
 import { badRequest, conflict, HttpError, toHttpError } from './errors.js'
-import { isObject, mapValues } from './exchange.js'
+import { mapValues } from './exchange.js'
+import { isObject } from '../../core/values.js'
 
 const kept = new Set(['_id', '_rev', '_deleted', '_attachments', '_revisions'])
 const dropped = new Set(['_revs_info', '_local_seq', '_conflicts', '_deleted_conflicts'])

@@ -11,6 +11,7 @@ import { parseKeys } from '../../loader/store/token.js'
 import { Networks } from '../../loader/load/upstream/networks.js'
 import { originOf } from '../../loader/load/upstream/secrets.js'
 import { longFlag, options } from './options.js'
+import { isObject } from '../../core/values.js'
 
 /** @typedef {Record<string, any>} Values by the names of the options */
 
@@ -147,8 +148,6 @@ function tryJson (text) {
   }
 }
 
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Checks options and fills in the defaults. Its result is valid input again.
  * @param {object} sources
@@ -246,6 +245,7 @@ async function readConfig (fileName) {
   return { file, warnings }
 }
 
+/** @param {Record<string, any>} file */
 function holdsSecret ({ db, from, store, upstreamHeaders, accessKeys }) {
   return Boolean(accessKeys) || [db, from, store].some(url => typeof url === 'string' && url !== scrub(url)) ||
     (isObject(upstreamHeaders) && Object.keys(upstreamHeaders).length > 0)

@@ -20,6 +20,7 @@ import { arcgis, wmsSettings } from './services.js'
 import { absolute, withoutSecrets } from './templates.js'
 import * as upstream from './upstream.js'
 import { isWmts, openWmts } from './wmts.js'
+import { isObject } from '../../../core/values.js'
 
 export const descriptionDefaults = {
   timeout: 30 // seconds until the whole document is there
@@ -130,8 +131,6 @@ async function openJson (json, where, options) {
   if (where.base && json.tileInfo) throw arcgis(where.base, where.name)
   throw unknown(where)
 }
-
-const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const hasTiles = ({ tiles }) => Array.isArray(tiles) && typeof tiles[0] === 'string'
 
 /**

@@ -2,7 +2,7 @@
 // out.
 import { shared } from '../../../core/promises.js'
 import { HttpError, notFound, statusOf } from '../errors.js'
-import { isObject } from '../exchange.js'
+import { isObject } from '../../../core/values.js'
 import { isBuiltIn } from '../views/query.js'
 
 const INPUT = 2 ** 25 // characters of one call

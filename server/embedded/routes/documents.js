@@ -9,7 +9,8 @@ import {
   attachmentBytes, getDocument, isRev, leavesOf, openRevisions, requireRev, winner
 } from '../documents.js'
 import { badRequest, HttpError, notFound } from '../errors.js'
-import { SANDBOX, isObject, parseJson } from '../exchange.js'
+import { SANDBOX, parseJson } from '../exchange.js'
+import { isObject } from '../../../core/values.js'
 import { parseMultipart, toMultipart } from '../multipart.js'
 import { checkDocument, checkId, writeDocument, writeDocuments } from '../writer.js'
 import { newId } from './server.js'

@@ -2,7 +2,7 @@
 // until then, so that ids are decoded once and not twice.
 import { renderError } from '../design/runtime.js'
 import { badRequest, HttpError } from '../errors.js'
-import { isObject } from '../exchange.js'
+import { isObject } from '../../../core/values.js'
 import { requestFor, sendDesignAnswer } from './design.js'
 
 const LIMIT = 100 // rewrites of one request, as in CouchDB

@@ -4,7 +4,7 @@ import { sizeOfFolder } from '../../../loader/formats/system.js'
 import { isOwnPage } from '../../origins.js'
 import { requireDatabaseAdmin, requireServerAdmin } from '../access.js'
 import { HttpError, badRequest } from '../errors.js'
-import { isObject } from '../exchange.js'
+import { isObject } from '../../../core/values.js'
 import { writeDocument } from '../writer.js'
 
 export const newId = () => randomUUID().replaceAll('-', '')

@@ -1,6 +1,7 @@
 // Answers a view query from its index: its parameters, ranges, order, groups and reducers.
 import { badRequest, HttpError, notFound } from '../errors.js'
-import { isObject, parseJson } from '../exchange.js'
+import { parseJson } from '../exchange.js'
+import { isObject } from '../../../core/values.js'
 import { encodeKey } from './collate.js'
 
 const parseError = reason => new HttpError(400, 'query_parse_error', reason)

@@ -2,6 +2,7 @@
 // these fields, so that the limits apply to exactly what the store gets. Values are
 // checked as CouchDB takes them: it answers some that it does not take with 500.
 import { badRequest } from './errors.js'
+import { isObject } from '../../../core/values.js'
 
 const MAX_CONDITIONS = 8 // of a selector
 const MAX_PATTERN = 2048 // characters of a $regex: the client library names its layers in it
@@ -12,8 +13,6 @@ const MAX_OPTIONAL = 4 // of ? in it: each doubles the ways
  * @typedef {{read: (text: string) => any, fits: (value: any) => boolean}} Kind read: from an address, undefined if it
  *   is none; fits: is one
  */
-
-export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = value => typeof value === 'string'
 export const listOf = test => value => Array.isArray(value) && value.every(test)
 

@@ -3,7 +3,8 @@
 // reaches the store.
 import { TILE_ATTACHMENT, parseTileId } from '../../../core/index.js'
 import { DbError, badRequest, forbidden, notFound, readOnly, tooLarge } from './errors.js'
-import { checkTogether, fieldsOfAddress, fieldsOfBody, isObject } from './fields.js'
+import { checkTogether, fieldsOfAddress, fieldsOfBody } from './fields.js'
+import { isObject } from '../../../core/values.js'
 
 const LEAST_HEARTBEAT = 1000 // milliseconds between two heartbeats of a feed
 
