@@ -31,7 +31,10 @@ export class Comparison {
   mode = 'swipe'
   #map
   #stage
-  /** @type {{layer: any, clock: any, control: any, to: string | undefined} | null} while it is on the map */
+  /**
+   * @type {{layer: any, clock: any, control: any, to: string | undefined, isPlaced: boolean} | null} while it is on
+   * the map
+   */
   #shown = null
   /** @type {any} the second map, while there is one */
   #sideMap = null
@@ -98,6 +101,25 @@ export class Comparison {
     layer.remove()
   }
 
+  /**
+   * Puts the comparison into the middle of the free part of the map. Two maps show the view in the middle of each.
+   * @param {import('./map.js').MapView} view @param {{left: number, right: number, bottom: number}} padding
+   */
+  fit (view, padding) {
+    const { control } = this
+    if (!this.#shown || !control) return view.shift(0, 0)
+    const { x, y } = this.#map.getSize()
+    const { left, right, bottom } = padding
+    control.setPadding(padding)
+    if (this.mode === 'swipe' && !this.#shown.isPlaced) {
+      this.#shown.isPlaced = true // from now on the reader moves the handle
+      control.setSplit((left + x - right) / 2 / x)
+    }
+    if (!control.getSideMap()) view.shift(0, 0)
+    else if (y > x) view.shift(0, 3 * (y - bottom) / 4 - y / 2)
+    else view.shift((left + 3 * (x - right)) / 4 - x / 2, 0)
+  }
+
   resume () {
     const doc = this.#docOf(this.left)
     if (!this.left || !doc || this.#shown) return
@@ -110,7 +132,7 @@ export class Comparison {
       mode: this.mode, label: words.compare.handle, words: controlWords
     })
     control.on('splitchange', () => this.#stage.fire('split'))
-    this.#shown = { layer, clock, control, to: this.#stage.range?.to }
+    this.#shown = { layer, clock, control, to: this.#stage.range?.to, isPlaced: false }
     const show = () => {
       if (this.#shown?.control !== control || control._map) return
       control.addTo(this.#map)

@@ -1,18 +1,25 @@
-// How often each tile in view changed, as squares over the map: the more often, the darker, with the number in them.
-// All squares of a level are one shape: hundreds of them would keep a slow device busy whenever the map moves.
+// Shows how often each place in view changed, as translucent squares over the map. The squares are tiles of the deepest
+// zoom whose versions fit into one answer of the store. All squares of a level are one shape: the map moves faster.
 import L from 'leaflet'
+import { viewColumns } from '../client/engine/resolve.js'
 import { count } from './format.js'
 import { copiesOf, ring } from './outlines.js'
 
 const LEVELS = 5
-const ROOM = 40 // pixels of a tile from which on its number is written into it
+const LABEL = 40 // pixels: the least width of a square with a number
+const MOST_VERSIONS = 20000 // of an answer
+const SMALLEST = 16 // pixels of a square
+const TILE = 256 // pixels
 
-/** The level of a number, 1 to 5; by the root, so that few changes beside many are still told apart. */
+/** @typedef {{z: number, x: number, y: number, changes: number}} Square */
+
+/** The level of a number, 1 to 5. Its root is taken, so that few changes beside many are told apart. */
 export const levelOf = (changes, most) => Math.min(LEVELS, Math.max(1, Math.ceil(Math.sqrt(changes / most) * LEVELS)))
 
 export class HeatMap {
   #map
   #renderer
+  #request = new AbortController()
   /** @type {L.Layer[]} */
   #marks = []
 
@@ -22,20 +29,55 @@ export class HeatMap {
     this.#renderer = L.svg({ pane: 'heat', padding: 0.5 })
   }
 
-  /** @param {{z: number, x: number, y: number, changes: number}[] | null} tiles null: nothing */
-  show (tiles) {
-    for (const mark of this.#marks.splice(0)) mark.remove()
-    const changed = (tiles ?? []).filter(({ changes }) => changes > 0)
-    const most = changed.reduce((greatest, { changes }) => Math.max(greatest, changes), 1)
-    /** @type {Map<number, any[]>} level -> rings */
-    const levels = new Map()
-    for (const tile of changed) {
-      const level = levelOf(tile.changes, most)
-      const rings = copiesOf(this.#map, tile).map(ring)
-      levels.set(level, [...levels.get(level) ?? [], ...rings.map(one => [one])])
-      for (const [[south, west], , [north, east]] of rings) this.#write([south, west], [north, east], tile.changes)
+  /** @param {any} layer history layer; null: shows nothing */
+  async show (layer) {
+    this.#request.abort()
+    const { signal } = this.#request = new AbortController()
+    const tiles = layer?.changesByTile() ?? []
+    const zoom = this.#deepestZoom(layer, tiles)
+    if (!tiles.length || zoom === tiles[0].z) return this.#draw(tiles)
+    const squares = await this.#read(layer, zoom, signal).catch(() => tiles)
+    if (!signal.aborted) this.#draw(squares)
+  }
+
+  /** Each zoom has four times as many versions, and squares of half the size. @param {Square[]} tiles of the view */
+  #deepestZoom (layer, tiles) {
+    if (!tiles.length) return 0
+    const [{ z }] = tiles
+    const versions = tiles.reduce((sum, { changes }) => sum + changes + 1, 0)
+    const size = TILE * 2 ** (this.#map.getZoom() - z)
+    const steps = Math.floor(Math.min(Math.log2(MOST_VERSIONS / versions) / 2, Math.log2(size / SMALLEST)))
+    return Math.max(z, Math.min(z + steps, layer.history.doc?.maxzoom ?? z))
+  }
+
+  /** @returns {Promise<Square[]>} */
+  async #read (layer, zoom, signal) {
+    const { source, options } = layer.history
+    const { min, max } = this.#map.getPixelBounds()
+    const size = TILE * 2 ** (this.#map.getZoom() - zoom)
+    const range = { min: min.divideBy(size).floor(), max: max.divideBy(size).floor() }
+    const answers = await source.versions(options.layer, viewColumns(range, zoom), signal)
+    /** @type {Map<string, Square>} */
+    const squares = new Map()
+    for (const { z, x, y } of answers.flat()) {
+      const square = squares.get(`${x}/${y}`)
+      if (square) square.changes++
+      else squares.set(`${x}/${y}`, { z, x, y, changes: 0 })
     }
-    for (const [level, rings] of levels) this.#add(L.polygon(rings, this.#style(level)))
+    return [...squares.values()]
+  }
+
+  /** @param {Square[]} tiles */
+  #draw (tiles) {
+    for (const mark of this.#marks.splice(0)) mark.remove()
+    const changed = tiles.filter(({ changes }) => changes > 0)
+    const most = changed.reduce((greatest, { changes }) => Math.max(greatest, changes), 1)
+    for (let level = 1; level <= LEVELS; level++) {
+      const rings = changed.filter(({ changes }) => levelOf(changes, most) === level)
+        .flatMap(tile => copiesOf(this.#map, tile).map(copy => [ring(copy)]))
+      if (rings.length) this.#add(L.polygon(rings, this.#style(level)))
+    }
+    for (const tile of changed) for (const copy of copiesOf(this.#map, tile)) this.#label(copy, tile.changes)
   }
 
   #style (level) {
@@ -43,14 +85,14 @@ export class HeatMap {
     return { pane: 'heat', renderer: this.#renderer, interactive: false, className, smoothFactor: 0, noClip: true }
   }
 
-  /** The number of a square, where there is room. */
-  #write (southWest, northEast, changes) {
-    const [low, high] = [southWest, northEast].map(place => this.#map.latLngToLayerPoint(place))
-    if (high.x - low.x < ROOM) return
+  /** Writes the number into a square that has room for it. */
+  #label ({ s: south, w: west, n: north, e: east }, changes) {
+    const [low, high] = [[south, west], [north, east]].map(corner => this.#map.latLngToLayerPoint(corner))
+    if (high.x - low.x < LABEL) return
     const html = Object.assign(document.createElement('span'), { textContent: count(changes) })
-    const icon = L.divIcon({ className: 'heat-number', iconSize: [ROOM, 20], html })
+    const icon = L.divIcon({ className: 'heat-number', iconSize: [LABEL, 20], html })
     const middle = this.#map.layerPointToLatLng(low.add(high).divideBy(2))
-    // over the squares, wherever it lies: Leaflet stacks markers by their pixels, which may be negative
+    // Leaflet stacks markers by their pixels, which may be negative: the offset puts them over the squares
     this.#add(L.marker(middle, { pane: 'heat', icon, interactive: false, keyboard: false, zIndexOffset: 1e6 }))
   }
 

@@ -17,6 +17,7 @@ export class MapView {
   /** @type {{z: number, lat: number, lon: number} | undefined} */
   #asked
   #free
+  #offset = L.point(0, 0)
   /** @type {L.Layer[]} of the place that was gone to */
   #marks = []
 
@@ -60,7 +61,7 @@ export class MapView {
   get view () {
     if (!this.#placed) return null
     const z = this.map.getZoom()
-    const center = this.map.getCenter()
+    const center = this.map.unproject(this.map.project(this.map.getCenter(), z).add(this.#offset), z)
     // Leaflet rounds to whole pixels, and a permalink must not drift
     const asked = this.#asked
     if (asked?.z === z && this.map.project([asked.lat, asked.lon], z).distanceTo(this.map.project(center, z)) < 1) {
@@ -72,9 +73,21 @@ export class MapView {
   /** @param {{z: number, lat: number, lon: number}} view */
   go ({ z, lat, lon }) {
     this.map.invalidateSize({ animate: false })
-    this.map.setView([lat, lon], z, { animate: false })
+    const middle = this.map.project([lat, lon], z).subtract(this.#offset)
+    this.map.setView(this.map.unproject(middle, z), z, { animate: false })
     this.#placed = true
     this.#asked = { z, lat, lon }
+  }
+
+  /**
+   * Shows the place of the view elsewhere than in the middle of the map: two maps beside each other show it in the
+   * middle of each. @param {number} x pixels from the middle of the map @param {number} y
+   */
+  shift (x, y) {
+    const { view } = this
+    if (this.#offset.equals([x, y])) return
+    this.#offset = L.point(x, y)
+    if (view) this.go(view)
   }
 
   /**

@@ -6,7 +6,7 @@ import { HistoryLayer } from '../client/leaflet/history-layer.js'
 import { TimelineControl } from '../client/leaflet/timeline-control.js'
 import { Comparison } from './comparison.js'
 import { loadScript } from './device.js'
-import { setZone, timelineWords } from './format.js'
+import { setZone, timelineWords, zoneId } from './format.js'
 import { isInOtherGrid } from './other-grid.js'
 import { LayerStack } from './stack.js'
 
@@ -107,6 +107,15 @@ export class Stage extends L.Evented {
     this.#timeline?.setRange(range)
   }
 
+  /** The zone of all times of the page. @param {string} name 'utc' or 'local' */
+  setZone (name) {
+    if (name === zoneId()) return
+    setZone(name)
+    this.#timeline?.setTimeZone(name)
+    this.comparison.label()
+    this.fire('zone')
+  }
+
   /** Whether the picture changes by itself at the moment. */
   get isPlaying () {
     return Boolean(this.player?.isPlaying())
@@ -202,16 +211,14 @@ export class Stage extends L.Evented {
   }
 
   #openTimeline (layer) {
-    const timeline = this.#timeline = new TimelineControl(layer, { container: this.#container, words: timelineWords })
+    const timeline = this.#timeline = new TimelineControl(layer, {
+      container: this.#container, words: timelineWords, timeZone: zoneId()
+    })
     timeline.on('rangechange', ({ from, to }) => {
       this.comparison.onRange(from, to)
       this.fire('range')
     })
-    timeline.on('zonechange', ({ timeZone }) => {
-      setZone(timeZone)
-      this.comparison.label()
-      this.fire('zone')
-    })
+    timeline.on('zonechange', ({ timeZone }) => this.setZone(timeZone))
     timeline.addTo(this.#map)
   }
 

@@ -19,6 +19,7 @@ import { Panel } from './panel.js'
 import * as permalink from './permalink.js'
 import { showProblems } from './problems.js'
 import { RangeCard } from './range-card.js'
+import { mountSettings } from './settings.js'
 import { FoldablePanel } from './sheet.js'
 import { CHOSEN } from './stack.js'
 import { hasSignedIn } from './signed-in.js'
@@ -280,7 +281,7 @@ function toggleComparison () {
 /** How often the places in view changed. */
 function showHeat (on) {
   isHeated = on
-  heat.show(on ? stage.layer?.changesByTile() ?? null : null)
+  heat.show(on ? stage.layer : null)
 }
 
 const lookAtView = soon(() => {
@@ -289,7 +290,7 @@ const lookAtView = soon(() => {
   thumbnails.drop()
   const tiles = layer.changesByTile()
   panel.editions?.setChanges(layer.changes(), tiles?.length ?? 0)
-  if (isHeated) heat.show(tiles)
+  if (isHeated) heat.show(layer)
 }, VIEW_DELAY)
 
 let footprint = 0 // which was asked for last
@@ -417,12 +418,17 @@ stage.on('storeerror', ({ error }) => { if (GONE.includes(error.code) || stage.o
 showProblems(stage, notices, view, retry, device)
 explainOtherGrids(stage, byId('map'))
 takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
+mountSettings(byId('settings'), stage)
 addTools(view, notices, { onFind: () => finder.open() })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))
 
-new ResizeObserver(() => {
+const fitComparison = () => stage.comparison.fit(view, covered())
+stage.on('compare', fitComparison)
+const sizes = new ResizeObserver(() => {
   document.body.style.setProperty('--tilecouch-dock-bottom', `${byId('time').offsetHeight}px`)
-}).observe(byId('time'))
+  fitComparison()
+})
+for (const id of ['time', 'cards', 'panel', 'map']) sizes.observe(byId(id))
 // not location.hash: `remember` may have written the old place over it before this is called
 addEventListener('hashchange', ({ newURL }) => { if (stage.doc) follow(new URL(newURL).hash) })
 addEventListener('online', () => again.abort())

@@ -1,165 +1,173 @@
-// The search for a place: coordinates in any usual form, layers, places that the store names, and a gazetteer that the
-// operator names.
-import { element } from '../../client/timeline/dom.js'
-import { iconButton } from '../dom.js'
+// The search for a place: coordinates, names on the map, places of the store, layers, and the gazetteer of the
+// operator, which is asked when the reader presses Enter.
+import { html, render, useLayoutEffect, useRef, useState } from '../html.js'
+import { Hint, IconButton } from '../parts.js'
 import { language, words } from '../words.js'
 import { parsePlace } from './coordinates.js'
 import { askGazetteer, hostOf } from './gazetteer.js'
 
 const MOST = 6 // results of a kind
-const CLOSE = 14 // zoom at which a place without one is shown
+const CLOSE = 14 // zoom at which a place without a zoom is shown
 
-/** @typedef {{title: string, note?: string, run: () => void}} Result */
+/**
+ * @typedef {{title: string, note?: string, go: () => void}} Result
+ * @typedef {object} Page
+ * @property {import('../map.js').MapView} view
+ * @property {() => import('../store.js').Layer[]} layers
+ * @property {() => import('../../core/settings.js').Settings} settings
+ * @property {(layer: string) => void} onLayer
+ */
 
 export class Finder {
-  #page
   #container
-  #input = element('input', {
-    type: 'search',
-    placeholder: words.find.placeholder,
-    'aria-label': words.find.label,
-    autocomplete: 'off',
-    spellcheck: 'false',
-    enterkeyhint: 'search',
-    on: { input: () => this.#look() }
-  })
-  #list = element('ul', { 'aria-label': words.find.results })
-  #note = element('p', { class: 'hint', role: 'status' })
-  #asking = new AbortController()
-  /** @type {Result[]} */
-  #results = []
+  #page
+  #opened = 0 // times: each one moves the focus into the field
 
-  /**
-   * @param {HTMLElement} container
-   * @param {{view: import('../map.js').MapView, layers: () => import('../store.js').Layer[], settings: () =>
-   *   import('../../core/settings.js').Settings, onLayer: (layer: string) => void}} page
-   */
+  /** @param {HTMLElement} container @param {Page} page */
   constructor (container, page) {
     this.#container = container
     this.#page = page
-    const form = element('form', { on: { submit: event => { event.preventDefault(); this.#submit() } } },
-      this.#input, iconButton('close', words.find.close, () => this.close()))
-    container.append(form, this.#note, this.#list)
-    container.addEventListener('keydown', event => this.#onKey(event))
-  }
-
-  get isOpen () {
-    return !this.#container.hidden
   }
 
   open () {
     this.#container.hidden = false
-    this.#look()
-    this.#input.select()
-    this.#input.focus()
+    this.#opened++
+    render(html`<${Search} page=${this.#page} opened=${this.#opened} close=${() => this.#close()} />`, this.#container)
   }
 
-  close () {
-    if (!this.isOpen) return
+  #close () {
     const hadFocus = this.#container.contains(document.activeElement)
-    this.#asking.abort()
     this.#container.hidden = true
     if (hadFocus) this.#page.view.map.getContainer().focus({ preventScroll: true })
   }
+}
 
-  /** What is known without asking anybody. */
-  #look () {
-    this.#asking.abort()
-    const text = this.#input.value.trim()
-    this.#show(text ? [...this.#coordinates(text), ...this.#places(text), ...this.#layers(text)] : [])
-    const { gazetteer } = this.#page.settings()
-    this.#say(!text ? words.find.hint
-      : this.#results.length ? '' : gazetteer ? words.find.pressEnter(hostOf(gazetteer)) : words.find.nothing)
+/** answer: of the gazetteer, to the text that was entered */
+const NO_ANSWER = { note: '', places: /** @type {any[] | null} */ (null) }
+
+function Search ({ page, opened, close }) {
+  const [text, setText] = useState('')
+  const [answer, setAnswer] = useState(NO_ANSWER)
+  const request = useRef(new AbortController())
+  const form = useRef(/** @type {any} */ (null))
+  const { gazetteer } = page.settings()
+  useLayoutEffect(() => {
+    form.current.elements.place.focus()
+    form.current.elements.place.select()
+    return () => request.current.abort()
+  }, [opened])
+  useLayoutEffect(() => {
+    if (answer.places) form.current.parentElement.querySelector('li button')?.focus()
+  }, [answer.places])
+
+  const results = answer.places
+    ? [...answer.places.map(place => ({ title: place.title, place })), ...layersNamed(page, text)]
+    : resultsOf(page, text)
+
+  function show ({ place, layer }) {
+    close()
+    if (place) return page.view.goTo({ ...place, z: place.z ?? CLOSE })
+    page.onLayer(layer.layer)
+    page.view.fit(layer)
   }
 
-  #coordinates (text) {
-    const place = parsePlace(text, language)
-    return place
-      ? [{
-        title: `${place.lat.toFixed(5)}, ${place.lon.toFixed(5)}`,
-        note: words.find.coordinates,
-        run: () => this.#go(place)
-      }]
-      : []
+  function write (value) {
+    request.current.abort()
+    setAnswer(NO_ANSWER)
+    setText(value.trim())
   }
 
-  #places (text) {
-    const wanted = text.toLowerCase()
-    const { places = [] } = this.#page.settings()
-    return places.filter(([name]) => name.toLowerCase().includes(wanted))
-      .sort(([a], [b]) => a.toLowerCase().indexOf(wanted) - b.toLowerCase().indexOf(wanted)).slice(0, MOST)
-      .map(([name, lon, lat, z]) => ({ title: name, run: () => this.#go({ lat, lon, z }) }))
-  }
-
-  #layers (text) {
-    const wanted = text.toLowerCase()
-    return this.#page.layers().filter(
-      ({ layer, name = layer }) => `${name} ${layer}`.toLowerCase().includes(wanted)
-    ).slice(0, MOST)
-      .map(doc => ({ title: doc.name ?? doc.layer, note: words.find.layer, run: () => this.#showLayer(doc) }))
-  }
-
-  #showLayer (doc) {
-    this.close()
-    this.#page.onLayer(doc.layer)
-    this.#page.view.fit(doc)
-  }
-
-  /** @param {{lat: number, lon: number, z?: number, box?: number[]}} place */
-  #go (place) {
-    this.close()
-    this.#page.view.goTo({ ...place, z: place.z ?? CLOSE })
-  }
-
-  async #submit () {
-    const text = this.#input.value.trim()
-    const { gazetteer } = this.#page.settings()
-    const isCoordinates = Boolean(parsePlace(text, language))
-    if (!text) return
-    if (isCoordinates || !gazetteer) return this.#results[0]?.run()
-    this.#asking.abort()
-    const { signal } = this.#asking = new AbortController()
-    this.#say(words.find.asking(hostOf(gazetteer)))
-    try {
-      const found = await askGazetteer(gazetteer, text, { language, signal })
-      if (signal.aborted) return
-      this.#show([...found.map(place => ({ title: place.title, run: () => this.#go(place) })), ...this.#layers(text)])
-      this.#say(found.length ? words.find.found({ count: found.length, host: hostOf(gazetteer) }) : words.find.nothing)
-      this.#list.querySelector('button')?.focus()
-    } catch {
-      if (!signal.aborted) this.#say(words.find.failed(hostOf(gazetteer)))
-    }
-  }
-
-  /** @param {Result[]} results */
-  #show (results) {
-    this.#results = results
-    this.#list.replaceChildren(...results.map(({ title, note, run }) => element('li', null,
-      element(
-        'button',
-        { type: 'button', on: { click: run } },
-        element('span', { class: 'name' }, title),
-        note && element('span', { class: 'note' }, note)
-      ))))
-    this.#list.hidden = !results.length
-  }
-
-  #say (text) {
-    this.#note.textContent = text
-    this.#note.hidden = !text
-  }
-
-  #onKey (event) {
-    if (event.key === 'Escape') {
-      event.stopPropagation()
-      return this.close()
-    }
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (!step) return
-    const stops = [this.#input, ...this.#list.querySelectorAll('button')]
-    const at = stops.indexOf(/** @type {any} */ (document.activeElement))
-    if (at < 0) return
+  async function submit (event) {
     event.preventDefault()
-    stops[Math.min(Math.max(at + step, 0), stops.length - 1)].focus()
+    if (!text) return
+    if (parsePlace(text, language) || !gazetteer) return results[0] && show(results[0])
+    request.current.abort()
+    const { signal } = request.current = new AbortController()
+    setAnswer({ ...NO_ANSWER, note: words.find.asking(hostOf(gazetteer)) })
+    const next = await ask(gazetteer, text, signal)
+    if (!signal.aborted) setAnswer(next)
   }
+
+  return html`<div onKeyDown=${event => move(event, close)}>
+    <form ref=${form} onSubmit=${submit}>
+      <input type="search" name="place" placeholder=${words.find.placeholder} aria-label=${words.find.label}
+        autocomplete="off" spellcheck="false" enterkeyhint="search" onInput=${({ target }) => write(target.value)} />
+      <${IconButton} name="close" label=${words.find.close} onClick=${close} />
+    </form>
+    <${Hint}>${words.find.hint}<//>
+    <p class="hint" role="status">${answer.note || noteOf(text, results, gazetteer)}</p>
+    ${results.length > 0 && html`<ul aria-label=${words.find.results}>
+      ${results.map(result => html`<li>
+        <button type="button" onClick=${() => show(result)}>
+          <span class="name">${result.title}</span>
+          ${result.note && html`<span class="note">${result.note}</span>`}
+        </button>
+      </li>`)}
+    </ul>`}
+  </div>`
+}
+
+function noteOf (text, results, gazetteer) {
+  if (!text || parsePlace(text, language)) return ''
+  if (gazetteer) return words.find.pressEnter(hostOf(gazetteer))
+  return results.length ? '' : words.find.nothing
+}
+
+async function ask (gazetteer, text, signal) {
+  const host = hostOf(gazetteer)
+  try {
+    const places = await askGazetteer(gazetteer, text, { language, signal })
+    const note = places.length ? words.find.found({ count: places.length, host }) : words.find.nothing
+    return { note, places }
+  } catch {
+    return { ...NO_ANSWER, note: words.find.failed(host) }
+  }
+}
+
+/** What the page finds by itself. */
+function resultsOf (page, text) {
+  if (!text) return []
+  const place = parsePlace(text, language)
+  const title = place && `${place.lat.toFixed(5)}, ${place.lon.toFixed(5)}`
+  const coordinates = place ? [{ title, note: words.find.coordinates, place }] : []
+  const { places = [] } = page.settings()
+  const ofStore = places.map(([name, lon, lat, z]) => ({ title: name, place: { lat, lon, z } }))
+  return [
+    ...coordinates, ...matching(ofStore, text), ...matching(namesOnMap(page.view), text), ...layersNamed(page, text)
+  ]
+}
+
+/** Names of vector features in view; they are shown at the zoom of the map. */
+function namesOnMap ({ map }) {
+  const names = []
+  map.eachLayer(layer => names.push(...layer.namesInView?.() ?? []))
+  return names.map(({ name, sourceLayer, lat, lon }) => (
+    { title: name, note: sourceLayer, place: { lat, lon, z: map.getZoom() } }
+  ))
+}
+
+const layersNamed = (page, text) => page.layers()
+  .filter(({ layer, name = layer }) => `${name} ${layer}`.toLowerCase().includes(text.toLowerCase()))
+  .slice(0, MOST)
+  .map(layer => ({ title: layer.name ?? layer.layer, note: words.find.layer, layer }))
+
+/** The results whose title has the text in it: those that begin with it first, short ones before long ones. */
+function matching (results, text) {
+  const rankOf = ({ title }) => title.toLowerCase().indexOf(text.toLowerCase())
+  return results.filter(result => rankOf(result) >= 0)
+    .sort((a, b) => rankOf(a) - rankOf(b) || a.title.length - b.title.length).slice(0, MOST)
+}
+
+/** Arrow keys move through the field and the results; Escape closes the search. */
+function move (event, close) {
+  if (event.key === 'Escape') {
+    event.stopPropagation()
+    return close()
+  }
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const stops = [...event.currentTarget.querySelectorAll('input, li button')]
+  const index = stops.indexOf(document.activeElement)
+  if (!step || index < 0) return
+  event.preventDefault()
+  stops[Math.min(Math.max(index + step, 0), stops.length - 1)].focus()
 }

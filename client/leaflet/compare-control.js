@@ -86,6 +86,17 @@ export class CompareControl extends Base {
     return this._begin()
   }
 
+  /**
+   * Pixels at the edges of the map that lie under something. Two maps meet, and the track of the fade lies, in the
+   * middle of the rest.
+   * @param {{left: number, right: number, bottom: number}} padding
+   */
+  setPadding (padding) {
+    this._handle.setPadding(padding)
+    this._side?.align()
+    return this
+  }
+
   /** @returns {L.Map | null} the map of the left side while the mode is 'side', for a base map or marks */
   getSideMap () {
     return this._side?.map ?? null
@@ -112,7 +123,7 @@ export class CompareControl extends Base {
     this._container.prepend(box)
     const { x, y } = this._map.getSize()
     this._handle.setSize(x, y) // before the second map is measured
-    this._side = new SideMap(this._map, box)
+    this._side = new SideMap(this._map, box, () => this._handle._padding)
     for (const layer of this._left) this._move(layer, this._side.map)
   }
 

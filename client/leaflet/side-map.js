@@ -2,7 +2,6 @@
 import L from './version.js'
 
 const HIGHEST = 30 // zoom
-const PARTS = 4 // the middles of the halves are a quarter of the map away from its own
 
 /** Over the left half; over the upper one where the map is higher than wide. */
 export class SideMap {
@@ -10,10 +9,15 @@ export class SideMap {
   /** @type {any} the map that is being followed at the moment */
   #leader = null
   #stop = new AbortController()
+  #padding
 
-  /** @param {any} main @param {HTMLElement} box over the half, in the container of the main map */
-  constructor (main, box) {
+  /**
+   * @param {any} main @param {HTMLElement} box over the half, in the container of the main map
+   * @param {() => {left: number, right: number, bottom: number}} padding pixels of the main map under something
+   */
+  constructor (main, box, padding) {
     this.#main = main
+    this.#padding = padding
     L.DomEvent.disableClickPropagation(box).disableScrollPropagation(box)
     const { crs, zoomAnimation, fadeAnimation, keyboard, zoomSnap, zoomDelta } = main.options
     /** the map in the box @type {any} */
@@ -43,9 +47,11 @@ export class SideMap {
 
   /** The second map shows what the other half of the main one does. */
   align () {
-    this.map.invalidateSize({ animate: false, pan: false })
     const main = this.#main
-    this.#lead(main, () => this.map.setView(this.#opposite(main, 1), main.getZoom(), { animate: false }))
+    this.#lead(main, () => {
+      this.map.invalidateSize({ animate: false, pan: false })
+      this.map.setView(this.#opposite(main, 1), main.getZoom(), { animate: false })
+    })
     return this
   }
 
@@ -55,10 +61,12 @@ export class SideMap {
     this.map.remove()
   }
 
-  /** Pixels from the middle of the main map to that of the half that stays free. */
+  /** Pixels from the middle of the main map to its pixel that shows what the middle of the other map shows. */
   get shift () {
     const { x, y } = this.#main.getSize()
-    return this.isStacked ? L.point(0, y / PARTS) : L.point(x / PARTS, 0)
+    const { left, right, bottom } = this.#padding()
+    if (this.isStacked) return L.point(0, 3 * (y - bottom) / 4 - y / 2)
+    return L.point((3 * (x - right) - left) / 4 - x / 2, 0)
   }
 
   /** @param {1 | -1} sign 1: from the main map to the other */

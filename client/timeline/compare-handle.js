@@ -60,6 +60,7 @@ export class CompareHandle extends Emitter {
     this._mode = checkMode(mode)
     this._split = clamp(split)
     this._size = { x: 0, y: 0 }
+    this._padding = { left: 0, right: 0, bottom: 0 }
     this._labels = ['left', 'right'].map(side => element('span', { class: `tilecouch-compare-label tilecouch-compare-${side}` }))
     this._handle = element('div', { class: 'tilecouch-compare-handle', role: 'slider', tabindex: 0, 'aria-label': label, 'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-orientation': 'horizontal' }, [icon('swap')])
     this._divider = element('div', { class: 'tilecouch-compare-divider' }, [...this._labels, this._handle])
@@ -73,6 +74,16 @@ export class CompareHandle extends Emitter {
   // the size of the map in pixels
   setSize (width, height) {
     this._size = { x: width, y: height }
+    return this._draw()
+  }
+
+  /**
+   * Pixels at the edges of the map that lie under something. Two maps meet, and the track of the fade lies, in the
+   * middle of the rest.
+   * @param {{left: number, right: number, bottom: number}} padding
+   */
+  setPadding (padding) {
+    this._padding = padding
     return this._draw()
   }
 
@@ -115,11 +126,13 @@ export class CompareHandle extends Emitter {
     const { x, y } = this._size
     const isSide = this._mode === 'side'
     const isStacked = isSide && y > x
+    const middle = this._middle()
+    for (const axis of ['x', 'y']) this.element.style.setProperty(`--tilecouch-middle-${axis}`, `${middle[axis]}px`)
     Object.assign(this.element.style, { width: `${x}px`, height: `${y}px` }) // its parent may have no size of its own
     for (const mode of MODES) this.element.classList.toggle(`tilecouch-compare-${mode}`, mode === this._mode)
     this.element.classList.toggle('tilecouch-compare-stacked', isStacked)
     const { from, length } = this._way()
-    const at = isSide ? (isStacked ? 0 : x / 2) : from + this._split * length
+    const at = isSide ? (isStacked ? 0 : middle.x) : from + this._split * length
     this._track.style.width = `${length}px`
     this._divider.style.transform = `translateX(${Math.round(at)}px)`
     const [left, right] = this._texts ?? []
@@ -132,12 +145,18 @@ export class CompareHandle extends Emitter {
     return this
   }
 
+  /** The middle of the map without its padding, in pixels of the map. */
+  _middle () {
+    const { left, right, bottom } = this._padding
+    return { x: (left + this._size.x - right) / 2, y: (this._size.y - bottom) / 2 }
+  }
+
   /** Where the handle moves, in pixels of the map. */
   _way () {
     const { x } = this._size
     if (this._mode !== 'fade') return { from: 0, length: x }
     const length = Math.min(TRACK, MOST_TRACK * x)
-    return { from: (x - length) / 2, length }
+    return { from: this._middle().x - length / 2, length }
   }
 
   _listenToHandle () {

@@ -52,6 +52,19 @@ onViewer('what changed in view', { demo: false }, stage => {
     assert.equal(await page.locator('#map .heat-square').count(), 0)
   })
 
+  it('is shown by the deepest tiles in view', async () => {
+    for (const [day, n] of /** @type {const} */ ([['01', 1], ['02', 2]])) {
+      const tiles = Object.fromEntries([3, 4, 5].flatMap(zoom => tilesOf(zoom)).map(([z, x, y]) => [`${z}/${x}/${y}`, z === 5 && x === 16 && y === 15 ? n : 1]))
+      await load(stage.store, memorySource(tiles), { layer: 'depth', time: `2024-01-${day}T00:00:00Z` })
+    }
+    const page = await stage.visit('#depth/3/0/0')
+    await drawnTiles(page)
+    await page.getByLabel('Show where it changed often').check()
+    await page.locator('#map .heat-square').waitFor({ state: 'attached' })
+    const { width } = /** @type {any} */ (await page.locator('#map .heat-square').boundingBox())
+    assert.ok(Math.abs(width - 64) <= 1, `${width} pixels: a tile two zooms below that of the view`)
+  })
+
   it('is searched among all editions, not only those that were read', async () => {
     const times = Array.from({ length: 1250 }, (_, day) => new Date(Date.UTC(2015, 0, 1 + day)).toISOString().slice(0, 19) + 'Z')
     const docs = times.map((time, at) => ({ _id: `edition:town@${time}`, type: 'edition', layer: 'town', time, title: at === 3 ? 'The very old one' : `Daily ${at}`, finished: time }))

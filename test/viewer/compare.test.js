@@ -14,7 +14,12 @@ const choose = (page, name, value) => card(page).getByRole('combobox', { name })
 onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
   it('is of two layers as well, each at its own time', async () => {
     const page = await stage.visit(`#steps@${T(3)}..${T(4)}/3/0/0`)
-    await page.locator('.tilecouch-compare-handle').waitFor()
+    const handle = page.locator('.tilecouch-compare-handle')
+    await handle.waitFor()
+    await until(async () => {
+      const [grip, panel, cards] = await Promise.all([handle, page.locator('#panel'), page.locator('#cards')].map(part => part.boundingBox()))
+      return Math.abs(grip.x + grip.width / 2 - (panel.x + panel.width + 16 + cards.x) / 2) <= 2
+    }, { what: 'the handle in the middle between the panel and the card' })
     await choose(page, 'Layer at the left', 'late')
     await page.locator('.tilecouch-compare-left', { hasText: 'late · 4 Jan 2024' }).waitFor()
     assert.deepEqual(await labels(page), ['late · 4 Jan 2024', 'Steps · 4 Jan 2024'])
@@ -39,18 +44,20 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.waitForURL(/&mode=side$/)
     await page.waitForFunction(() => document.querySelectorAll('.tilecouch-compare-other .tilecouch-tile img').length > 2)
     const box = /** @type {any} */ (await other(page).boundingBox())
-    assert.ok(Math.abs(box.width - 640) <= 1 && box.height >= 790)
+    const free = await page.locator('#cards').evaluate(node => node.getBoundingClientRect().left)
+    assert.ok(Math.abs(box.width - free / 2) <= 1 && box.height >= 790, `${box.width} of ${free}`)
+    await page.waitForURL(/\/3\/0\.00\/-?0\.00&mode=side$/) // the view stays, in the middle of both maps
     /** Where a tile is in its half of the window: both show the same place. */
-    const same = () => page.evaluate(() => {
+    const same = () => page.evaluate(width => {
       const edges = ['.tilecouch-compare-other .leaflet-tile-pane .tilecouch-tile', '#map > .leaflet-map-pane > .leaflet-tile-pane .tilecouch-tile'].map((selector, half) => {
         const { x, y } = /** @type {Element} */ (document.querySelector(selector)).getBoundingClientRect()
-        return [x - 640 * half, y].map(pixel => ((pixel % 256) + 256) % 256)
+        return [x - width * half, y].map(pixel => ((pixel % 256) + 256) % 256)
       })
       return [0, 1].every(axis => {
         const apart = Math.abs(edges[0][axis] - edges[1][axis])
         return Math.min(apart, 256 - apart) <= 2
       })
-    })
+    }, box.width)
     assert.ok(await same())
     await page.mouse.move(900, 600)
     await page.mouse.down()
@@ -65,7 +72,7 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await page.getByRole('button', { name: 'Zoom in', exact: true }).click()
     await page.waitForURL(/#steps@[^/]*\/4\//)
     await until(same, { what: 'the same place after a zoom' })
-    await page.mouse.click(500, 300)
+    await page.mouse.click(300, 300)
     await page.getByRole('region', { name: 'This place' }).waitFor() // of the left map, too
     await page.keyboard.press('Escape')
     await card(page).getByRole('button', { name: 'Swipe' }).click()

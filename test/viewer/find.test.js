@@ -27,6 +27,7 @@ onViewer('finding a place', { layers: ['steps', 'bounded'], demo: false }, stage
     await drawnTiles(page)
     await find(page, '20°30\'N 40°15\'W')
     await page.getByText('20.50000, -40.25000').waitFor()
+    await page.getByText('Places and names on the map, layers, coordinates').waitFor() // what can be found stays
     await field(page).press('Enter')
     await page.waitForURL(/#steps\/6\/(1[6-9]|2[01])\.\d\d\/-4\d\.\d\d$/)
     const { x, y } = await mark(page)

@@ -108,10 +108,13 @@ onViewer('through time', { layers: ['steps', 'late', 'vector'] }, stage => {
   it('tells times in the zone that is chosen', async () => {
     const page = await stage.visit(`#daylight@${DAY}02:00:00Z/2/0/0`, { viewport: { width: 1280, height: 800 }, timezoneId: 'Asia/Kolkata' })
     await shownAt(page, '20 Jun 2024, 02:00 UTC')
-    await page.getByRole('button', { name: 'Local' }).click()
+    await page.locator('#panel').getByRole('button', { name: 'Local' }).click()
     await shownAt(page, '20 Jun 2024, 07:30')
     await page.locator('dd', { hasText: '20 Jun 2024, 05:30' }).waitFor()
     await page.waitForURL(/#daylight@2024-06-20T02:00:00Z\//)
+    assert.equal(await page.locator('.tilecouch-choices').isVisible(), false, 'the timeline has no second switch')
+    await page.reload()
+    await shownAt(page, '20 Jun 2024, 07:30')
   })
 
   it('shows a new edition by itself while the page is open', async () => {

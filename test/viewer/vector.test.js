@@ -105,6 +105,24 @@ onViewer('a vector layer', { demo: false, layers: ['steps'] }, stage => {
     assert.match(text, /building|park|road/)
   })
 
+  it('is found by the names of its features in view', async () => {
+    const page = await stage.visit(`#tilby/${PLACE}`, SMALL)
+    await drawn(page)
+    await page.keyboard.press('f')
+    const field = page.getByRole('searchbox', { name: 'Find a place' })
+    const result = page.locator('#find li button').first()
+    // MapLibre parses what has come in workers
+    await until(async () => {
+      await field.fill('')
+      await field.fill('old harb')
+      return result.count()
+    }, { what: 'a name on the map' })
+    assert.equal(await result.textContent(), 'Old Harbourplace')
+    await result.click()
+    await page.waitForURL(/#tilby\/13\/44\.9\d*\/-30\.0/)
+    await page.locator('#map .here').waitFor({ state: 'attached' })
+  })
+
   it('tells which features differ between two times, marks them, and saves them as GeoJSON', async () => {
     const [west, south, east, north] = TOWN_BOUNDS
     const page = await stage.visit(`#tilby/13/${(south + north) / 2}/${(west + east) / 2}/${FIRST}-12-31..${LAST}-12-31`)
