@@ -240,7 +240,7 @@ onEachStore('taking an area along', backend => {
       const db = pouch()
       await transfer(db).run()
       const stop = new AbortController()
-      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: (x, y) => x < 4 ? null : undefined }))
+      await store.write(square({ layer: 'osm', side: SIDE, time: T(2024), seed: x => x < 4 ? null : undefined }))
       let left = 3
       await assert.rejects(transfer(db, { signal: stop.signal, onProgress: () => { if (!left--) stop.abort() } }).run(), { code: 'ABORTED' })
       assert.equal((await readState(db)).counts, undefined)
