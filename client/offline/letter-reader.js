@@ -3,6 +3,7 @@
 import { LetterCounter } from '../../core/label-text.js'
 import { TILE_ATTACHMENT, formats, isTileId } from '../../core/index.js'
 import { unzipTile } from '../../core/images.js'
+import { sharePromise } from '../../core/promises.js'
 import { fromBase64 } from '../mirror/digest.js'
 
 /** @typedef {Pick<import('../../core/mirror/peer.js').Peer, 'name' | 'fetch'>} Source */
@@ -12,7 +13,8 @@ export class LetterReader {
   #source
   #onNew
   #letters = /** @type {LetterCounter | undefined} */ (undefined)
-  #noted = Promise.resolve()
+  /** @type {Map<LetterCounter, Promise<void>>} of all letters that were read */
+  #notes = new Map()
 
   /**
    * @param {Source} source of the tiles
@@ -28,6 +30,7 @@ export class LetterReader {
   /** Counts from now on. @param {import('../../core/label-text.js').Letters} letters known before */
   begin (letters) {
     this.#letters = new LetterCounter(letters)
+    this.#notes.set(this.#letters, Promise.resolve())
   }
 
   /** @type {Source['fetch']} */
@@ -35,9 +38,10 @@ export class LetterReader {
     const answer = await this.#source.fetch(asked, options)
     const letters = this.#letters
     if (!letters) return answer
-    const found = await Promise.all(answer.docs.map(doc => addTo(letters, doc)))
-    if (found.includes(true)) this.#noted = this.#onNew(letters.toJSON())
-    await this.#noted // also of letters that a tile before these had
+    const areNew = await Promise.all(answer.docs.map(doc => addTo(letters, doc)))
+    if (areNew.includes(true)) this.#notes.clear()
+    // also of letters that a tile before these had
+    await sharePromise(this.#notes, letters, () => this.#onNew(letters.toJSON()))
     return answer
   }
 }

@@ -1,5 +1,6 @@
 // Parts of the map on the device: in a browser's IndexedDB, in Node's LevelDB. The page brings its PouchDB.
 import { TilecouchError, checkSound, layerId } from '../../core/index.js'
+import { shared } from '../../core/promises.js'
 import { HttpCouch } from '../mirror/http.js'
 import { Areas } from './areas.js'
 import { StorageReserve, destroyPouch, openPouch, storageRoom, storageSize } from './storage.js'
@@ -58,6 +59,7 @@ export class OfflineStore extends Emitter {
   #follower
   #databases = /** @type {Map<any, string>} */ (new Map()) // that are open, and what of
   #closing = new AbortController()
+  #ready = shared(() => this.#start())
   #reportedAreas = '' // of the areas
   #estimated = /** @type {{key: string, at: number, answer: import('./estimate.js').Estimate} | undefined} */ (undefined)
 
@@ -88,9 +90,12 @@ export class OfflineStore extends Emitter {
       this.broadcast({ kind: 'online', online })
     })
     this.#follower = new AreaFollower(this)
-    /** Until then the list of areas is not right. @type {Promise<void>} */
-    this.ready = this.#start()
     this.ready.catch(() => {}) // callers that wait for it get the error
+  }
+
+  /** Until then the list of areas is not right. If the device could not be read, it is tried again when asked for. */
+  get ready () {
+    return this.#ready()
   }
 
   async #start () {

@@ -65,6 +65,26 @@ describe('the registry of areas', function () {
     assert.notEqual(registry.db, db)
   })
 
+  it('is read again after it could not be read at first', async () => {
+    await offline.close()
+    let failures = 1
+    /** @param {any[]} args */
+    const Failing = function (...args) {
+      const db = new PouchDB(...args)
+      const { allDocs } = db
+      db.allDocs = (...query) => failures-- > 0 ? Promise.reject(new Error('not yet')) : allDocs.apply(db, query)
+      return db
+    }
+    const again = new OfflineStore({ remote: shelf.front.url, name: shelf.path('field'), PouchDB: /** @type {any} */ (Failing) })
+    try {
+      await assert.rejects(again.ready, { code: 'COUCHDB_ERROR' })
+      await again.ready
+      assert.equal((await again.areas.add(wish)).name, wish.name)
+    } finally {
+      await again.close()
+    }
+  })
+
   it('takes a change of somebody else in, and loses none', async () => {
     const area = await offline.areas.add(wish)
     const { db } = offline.registry

@@ -169,12 +169,18 @@ const gunzipAsync = promisify(gunzip)
  * Unpacked copies of tiles that are being sent. Clients that ask for the same tile share one copy. The copies together
  * have a limit. A slow client keeps only its own copy in memory.
  */
-class Unpacked {
+export class Unpacked {
   /** By the packed bytes. @type {Map<Buffer, {users: number, length: number, body: Promise<Buffer>}>} */
   #copies = new Map()
   #held = 0
   /** @type {Promise<any>} */
   #last = Promise.resolve()
+
+  /** @param {{most?: number, mostHeld?: number}} [limits] bytes of one tile, and of all that are being sent */
+  constructor ({ most = MOST_UNPACKED, mostHeld = MOST_HELD } = {}) {
+    this.most = most
+    this.mostHeld = mostHeld
+  }
 
   /** @param {Entry} entry @param {Response} res until the end of which it is kept @returns {Promise<Buffer>} */
   take ({ bytes, type }, res) {
@@ -182,25 +188,29 @@ class Unpacked {
     if (!copy.users++) {
       this.#copies.set(bytes, copy)
       copy.body = this.#last.then(() => this.#unpack(copy, bytes, type))
-      this.#last = copy.body.catch(() => {})
+      this.#last = copy.body.catch(() => this.#forget(bytes, copy)) // the next client tries again
     }
     res.once('close', () => {
       if (--copy.users) return
-      this.#copies.delete(bytes)
+      this.#forget(bytes, copy)
       this.#held -= copy.length
     })
     return copy.body
   }
 
+  #forget (bytes, copy) {
+    if (this.#copies.get(bytes) === copy) this.#copies.delete(bytes)
+  }
+
   async #unpack (copy, bytes, type) {
     if (!copy.users) throw new TilecouchError('ABORTED') // all clients have left
-    const room = Math.min(MOST_UNPACKED, MOST_HELD - this.#held)
+    const room = Math.min(this.most, this.mostHeld - this.#held)
     try {
       const body = await gunzipAsync(bytes, { maxOutputLength: Math.max(1, room) })
       if (copy.users) this.#held += copy.length = body.length
       return body
     } catch (error) {
-      const isFull = error.code === 'ERR_BUFFER_TOO_LARGE' && room < MOST_UNPACKED
+      const isFull = error.code === 'ERR_BUFFER_TOO_LARGE' && room < this.most
       if (isFull) throw new TilecouchError('BUSY', { why: 'too many tiles are being unpacked' }, { cause: error })
       throw new TilecouchError('TRUNCATED_IMAGE', { type, why: error.message }, { cause: error })
     }
