@@ -20,8 +20,8 @@ export class PouchPeer {
 
   /**
    * @param {any} db a PouchDB
-   * @param {{text?: boolean}} [options] text: in IndexedDB attachments as base64. That is twice as fast, since each
-   *   Blob becomes a file, and takes a third more room
+   * @param {{text?: boolean}} [options] text: in IndexedDB attachments as base64, for a PouchDB that stores text
+   *   (storage.js). That is twice as fast, since each Blob becomes a file, and takes a third more room
    */
   constructor (db, { text = false } = {}) {
     this.db = db
@@ -132,8 +132,6 @@ export class PouchPeer {
 
   /** @type {Peer['write']} */
   async write (docs, signal) {
-    // what PouchDB does in browsers without Blobs; it reads existing attachments either way
-    if (this.#asText) await this.#ask(() => this.db.info().then(() => { this.db._meta.blobSupport = false }), signal)
     const prepared = (await unpack(docs)).map(doc =>
       doc._attachments ? { ...doc, _attachments: this.#attachments(doc._attachments) } : doc)
     const failed = await this.#ask(() => this.db.bulkDocs(prepared, { new_edits: false }), signal)

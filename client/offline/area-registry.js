@@ -43,7 +43,8 @@ export class AreaRegistry {
 
   /** @returns {Promise<AreaDocument[]>} in the order in which they were made */
   async list () {
-    const { rows } = await this.#ask(() => this.db.allDocs({ include_docs: true, startkey: PREFIX, endkey: `${PREFIX}\ufff0` }))
+    const query = { include_docs: true, startkey: PREFIX, endkey: `${PREFIX}\ufff0` }
+    const { rows } = await this.#ask(() => this.db.allDocs(query))
     return rows.map(({ doc }) => doc).filter(isArea).sort((a, b) => a.created < b.created ? -1 : 1)
   }
 

@@ -24,7 +24,9 @@ const MAX_NAME = 200 // characters
  */
 export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false }, { grid } = {}) {
   checkLayer(layer)
-  if (bounds !== undefined && bbox !== undefined) throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })
+  if (bounds !== undefined && bbox !== undefined) {
+    throw new TilecouchError('BAD_AREA', { why: 'bounds and bbox are two ways to say the same' })
+  }
   const box = bounds === undefined ? bbox : bboxOf(bounds)
   const area = parseArea({ bbox: box, polygon, grid: gridOf({ grid }) })
   return {
@@ -40,19 +42,23 @@ export function readSpec ({ layer, bounds, bbox, polygon, zooms, history = false
 
 function readHistory (history) {
   if (typeof history === 'boolean') return history
-  if (history?.since === undefined) throw new TilecouchError('BAD_OPTION', { option: 'history', value: history, why: 'false, true or {since: time}' })
-  return { since: startOf(history.since) }
+  if (history?.since !== undefined) return { since: startOf(history.since) }
+  throw new TilecouchError('BAD_OPTION', { option: 'history', value: history, why: 'false, true or {since: time}' })
 }
 
 /** @param {AreaSpec} spec */
 export const selectionOf = ({ layer, bbox, polygon, grid, zooms, history }) => new Selection({
-  layers: [layer], area: parseArea({ bbox, polygon, grid: gridOf({ grid }) }), zooms, current: !history, since: typeof history === 'object' ? history.since : undefined
+  layers: [layer],
+  area: parseArea({ bbox, polygon, grid: gridOf({ grid }) }),
+  zooms,
+  current: !history,
+  since: typeof history === 'object' ? history.since : undefined
 })
 
 export function readName (name) {
   const text = typeof name === 'string' ? name.trim() : ''
-  if (!text || text.length > MAX_NAME) throw new TilecouchError('BAD_OPTION', { option: 'name', value: name, why: `1 to ${MAX_NAME} characters` })
-  return text
+  if (text && text.length <= MAX_NAME) return text
+  throw new TilecouchError('BAD_OPTION', { option: 'name', value: name, why: `1 to ${MAX_NAME} characters` })
 }
 
 /** @param {any} bounds of Leaflet, or its corners */
@@ -69,7 +75,9 @@ function bboxOf (bounds) {
 function cornersOf (bounds) {
   const corners =
     Array.isArray(bounds) ? bounds.map(corner => Array.isArray(corner) ? corner : [corner?.lat, corner?.lng]) : []
-  if (corners.length !== 2 || !corners.flat().every(Number.isFinite)) throw new TilecouchError('BAD_BBOX', { value: bounds, why: 'bounds are south-west and north-east, latitude first' })
+  if (corners.length !== 2 || !corners.flat().every(Number.isFinite)) {
+    throw new TilecouchError('BAD_BBOX', { value: bounds, why: 'bounds are south-west and north-east, latitude first' })
+  }
   const [[a, west], [b, east]] = corners
   return [[Math.min(a, b), west], [Math.max(a, b), east]]
 }

@@ -66,7 +66,8 @@ export class AreaTransfer {
     if (area.document.error === 'QUOTA_EXCEEDED') await area.reopen()
     await store.layerDocument(area.layer, { permission: area.document.permission, signal })
     if (!area.isComplete) await this.#checkRoom(signal)
-    await area.update(doc => ({ ...doc, state: doc.state === 'complete' ? 'complete' : 'incomplete', error: undefined, reason: undefined }))
+    const state = area.isComplete ? 'complete' : 'incomplete'
+    await area.update(doc => ({ ...doc, state, error: undefined, reason: undefined }))
     await this.#makeReserve()
     const transfer = new Transfer({
       couch: store.couch,
@@ -118,7 +119,7 @@ export class AreaTransfer {
     const { store, area, run } = this
     let { total } = area.document
     if (!total?.transfer || run.force) { // else it was counted when this began
-      const { requests, ...counted } = await store.estimate(area.selection, { signal, isRecent: true })
+      const { requests, ...counted } = await store.estimate(area.selection, { signal })
       total = counted
       await area.update(doc => ({ ...doc, total: counted }))
     }
@@ -147,15 +148,18 @@ export class AreaTransfer {
   async #fail (error) {
     const { area, run, store } = this
     const isStopped = run.signal.aborted || error.code === 'ABORTED'
-    const reported = isStopped ? new TilecouchError('ABORTED') : error.code === 'DISK_FULL' ? await this.#recoverFromFullDisk() : error
+    let reported = isStopped ? new TilecouchError('ABORTED') : error
+    if (reported.code === 'DISK_FULL') reported = await this.#recoverFromFullDisk()
     if (reported.code === 'UNREACHABLE') store.reportOnline(false)
     const { tiles, versions, bytes } = run.figures ?? area.document
     const stopped = run.cause === 'pause' ? 'paused' : 'incomplete'
+    const isUnchanged = ({ state }) =>
+      state === 'complete' || state === 'removing' || (state === 'new' && !run.figures && !run.cause)
     const fieldsOf = doc => ({
       tiles,
       versions,
       bytes,
-      state: ['complete', 'removing'].includes(doc.state) || (doc.state === 'new' && !run.figures && !run.cause) ? doc.state : stopped,
+      state: isUnchanged(doc) ? doc.state : stopped,
       ...(!isStopped && { error: reported.code, reason: reported.message })
     })
     await area.updateOrKeep(fieldsOf).catch(() => {})

@@ -9,8 +9,7 @@ const STOP_TIMEOUT = 10000 // milliseconds another tab is given to stop
 
 /**
  * @typedef {'new' | 'waiting' | 'downloading' | 'paused' | 'incomplete' | 'complete' | 'removing'} AreaState waiting:
- *   another
- *   tab transfers it; incomplete: broken off, or some tiles failed
+ *   another tab transfers it; incomplete: broken off, or some tiles failed
  *
  * @typedef {object} AreaStatus
  * @property {AreaState} state
@@ -49,7 +48,8 @@ export class Area {
     this.#store = store
     this.id = id
     this.#doc = doc
-    this.spec = Object.freeze(/** @type {import('./area-spec.js').AreaSpec & {zooms: import('../../core/grid.js').Zooms}} */ ({ ...doc.spec }))
+    /** @type {Readonly<import('./area-spec.js').AreaSpec & {zooms: import('../../core/grid.js').Zooms}>} */
+    this.spec = Object.freeze(/** @type {any} */ ({ ...doc.spec }))
   }
 
   /** Which documents belong to it. Throws NO_PROJ4 in a page without proj4js, for a layer in another grid. */
@@ -190,7 +190,7 @@ export class Area {
   }
 
   #checkUsable () {
-    if (this.#isRemoved || this.#removing || this.#doc.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
+    if (this.state === 'removing') throw new TilecouchError('AREA_NOT_FOUND', { value: this.name })
     this.#store.check()
   }
 

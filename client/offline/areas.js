@@ -49,9 +49,9 @@ export class Areas {
       const store = this.#store
       const id = newId()
       // the document first: a database without one has no owner
-      const area = new Area(store, id, await store.registry.add({
-        id, name, spec, ...(permission && { permission }), created: new Date().toISOString(), state: 'new', ...NO_TILES, live: false
-      }))
+      const created = new Date().toISOString()
+      const fields = { name, spec, ...(permission && { permission }), created, ...NO_TILES, live: false }
+      const area = new Area(store, id, await store.registry.add({ id, state: 'new', ...fields }))
       this.#areas.set(id, area)
       store.changed()
       store.broadcast({ kind: 'areas' })
@@ -157,7 +157,8 @@ export class Areas {
 
   /** What pages that were killed have left half done. */
   async repair () {
-    await Promise.all(this.list().map(area => area.document.state === 'removing' ? this.#finishRemoval(area) : this.#checkDatabase(area)))
+    await Promise.all(this.list().map(area =>
+      area.state === 'removing' ? this.#finishRemoval(area) : this.#checkDatabase(area)))
   }
 
   async #finishRemoval (area) {
@@ -184,4 +185,4 @@ function assumeThere (error) {
   return true
 }
 
-const newId = () => [...crypto.getRandomValues(new Uint8Array(4))].map(byte => byte.toString(16).padStart(2, '0')).join('')
+const newId = () => crypto.getRandomValues(new Uint32Array(1))[0].toString(16).padStart(8, '0')

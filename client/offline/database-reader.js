@@ -71,7 +71,8 @@ export class DatabaseReader {
       ({ first, last }) => ({ first: Math.max(first, y0), last })
     ).filter(({ first, last }) => first <= last)
     const found = await Promise.all(ranges.map(async ({ first, last }) => {
-      const { rows } = await this.#ask(db => db.allDocs({ startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~`, include_docs: true }))
+      const range = { startkey: tileId(layer, z, x, first), endkey: `${tileId(layer, z, x, last)}@~` }
+      const { rows } = await this.#ask(db => db.allDocs({ ...range, include_docs: true }))
       return rows.map(({ doc }) => versionOf(doc)).filter(version => version && version.y >= first && version.y <= last)
     }))
     return found.flat()

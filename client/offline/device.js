@@ -1,5 +1,7 @@
 // All areas on the device, read as one store. They may overlap and be of different ages.
-import { endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId } from '../../core/index.js'
+import {
+  endOf, isTileId, layerId, parseTileId, soundOf, styleId, tileId, toSeconds, versionId
+} from '../../core/index.js'
 import { generation } from '../../core/mirror/index.js'
 import { styleFileOn, styleOn } from './area-styles.js'
 import { DatabaseReader, versionOf } from './database-reader.js'
@@ -57,8 +59,8 @@ export class Device {
    * its tiles, `couch://styles/osm@TIME/NAME` are files (see styleFile).
    * @param {string} layer @param {string} [time] as written; without it the newest
    * @param {{theme?: import('../../core/style.js').Theme}} [options] of the default style
-   * @returns {Promise<{style: import('../../core/style.js').Style, time?: string} | undefined>} time: of a stored style;
-   *   nothing if the device has neither
+   * @returns {Promise<{style: import('../../core/style.js').Style, time?: string} | undefined>} time: of a stored
+   *   style; nothing if the device has neither
    */
   async style (layer, time, { theme } = {}) {
     const until = time === undefined ? undefined : endOf(time)
@@ -86,7 +88,7 @@ export class Device {
   /** Editions of a layer, newest first. @param {string} layer @returns {Promise<any[]>} */
   async editions (layer) {
     const found = await this.#askEach(await this.databases(layer), reader => reader.withPrefix(`edition:${layer}@`))
-    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // the area that was refreshed last wins
+    const docs = soundOf(found.flatMap(list => list ?? []), 'edition').reverse() // the last refreshed area wins
     return [...new Map(docs.map(doc => [doc._id, doc])).values()].sort((a, b) => a._id < b._id ? 1 : -1)
   }
 
@@ -314,14 +316,9 @@ async function countTiles (layer, readers) {
           stats.last = Math.max(stats.last, toSeconds(time))
           if (!current || gone) continue
           stats.tiles++
-          const zoom = zooms.get(z) ?? { z, tiles: 0, x0: x, x1: x, y0: y, y1: y }
-          zooms.set(
-            z,
-            {
-              z, tiles: zoom.tiles + 1, x0: Math.min(zoom.x0, x), x1: Math.max(zoom.x1, x), y0: Math.min(zoom.y0, y),
-              y1: Math.max(zoom.y1, y)
-            }
-          )
+          const { tiles, x0, x1, y0, y1 } = zooms.get(z) ?? { tiles: 0, x0: x, x1: x, y0: y, y1: y }
+          const [left, right, top, bottom] = [Math.min(x0, x), Math.max(x1, x), Math.min(y0, y), Math.max(y1, y)]
+          zooms.set(z, { z, tiles: tiles + 1, x0: left, x1: right, y0: top, y1: bottom })
         }
       }
     } catch {

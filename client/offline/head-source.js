@@ -24,7 +24,8 @@ export class HeadSource {
 
   /**
    * @param {{offline: any, layer: string, read: string, enlarged: number,
-   *   network: import('./offline-source.js').NetworkAccess, pending: import('./offline-source.js').PendingChanges}} parts
+   *   network: import('./offline-source.js').NetworkAccess,
+   *   pending: import('./offline-source.js').PendingChanges}} parts
    */
   constructor ({ offline, layer, read, network, pending, enlarged }) {
     this.#offline = offline

@@ -32,13 +32,17 @@ export class OfflineSource {
    *   offlineSourceDefaults>}} parts
    */
   constructor ({ offline, layer, read = 'device', couch, limits }) {
-    if (!READ_ORDERS.includes(read)) throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why: `it is one of ${READ_ORDERS.join(', ')}` })
+    if (!READ_ORDERS.includes(read)) {
+      const why = `it is one of ${READ_ORDERS.join(', ')}`
+      throw new TilecouchError('BAD_OPTION', { option: 'read', value: read, why })
+    }
     checkLayer(layer)
     this.read = read
     this.name = /** @type {string} */ (layer)
     this.limits = { ...offlineSourceDefaults, ...limits }
     this.#offline = offline
-    this.#couch = read === 'only' ? undefined : couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
+    const open = () => couch ?? new CouchSource(offline.remote, { fetchOptions: offline.fetchOptions })
+    this.#couch = read === 'only' ? undefined : open()
     this.#network = new NetworkAccess(offline, this.#couch, this.limits)
     /** The newest tiles. */
     this.heads = new HeadSource({
@@ -67,10 +71,8 @@ export class OfflineSource {
   /**
    * @param {string} layer @param {Column[]} columns @param {AbortSignal} [signal]
    * @param {{onEarly?: (held: LocalColumn[]) => void}} [options] onEarly: called with what the device has before the
-   *   network
-   *   is asked, or when it takes long;
-   *   then the network's failure is a failure. Without it, what the device has is the answer, whose lists are marked
-   *   `isPartial`.
+   *   network is asked, or when it takes long; then the network's failure is a failure. Without it, what the device has
+   *   is the answer, whose lists are marked `isPartial`.
    * @returns {Promise<Version[][]>}
    */
   async versions (layer, columns, signal, { onEarly } = {}) {
@@ -182,7 +184,11 @@ export class OfflineSource {
    */
   async changes (layer, since, signal, options) {
     if (!this.#couch) {
-      if (since !== 'now') await new Promise((resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+      if (since !== 'now') {
+        await new Promise((resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+        })
+      }
       return { since: 'device', tiles: [], layer: false }
     }
     const answer = await this.#network.ask(couch => couch.changes(layer, since, signal, options), signal)

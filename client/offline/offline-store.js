@@ -32,8 +32,7 @@ export const offlineDefaults = {
  * @typedef {new (name: string, options?: any) => any} PouchConstructor what `new PouchDB(name, options)` is made with
  * @typedef {typeof import('./transfer.js').transferDefaults} TransferLimits
  * @typedef {{remote: string} & Partial<typeof offlineDefaults>} OfflineStoreOptions remote: address of the store,
- *   absolute or
- *   relative to the page; may hold a name and password
+ *   absolute or relative to the page; may hold a name and password
  * @typedef {import('./area.js').Area} Area
  *
  * @typedef {object} OfflineStoreEvents
@@ -48,7 +47,6 @@ export const offlineDefaults = {
 const ASKING_RETRIES = 1 // repetitions of a request that a user waits for
 const TRANSFER_RETRIES = 5 // repetitions of a transfer's request: after eight seconds the store counts as away
 const STOP_TIMEOUT = 5000 // milliseconds to stop in
-const ESTIMATE_AGE = 60000 // milliseconds for which a download uses an earlier estimate
 
 /** Parts of the map on a device, and all that belongs to them. @extends {Emitter<OfflineStoreEvents>} */
 export class OfflineStore extends Emitter {
@@ -61,7 +59,6 @@ export class OfflineStore extends Emitter {
   #closing = new AbortController()
   #ready = shared(() => this.#start())
   #reportedAreas = '' // of the areas
-  #estimated = /** @type {{key: string, at: number, answer: import('./estimate.js').Estimate} | undefined} */ (undefined)
 
   /** @param {OfflineStoreOptions} options */
   constructor ({ remote, ...options }) {
@@ -138,17 +135,19 @@ export class OfflineStore extends Emitter {
   /**
    * What the device has of a layer, or of all, in the order in which it is to be read.
    * @param {string} [layer]
-   * @returns {{db: any, area: import('./area.js').Area, holds: (z: number, x: number, y: number) => boolean, isComplete:
-   *   boolean, hasHistory: boolean | string}[]}
+   * @returns {{db: any, area: import('./area.js').Area, holds: (z: number, x: number, y: number) => boolean,
+   *   isComplete: boolean, hasHistory: boolean | string}[]}
    */
   databases (layer) {
     if (this.isClosed) return []
-    const areas = this.areas.list().filter(area => (layer === undefined || area.layer === layer) && !['new', 'removing'].includes(area.document.state))
-    areas.sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
-    return areas.map(area => ({
-      db: area.db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete: area.isComplete,
-      hasHistory: area.hasHistory
-    }))
+    const areas = this.areas.list()
+      .filter(area => layer === undefined || area.layer === layer)
+      .filter(({ document: { state } }) => state !== 'new' && state !== 'removing')
+      .sort((a, b) => updatedOf(a) < updatedOf(b) ? 1 : -1)
+    return areas.map(area => {
+      const { db, isComplete, hasHistory } = area
+      return { db, area, holds: (z, x, y) => area.holds(z, x, y), isComplete, hasHistory }
+    })
   }
 
   /**
@@ -171,7 +170,8 @@ export class OfflineStore extends Emitter {
     this.#follower.close()
     this.#connection.close()
     this.#otherTabs.close()
-    await withinTime(STOP_TIMEOUT, () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))]))
+    const stopAll = () => Promise.allSettled([this.ready, ...this.areas.list().map(area => area.stop('stop'))])
+    await withinTime(STOP_TIMEOUT, stopAll)
     this.#tabs?.close()
     this.#tabs = undefined
     const closeAll = () => Promise.allSettled([...this.#databases.keys()].map(db => this.closeDatabase(db)))
@@ -225,16 +225,11 @@ export class OfflineStore extends Emitter {
 
   /**
    * @param {import('../../core/mirror/index.js').Selection} selection
-   * @param {{signal?: AbortSignal, isRecent?: boolean}} [options] isRecent: one that was made just before will do
+   * @param {{signal?: AbortSignal}} [options]
    * @returns {Promise<import('./estimate.js').Estimate>}
    */
-  async estimate (selection, { signal, isRecent = false } = {}) {
-    const { key } = selection
-    const last = this.#estimated
-    if (isRecent && last?.key === key && Date.now() - last.at < ESTIMATE_AGE) return last.answer
-    const answer = await this.#ask(signal, stop => estimate(this.asking, selection, { signal: stop }))
-    this.#estimated = { key, at: Date.now(), answer }
-    return answer
+  estimate (selection, { signal } = {}) {
+    return this.#ask(signal, stop => estimate(this.asking, selection, { signal: stop }))
   }
 
   /**
@@ -290,7 +285,8 @@ export class OfflineStore extends Emitter {
     const status = area.status()
     this.fire('progress', { area, status })
     const { tiles, versions, bytes, total, failed, rate, remaining } = status
-    this.broadcast({ kind: 'progress', id: area.id, figures: { tiles, versions, bytes, total, failed, rate, remaining } })
+    const figures = { tiles, versions, bytes, total, failed, rate, remaining }
+    this.broadcast({ kind: 'progress', id: area.id, figures })
   }
 
   /** Tiles of a layer changed on the device. @param {string} layer @param {import('./area.js').Area} area */

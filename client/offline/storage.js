@@ -36,7 +36,8 @@ export function checkFits (area, total, have, { free, quota }) {
   if (free === undefined || quota === undefined) return
   const needed = Math.max(0, storageSize(total) - storageSize(have))
   const reserve = Math.round(Math.min(quota * quotaDefaults.reserve, quotaDefaults.mostReserve))
-  if (needed && needed > free - reserve) throw new TilecouchError('QUOTA_EXCEEDED', { area, needed, free: Math.max(0, free - reserve), quota, reserve })
+  const usable = Math.max(0, free - reserve)
+  if (needed > usable) throw new TilecouchError('QUOTA_EXCEEDED', { area, needed, free: usable, quota, reserve })
 }
 
 const RESERVE_BYTES = 1024 * 1024 // for notes of what happened, and for opening databases again
@@ -108,8 +109,8 @@ export async function destroyPouch (db) {
 function asText (db) {
   const plain = value => value && Object.assign(value, { blobSupport: false })
   let meta = plain(db._meta) // one that was open already has it
-  Object.defineProperty(db, '_meta', { configurable: true, enumerable: true, get: () => meta, set (value) { meta = plain(value) } })
-  return db
+  const set = value => { meta = plain(value) }
+  return Object.defineProperty(db, '_meta', { configurable: true, enumerable: true, get: () => meta, set })
 }
 
 /**
