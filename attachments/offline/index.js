@@ -1,5 +1,5 @@
-// Areas of the map on this device: the card, and the OfflineStore that it shows. The page loads this bundle, offline.js,
-// when the device holds an area, or when the user presses the button.
+// Areas of the map on this device: the card, and the OfflineStore that it shows. The page loads this bundle,
+// offline.js, when the device holds an area, or when the user presses the button.
 import PouchDB from 'pouchdb-browser'
 import { OfflineStore } from '../../client/offline/index.js'
 import { sharePromise } from '../../core/promises.js'
