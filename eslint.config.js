@@ -95,6 +95,7 @@ export default [
     }
   },
   { files: ['{core,loader,attachments}/**/*.js'], rules: { 'max-len': ['error', { code: 120 }] } },
+  { files: ['{core,loader,server}/**/*.js'], rules: { 'no-nested-ternary': 'error' } },
   { // wider only where a line is one text, address or pattern, or a type that is imported
     files: ['{server,client}/**/*.js'],
     rules: {

@@ -42,7 +42,8 @@ async function runAccess (context, options) {
     if (result.changed && !options.dryRun) await recordActivity(store.couch, 'access', changeOf(result))
     const [before, after] = [describe(result.before), describe(result.after)]
     const changes = ['Before:', ...before.map(indent), options.dryRun ? 'It would be:' : 'Now:', ...after.map(indent)]
-    const end = !result.changed ? 'Nothing to change.' : options.dryRun ? 'Nothing was changed.' : 'Done.'
+    const changed = options.dryRun ? 'Nothing was changed.' : 'Done.'
+    const end = result.changed ? changed : 'Nothing to change.'
     output.result(result, [...(result.changed ? changes : after), end])
     return wrong(result.after) ? 1 : 0
   })
@@ -84,9 +85,8 @@ function groupOf (names = [], option, text) {
 function describe ({ url, public: isPublic, readers, writers, ownWriters, admins, validation, warnings }) {
   const isUnprotected = validation === 'none' && (isPublic || readers.names.length || readers.roles.length)
   const shownAdmins = { ...admins, roles: admins.roles.filter(role => role !== '_admin') }
-  const write = isUnprotected
-    ? 'everybody who may read'
-    : ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)
+  const listed = ownWriters ? named(writers, 'only admins') : byRole(isPublic, readers, writers)
+  const write = isUnprotected ? 'everybody who may read' : listed
   return [
     url,
     `reads:    ${isPublic ? 'everybody, without a name' : named(readers, 'only admins')}`,

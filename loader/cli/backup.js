@@ -151,11 +151,12 @@ async function restoreInto ({ output, stdin, signal }, options, files, url) {
     output.note('The files give these rights in the database:', rights)
     return confirm('Give them? [y/N] ')
   })
+  const withoutYes = closed ? 'leave' : ask
   try {
     const { refused, differences, damage, withheld } = await reportEnd(progress, () => restore(files, url, {
       partial,
       dryRun,
-      rights: yes ? 'give' : closed ? 'leave' : ask,
+      rights: yes ? 'give' : withoutYes,
       q,
       signal,
       onProgress ({ step, done, total }) {

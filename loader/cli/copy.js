@@ -123,15 +123,14 @@ async function moveCommand (context, options, from, to) {
 }
 
 function reportMove (output, summary, { dryRun, seconds }) {
-  const { from, to, tiles, versions, left, done, bytes: size } = summary
-  output.result({ ...summary, dryRun, seconds }, [
-    dryRun
-      ? `${from} would become ${to}: ${plural(tiles, 'tile')}, ${plural(versions, 'version')} to be copied ` +
-        `(${bytes(size)})`
-      : done
-        ? `${from} is now ${to}: ${plural(tiles, 'tile')} in ${duration(seconds)}`
-        : `${from} is not finished: ${plural(left, 'document')} still ${left === 1 ? 'has' : 'have'} the old name. ` +
-          'Does a load write to it? Run it again.',
-    ...failureLines(summary)
-  ])
+  output.result({ ...summary, dryRun, seconds }, [moveLine(summary, { dryRun, seconds }), ...failureLines(summary)])
+}
+
+function moveLine ({ from, to, tiles, versions, left, done, bytes: size }, { dryRun, seconds }) {
+  const moved = plural(tiles, 'tile')
+  const copied = `${plural(versions, 'version')} to be copied (${bytes(size)})`
+  if (dryRun) return `${from} would become ${to}: ${moved}, ${copied}`
+  if (done) return `${from} is now ${to}: ${moved} in ${duration(seconds)}`
+  return `${from} is not finished: ${plural(left, 'document')} still ${left === 1 ? 'has' : 'have'} the old name. ` +
+    'Does a load write to it? Run it again.'
 }

@@ -86,8 +86,11 @@ async function showLayer (store, layer, output) {
   output.result({ ...doc, place, stats, editions, manifests, ...(conflicts !== null && { conflicts }) }, lines)
 }
 
-const stateOf = ({ finished, failed, complete }) =>
-  !finished ? 'unfinished' : failed ? `${count(failed)} failed` : complete ? 'complete' : 'loaded'
+function stateOf ({ finished, failed, complete }) {
+  if (!finished) return 'unfinished'
+  if (failed) return `${count(failed)} failed`
+  return complete ? 'complete' : 'loaded'
+}
 
 async function showEdition (store, layer, time, output) {
   const [doc, coverage] = await Promise.all([store.layer(layer), store.coverage(layer, time)])

@@ -68,7 +68,8 @@ function island () {
 
 /** The street and the avenue that are `line` blocks from the middle, when the town has this reach. */
 function roads (line, reach) {
-  const kind = line === 0 ? 'primary' : line % 3 === 0 ? 'secondary' : 'street'
+  const side = line % 3 === 0 ? 'secondary' : 'street'
+  const kind = line === 0 ? 'primary' : side
   const name = `${line < 0 ? 'Old ' : ''}${NAMES[Math.abs(line)]}`
   return [
     feature(100 + line, 'LineString', [at(-reach, line), at(reach, line)], { name: `${name} Street`, kind }),
