@@ -70,6 +70,11 @@ export class Editions {
     return this.#editions.length
   }
 
+  /** The title of the edition that is shown at a time; null: the newest. @param {string | null} shown */
+  titleAt (shown) {
+    return this.#editions.find(({ time }) => shown === null || time <= shown)?.title
+  }
+
   /** Whether the list follows the view. */
   get isOfView () {
     return this.#here.input.checked

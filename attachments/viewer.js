@@ -417,7 +417,7 @@ stage.on('extent', ({ first, last }) => { // reported anew whenever a tile chang
 stage.on('storeerror', ({ error }) => { if (GONE.includes(error.code) || stage.offline) reread() })
 showProblems(stage, notices, view, retry, device)
 explainOtherGrids(stage, byId('map'))
-takeAway({ button: byId('take'), stage, view, notices, cards, written, hash: shownHash })
+takeAway({ button: byId('take'), stage, view, notices, cards, panel, written, hash: shownHash })
 mountSettings(byId('settings'), stage)
 addTools(view, notices, { onFind: () => finder.open() })
 if (!isEmbedded) keepPage(new Promise(resolve => { stage.once('timeload', resolve) }))

@@ -1,5 +1,5 @@
-// The button of the dialog "Take it away", the page as a map alone for frames of other pages (`?embed`), and the text
-// that is printed with the map. The dialog itself is a bundle of its own, which is loaded when the button is pressed.
+// The button of the dialog "Save or share the map", the page as a map alone for frames of other pages (`?embed`), and
+// the text that is printed with the map. The dialog is a bundle of its own, which is loaded when the button is pressed.
 import { element } from '../../client/timeline/dom.js'
 import { isEmbedded as isInFrame } from '../../core/embed.js'
 import { shared } from '../../core/promises.js'
@@ -14,12 +14,12 @@ export const isEmbedded = isInFrame(location.search)
 
 /**
  * @param {Pick<import('./index.js').Page, 'button' | 'stage' | 'view' | 'notices' | 'cards' | 'written'> &
- *   {hash: () => string, edition?: () => string | undefined}} page
- *   hash: of the address with all that is shown, or empty; edition: title of the edition that is shown
+ *   {hash: () => string, panel: import('../panel.js').Panel}} page
+ *   hash: of the address with all that is shown, or empty; panel: knows the editions
  */
-export function takeAway ({ hash, edition = () => undefined, ...page }) {
+export function takeAway ({ hash, panel, ...page }) {
   const address = () => addressOf(hash())
-  labelPrints(page, edition)
+  labelPrints(page, panel)
   if (isEmbedded) embed(page.view.map, address)
   else openWithButton({ ...page, address, count, size, words: take, language })
 }
@@ -33,13 +33,14 @@ function addressOf (hash) {
 }
 
 /** The map is printed with its layer, its edition and its date. */
-function labelPrints ({ view: { map }, stage, written }, edition) {
+function labelPrints ({ view: { map }, stage, written }, panel) {
   const title = element('p', { class: 'print-title' })
   map.getContainer().append(title)
   const update = () => {
-    const { doc, time } = stage
-    title.textContent = [doc?.name ?? doc?.layer, edition(), written(time)].filter(Boolean).join(' · ')
-    map.eachLayer(layer => /** @type {any} */ (layer).gl?.redraw()) // the browser empties a canvas that it has shown
+    const { doc, time, layer } = stage
+    const date = written(time ?? layer?.extent()?.last ?? null) // "newest" says nothing on paper
+    title.textContent = [doc?.name ?? doc?.layer, panel.editions?.titleAt(time), date].filter(Boolean).join(' · ')
+    map.eachLayer(each => /** @type {any} */ (each).gl?.redraw()) // the browser empties a canvas that it has shown
   }
   addEventListener('beforeprint', update)
   matchMedia('print').addEventListener('change', update)

@@ -1,5 +1,5 @@
-// The dialog "Take it away": the map as an image, as a time-lapse or as a link. It is a bundle of its own, which the
-// page loads when its button is pressed (entry.js).
+// The dialog "Save or share the map": the map as an image, as a time-lapse or as a link. It is a bundle of its own,
+// which the page loads when its button is pressed (entry.js).
 import { soon } from '../dom.js'
 import { html, render, useEffect, useReducer, useState } from '../html.js'
 import { Choices } from '../parts.js'

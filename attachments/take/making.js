@@ -66,8 +66,8 @@ export function Making ({ page, label, refusal, make, onRun, print }) {
     <p class="hint" role="status">${isRunning ? progressOf(state, words) : refusal ?? resultOf(state, page)}</p>
     ${state.is === 'made' && html`<${Result} words=${words} ...${state} />`}
     <div class="acts">
-      <${Button} kind=${isRunning ? 'secondary' : 'primary'} busy=${!isRunning && refusal !== null}
-        onClick=${() => isRunning ? running.current?.abort() : run(offer)}>
+      <${Button} kind=${isRunning || state.is === 'made' ? 'secondary' : 'primary'}
+        busy=${!isRunning && refusal !== null} onClick=${() => isRunning ? running.current?.abort() : run(offer)}>
         ${isRunning ? words.cancel : label}
       <//>
       ${print && html`<${Button} busy=${isRunning || refusal !== null} onClick=${() => run(print)}>${words.print}<//>`}

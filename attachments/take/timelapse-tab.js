@@ -12,7 +12,7 @@ const RATES = [1, 2, 4, 8, 12, 24] // frames a second
 
 /** @param {import('./index.js').TabProps} props */
 export function TimelapseTab ({ page, change }) {
-  const { words, count, stage, written, view: { map } } = page
+  const { words, count, stage, view: { map } } = page
   const { range } = stage
   /** @type {[typeof FORMATS[number], (format: any) => void]} */
   const [format, setFormat] = useState('gif')
@@ -48,18 +48,17 @@ export function TimelapseTab ({ page, change }) {
     }
   }
 
-  const periods = [
-    ['all', words.allOfThePast],
-    ...range ? [['range', words.between({ from: written(range.from), to: written(range.to) })]] : []
-  ]
+  const periods = [['all', words.allOfThePast], ...range ? [['range', words.range]] : []]
   return html`<div class="tab">
     <${Preview} page=${page} picture=${picture} canvas=${canvas} />
     <${Field} label=${words.format} value=${format} onChange=${setFormat}
       options=${FORMATS.map((name, index) => formatOption(name, writable?.[index] ?? true, words))} />
     <${SizePicker} words=${words} map=${map} choice=${choice} />
-    <${Field} label=${words.period} value=${range ? period : 'all'} onChange=${setPeriod} options=${periods} />
-    <${Field} label=${words.fps} value=${String(fps)} onChange=${value => setFps(Number(value))}
-      options=${RATES.map(rate => [String(rate), count(rate)])} />
+    <div class="pair">
+      <${Field} label=${words.period} value=${range ? period : 'all'} onChange=${setPeriod} options=${periods} />
+      <${Field} label=${words.fps} value=${String(fps)} onChange=${value => setFps(Number(value))}
+        options=${RATES.map(rate => [String(rate), count(rate)])} />
+    </div>
     <p class="plan" role="status">
       ${isPlanned && planWords(plan, estimate(format, plan, size, { fps, perPixel, ...tilesOf(picture) }), page)}
     </p>

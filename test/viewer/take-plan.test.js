@@ -1,4 +1,4 @@
-// What a time-lapse will be, and the other parts of "Take it away" that need no browser.
+// What a time-lapse will be, and the other parts of "Save or share the map" that need no browser.
 import assert from 'node:assert/strict'
 import { MAX_FRAMES, bitrateOf, estimate, even, fileName, planFrames, spread, timesOf } from '../../attachments/take/plan.js'
 import { embedders as allowed, layerFile } from '../../attachments/take/sharing.js'

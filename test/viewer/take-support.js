@@ -1,5 +1,5 @@
 /* global window, L, document, CanvasRenderingContext2D -- of the page, in functions that run there */
-// What tests of "Take it away" press, and how they read the files that come of it.
+// What tests of "Save or share the map" press, and how they read the files that come of it.
 import { readFile } from 'node:fs/promises'
 import sharp from 'sharp'
 import { layers, stepAt } from '../client/support/gallery.js'
@@ -77,7 +77,9 @@ export const watch = page => page.evaluate(() => {
   }
   const { getZoom } = L.Map.prototype
   L.Map.prototype.getZoom = function () {
-    if (this.getContainer().id === 'map') here.map = this
+    const { id, classList } = this.getContainer()
+    if (id === 'map') here.map = this
+    if (classList.contains('tilecouch-compare-other')) here.sideMap = this
     return getZoom.call(this)
   }
 })

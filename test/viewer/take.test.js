@@ -2,7 +2,9 @@
 // The map as an image, as a link, on paper and in QGIS: files are decoded, and what is in them is looked at.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { T, stepAt } from '../client/support/gallery.js'
+import { load } from '../../loader/load/index.js'
+import { T, stepAt, tilesOf } from '../client/support/gallery.js'
+import { memorySource } from '../support/memory-source.js'
 import { drawnTiles, screens, shownAt } from './browser.js'
 import { AWAY, onViewer } from './stage.js'
 import { MIDDLE, choose, colourOf, decode, distance, make, openTake, ownSize, placeOf, save, stepsAt, texts, watch } from './take-support.js'
@@ -89,9 +91,16 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     await ownSize(card, 1024, 512)
     await texts(page)
     const beside = await decode((await make(card, 'Make the image')).bytes)
-    // in the middle of both halves is what lies a quarter of the window east of the middle of the map
-    for (const [x, step] of [[384, 1], [512 + 384, 5]]) {
-      assert.deepEqual(beside.at(x, 448), colourOf([5, 4], Number(stepAt('steps', step, 3, 5, 4))), `step ${step}`)
+    // in the middle of both halves is what lies in the middle of the second map
+    await page.waitForFunction(() => /** @type {any} */ (window).sideMap)
+    const middle = await page.evaluate(() => {
+      const { sideMap } = /** @type {any} */ (window)
+      return sideMap.project(sideMap.getCenter(), 3).x
+    })
+    const column = Math.floor(middle / 256)
+    for (const [left, step] of [[0, 1], [512, 5]]) {
+      const x = Math.round(left + 256 + column * 256 + 192 - middle)
+      assert.deepEqual(beside.at(x, 448), colourOf([column, 4], Number(stepAt('steps', step, 3, column, 4))), `step ${step}`)
     }
     assert.deepEqual(beside.at(512, 300), [255, 255, 255], 'a divider')
     const written = await texts(page)
@@ -144,16 +153,21 @@ onViewer('an image of the map', { layers: ['steps'], demo: false }, stage => {
     stage.allow(/500/)
   })
 
-  it('is printed alone, and the browser prints the map with the layer, the date and the sources, and no controls', async () => {
-    const page = await stage.visit(`#steps@${T(3)}/3/0/0`)
+  it('is printed alone, and the browser prints the map with the layer, the edition, the date and the sources, and no controls', async () => {
+    for (const [step, title] of [[2, 'First survey'], [3, 'Second survey'], [4, 'Third survey']]) {
+      const tiles = Object.fromEntries(tilesOf(3).map(tile => [tile.join('/'), Number(step)]))
+      await load(stage.store, memorySource(tiles), { layer: 'town', time: T(step), title: String(title) })
+    }
+    const page = await stage.visit(`#town@${T(3)}/3/0/0`)
     await shownAt(page, '3 Jan 2024')
+    await page.getByText('3 editions').waitFor()
     await page.emulateMedia({ media: 'print' })
     await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')))
     const printed = selector => page.locator(selector).evaluateAll(nodes => nodes.filter(node => node.checkVisibility()).map(node => node.id || node.className))
     assert.deepEqual(await printed('body > *'), ['map'])
     assert.deepEqual((await printed('#map .leaflet-control')).map(names => /attribution|scale/.test(names)), [true, true])
     assert.deepEqual(await printed('#map :is(button, [role=button])'), [])
-    assert.equal(await page.locator('.print-title').innerText(), 'Steps · 3 Jan 2024')
+    assert.equal(await page.locator('.print-title').innerText(), 'town · Second survey · 3 Jan 2024')
     assert.ok(await page.locator('#map .tilecouch-tile img').count() > 0)
     await page.emulateMedia({ media: 'screen' })
     assert.equal(await page.locator('.print-title').isVisible(), false)
