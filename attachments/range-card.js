@@ -67,9 +67,10 @@ function Changes ({ stage, outlines, page }) {
     ${comparing
       ? html`<${Sides} stage=${stage} page=${page} />`
       : html`<${Between} stage=${stage} range=${range} />`}
-    ${isOneLayer && html`<${Answer} ...${{ outlines, from, to, changes, tiles, hasFeatures }} />`}
-    ${isOneLayer && hasFeatures && tiles && html`<${FeatureDifferences}
-      key=${[doc.layer, from, to].join()} ...${{ layer, from, to, changes, isMarked }} />`}
+    ${isOneLayer && (hasFeatures && tiles?.length
+      ? html`<${FeatureDifferences}
+          key=${[doc.layer, from, to].join()} ...${{ layer, from, to, changes, isMarked }} />`
+      : html`<${Answer} ...${{ outlines, from, to, changes, tiles }} />`)}
     ${stage.draws(doc) && html`<${Button}
       kind="primary" data-does="side" aria-pressed=${String(comparing)} onClick=${page.onCompare}
     >${comparing ? words.compare.stop : words.compare.start}<//>`}
@@ -88,12 +89,12 @@ function Between ({ stage, range }) {
 }
 
 /** How much of the view changed, and in how many steps. */
-function Answer ({ outlines, from, to, changes, tiles, hasFeatures }) {
+function Answer ({ outlines, from, to, changes, tiles }) {
   if (!tiles) return html`<p class="answer waiting" role="status">${words.changed.looking}</p>`
   const steps = changes.filter(({ time }) => time > from && (to === null || time <= to)).length
   const nothing = steps ? words.changed.alike : words.changed.nothing
-  const share = hasFeatures ? '' : words.changed.share(percent(outlines.shareOf(tiles)))
+  const share = percent(outlines.shareOf(tiles))
   return html`<p class="answer" role="status">
-    ${tiles.length ? [share, html`<small>${words.changed.steps(steps)}</small>`] : nothing}
+    ${tiles.length ? [words.changed.share(share), html`<small>${words.changed.steps(steps)}</small>`] : nothing}
   </p>`
 }

@@ -158,7 +158,7 @@ function Version ({ stage, store, doc: { layer, format = 'png' }, version, isSho
   const image = version._attachments?.tile
   const isPicture = image && /^image\//.test(image.content_type)
   const url = useAnswer(() => store.tileUrl(version), [version._id, version._rev])
-  const missing = image ? '' : words.place.noImage
+  const note = gone ? words.place.goneFrom : !image && words.place.noImage
   return html`<li class=${gone ? 'gone' : null}>
     <button
       type="button" class=${isPicture || gone ? null : 'plain'} data-version=${time} aria-pressed=${String(isShown)}
@@ -168,7 +168,7 @@ function Version ({ stage, store, doc: { layer, format = 'png' }, version, isSho
         onError=${({ target }) => target.removeAttribute('src')} />`}
       ${gone && html`<span class="picture" />`}
       <span class="title">${brief(time)}${current && html`<em>${words.place.newest}</em>`}</span>
-      <span class="note">${gone ? words.place.goneFrom : missing}</span>
+      ${note && html`<span class="note">${note}</span>`}
     </button>
     ${image && html`<a
       class="icon" href=${url} download=${`${layer}-${z}-${x}-${y}@${time.replace(/:/g, '')}.${format}`}

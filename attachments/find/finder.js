@@ -6,7 +6,7 @@ import { language, words } from '../words.js'
 import { parsePlace } from './coordinates.js'
 import { askGazetteer, hostOf } from './gazetteer.js'
 
-const MOST = 6 // results of a kind
+const MOST = 8 // results of a kind
 const CLOSE = 14 // zoom at which a place without a zoom is shown
 
 /**
@@ -132,9 +132,7 @@ function resultsOf (page, text) {
   const coordinates = place ? [{ title, note: words.find.coordinates, place }] : []
   const { places = [] } = page.settings()
   const ofStore = places.map(([name, lon, lat, z]) => ({ title: name, place: { lat, lon, z } }))
-  return [
-    ...coordinates, ...matching(ofStore, text), ...matching(namesOnMap(page.view), text), ...layersNamed(page, text)
-  ]
+  return [...coordinates, ...matching([...namesOnMap(page.view), ...ofStore], text), ...layersNamed(page, text)]
 }
 
 /** Names of vector features in view; they are shown at the zoom of the map. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { until } from '../../bench/wait.js'
 import { T } from '../client/support/gallery.js'
 import { drawnTiles, screens } from './browser.js'
+import { checkFits } from './fits.js'
 import { onViewer } from './stage.js'
 
 const card = page => page.getByRole('region', { name: 'What changed here' })
@@ -126,6 +127,22 @@ onViewer('a comparison', { layers: ['steps', 'late'], demo: false }, stage => {
     await handle.waitFor({ state: 'detached' })
     assert.deepEqual(await opacity(), [1], 'as it was before')
   })
+
+  for (const width of [1280, 820, 390]) {
+    it(`has cards without text that is cut off, in every language, ${width} pixels wide`, async () => {
+      const page = await stage.visit('', { viewport: { width, height: 800 } })
+      for (const language of ['en', 'de', 'fr', 'es']) {
+        await page.goto(`${stage.address}?lang=${language}#steps@${T(1)}..${T(5)}/3/0/0`)
+        await page.locator('.card.range .side').last().waitFor({ state: 'attached' })
+        await page.locator('.tilecouch-compare-handle').waitFor()
+        assert.deepEqual(await checkFits(page, '.card.range'), [], language)
+        await page.locator('#map').focus()
+        await page.keyboard.press('Enter')
+        await page.locator('.card.tile .versions li').first().waitFor()
+        assert.deepEqual(await checkFits(page, '.card.tile'), [], language)
+      }
+    })
+  }
 
   it('leaves half of the screen to the map on a phone', async () => {
     for (const viewport of [{ width: 390, height: 844 }, { width: 360, height: 640 }]) {
