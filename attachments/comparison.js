@@ -1,15 +1,15 @@
-// What the chosen layer is compared with: another time of it, or another layer. It is shown left of a handle, faded
-// into the other, or on a map beside it.
+// Compares the chosen layer with another time of it, or with another layer. The left side is under a handle, faded into
+// the right side, or on a second map.
 import { Clock } from '../client/engine/clock.js'
 import { CompareControl } from '../client/leaflet/compare-control.js'
 import { time as written } from './format.js'
 import { words } from './words.js'
 
-const LONGEST_WAIT = 1500 // milliseconds after which a left side that has nothing to show need not be waited for
+const LONGEST_WAIT = 1500 // milliseconds that the comparison waits for the images of the left side
 
 const texts = words.compare.control
 
-/** @type {any} as the control of the library takes them */
+/** @type {any} in the form that the control of the library takes */
 const controlWords = {
   ...texts,
   swipe: (left, leftShare, right, rightShare) => texts.swipe({ left, leftShare, right, rightShare }),
@@ -19,13 +19,13 @@ const controlWords = {
 export const MODES = /** @type {const} */ (['swipe', 'side', 'fade'])
 
 /**
- * @typedef {object} Left what is shown left
- * @property {import('./store.js').Layer | null} [doc] another layer; none: another time of the same
+ * @typedef {object} Left the left side
+ * @property {import('./store.js').Layer | null} [doc] another layer; none: another time of the chosen layer
  * @property {string | null} time null: the newest
  */
 
 export class Comparison {
-  /** @type {Left | null} what is compared; null: nothing */
+  /** @type {Left | null} null: no comparison */
   left = null
   /** @type {'swipe' | 'side' | 'fade'} */
   mode = 'swipe'
@@ -51,12 +51,12 @@ export class Comparison {
     return Boolean(this.left) && (this.left?.doc ?? this.#stage.doc)?.layer === this.#stage.doc?.layer
   }
 
-  /** The layer that is shown left; nothing before it is there. */
+  /** The layer of the left side; null before it is opened. */
   get layer () {
     return this.#shown?.layer ?? null
   }
 
-  /** What is on the map for it. @returns {import('../client/leaflet/compare-control.js').CompareControl | null} */
+  /** @returns {import('../client/leaflet/compare-control.js').CompareControl | null} null: it is not on the map yet */
   get control () {
     return this.#shown?.control._map ? this.#shown.control : null
   }
@@ -91,7 +91,7 @@ export class Comparison {
     this.#stage.fire('compare')
   }
 
-  /** Takes what is compared off the map, until `resume`. */
+  /** Takes the comparison off the map, until `resume`. */
   pause () {
     if (!this.#shown) return
     const { layer, control } = this.#shown
@@ -150,7 +150,7 @@ export class Comparison {
     this.#shown?.layer.retry()
   }
 
-  /** The range of the timeline is another one, or there is none any more. */
+  /** The range of the timeline was moved or removed. */
   onRange (from, to) {
     if (!this.left || !this.isOfOne || this.#isWriting) return
     if (!from) return this.#stage.compare(null)
@@ -162,7 +162,7 @@ export class Comparison {
     this.label()
   }
 
-  /** Layers lie in another order, or are more or less opaque. */
+  /** The order or the opacity of the layers changed. */
   onStack () {
     const { stack } = this.#stage
     this.#shown?.layer.setZIndex(stack.zIndexOf() - 1).setOpacity(stack.opacityOf())
@@ -192,7 +192,7 @@ export class Comparison {
   /** Two times of one layer can be moved on the timeline. @param {Left} left */
   #writeRange ({ time: from }) {
     const { range, time, layer } = this.#stage
-    if (this.isOfOne && range?.from === from) return // it was chosen before
+    if (this.isOfOne && range?.from === from) return // the range has this time already
     const to = range && time === null ? range.to : time ?? layer?.extent()?.last ?? from
     this.#isWriting = true
     this.#stage.range = this.isOfOne && from !== null && to !== null ? { from, to } : null

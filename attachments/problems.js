@@ -1,17 +1,17 @@
-// Shows the user what is wrong with the map, as long as it lasts: the store does not answer, tiles do not load, there
-// is nothing to show at this time or place. Each message ends by itself; its button only makes that quicker.
+// Shows problems of the map while they last: the store does not answer, tiles do not load, or a time or place has no
+// tiles. Each message ends by itself; its button makes that quicker.
 import { isPassing } from '../client/source/failure.js'
 import { soon } from './dom.js'
 import { time as written } from './format.js'
 import { say, words } from './words.js'
 
-const FADE_TIME = 300 // milliseconds until what went is gone
+const FADE_TIME = 300 // milliseconds until a tile that fades out is removed
 
-/** What an error of the layer means to the user. */
+/** An error of the layer, for the reader. */
 const meaningOf = ({ code, message }, name) =>
   say(words.problems.codes[code] ?? words.problems.other, { name, message })
 
-/** What is to be seen while only the device answers. */
+/** The notice while only the device answers. */
 function fromDevice (since) {
   const { codes, isOffline, fromDevice: whole, partlyFromDevice } = words.problems
   const state = navigator.onLine ? codes.UNREACHABLE : isOffline
@@ -73,7 +73,7 @@ export function showProblems (stage, notices, view, onRetry, device) {
     } else notices.end('sight')
   })
   const lookLater = soon(look, FADE_TIME)
-  // the store may turn out to be away after everything else was looked at
+  // an error of the store may arrive after all other events
   stage.on('changes timeload extent zone storeerror storeback', () => {
     look()
     lookLater()

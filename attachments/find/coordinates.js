@@ -1,4 +1,4 @@
-// Places as people write them, read without asking anybody:
+// Reads coordinates in the forms that people write, without a request:
 //   47.5, 8.3    47.5 8.3    47,5; 8,3    -33.8 151.2    47.5N 8.3E    8.3E 47.5N
 //   47°30'00"N 8°18'E    47 30 N 8 18 E    47d30m N, 8d18m E
 //   geo:47.5,8.3?z=12    12/2147/1436 (zoom, column, row)    12/47.5/8.3    #map=12/47.5/8.3    @47.5,8.3,12z
@@ -17,21 +17,21 @@ const inWorld = (lat, lon) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
 const placeOf = (lat, lon, z) => inWorld(lat, lon) ? { lat, lon, ...(z >= 0 && z <= MAX_ZOOM && { z }) } : null
 
 /**
- * @param {string} text @param {string} [language] whose letters for east and west are meant
- * @returns {Place | null} null: it is no place in any of these forms
+ * @param {string} text @param {string} [language] decides what O means: east or west
+ * @returns {Place | null} null: the text has none of these forms
  */
 export function parsePlace (text, language = 'en') {
   const trimmed = text.trim()
   return parseAddress(trimmed) ?? parseSlashes(trimmed) ?? parsePair(trimmed, language)
 }
 
-/** Of a geo: URI, or of the address of another map. */
+/** A geo: URI, or the address of another map. */
 function parseAddress (text) {
   const geo = /^geo:([-+\d.]+),([-+\d.]+)(?:,[-+\d.]+)?([;?].*)?$/i.exec(text)
   if (geo) {
     const [, lat, lon, rest = ''] = geo
     const zoom = /[?&]z=([\d.]+)/.exec(rest)?.[1]
-    // geo:0,0?q=LAT,LON is how phones hand over what was searched for
+    // geo:0,0?q=LAT,LON is how phones pass on a search
     const [, ...asked] = /[?&]q=([-+\d.]+),([-+\d.]+)/.exec(rest) ?? []
     const [north, east] = Number(lat) === 0 && Number(lon) === 0 && asked.length ? asked : [lat, lon]
     return placeOf(Number(north), Number(east), zoom === undefined ? NaN : Number(zoom))

@@ -1,10 +1,10 @@
-// Asks the search for places that the operator names: Nominatim, or what answers as it does. Only when somebody wants
-// it: what is typed goes nowhere by itself.
+// Asks the gazetteer of the operator, Nominatim or a service with the same answers. The page calls it when the reader
+// presses Enter: typed text is not sent by itself.
 
 const TIMEOUT = 15000 // milliseconds
 const MOST = 8 // places
 
-/** What stands in front of the path of its address, for people. */
+/** The host in the address of the gazetteer, for readers. */
 export const hostOf = (address, page = document.baseURI) => new URL(address, page).host
 
 /**
@@ -25,7 +25,7 @@ export async function askGazetteer (address, text, { language, signal }) {
   return placesIn(await answer.json())
 }
 
-/** Those of an answer that are places; whatever else it holds is left out. @param {any} answer */
+/** The places of an answer. Entries that are no places are left out. @param {any} answer */
 export function placesIn (answer) {
   if (!Array.isArray(answer)) return []
   return answer.slice(0, MOST).flatMap(found => {
